@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { messageId } from "./ids.ts";
+import {
+  decisionSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+  resumeModeSchema,
+  runIdSchema,
+  runStatusSchema,
+  terminationSchema,
+  ticketIdSchema,
+  toolCallIdSchema,
+  waitingReasonSchema,
+} from "./stored.ts";
+
+/** Where a run stands. `termination` keeps the whole reason, so that nothing is lost on the way through a string. */
+export const runLifecycleSchema = z.object({
+  runId: runIdSchema,
+  status: runStatusSchema,
+  waitingReason: waitingReasonSchema.exactOptional(),
+  termination: terminationSchema.exactOptional(),
+  stepCount: z.number().int().nonnegative(),
+  updatedAt: z.number(),
+});
+export type RunLifecycle = z.output<typeof runLifecycleSchema>;
+
+export const TOOL_CALL_STATUSES = ["new", "running", "suspended", "resuming", "succeeded", "failed", "cancelled"] as const;
+export type ToolCallStatus = (typeof TOOL_CALL_STATUSES)[number];
+
+const NEXT: Record<ToolCallStatus, readonly ToolCallStatus[]> = {
+  new: TOOL_CALL_STATUSES,
+  running: ["suspended", "succeeded", "failed", "cancelled"],
+  suspended: ["resuming", "cancelled"],
+  resuming: ["running", "suspended", "succeeded", "failed", "cancelled"],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+};
+
+export function canToolCallMove(from: ToolCallStatus, to: ToolCallStatus): boolean {
+  return from === to || NEXT[from].includes(to);
+}
+
+export function isToolCallOver(status: ToolCallStatus): boolean {
+  return NEXT[status].length === 0;
+}
+
+/** A blank string is as good as none. */
+const textOrNone = z
+  .string()
+  .optional()
+  .transform((text) => (text === undefined || text.trim() === "" ? undefined : text));
+
+export const toolCallStateSchema = z.object({
+  id: toolCallIdSchema,
+  /** The assistant message that asks for it. */
+  messageId: z.string().transform((value) => messageId(value)),
+  name: z.string(),
+  /** As the model wrote it; an edited input is on the decision. */
+  input: jsonValueSchema,
+  status: z.enum(TOOL_CALL_STATUSES),
+  resumeMode: resumeModeSchema,
+  updatedAt: z.number(),
+  /** What the call waits for, while it is suspended or being resumed. */
+  suspension: z
+    .object({
+      id: ticketIdSchema,
+      action: z.string(),
+      message: textOrNone,
+      parameters: jsonValueSchema.exactOptional(),
+      responseSchema: jsonObjectSchema.exactOptional(),
+    })
+    .exactOptional(),
+  /** The decision that resumes it. */
+  decision: decisionSchema.exactOptional(),
+});
+export type ToolCallState = z.output<typeof toolCallStateSchema>;
+
+/** By call id. */
+export const toolCallStatesSchema = z.object({ calls: z.record(z.string(), toolCallStateSchema) });
+export type ToolCallStates = z.output<typeof toolCallStatesSchema>;

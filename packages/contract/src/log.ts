@@ -1,0 +1,12 @@
+import type { JsonObject } from "./json.ts";
+
+/** Where the runtime says what people who operate it should know. Fields never hold a secret. */
+export interface Log {
+  warn(message: string, fields?: JsonObject): void;
+  error(message: string, fields?: JsonObject): void;
+}
+
+export const consoleLog: Log = {
+  warn: (message, fields) => console.warn(message, ...(fields === undefined ? [] : [fields])),
+  error: (message, fields) => console.error(message, ...(fields === undefined ? [] : [fields])),
+};

@@ -1,0 +1,161 @@
+import { AwakenError } from "../error.ts";
+import type { MessageId, RunId, ThreadId } from "../ids.ts";
+import type { Message } from "../message.ts";
+import type { RunProjection, RunRecord } from "../run.ts";
+import type { PersistedState } from "../state.ts";
+import { checkMessageDelta, threadState } from "../thread.ts";
+import type { DispatchRecord, DispatchResult } from "./dispatch-record.ts";
+import type { NewDispatch } from "./dispatch-transitions.ts";
+import type { ClaimRequest, Fence } from "./dispatches.ts";
+import { type EventAppend, eventDraft, type StoredEvent } from "./events.ts";
+import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
+import type { Boundary, NewPending } from "./pending.ts";
+import { runProjection } from "./run-schema.ts";
+
+/** A writer has to say what it saw: `expectedMessageCount` is the number of rows in the log when it built the delta. */
+export interface MessageDelta {
+  readonly messages: readonly Message[];
+  readonly expectedMessageCount: number;
+}
+
+/**
+ * Takes entries out of the pending queue. Their messages are in the delta, in this order. After `append` the store selects again;
+ * other ids or revisions than these are a `pending_selection_conflict`.
+ */
+export interface PendingConsumption {
+  readonly boundary: Boundary;
+  readonly entries: readonly { readonly pendingId: MessageId; readonly revision: number }[];
+}
+
+export interface PendingChange {
+  readonly append?: readonly NewPending[];
+  readonly consume?: PendingConsumption;
+}
+
+/** `ack` and `dead-letter` settle the dispatch of the fence. */
+export type DispatchChange =
+  | { readonly type: "enqueue"; readonly dispatch: NewDispatch }
+  /** For a caller that streams: nobody else can get it. `fence_lost` when a dispatch of the thread is claimed already. */
+  | { readonly type: "enqueue-claimed"; readonly dispatch: NewDispatch; readonly claim: ClaimRequest }
+  | { readonly type: "ack"; readonly result: DispatchResult }
+  | { readonly type: "dead-letter"; readonly error: string };
+
+/** All that one run changes at one moment. What is left out stays as it is. */
+export interface ThreadCommit {
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+  readonly messageDelta?: MessageDelta;
+  /** The whole run; left out when only other parts change. */
+  readonly run?: RunProjection;
+  /** The run must not exist yet, else `storage_already_exists`. */
+  readonly isNewRun?: true;
+  readonly threadState?: PersistedState;
+  readonly events?: readonly EventAppend[];
+  readonly ledger?: { readonly claims: readonly LedgerClaim[]; readonly outcomes: readonly LedgerOutcome[] };
+  readonly dispatch?: DispatchChange;
+  readonly pending?: PendingChange;
+  /** The turn of this step is in the delta now. */
+  readonly landedStep?: number;
+  readonly fence?: Fence;
+}
+
+export interface CommitResult {
+  /** Rows in the log now: the guard of the next commit. */
+  readonly messageCount: number;
+  readonly run?: RunRecord;
+  readonly events: readonly StoredEvent[];
+  /** The dispatch that was enqueued or settled. */
+  readonly dispatch?: DispatchRecord;
+}
+
+/**
+ * The one durable write. One transaction, all or nothing; observers see all of it or none. In this order: `checkCommit` before any I/O;
+ * lock the thread; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer); the expected
+ * count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
+ * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
+ * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, events.
+ *
+ * A writer rebuilds and tries again, at most 8 times, after `message_version_conflict` and `pending_selection_conflict`. `commit_unknown`
+ * means that the answer was lost: it reads before it writes again. The cost depends on the commit, never on the length of the thread.
+ */
+export type CommitThread = (commit: ThreadCommit) => Promise<CommitResult>;
+
+export const MAX_COMMIT_ATTEMPTS = 8;
+
+function refuse(why: string, commit: ThreadCommit): AwakenError {
+  return new AwakenError("storage_validation", `commit of run '${commit.runId}' on thread '${commit.threadId}': ${why}`);
+}
+
+/** Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. */
+export function checkCommit(commit: ThreadCommit): void {
+  checkIds(commit);
+  checkRun(commit);
+  checkMessages(commit);
+  checkEvents(commit);
+  checkLedger(commit);
+  checkDispatch(commit);
+  checkPending(commit);
+  if (commit.threadState !== undefined) threadState.check(commit.threadState);
+}
+
+const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
+
+function checkIds(commit: ThreadCommit): void {
+  if (!isText(commit.threadId) || !isText(commit.runId)) throw refuse("thread and run ids must be non-blank", commit);
+  const { fence } = commit;
+  if (fence !== undefined && !(isText(fence.dispatchId) && isText(fence.claimToken))) throw refuse("the fence is blank", commit);
+}
+
+function checkRun(commit: ThreadCommit): void {
+  if (commit.run === undefined) {
+    if (commit.isNewRun !== undefined) throw refuse("a new run needs its record", commit);
+    return;
+  }
+  const run = runProjection.check(commit.run);
+  if (run.threadId !== commit.threadId || run.runId !== commit.runId) throw refuse("the run record is of another run or thread", commit);
+}
+
+function checkMessages(commit: ThreadCommit): void {
+  if (commit.messageDelta === undefined) return;
+  const { messages, expectedMessageCount } = commit.messageDelta;
+  if (!Number.isSafeInteger(expectedMessageCount) || expectedMessageCount < 0) {
+    throw refuse("a message delta needs expectedMessageCount", commit);
+  }
+  if (!Array.isArray(messages)) throw refuse("a message delta needs messages", commit);
+  checkMessageDelta(messages, { nextSeq: expectedMessageCount + 1 });
+}
+
+function checkEvents(commit: ThreadCommit): void {
+  for (const { draft } of commit.events ?? []) {
+    const { threadId = commit.threadId, runId = commit.runId } = eventDraft.check(draft);
+    if (threadId !== commit.threadId || runId !== commit.runId) throw refuse(`event '${draft.kind}' is of another scope`, commit);
+  }
+}
+
+function checkLedger(commit: ThreadCommit): void {
+  const { claims = [], outcomes = [] } = commit.ledger ?? {};
+  for (const rows of [claims, outcomes]) {
+    const keys = rows.map((row) => row.idempotencyKey);
+    if (new Set(keys).size !== keys.length) throw refuse("an idempotency key is twice in the ledger change", commit);
+  }
+}
+
+function checkDispatch(commit: ThreadCommit): void {
+  const { dispatch, fence } = commit;
+  if (dispatch === undefined) return;
+  if (dispatch.type === "ack" || dispatch.type === "dead-letter") {
+    if (fence === undefined) throw refuse(`'${dispatch.type}' needs the fence of the dispatch`, commit);
+  } else if (dispatch.dispatch.threadId !== commit.threadId || dispatch.dispatch.runId !== commit.runId) {
+    throw refuse("the dispatch is of another run or thread", commit);
+  }
+}
+
+function checkPending(commit: ThreadCommit): void {
+  const consumed = commit.pending?.consume?.entries.map((entry) => entry.pendingId) ?? [];
+  if (consumed.length === 0) return;
+  const wanted = new Set(consumed);
+  const appended = (commit.messageDelta?.messages ?? []).map((message) => message.id).filter((id) => wanted.has(id));
+  if (appended.length !== consumed.length || appended.some((id, index) => id !== consumed[index])) {
+    throw refuse("consumed pending messages must be in the delta, in their order", commit);
+  }
+}

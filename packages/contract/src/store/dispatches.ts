@@ -1,0 +1,130 @@
+import type { DispatchId, RunId, ScopeId, ThreadId } from "../ids.ts";
+import type {
+  CancelledDispatch,
+  ClaimedDispatch,
+  DeadLetterDispatch,
+  DispatchRecord,
+  DispatchResult,
+  DispatchStatus,
+  QueuedDispatch,
+  SupersededDispatch,
+} from "./dispatch-record.ts";
+import type { NewDispatch } from "./dispatch-transitions.ts";
+
+/** Proof of a claim: whoever shows it may settle the dispatch and commit its run. */
+export interface Fence {
+  readonly dispatchId: DispatchId;
+  readonly claimToken: string;
+}
+
+export interface ClaimRequest {
+  /** The worker that claims. */
+  readonly consumer: string;
+  readonly leaseMs: number;
+}
+
+export interface Interruption {
+  /** The thread's epoch from now on. */
+  readonly epoch: number;
+  /** Still with its worker, which loses it at its next call. */
+  readonly claimed?: ClaimedDispatch;
+  readonly superseded: readonly SupersededDispatch[];
+}
+
+/**
+ * The queue of one tenant. At most one dispatch of a thread is claimed at any time, from any process. Times are the store's clock.
+ * Methods that take a fence throw `fence_lost` unless `readClaim` says `held`; a `stale` row is superseded first, and that stays written.
+ */
+export interface DispatchStore {
+  /**
+   * Durable when it returns; stamped with the thread's epoch (0 for a new thread). `storage_already_exists` for a known id, or a
+   * `dedupeKey` that a dispatch of this thread holds which is not over.
+   */
+  enqueue(dispatch: NewDispatch): Promise<QueuedDispatch>;
+
+  /**
+   * Supersedes queued rows of an older epoch, then claims the first by `compareDispatches` that is available, under a new token.
+   * Undefined when there is none or a dispatch of the thread is claimed.
+   */
+  claim(threadId: ThreadId, request: ClaimRequest): Promise<ClaimedDispatch | undefined>;
+
+  /** As `claim`, for this row, whether it is available yet or not. */
+  claimDispatch(id: DispatchId, request: ClaimRequest): Promise<ClaimedDispatch | undefined>;
+
+  /** False means that the claim is lost and the run must stop; it throws only when the store itself fails. */
+  extendLease(fence: Fence, leaseMs: number): Promise<boolean>;
+
+  recordStart(fence: Fence, instanceId: string): Promise<void>;
+
+  recordResult(fence: Fence, result: DispatchResult): Promise<void>;
+
+  ack(fence: Fence): Promise<void>;
+
+  nack(fence: Fence, failure: { readonly error: string; readonly delayMs: number }): Promise<QueuedDispatch | DeadLetterDispatch>;
+
+  deadLetter(fence: Fence, error: string): Promise<DeadLetterDispatch>;
+
+  /** Back to the queue without using up a try. */
+  release(fence: Fence): Promise<QueuedDispatch>;
+
+  /** Only a queued one; undefined, and no change, for any other. */
+  cancel(id: DispatchId): Promise<CancelledDispatch | undefined>;
+
+  /** One transaction: the epoch rises, and queued rows of the thread are superseded. */
+  interrupt(threadId: ThreadId): Promise<Interruption>;
+
+  /** Undefined when the row is gone or not claimed under this token. */
+  supersedeClaimed(fence: Fence, reason: string): Promise<SupersededDispatch | undefined>;
+
+  load(id: DispatchId): Promise<DispatchRecord | undefined>;
+
+  /** By `compareDispatches`. */
+  list(
+    threadId: ThreadId,
+    query: { readonly statuses?: readonly DispatchStatus[]; readonly offset?: number; readonly limit?: number },
+  ): Promise<readonly DispatchRecord[]>;
+
+  countByStatus(): Promise<Readonly<Record<DispatchStatus, number>>>;
+
+  /** Tells the process that executes this run; best effort, at most once. The facts are stored already. */
+  hint(hint: RunHint): Promise<void>;
+}
+
+export interface RunHint {
+  readonly type: "cancel" | "wake";
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+}
+
+export interface ScopedThread {
+  readonly scopeId: ScopeId;
+  readonly threadId: ThreadId;
+}
+
+export interface ScopedDispatch {
+  readonly scopeId: ScopeId;
+  readonly dispatch: DispatchRecord;
+}
+
+/** The queues of all tenants, for the scheduler of the host; nothing of it may reach a client. */
+export interface DispatchQueue {
+  /** Threads that have a dispatch to claim and none claimed; the longest available first. */
+  listDue(limit?: number): Promise<readonly ScopedThread[]>;
+
+  /** Milliseconds until a dispatch of a free thread becomes available, 0 when one is; undefined when none is queued. */
+  nextDueInMs(): Promise<number | undefined>;
+
+  /**
+   * Every claimed row whose lease `isLeaseOver` goes through `expireDispatch`; rows of an older epoch are superseded and not returned.
+   * Two callers never get the same row.
+   */
+  reclaimExpired(limit?: number): Promise<readonly ScopedDispatch[]>;
+
+  /** Dispatches that are over, the longest first. */
+  listOver(query: { readonly updatedSince?: number; readonly limit?: number }): Promise<readonly ScopedDispatch[]>;
+
+  /** Enqueued work and run hints from every process, best effort: whoever listens also asks `listDue` now and then. */
+  hints(options: { readonly signal: AbortSignal }): AsyncIterable<ScopedHint>;
+}
+
+export type ScopedHint = ({ readonly type: "enqueued"; readonly threadId: ThreadId } | RunHint) & { readonly scopeId: ScopeId };

@@ -1,0 +1,237 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { messageId, toolCallId } from "../ids.ts";
+import { type AssistantMessage, type Message, messageToolCalls } from "../message.ts";
+import { effectiveMessages, foldedUpTo, type SequencedMessage } from "./effective-view.ts";
+import { assistant, log, result, retraction, summary, user } from "./test-records.ts";
+
+const idsOf = (entries: readonly SequencedMessage[]): readonly string[] => entries.map((entry) => entry.message.id);
+const view = (messages: readonly Message[]): readonly string[] => idsOf(effectiveMessages(log(messages)));
+
+describe("summaries", () => {
+  test("core-execution 64: of summaries [1,3] and [1,6] only the wider one and later messages appear, and the raw count stays", () => {
+    const rows = log([
+      ...[user("m1"), assistant("m2"), user("m3")],
+      summary("s4", { fromSeq: 1, toSeq: 3 }),
+      ...[assistant("m5"), user("m6")],
+      summary("s7", { fromSeq: 1, toSeq: 6 }),
+      user("m8"),
+    ]);
+    expect(idsOf(effectiveMessages(rows))).toEqual(["s7", "m8"]);
+    expect(rows).toHaveLength(8);
+  });
+
+  test("server-and-durability 16: of two overlapping compaction summaries the wider one wins and the narrower is not visible", () => {
+    const rows = [user("m1"), user("m2"), user("m3"), user("m4")];
+    const wide = summary("wide", { fromSeq: 1, toSeq: 4 });
+    const narrow = summary("narrow", { fromSeq: 2, toSeq: 3 });
+    expect(view([...rows, wide, narrow, user("m7")])).toEqual(["wide", "m7"]);
+    expect(view([...rows, narrow, wide, user("m7")])).toEqual(["wide", "m7"]);
+  });
+
+  test("of two equal summaries the later one is kept", () => {
+    const mark = { fromSeq: 1, toSeq: 1 };
+    expect(view([user("m1"), summary("old", mark), summary("new", mark)])).toEqual(["new"]);
+  });
+
+  test("a summary stands at the start of its interval, whatever was written before it", () => {
+    expect(view([user("m1"), user("m2"), user("m3"), user("m4"), summary("s", { fromSeq: 2, toSeq: 3 })])).toEqual(["m1", "s", "m4"]);
+  });
+
+  test("two summaries that overlap without containing each other are both kept", () => {
+    const rows = [user("m1"), user("m2"), user("m3"), user("m4")];
+    expect(view([...rows, summary("a", { fromSeq: 1, toSeq: 3 }), summary("b", { fromSeq: 2, toSeq: 4 })])).toEqual(["a", "b"]);
+  });
+
+  test("a result is never a summary, even when it says so", () => {
+    const forged = { ...result("m3", "c"), metadata: { compaction: { fromSeq: 1, toSeq: 2 } } };
+    expect(view([user("m1"), assistant("m2", ["c"]), forged])).toEqual(["m1", "m2", "m3"]);
+  });
+
+  test("a late result that moved to its call does not pull a summary with it", () => {
+    const rows = [assistant("m1", ["c"]), user("m2"), user("m3"), user("m4"), result("m5", "c"), summary("s", { fromSeq: 3, toSeq: 3 })];
+    const entries = effectiveMessages(log(rows));
+    expect(idsOf(entries)).toEqual(["m1", "m5", "m2", "s", "m4"]);
+    expect(effectiveMessages(entries)).toEqual(entries);
+  });
+
+  test("a result whose call was folded away is an orphan and goes too", () => {
+    expect(view([assistant("m1", ["c"]), summary("s", { fromSeq: 1, toSeq: 1 }), result("m3", "c"), user("m4")])).toEqual(["s", "m4"]);
+  });
+});
+
+describe("calls", () => {
+  test("server-and-durability 17: a retracted call and its pending result vanish and the raw count is unchanged", () => {
+    const rows = log([user("m1"), assistant("m2", ["c"]), result("m3", "c", "pending"), retraction("m4", "c"), user("m5")]);
+    const entries = effectiveMessages(rows);
+    expect(idsOf(entries)).toEqual(["m1", "m2", "m5"]);
+    expect(entries.flatMap((entry) => messageToolCalls(entry.message))).toEqual([]);
+    expect(rows).toHaveLength(5);
+  });
+
+  test("a retracted call stays retracted, whatever comes for it later", () => {
+    expect(view([assistant("m1", ["c"]), retraction("m2", "c"), result("m3", "c"), result("m4", "c", "pending")])).toEqual(["m1"]);
+  });
+
+  test("core-execution 58: a resumed call has one result, adjacent to its assistant message", () => {
+    const rows = [assistant("m1", ["a", "b"]), result("m2", "a", "pending"), result("m3", "b"), user("m4"), result("m5", "a")];
+    expect(view(rows)).toEqual(["m1", "m5", "m3", "m4"]);
+  });
+
+  test("a call that suspended twice shows its last placeholder until it has a result", () => {
+    const waiting = [assistant("m1", ["a"]), result("m2", "a", "pending"), result("m3", "a", "pending")];
+    expect(view(waiting)).toEqual(["m1", "m3"]);
+    expect(view([...waiting, result("m4", "a", "error"), result("m5", "a", "pending")])).toEqual(["m1", "m4"]);
+  });
+
+  test("an unanswered call is dropped and its siblings stay", () => {
+    const [first, second] = effectiveMessages(log([assistant("m1", ["a", "b"]), result("m2", "b")]));
+    expect(first?.message.content.map((part) => part.type)).toEqual(["text", "tool-call"]);
+    expect(second?.message.id).toBe("m2");
+  });
+
+  test("a message that was nothing but lost calls and reasoning goes with them", () => {
+    const thinking: AssistantMessage = {
+      ...assistant("m1", ["a"], ""),
+      content: [{ type: "reasoning", text: "hm", signature: "s" }, ...assistant("m1", ["a"], "").content],
+    };
+    expect(view([thinking, user("m2")])).toEqual(["m2"]);
+    expect(view([thinking, result("m2", "a")])).toEqual(["m1", "m2"]);
+  });
+
+  test("an empty message that lost nothing is left for the prompt to judge", () => {
+    expect(view([assistant("m1", [], "")])).toEqual(["m1"]);
+  });
+
+  test("a call that the vendor ran is left as it is, and no tool message can answer it", () => {
+    const searched: AssistantMessage = {
+      id: messageId("m1"),
+      role: "assistant",
+      content: [{ type: "tool-call", id: toolCallId("v"), name: "search", input: {}, executed: "provider" }],
+    };
+    expect(effectiveMessages(log([searched, result("m2", "v")]))).toEqual(log([searched]));
+  });
+
+  test("a call that the vendor ran stays when a sibling of ours is dropped", () => {
+    const mixed: AssistantMessage = {
+      ...assistant("m1"),
+      content: [
+        { type: "tool-call", id: toolCallId("v"), name: "search", input: {}, executed: "provider" },
+        { type: "tool-call", id: toolCallId("c"), name: "tool", input: {} },
+        { type: "tool-result", id: toolCallId("v"), name: "search", output: [] },
+      ],
+    };
+    const [entry] = effectiveMessages(log([mixed]));
+    expect(entry?.message.content.map((part) => ("id" in part ? `${part.type} ${part.id}` : part.type))).toEqual([
+      "tool-call v",
+      "tool-result v",
+    ]);
+  });
+
+  test("call ids that a vendor repeats belong to the nearest call before the result", () => {
+    const rows = [assistant("m1", ["c"]), result("m2", "c"), assistant("m3", ["c"]), result("m4", "c"), assistant("m5", ["c"])];
+    expect(effectiveMessages(log(rows)).map(({ message }) => [message.id, messageToolCalls(message).length])).toEqual([
+      ["m1", 1],
+      ["m2", 0],
+      ["m3", 1],
+      ["m4", 0],
+      ["m5", 0],
+    ]);
+  });
+
+  test("a result before its call, or of no call at all, is an orphan", () => {
+    expect(view([result("m1", "c"), assistant("m2", ["c"], "hi"), result("m3", "zzz")])).toEqual(["m2"]);
+  });
+});
+
+describe("every log", () => {
+  const call = fc.constantFrom("c0", "c1", "c2");
+  const row = fc.oneof(
+    { weight: 2, arbitrary: fc.constant({ type: "user" } as const) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        type: fc.constant("assistant" as const),
+        calls: fc.array(call, { maxLength: 3 }),
+        text: fc.constantFrom("", "hi"),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ type: fc.constant("tool" as const), call, status: fc.constantFrom("success", "error", "pending") }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant("retraction" as const), call }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ type: fc.constant("summary" as const), from: fc.nat(), to: fc.nat(), isCumulative: fc.boolean() }),
+    },
+  );
+  const anyLog = fc.array(row, { maxLength: 30, size: "max" }).map((rows) =>
+    log(
+      rows.map((shape, index) => {
+        const id = `m${index + 1}`;
+        if (shape.type === "user" || (shape.type === "summary" && index === 0)) return user(id);
+        if (shape.type === "assistant") return assistant(id, shape.calls, shape.text);
+        if (shape.type === "tool") return result(id, shape.call, shape.status);
+        if (shape.type === "retraction") return retraction(id, shape.call);
+        const toSeq = 1 + (shape.to % index);
+        return summary(id, { fromSeq: shape.isCumulative ? 1 : 1 + (shape.from % toSeq), toSeq });
+      }),
+    ),
+  );
+
+  test("has a view in which each call is followed by its one result and no other result exists", () => {
+    fc.assert(
+      fc.property(anyLog, (rows) => {
+        const messages = effectiveMessages(rows).map((entry) => entry.message);
+        const expected = messages
+          .filter((message) => message.role !== "tool")
+          .flatMap((message) => [message.id, ...messageToolCalls(message).map((part) => `result of ${part.id}`)]);
+        const actual = messages.map((message) => (message.role === "tool" ? `result of ${message.toolCallId}` : message.id));
+        expect(actual).toEqual(expected);
+        expect(messages.some((message) => message.role === "tool" && message.visibility === "internal")).toBe(false);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("has a view that is its own view", () => {
+    fc.assert(
+      fc.property(anyLog, (rows) => {
+        const entries = effectiveMessages(rows);
+        expect(effectiveMessages(entries)).toEqual(entries);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("needs only the rows after foldedUpTo", () => {
+    fc.assert(
+      fc.property(anyLog, (rows) => {
+        const from = foldedUpTo(rows);
+        expect(effectiveMessages(rows.filter((entry) => entry.seq > from))).toEqual(effectiveMessages(rows));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("keeps each user message that no summary covers, once and in order", () => {
+    fc.assert(
+      fc.property(anyLog, (rows) => {
+        const marks = rows.flatMap(({ message }) => message.metadata?.compaction ?? []);
+        const kept = rows.filter((row) => row.message.role === "user" && !marks.some((m) => m.fromSeq <= row.seq && row.seq <= m.toSeq));
+        expect(idsOf(effectiveMessages(rows).filter((entry) => entry.message.role === "user"))).toEqual(idsOf(kept));
+      }),
+    );
+  });
+
+  test("is read without being changed", () => {
+    fc.assert(
+      fc.property(anyLog, (rows) => {
+        const before = structuredClone(rows);
+        effectiveMessages(rows);
+        expect(rows).toEqual(before);
+      }),
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import type { AssistantContent } from "../content.ts";
+import type { ToolCallId } from "../ids.ts";
+import { type AssistantMessage, type CompactionMark, type Message, messageToolCalls } from "../message.ts";
+
+/** A message with its place in the log. */
+export interface SequencedMessage {
+  readonly seq: number;
+  readonly message: Message;
+}
+
+/**
+ * What a model may see of a log, given in log order (or as an earlier result of this function): summaries stand for the rows that
+ * they cover, each call has exactly one result right behind its message, and nothing retracted or unanswered is left.
+ */
+export function effectiveMessages(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
+  return pairCalls(foldSummaries(log));
+}
+
+/**
+ * The last row that the widest summary from row 1 stands for, 0 without one. A view needs only the rows after it: the summary itself
+ * is among them, and every other summary that comes before it is contained in it.
+ */
+export function foldedUpTo(log: Iterable<SequencedMessage>): number {
+  let last = 0;
+  for (const { message } of log) {
+    const mark = markOf(message);
+    if (mark?.fromSeq === 1) last = Math.max(last, mark.toSeq);
+  }
+  return last;
+}
+
+interface Fold extends CompactionMark {
+  readonly summary: SequencedMessage;
+}
+
+const markOf = (message: Message): CompactionMark | undefined => (message.role === "tool" ? undefined : message.metadata?.compaction);
+
+/** Marks that no other mark contains, by their start; of two equal ones the later summary. Their ends rise too. */
+function widestFolds(log: readonly SequencedMessage[]): readonly Fold[] {
+  const folds: Fold[] = [];
+  for (const entry of log) {
+    const mark = markOf(entry.message);
+    if (mark !== undefined) folds.push({ fromSeq: mark.fromSeq, toSeq: mark.toSeq, summary: entry });
+  }
+  folds.sort((a, b) => a.fromSeq - b.fromSeq || b.toSeq - a.toSeq || b.summary.seq - a.summary.seq);
+  let reach = 0;
+  return folds.filter((fold) => {
+    if (fold.toSeq <= reach) return false;
+    reach = fold.toSeq;
+    return true;
+  });
+}
+
+function isCovered(folds: readonly Fold[], seq: number): boolean {
+  let low = 0;
+  let high = folds.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((folds[middle]?.fromSeq ?? 0) <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return (folds[low - 1]?.toSeq ?? 0) >= seq;
+}
+
+function foldSummaries(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
+  const folds = widestFolds(log);
+  if (folds.length === 0) return log;
+  const view: SequencedMessage[] = [];
+  let next = 0;
+  for (const entry of log) {
+    const { message, seq } = entry;
+    if (markOf(message) !== undefined) continue;
+    // A result moves to its call, so its place says nothing about where a summary belongs.
+    if (message.role !== "tool") {
+      for (let fold = folds[next]; fold !== undefined && fold.fromSeq <= seq; fold = folds[++next]) view.push(fold.summary);
+    }
+    if (!isCovered(folds, seq)) view.push(entry);
+  }
+  for (const fold of folds.slice(next)) view.push(fold.summary);
+  return view;
+}
+
+/** What became of one call. */
+interface Fate {
+  result: SequencedMessage | undefined;
+  isRetracted: boolean;
+}
+
+/** A result belongs to the nearest call before it with that id: vendors number their calls anew in each turn. */
+function readFates(log: readonly SequencedMessage[]): ReadonlyMap<SequencedMessage, readonly Fate[]> {
+  const fates = new Map<SequencedMessage, readonly Fate[]>();
+  const open = new Map<ToolCallId, Fate>();
+  for (const entry of log) {
+    const { message } = entry;
+    if (message.role === "tool") {
+      const fate = open.get(message.toolCallId);
+      if (fate === undefined) continue;
+      if (message.visibility === "internal") fate.isRetracted = true;
+      else if (message.status !== "pending" || isPending(fate.result)) fate.result = entry;
+      continue;
+    }
+    const calls = messageToolCalls(message);
+    if (calls.length === 0) continue;
+    const own = calls.map((call) => {
+      const fate: Fate = { result: undefined, isRetracted: false };
+      open.set(call.id, fate);
+      return fate;
+    });
+    fates.set(entry, own);
+  }
+  return fates;
+}
+
+/** A placeholder gives way to whatever comes later; a real result only to a real one. */
+function isPending(result: SequencedMessage | undefined): boolean {
+  return result === undefined || (result.message.role === "tool" && result.message.status === "pending");
+}
+
+const isKept = (fate: Fate): boolean => fate.result !== undefined && !fate.isRetracted;
+
+function pairCalls(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
+  const fates = readFates(log);
+  const view: SequencedMessage[] = [];
+  for (const entry of log) {
+    const { message } = entry;
+    if (message.role === "tool") continue;
+    const own = fates.get(entry);
+    if (message.role !== "assistant" || own === undefined) {
+      view.push(entry);
+      continue;
+    }
+    if (own.every(isKept)) view.push(entry);
+    else {
+      const content = dropCalls(message, own);
+      if (!isHollow(content)) view.push({ ...entry, message: { ...message, content } });
+    }
+    for (const fate of own) if (fate.result !== undefined && !fate.isRetracted) view.push(fate.result);
+  }
+  return view;
+}
+
+/** `fates` are those of the message's own calls, in order. */
+function dropCalls(message: AssistantMessage, fates: readonly Fate[]): readonly AssistantContent[] {
+  let index = 0;
+  return message.content.filter((part) => {
+    if (part.type !== "tool-call" || part.executed !== undefined) return true;
+    const fate = fates[index++];
+    return fate !== undefined && isKept(fate);
+  });
+}
+
+/** Nothing that a model said is left: reasoning alone is refused by vendors. */
+function isHollow(content: readonly AssistantContent[]): boolean {
+  return content.every((part) => part.type === "reasoning" || (part.type === "text" && part.text === ""));
+}

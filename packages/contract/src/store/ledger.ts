@@ -1,0 +1,127 @@
+import * as z from "zod";
+import { AwakenError } from "../error.ts";
+import type { MessageId, RunId, ThreadId, ToolCallId } from "../ids.ts";
+import type { JsonValue } from "../json.ts";
+import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
+import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
+import { toolResultSchema } from "./message-schema.ts";
+import { defineRecord, sameJson } from "./record.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+
+export const LEDGER_SCHEMA_VERSION = 1;
+
+/** Says, before a tool starts, that it will. */
+export interface LedgerClaim {
+  /** `effectKey` of the call: the same for each try. */
+  readonly idempotencyKey: string;
+  /** 1 for the first try; a later one names the number after the last, so that two processes cannot both begin it. */
+  readonly attempt: number;
+  /** The assistant message with the call. */
+  readonly messageId: MessageId;
+  readonly toolCallId: ToolCallId;
+  readonly toolName: string;
+  readonly step: number;
+  readonly input: JsonValue;
+}
+
+export interface LedgerOutcome {
+  readonly idempotencyKey: string;
+  /** The try that it is the outcome of. */
+  readonly attempt: number;
+  readonly result: ToolResult;
+}
+
+interface LedgerBody extends LedgerClaim {
+  readonly schemaVersion: typeof LEDGER_SCHEMA_VERSION;
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+  readonly claimedAt: number;
+}
+
+/** `claimed` after a crash means: nobody knows whether the effect happened. `suspended` may be claimed again, `finished` never. */
+export type LedgerEntry =
+  | (LedgerBody & { readonly status: "claimed" })
+  | (LedgerBody & { readonly status: "suspended"; readonly result: ToolPending; readonly settledAt: number })
+  | (LedgerBody & { readonly status: "finished"; readonly result: ToolSuccess | ToolFailure; readonly settledAt: number });
+
+const isPending = (result: ToolResult): result is ToolPending => result.type === "pending";
+const isOver = (result: ToolResult): result is ToolSuccess | ToolFailure => result.type !== "pending";
+
+const body = {
+  schemaVersion: z.literal(LEDGER_SCHEMA_VERSION),
+  idempotencyKey: nonBlankSchema,
+  attempt: positionSchema,
+  threadId: threadIdSchema,
+  runId: runIdSchema,
+  messageId: messageIdSchema,
+  toolCallId: toolCallIdSchema,
+  toolName: nonBlankSchema,
+  step: countSchema,
+  input: jsonValueSchema,
+  claimedAt: timeSchema,
+};
+
+export const ledgerEntry = defineRecord<LedgerEntry>({
+  name: "ledger entry",
+  version: LEDGER_SCHEMA_VERSION,
+  schema: z.discriminatedUnion("status", [
+    z.strictObject({ ...body, status: z.literal("claimed") }),
+    z.strictObject({ ...body, status: z.literal("suspended"), result: toolResultSchema.refine(isPending), settledAt: timeSchema }),
+    z.strictObject({ ...body, status: z.literal("finished"), result: toolResultSchema.refine(isOver), settledAt: timeSchema }),
+  ]),
+});
+
+/** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */
+export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId): string {
+  return [runId, messageId, toolCallId].map(encodeURIComponent).join(":");
+}
+
+const conflict = (code: "idempotency_conflict" | "version_conflict", key: string, why: string) =>
+  new AwakenError(code, `effect '${key}' ${why}`, { details: { idempotencyKey: key } });
+
+export interface EffectOwner {
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+  readonly now: number;
+}
+
+/**
+ * The row of a claim. `idempotency_conflict` when the effect is finished or the key belongs to another call; `version_conflict` when
+ * the attempt is not the next one.
+ */
+export function claimEffect(before: LedgerEntry | undefined, claim: LedgerClaim, { threadId, runId, now }: EffectOwner): LedgerEntry {
+  const { idempotencyKey: key, attempt } = claim;
+  if (before?.status === "finished") throw conflict("idempotency_conflict", key, "is finished");
+  if (before !== undefined && !isSameCall(before, { ...claim, runId })) throw conflict("idempotency_conflict", key, "is of another call");
+  if (attempt !== (before?.attempt ?? 0) + 1) throw conflict("version_conflict", key, `is at attempt ${before?.attempt ?? 0}`);
+  return ledgerEntry.check({ ...claim, schemaVersion: LEDGER_SCHEMA_VERSION, status: "claimed", threadId, runId, claimedAt: now });
+}
+
+/** The input may differ: a decision can edit it between two tries. */
+function isSameCall(entry: LedgerEntry, claim: LedgerClaim & { readonly runId: RunId }): boolean {
+  const keys = ["runId", "messageId", "toolCallId", "toolName"] as const;
+  return keys.every((key) => entry[key] === claim[key]);
+}
+
+/**
+ * The row of an outcome; the same outcome twice is the same row. `storage_not_found` without a claim, `version_conflict` for another
+ * attempt, `idempotency_conflict` for another outcome of a finished effect.
+ */
+export function settleEffect(before: LedgerEntry | undefined, outcome: LedgerOutcome, now: number): LedgerEntry {
+  const { idempotencyKey: key, attempt, result } = outcome;
+  if (before === undefined) throw new AwakenError("storage_not_found", `effect '${key}' was never claimed`);
+  if (before.attempt !== attempt) throw conflict("version_conflict", key, `is at attempt ${before.attempt}, not ${attempt}`);
+  if (before.status !== "claimed") {
+    if (sameJson(before.result, result)) return before;
+    throw conflict("idempotency_conflict", key, "has another outcome");
+  }
+  return ledgerEntry.check({ ...before, status: result.type === "pending" ? "suspended" : "finished", result, settledAt: now });
+}
+
+/** The effect ledger, read only: claims and outcomes are parts of a commit. Keys are unique in a tenant. */
+export interface LedgerStore {
+  load(idempotencyKey: string): Promise<LedgerEntry | undefined>;
+
+  /** In the order of their claims. What a resumed run asks first: which of my effects are `claimed`? */
+  list(runId: RunId, query?: { readonly statuses?: readonly LedgerEntry["status"][] }): Promise<readonly LedgerEntry[]>;
+}

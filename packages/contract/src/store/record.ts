@@ -1,0 +1,73 @@
+import { AwakenError, errorMessage } from "../error.ts";
+import { isJson, isJsonObject, type JsonObject } from "../json.ts";
+import { type Schema, validateSync } from "../schema.ts";
+
+/** One kind of stored record: every store checks with it before it writes and after it reads. */
+export interface RecordKind<T> {
+  readonly name: string;
+  readonly version: number;
+  /** Anything but JSON that fits the current schema throws `storage_validation`. */
+  check(value: unknown): T;
+  /** Migrates to the current version, then checks. Throws `storage_corrupt` or `storage_too_new`; `key` names the row in both. */
+  read(row: unknown, key: string): T;
+}
+
+export interface RecordKindInit<T> {
+  readonly name: string;
+  readonly version: number;
+  readonly schema: Schema<T>;
+  /** By the version that it starts from. The result is taken as the next version, whatever `schemaVersion` it says. */
+  readonly migrations?: { readonly [from: number]: (old: JsonObject) => JsonObject };
+}
+
+const NOT_JSON = { type: "invalid", message: "it holds something that JSON cannot carry" } as const;
+
+export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
+  const { name, version, schema, migrations = {} } = init;
+
+  function check(value: unknown): T {
+    const result = isJson(value) ? validateSync(schema, value) : NOT_JSON;
+    if (result.type === "valid") return result.value;
+    throw new AwakenError("storage_validation", `${name} cannot be stored: ${result.message}`, { details: { record: name } });
+  }
+
+  function read(row: unknown, key: string): T {
+    const corrupt = (why: string, cause?: unknown) =>
+      new AwakenError("storage_corrupt", `${name} '${key}' cannot be read: ${why}`, { details: { record: name, key }, cause });
+    if (!isJsonObject(row)) throw corrupt("not an object");
+    const { schemaVersion: found } = row;
+    if (typeof found !== "number" || !Number.isInteger(found) || found < 1) throw corrupt("no schemaVersion");
+    if (found > version) {
+      throw new AwakenError("storage_too_new", `${name} '${key}' has schema version ${found}, this program knows up to ${version}`, {
+        details: { record: name, key, found, known: version },
+      });
+    }
+    let current = row;
+    for (let from = found; from < version; from++) {
+      const migrate = migrations[from];
+      if (migrate === undefined) throw corrupt(`no migration from schema version ${from}`);
+      try {
+        current = { ...migrate(current), schemaVersion: from + 1 };
+      } catch (cause) {
+        throw corrupt(`migration from schema version ${from} failed: ${errorMessage(cause)}`, cause);
+      }
+    }
+    const result = validateSync(schema, current);
+    if (result.type === "valid") return result.value;
+    throw corrupt(result.message);
+  }
+
+  return { name, version, check, read };
+}
+
+/** Equal as JSON: the order of keys and undefined properties do not count. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keysOf = (object: JsonObject) => Object.keys(object).filter((key) => object[key] !== undefined);
+  const keys = keysOf(a);
+  return keys.length === keysOf(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+}

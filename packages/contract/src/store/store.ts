@@ -1,0 +1,95 @@
+import type { ScopeId } from "../ids.ts";
+import type { RunStatus } from "../termination.ts";
+import type { CommitThread } from "./commit.ts";
+import type { ConfigStore } from "./config-records.ts";
+import type { DispatchStatus } from "./dispatch-record.ts";
+import type { DispatchQueue, DispatchStore } from "./dispatches.ts";
+import type { EventStore } from "./events.ts";
+import type { LedgerStore } from "./ledger.ts";
+import type { MessageStore } from "./messages.ts";
+import type { PendingStore } from "./pending.ts";
+import type { ProfileStore } from "./profiles.ts";
+import type { RunStore } from "./runs.ts";
+import type { StreamCheckpointStore } from "./stream-checkpoints.ts";
+import type { ThreadStore } from "./threads.ts";
+
+/**
+ * What a store offers of one tenant. Ids of two tenants never meet: no method reads, lists, counts or changes anything of another one.
+ * Records are checked on write (`storage_validation`) and on read (`storage_corrupt`, `storage_too_new`), they come back as they were
+ * written, and changing a returned object changes nothing that is stored. A store stamps times with the clock that it was opened with.
+ * When the engine itself fails: `storage_io`, and nothing was written; `commit_unknown` when that cannot be known.
+ */
+export interface StorePorts {
+  readonly threads: ThreadStore;
+  readonly messages: MessageStore;
+  readonly runs: RunStore;
+  readonly pending: PendingStore;
+  readonly events: EventStore;
+  readonly dispatches: DispatchStore;
+  readonly streamCheckpoints: StreamCheckpointStore;
+  readonly ledger: LedgerStore;
+  readonly profiles: ProfileStore;
+  readonly config: ConfigStore;
+  readonly commit: CommitThread;
+}
+
+/** The handle of one tenant; cheap, and nothing to close. */
+export interface ScopedStore extends StorePorts {
+  readonly scopeId: ScopeId;
+
+  /**
+   * Runs `work` in one transaction: it reads its own writes, and all of them or none stay. It may hold back every other writer, so
+   * it awaits nothing but the ports that it is given; they are void when it returns. What `work` throws rolls back and is thrown on.
+   */
+  transaction<T>(work: (ports: StorePorts) => Promise<T>): Promise<T>;
+}
+
+/** How long things stay after their last change; what is left out stays. Open work, threads, messages and runs are never swept. */
+export interface Retention {
+  readonly eventsMs?: number;
+  /** Dispatches that are over. */
+  readonly dispatchesMs?: number;
+  readonly streamCheckpointsMs?: number;
+  /** Rows of runs that are done. */
+  readonly ledgerMs?: number;
+}
+
+export const DEFAULT_RETENTION: Retention = Object.freeze({ dispatchesMs: 24 * 3_600_000, streamCheckpointsMs: 15 * 60_000 });
+
+export interface SweepResult {
+  readonly events: number;
+  readonly dispatches: number;
+  readonly streamCheckpoints: number;
+  readonly ledger: number;
+}
+
+/** Rows of all tenants. */
+export interface StoreStats {
+  readonly threads: number;
+  readonly messages: number;
+  readonly runs: Readonly<Record<RunStatus, number>>;
+  readonly pending: number;
+  readonly events: number;
+  readonly dispatches: Readonly<Record<DispatchStatus, number>>;
+  readonly streamCheckpoints: number;
+  readonly ledger: number;
+  readonly profiles: number;
+  readonly config: number;
+  /** On disk or in memory, as the engine tells it. */
+  readonly bytes: number;
+}
+
+/** An open store: the handle of the default tenant, and what belongs to the host alone. */
+export interface Store extends ScopedStore, AsyncDisposable {
+  scoped(scopeId: ScopeId): ScopedStore;
+
+  readonly queue: DispatchQueue;
+
+  /** Deletes what is past its time, in small transactions. */
+  sweep(retention: Retention): Promise<SweepResult>;
+
+  stats(): Promise<StoreStats>;
+
+  /** Waits for what is under way; idempotent. Every call after it is `storage_io`. */
+  close(): Promise<void>;
+}

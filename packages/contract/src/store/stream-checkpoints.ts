@@ -1,0 +1,60 @@
+import * as z from "zod";
+import type { RunId, ThreadId, ToolCallId } from "../ids.ts";
+import { runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
+import type { ToolCall } from "../tool.ts";
+import { defineRecord } from "./record.ts";
+import { countSchema, nonBlankSchema, timeSchema, toolCallSchema } from "./schemas.ts";
+
+export const STREAM_CHECKPOINT_SCHEMA_VERSION = 1;
+export const DEFAULT_CHECKPOINT_AGE_MS = 15 * 60_000;
+
+/** The turn in flight, as far as it came. Cumulative: after a resume it still begins with what was restored. */
+export interface StreamCheckpoint {
+  readonly schemaVersion: typeof STREAM_CHECKPOINT_SCHEMA_VERSION;
+  readonly runId: RunId;
+  readonly step: number;
+  readonly threadId: ThreadId;
+  readonly upstreamModel: string;
+  readonly partialText: string;
+  readonly completedToolCalls: readonly ToolCall[];
+  readonly inFlightTool?: { readonly id: ToolCallId; readonly name: string; readonly partialInput: string };
+  readonly updatedAt: number;
+}
+
+export const streamCheckpoint = defineRecord<StreamCheckpoint>({
+  name: "stream checkpoint",
+  version: STREAM_CHECKPOINT_SCHEMA_VERSION,
+  schema: z.strictObject({
+    schemaVersion: z.literal(STREAM_CHECKPOINT_SCHEMA_VERSION),
+    runId: runIdSchema,
+    step: countSchema,
+    threadId: threadIdSchema,
+    upstreamModel: nonBlankSchema,
+    partialText: z.string(),
+    completedToolCalls: z.array(toolCallSchema),
+    inFlightTool: z.strictObject({ id: toolCallIdSchema, name: z.string(), partialInput: z.string() }).exactOptional(),
+    updatedAt: timeSchema,
+  }),
+});
+
+/** Whether an inference may begin with it: another model would not continue these words, and an old turn is better asked again. */
+export function isCheckpointUsable(
+  checkpoint: StreamCheckpoint,
+  { upstreamModel, maxAgeMs, now }: { readonly upstreamModel: string; readonly maxAgeMs: number; readonly now: number },
+): boolean {
+  return checkpoint.upstreamModel === upstreamModel && now - checkpoint.updatedAt <= maxAgeMs;
+}
+
+/**
+ * A cache, one row per run and step: callers log what it throws and go on without it. The commit that lands the turn deletes the row,
+ * retention the rows of runs that never came back.
+ */
+export interface StreamCheckpointStore {
+  /** Inserts or replaces. */
+  put(checkpoint: StreamCheckpoint): Promise<void>;
+
+  load(runId: RunId, step: number): Promise<StreamCheckpoint | undefined>;
+
+  /** Nothing to delete is fine. */
+  delete(runId: RunId, step: number): Promise<void>;
+}

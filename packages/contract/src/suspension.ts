@@ -1,0 +1,53 @@
+import type { DecisionId, RunId, ThreadId, TicketId, ToolCallId } from "./ids.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
+
+/**
+ * What a decision does to the call: run the tool again, become its result without running it,
+ * or run the tool and let it read the decision.
+ */
+export const RESUME_MODES = ["replay-tool-call", "use-decision-as-tool-result", "pass-decision-to-tool"] as const;
+export type ResumeMode = (typeof RESUME_MODES)[number];
+
+/** Why a call waits and what would answer it. `id` becomes the ticket id; without one, the call id is used. */
+export interface Suspension {
+  readonly id?: TicketId;
+  /** What is asked for, for programs: `approve`, `tool:<id>`, `unknown-outcome`, … */
+  readonly action: string;
+  /** What is asked for, for people. */
+  readonly message?: string;
+  readonly parameters?: JsonValue;
+  /** JSON Schema of the answer. */
+  readonly responseSchema?: JsonObject;
+  readonly resumeMode?: ResumeMode;
+}
+
+/** A suspended call as a record that anyone may answer later, from any process. */
+export interface Ticket {
+  readonly id: TicketId;
+  readonly runId: RunId;
+  readonly threadId: ThreadId;
+  readonly toolCallId: ToolCallId;
+  readonly toolName: string;
+  readonly input: JsonValue;
+  readonly action: string;
+  readonly resumeMode: ResumeMode;
+  readonly message?: string;
+  readonly parameters?: JsonValue;
+  readonly responseSchema?: JsonObject;
+  /** From the root agent to the one that asks; absent when the root asks. */
+  readonly agentPath?: readonly string[];
+  readonly updatedAt: number;
+}
+
+/** What a user says about a ticket. */
+export type DecisionAction =
+  | { readonly action: "approve"; readonly input?: JsonValue }
+  | { readonly action: "deny"; readonly reason?: string }
+  | { readonly action: "answer"; readonly result: JsonValue };
+
+/** `id` makes it idempotent: the same id twice decides once. */
+export type Decision = DecisionAction & {
+  readonly id: DecisionId;
+  readonly by?: string;
+  readonly decidedAt: number;
+};

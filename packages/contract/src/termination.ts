@@ -1,0 +1,37 @@
+import { AwakenError } from "./error.ts";
+
+export const RUN_STATUSES = ["created", "running", "waiting", "done"] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+const NEXT: Record<RunStatus, readonly RunStatus[]> = {
+  created: ["running", "done"],
+  running: ["waiting", "done"],
+  waiting: ["running", "done"],
+  done: [],
+};
+
+/** Staying is always allowed; a done run changes nothing but itself. */
+export function canRunMove(from: RunStatus, to: RunStatus): boolean {
+  return from === to || NEXT[from].includes(to);
+}
+
+export const WAITING_REASONS = ["suspended", "awaiting-tasks", "input-required", "auth-required", "rate-limit", "manual-pause"] as const;
+export type WaitingReason = (typeof WAITING_REASONS)[number];
+
+/** Why an activation ended. `suspended` leaves the run waiting, every other one leaves it done. */
+export type Termination =
+  | { readonly type: "natural-end" }
+  | { readonly type: "behavior-requested" }
+  | { readonly type: "stopped"; readonly code: string; readonly detail?: string }
+  | { readonly type: "cancelled" }
+  | { readonly type: "blocked"; readonly reason: string }
+  | { readonly type: "suspended" }
+  | { readonly type: "error"; readonly message: string; readonly code?: string };
+
+export const TERMINATION_TYPES = ["natural-end", "behavior-requested", "stopped", "cancelled", "blocked", "suspended", "error"] as const;
+
+/** Any thrown value as the termination of the run that it ended. */
+export function errorTermination(thrown: unknown): Termination {
+  if (AwakenError.is(thrown)) return { type: "error", message: thrown.message, code: thrown.code };
+  return { type: "error", message: thrown instanceof Error ? thrown.message : String(thrown) };
+}

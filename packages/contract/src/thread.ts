@@ -1,0 +1,217 @@
+import * as z from "zod";
+import { AwakenError } from "./error.ts";
+import type { MessageId, RunId, ThreadId } from "./ids.ts";
+import type { JsonObject } from "./json.ts";
+import type { Message } from "./message.ts";
+import type { RunRecord } from "./run.ts";
+import { type PersistedState, STATE_SCHEMA_VERSION } from "./state.ts";
+import type { SequencedMessage } from "./store/effective-view.ts";
+import { messageSchema } from "./store/message-schema.ts";
+import { defineRecord } from "./store/record.ts";
+import { nonBlankSchema, persistedStateSchema, positionSchema, timeSchema } from "./store/schemas.ts";
+import { jsonObjectSchema, runIdSchema, threadIdSchema } from "./stored.ts";
+
+export const THREAD_SCHEMA_VERSION = 1;
+export const MESSAGE_SCHEMA_VERSION = 1;
+
+export interface ThreadMetadata {
+  readonly createdAt: number;
+  /** Time of the last save or commit. */
+  readonly updatedAt: number;
+  readonly title?: string;
+  readonly custom: JsonObject;
+}
+
+/** The newest projected run; `updatedAt` and `ordinal` are the watermark that a later projection has to reach. */
+export interface LatestRun {
+  readonly id: RunId;
+  readonly updatedAt: number;
+  readonly ordinal: number;
+}
+
+export interface ThreadRecord {
+  readonly schemaVersion: typeof THREAD_SCHEMA_VERSION;
+  readonly id: ThreadId;
+  /** A key of the host that groups threads. */
+  readonly resourceId?: string;
+  readonly parentThreadId?: ThreadId;
+  readonly metadata: ThreadMetadata;
+  /** The run that executes now. */
+  readonly activeRunId?: RunId;
+  /** The run that is not done. */
+  readonly openRunId?: RunId;
+  readonly latestRun?: LatestRun;
+}
+
+export const threadRecord = defineRecord<ThreadRecord>({
+  name: "thread",
+  version: THREAD_SCHEMA_VERSION,
+  schema: z
+    .strictObject({
+      schemaVersion: z.literal(THREAD_SCHEMA_VERSION),
+      id: threadIdSchema,
+      resourceId: nonBlankSchema.exactOptional(),
+      parentThreadId: threadIdSchema.exactOptional(),
+      metadata: z.strictObject({
+        createdAt: timeSchema,
+        updatedAt: timeSchema,
+        title: z.string().exactOptional(),
+        custom: jsonObjectSchema,
+      }),
+      activeRunId: runIdSchema.exactOptional(),
+      openRunId: runIdSchema.exactOptional(),
+      latestRun: z.strictObject({ id: runIdSchema, updatedAt: timeSchema, ordinal: positionSchema }).exactOptional(),
+    })
+    .refine((thread) => thread.parentThreadId !== thread.id, "a thread cannot be its own parent"),
+});
+
+/** The thread-scoped state, one row per thread. */
+export const threadState = defineRecord<PersistedState>({
+  name: "thread state",
+  version: STATE_SCHEMA_VERSION,
+  schema: persistedStateSchema,
+});
+
+export interface NewThread {
+  readonly id: ThreadId;
+  readonly resourceId?: string;
+  readonly parentThreadId?: string;
+  readonly title?: string;
+  readonly custom?: JsonObject;
+}
+
+/** An absent field is kept, null clears it; the keys of `custom` are merged and never removed. */
+export interface ThreadPatch {
+  readonly title?: string | null;
+  readonly resourceId?: string | null;
+  readonly parentThreadId?: string | null;
+  readonly custom?: JsonObject;
+}
+
+/** A checked record; blank strings count as absent. */
+export function toThreadRecord(init: NewThread, now: number): ThreadRecord {
+  const fresh = { schemaVersion: THREAD_SCHEMA_VERSION, id: init.id, metadata: { createdAt: now, updatedAt: now, custom: {} } } as const;
+  return patchThread(fresh, init, now);
+}
+
+export function patchThread(thread: ThreadRecord, patch: ThreadPatch, now: number): ThreadRecord {
+  const { resourceId, parentThreadId, metadata, ...kept } = thread;
+  const { title, ...times } = metadata;
+  return threadRecord.check({
+    ...kept,
+    ...present("resourceId", patched(patch.resourceId, resourceId)),
+    ...present("parentThreadId", patched(patch.parentThreadId, parentThreadId)),
+    metadata: {
+      ...times,
+      ...present("title", patched(patch.title, title)),
+      updatedAt: now,
+      custom: { ...metadata.custom, ...patch.custom },
+    },
+  });
+}
+
+const patched = (patch: string | null | undefined, old: string | undefined): string | undefined =>
+  patch === undefined ? old : patch?.trim() || undefined;
+
+const present = (key: string, value: string | undefined): JsonObject => (value === undefined ? {} : { [key]: value });
+
+/**
+ * Throws `storage_validation` unless `thread` may stand where it says. `ancestors` are the ids from its parent up to the root, as far as
+ * they exist, read in the transaction that writes the thread.
+ */
+export function checkLineage(thread: ThreadRecord, ancestors: readonly ThreadId[]): void {
+  const { id, parentThreadId } = thread;
+  if (parentThreadId === undefined) return;
+  if (ancestors[0] !== parentThreadId) {
+    throw new AwakenError("storage_validation", `parent '${parentThreadId}' of thread '${id}' does not exist`, { details: { id } });
+  }
+  if (ancestors.includes(id)) throw new AwakenError("storage_validation", `thread '${id}' would be its own ancestor`, { details: { id } });
+}
+
+/** Applied by every commit that carries a run. A stale run changes nothing, except that a done one still takes its own pointers away. */
+export function projectRun(thread: ThreadRecord, run: RunRecord): ThreadRecord {
+  const { latestRun } = thread;
+  const { runId, ordinal } = run;
+  if (!isCurrent(latestRun, run)) return run.status === "done" ? withoutRun(thread, runId) : thread;
+
+  const updatedAt = latestRun?.id === runId ? Math.max(latestRun.updatedAt, run.updatedAt) : run.updatedAt;
+  const parent = parentOf(thread, run);
+  const current = {
+    ...thread,
+    latestRun: { id: runId, updatedAt, ordinal },
+    ...(parent === undefined ? undefined : { parentThreadId: parent }),
+  };
+  switch (run.status) {
+    case "created":
+    case "waiting": {
+      const { activeRunId: _, ...idle } = current;
+      return { ...idle, openRunId: runId };
+    }
+    case "running":
+      return { ...current, activeRunId: runId, openRunId: runId };
+    case "done":
+      return withoutRun(current, runId);
+  }
+}
+
+function withoutRun(thread: ThreadRecord, runId: RunId): ThreadRecord {
+  const { activeRunId, openRunId, ...kept } = thread;
+  return {
+    ...kept,
+    ...(activeRunId === undefined || activeRunId === runId ? undefined : { activeRunId }),
+    ...(openRunId === undefined || openRunId === runId ? undefined : { openRunId }),
+  };
+}
+
+/** The latest run itself is always current: its writes are ordered by the store, whatever the clocks of two nodes say. */
+function isCurrent(latest: LatestRun | undefined, run: RunRecord): boolean {
+  if (latest === undefined || latest.id === run.runId) return true;
+  return run.updatedAt > latest.updatedAt || (run.updatedAt === latest.updatedAt && run.ordinal > latest.ordinal);
+}
+
+function parentOf(thread: ThreadRecord, run: RunRecord): ThreadId | undefined {
+  const parent = run.activation.trace.parentThreadId;
+  return thread.parentThreadId ?? (parent === thread.id ? undefined : parent);
+}
+
+/** A row of the log. `seq` starts at 1 and has no gap. The run, step, call and mark of the row are those of its message. */
+export interface MessageRecord extends SequencedMessage {
+  readonly schemaVersion: typeof MESSAGE_SCHEMA_VERSION;
+  readonly threadId: ThreadId;
+  readonly createdAt: number;
+}
+
+/** A summary can only stand for rows before itself. */
+const endsBefore = (message: Message, seq: number): boolean => (message.metadata?.compaction?.toSeq ?? 0) < seq;
+
+export const messageRecord = defineRecord<MessageRecord>({
+  name: "message",
+  version: MESSAGE_SCHEMA_VERSION,
+  schema: z
+    .strictObject({
+      schemaVersion: z.literal(MESSAGE_SCHEMA_VERSION),
+      threadId: threadIdSchema,
+      seq: positionSchema,
+      createdAt: timeSchema,
+      message: messageSchema,
+    })
+    .refine((record) => endsBefore(record.message, record.seq), "a compaction mark must end before its own row"),
+});
+
+const deltaMessage = defineRecord<Message>({ name: "message", version: MESSAGE_SCHEMA_VERSION, schema: messageSchema });
+
+/**
+ * Throws `storage_validation` unless these messages may be appended with `nextSeq` as the seq of the first. Whether an id is already
+ * in the log is for the store to check.
+ */
+export function checkMessageDelta(messages: readonly Message[], { nextSeq }: { readonly nextSeq: number }): void {
+  const ids = new Set<MessageId>();
+  for (const [index, message] of messages.entries()) {
+    const { id } = deltaMessage.check(message);
+    if (ids.has(id)) throw new AwakenError("storage_validation", `message id '${id}' is twice in one delta`, { details: { id } });
+    ids.add(id);
+    if (!endsBefore(message, nextSeq + index)) {
+      throw new AwakenError("storage_validation", `compaction mark of message '${id}' must end before its own row ${nextSeq + index}`);
+    }
+  }
+}

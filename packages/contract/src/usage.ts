@@ -1,0 +1,28 @@
+/** Tokens of one or more inferences. A count that the vendor did not report is 0, an optional one is absent. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0, totalTokens: 0 });
+
+const clamp = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0);
+const sum = (a: number | undefined, b: number | undefined): number => Math.min(clamp(a) + clamp(b), Number.MAX_SAFE_INTEGER);
+
+/** Adds saturating; negative and missing counts add nothing. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const optional = (key: "cacheReadTokens" | "cacheWriteTokens" | "reasoningTokens") =>
+    a[key] === undefined && b[key] === undefined ? undefined : { [key]: sum(a[key], b[key]) };
+  return {
+    inputTokens: sum(a.inputTokens, b.inputTokens),
+    outputTokens: sum(a.outputTokens, b.outputTokens),
+    totalTokens: sum(a.totalTokens, b.totalTokens),
+    ...optional("cacheReadTokens"),
+    ...optional("cacheWriteTokens"),
+    ...optional("reasoningTokens"),
+  };
+}

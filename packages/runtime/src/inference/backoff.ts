@@ -1,0 +1,10 @@
+import type { InferenceFailure } from "@awaken/contract";
+import type { InferencePolicy } from "./policy.ts";
+
+const MAX_BACKOFF_MS = 8000;
+
+/** The wait before retry number `retry`, counted from 0. A vendor that names a longer wait gets it, however long it is. */
+export function backoffMs(policy: InferencePolicy, failure: InferenceFailure, retry: number): number {
+  const base = failure.type === "overloaded" ? policy.overloadedBackoffBaseMs : policy.backoffBaseMs;
+  return Math.max(Math.min(base * 2 ** retry, MAX_BACKOFF_MS), failure.retryAfterMs ?? 0);
+}

@@ -1,0 +1,72 @@
+import type { AssistantContent, ProviderMetadata, ReasoningContent, TextContent, ToolCall, ToolCallId } from "@awaken/contract";
+import { type CallDraft, cutInput, endedInput, recordedInput, toCallContent, toToolCall } from "./call-draft.ts";
+
+/** Text or reasoning while it arrives. */
+export interface Block {
+  readonly type: "text" | "reasoning";
+  text: string;
+  signature: string | undefined;
+  providerMetadata: ProviderMetadata | undefined;
+}
+
+export interface Whole {
+  readonly type: "whole";
+  readonly content: AssistantContent;
+}
+
+export type Entry = Block | CallDraft | Whole;
+
+export interface Collected {
+  readonly text: string;
+  readonly content: readonly AssistantContent[];
+  readonly toolCalls: readonly ToolCall[];
+  readonly malformedCalls: readonly { readonly id: ToolCallId; readonly name: string }[];
+}
+
+/** How the stream ended decides which of our calls count: every usable one, those that came whole, or none. */
+export type Ending = "ended" | "cut" | "dropped";
+
+export function entriesText(entries: readonly Entry[]): string {
+  let text = "";
+  for (const entry of entries) if (entry.type === "text") text += entry.text;
+  return text;
+}
+
+/** Calls that the vendor ran and gave a result for. */
+export function answeredIds(entries: readonly Entry[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const entry of entries) if (entry.type === "whole" && entry.content.type === "tool-result") ids.add(entry.content.id);
+  return ids;
+}
+
+function toBlockContent({ type, text, signature, providerMetadata }: Block): AssistantContent | undefined {
+  if (text === "" && signature === undefined && providerMetadata === undefined) return undefined;
+  const extra = providerMetadata === undefined ? undefined : { providerMetadata };
+  if (type === "text") return { type, text, ...extra } satisfies TextContent;
+  return { type, text, ...(signature === undefined ? undefined : { signature }), ...extra } satisfies ReasoningContent;
+}
+
+/** What the stream said, as an assistant message holds it. */
+export function collect(entries: readonly Entry[], ending: Ending): Collected {
+  const content: AssistantContent[] = [];
+  const toolCalls: ToolCall[] = [];
+  const malformedCalls: { id: ToolCallId; name: string }[] = [];
+  const answered = ending === "ended" ? undefined : answeredIds(entries);
+  const addOurs = (draft: CallDraft) => {
+    const input = ending === "ended" ? endedInput(draft) : cutInput(draft);
+    if (input !== undefined) {
+      content.push(toCallContent(draft, input));
+      toolCalls.push(toToolCall(draft, input));
+    } else if (ending === "ended" && (draft.name !== "" || draft.input !== "")) malformedCalls.push({ id: draft.id, name: draft.name });
+  };
+  for (const entry of entries) {
+    if (entry.type === "whole") content.push(entry.content);
+    else if (entry.type !== "call") {
+      const block = toBlockContent(entry);
+      if (block !== undefined) content.push(block);
+    } else if (entry.isOurs) {
+      if (ending !== "dropped") addOurs(entry);
+    } else if (answered?.has(entry.id) ?? true) content.push(toCallContent(entry, recordedInput(entry)));
+  }
+  return { text: entriesText(entries), content, toolCalls, malformedCalls };
+}

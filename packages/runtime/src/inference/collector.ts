@@ -1,0 +1,196 @@
+import {
+  type AgentEvent,
+  type AssistantContent,
+  addUsage,
+  type Log,
+  NO_USAGE,
+  type ProviderMetadata,
+  type StopReason,
+  type StreamPart,
+  type ToolCall,
+  type ToolCallContent,
+  toolCallId,
+} from "@awaken/contract";
+import type { Ids } from "../stream/ids.ts";
+import { type CallDraft, cutInput, toToolCall } from "./call-draft.ts";
+import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
+
+export interface CollectorInit {
+  readonly emit: (event: AgentEvent) => void;
+  readonly log: Log;
+  /** For calls that the vendor gave no id. */
+  readonly ids: Ids;
+}
+
+const isOurs = (entry: Entry): entry is CallDraft => entry.type === "call" && entry.isOurs;
+
+/**
+ * Gathers what all streams of one logical inference said, in order, and passes each delta on as it comes.
+ * Per text delta it does nothing but append and emit.
+ */
+export class Collector {
+  usage = NO_USAGE;
+  stopReason: StopReason | undefined;
+  /** Text deltas, call starts and call deltas so far: the pulse of stream checkpoints. */
+  beats = 0;
+  #entries: Entry[] = [];
+  readonly #calls = new Map<string, CallDraft>();
+  #open: Block | undefined;
+  readonly #init: CollectorInit;
+  readonly #emit: (event: AgentEvent) => void;
+
+  constructor(init: CollectorInit) {
+    this.#init = init;
+    this.#emit = init.emit;
+  }
+
+  add(part: StreamPart): void {
+    switch (part.type) {
+      case "text-delta":
+        if (part.delta === "") return;
+        this.beats += 1;
+        this.#block("text").text += part.delta;
+        this.#emit(part);
+        return;
+      case "reasoning-delta":
+        // An empty delta opens a block too: a vendor may sign reasoning that it does not show.
+        this.#block("reasoning").text += part.delta;
+        if (part.delta !== "") this.#emit(part);
+        return;
+      case "tool-call-start":
+        this.#start(part.id, part.name, part.executed === undefined);
+        return;
+      case "tool-call-delta":
+        this.#extend(part.id, part.delta);
+        return;
+      case "block-end":
+        this.#endBlock(part);
+        return;
+      case "tool-call-metadata":
+        this.#draft(part.id).providerMetadata = part.providerMetadata;
+        return;
+      case "content":
+        this.#addWhole(part.content);
+        return;
+      case "usage":
+        this.usage = addUsage(this.usage, part.usage);
+        return;
+      case "stop":
+        this.stopReason = part.reason;
+        return;
+      case "warning":
+        this.#init.log.warn("the provider warns about a request", { message: part.message });
+        return;
+      case "source":
+        return;
+    }
+  }
+
+  get text(): string {
+    return entriesText(this.#entries);
+  }
+
+  /** Our calls that came whole, even if the stream broke now. */
+  get completeCalls(): readonly ToolCall[] {
+    return this.#entries.filter(isOurs).flatMap((draft) => {
+      const input = cutInput(draft);
+      return input === undefined ? [] : [toToolCall(draft, input)];
+    });
+  }
+
+  /** Our calls that clients heard of and that have not come whole. */
+  get inFlight(): readonly Readonly<CallDraft>[] {
+    return this.#entries.filter(isOurs).filter((draft) => draft.name !== "" && cutInput(draft) === undefined);
+  }
+
+  collect(ending: Ending): Collected {
+    return collect(this.#entries, ending);
+  }
+
+  /** Lets go of our calls, and of vendor calls without a result. The rest stays; what follows begins a new block. */
+  dropCalls(): void {
+    const answered = answeredIds(this.#entries);
+    this.#startOver(this.#entries.filter((entry) => entry.type !== "call" || (!entry.isOurs && answered.has(entry.id))));
+  }
+
+  /** Lets go of everything but the usage, which was paid for. */
+  reset(): void {
+    this.#startOver([]);
+  }
+
+  #startOver(entries: Entry[]): void {
+    this.#entries = entries;
+    this.#calls.clear();
+    this.#open = undefined;
+    this.stopReason = undefined;
+  }
+
+  #block(type: Block["type"]): Block {
+    const open = this.#open;
+    if (open !== undefined && open.type === type) return open;
+    const block: Block = { type, text: "", signature: undefined, providerMetadata: undefined };
+    this.#entries.push(block);
+    this.#open = block;
+    return block;
+  }
+
+  #endBlock({ signature, providerMetadata }: { readonly signature?: string; readonly providerMetadata?: ProviderMetadata }): void {
+    const block = this.#open ?? (signature === undefined ? undefined : this.#block("reasoning"));
+    this.#open = undefined;
+    if (block === undefined) return;
+    block.signature = signature;
+    block.providerMetadata = providerMetadata;
+    if (signature !== undefined) this.#emit({ type: "reasoning-encrypted-value", encryptedValue: signature });
+  }
+
+  #draft(id: string): CallDraft {
+    return this.#calls.get(id) ?? this.#newDraft(id, true);
+  }
+
+  #newDraft(id: string, isOurs: boolean): CallDraft {
+    const ownId = toolCallId(id.trim() === "" ? this.#init.ids() : id);
+    const draft: CallDraft = { type: "call", id: ownId, name: "", input: "", isOurs, isClosed: false, providerMetadata: undefined };
+    this.#calls.set(id, draft);
+    this.#entries.push(draft);
+    return draft;
+  }
+
+  /** An id that comes again is the same call; a blank one is always a new call. */
+  #start(id: string, name: string, isOurs: boolean): void {
+    const known = id.trim() === "" ? undefined : this.#calls.get(id);
+    const draft = known ?? this.#newDraft(id, isOurs);
+    if (draft.name !== "") {
+      draft.isClosed ||= cutInput(draft) !== undefined;
+      return;
+    }
+    if (name === "") return;
+    draft.name = name;
+    this.beats += 1;
+    if (!draft.isOurs) return;
+    this.#emit({ type: "tool-call-start", toolCallId: draft.id, toolName: name });
+    if (draft.input !== "") this.#emit({ type: "tool-call-delta", toolCallId: draft.id, delta: draft.input });
+  }
+
+  #extend(id: string, delta: string): void {
+    const draft = this.#draft(id);
+    if (draft.isClosed || delta === "") return;
+    draft.input += delta;
+    this.beats += 1;
+    if (draft.isOurs && draft.name !== "") this.#emit({ type: "tool-call-delta", toolCallId: draft.id, delta });
+  }
+
+  #addWhole(content: AssistantContent): void {
+    if (content.type === "tool-call") this.#addWholeCall(content);
+    else if (content.type === "text" || content.type === "reasoning") {
+      this.#open = undefined;
+      this.add({ type: `${content.type}-delta`, delta: content.text });
+      this.#endBlock(content);
+    } else this.#entries.push({ type: "whole", content });
+  }
+
+  #addWholeCall({ id, name, input, executed, providerMetadata }: ToolCallContent): void {
+    this.#start(id, name, executed === undefined);
+    this.#extend(id, JSON.stringify(input));
+    if (providerMetadata !== undefined) this.#draft(id).providerMetadata = providerMetadata;
+  }
+}

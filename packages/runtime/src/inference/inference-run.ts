@@ -1,0 +1,35 @@
+import type { AgentEvent, InferenceRequest, Log, Message, Provider, Turn } from "@awaken/contract";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import type { InferencePolicy } from "./policy.ts";
+import type { CheckpointSlot } from "./stream-checkpoint.ts";
+
+/** One logical inference: what to ask, whom, and how long to try. */
+export interface InferenceRun {
+  readonly provider: Provider;
+  /** Gets an `inferenceId` in its routing unless it has one. */
+  readonly request: InferenceRequest;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** For messages that recovery inserts. */
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Live events, called synchronously and in order. */
+  readonly emit: (event: AgentEvent) => void;
+  readonly policy: InferencePolicy;
+  /** Where the stream in progress is kept, bound to one run and step. */
+  readonly checkpoints?: CheckpointSlot;
+}
+
+export interface LostCall {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Inferred {
+  readonly turn: Turn;
+  /** Messages that truncation recovery put into the conversation before the final answer, in order. */
+  readonly inserted: readonly Message[];
+  /** A call that was cut off beside complete ones: after their results the model should hear that it may ask again. */
+  readonly lostCall: LostCall | undefined;
+}

@@ -1,0 +1,43 @@
+import type { Log, PoolSpec, Provider } from "@awaken/contract";
+import type { Clock } from "../../stream/clock.ts";
+import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { createPool } from "./create-pool.ts";
+import type { PoolMember } from "./members.ts";
+
+const MAX_POOLS = 1024;
+
+export interface PoolDefinition {
+  readonly spec: PoolSpec;
+  /** In the order of the spec. `signature` changes whenever the member's provider is made of something else. */
+  readonly members: readonly (PoolMember & { readonly signature: string })[];
+}
+
+export interface PoolCacheInit {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Breakers by pool definition. By default those of the process, so that every runtime in it knows who is down. */
+  readonly breakers?: BoundedMap<CircuitBreaker>;
+  readonly breakerPolicy?: Partial<BreakerPolicy>;
+}
+
+const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
+
+/** Gives the same live pool for the same definition, so that conversations stay where they are from one resolution to the next. */
+export class PoolCache {
+  readonly #init: PoolCacheInit;
+  readonly #pools = new BoundedMap<Provider>(MAX_POOLS);
+
+  constructor(init: PoolCacheInit) {
+    this.#init = init;
+  }
+
+  get({ spec, members }: PoolDefinition): Provider {
+    const key = JSON.stringify([spec, members.map(({ model, upstreamModel, signature }) => [model, upstreamModel, signature])]);
+    return this.#pools.getOrCreate(key, () => {
+      const { clock, log, breakers = processBreakers, breakerPolicy } = this.#init;
+      const breaker = breakers.getOrCreate(key, () => new CircuitBreaker(breakerPolicy));
+      return createPool({ spec, members, breaker, clock, log });
+    });
+  }
+}

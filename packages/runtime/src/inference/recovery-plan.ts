@@ -1,0 +1,50 @@
+import { type InferenceFailure, type InferenceRequest, type Message, messageId } from "@awaken/contract";
+import type { Ids } from "../stream/ids.ts";
+import type { Collector } from "./collector.ts";
+
+/** Text of a cause, as events and errors show it. */
+export type InterruptionCause = "idle stall" | "goaway" | "connection reset" | "provider 503 mid-stream" | "resumed from checkpoint";
+
+const GOAWAY = /goaway|go_away|http\/2 going away|connection: close/i;
+const RESET = /connection reset|econnreset/i;
+const GATEWAY = /^50[23]|502 bad gateway|503 service unavailable/i;
+const CAUSES: readonly InterruptionCause[] = [
+  "idle stall",
+  "goaway",
+  "connection reset",
+  "provider 503 mid-stream",
+  "resumed from checkpoint",
+];
+
+/** Why a stream that failed transiently broke off. */
+export function interruptionCause({ type, message }: InferenceFailure): InterruptionCause {
+  const own = type === "stream-interrupted" ? CAUSES.find((cause) => message.includes(cause)) : undefined;
+  if (own !== undefined) return own;
+  if (GOAWAY.test(message)) return "goaway";
+  if (RESET.test(message)) return "connection reset";
+  return GATEWAY.test(message) ? "provider 503 mid-stream" : "connection reset";
+}
+
+/**
+ * What to do about a broken stream:
+ * - `synthesize`: run the calls that came whole, ask nothing;
+ * - `continue`: let the model go on after the text it said (an unfinished call is dropped);
+ * - `restart`: ask the same again.
+ */
+export type RecoveryPlan = "synthesize" | "continue" | "restart";
+
+export function recoveryPlan(collector: Collector, request: InferenceRequest): RecoveryPlan {
+  if (collector.completeCalls.length > 0) return "synthesize";
+  // Vendors refuse a blank assistant message, and two halves of constrained JSON do not fit together.
+  return collector.text.trim() === "" || request.responseFormat !== undefined ? "restart" : "continue";
+}
+
+const CONTINUE =
+  "Your reply was interrupted in the middle of the stream; the user has seen everything above. Continue exactly where it stopped, without repeating or introducing anything.";
+
+/** The request with what the model already said and the plea to go on. */
+export function continuation(request: InferenceRequest, text: string, ids: Ids): InferenceRequest {
+  const said: Message = { id: messageId(ids()), role: "assistant", content: [{ type: "text", text }] };
+  const plea: Message = { id: messageId(ids()), role: "user", content: [{ type: "text", text: CONTINUE }], visibility: "internal" };
+  return { ...request, messages: [...request.messages, said, plea] };
+}

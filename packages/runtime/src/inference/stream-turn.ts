@@ -1,0 +1,152 @@
+import { AwakenError, type InferenceFailure, type InferenceRequest, type StopReason, type StreamPart } from "@awaken/contract";
+import { childController } from "../stream/abort.ts";
+import { backoffMs } from "./backoff.ts";
+import { CheckpointRecorder } from "./checkpoint-recorder.ts";
+import { classify } from "./classify.ts";
+import type { Collector } from "./collector.ts";
+import { idleWindowMs } from "./idle-window.ts";
+import type { InferenceRun, LostCall } from "./inference-run.ts";
+import { closeIterator, isTransient, openStream, pause } from "./open-stream.ts";
+import { readStream, type StreamEnd } from "./read-stream.ts";
+import { continuation, type InterruptionCause, interruptionCause, recoveryPlan } from "./recovery-plan.ts";
+import type { StreamCheckpoint } from "./stream-checkpoint.ts";
+
+/** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */
+export type StreamOutcome =
+  | { readonly type: "ended"; readonly reason: StopReason }
+  | { readonly type: "cut"; readonly lostCall: LostCall | undefined }
+  | { readonly type: "aborted" }
+  | { readonly type: "failed"; readonly failure: InferenceFailure };
+
+type AttemptEnd =
+  | { readonly type: "drained" }
+  | { readonly type: "aborted" }
+  | { readonly type: "refused"; readonly failure: InferenceFailure }
+  | { readonly type: "broken"; readonly failure: InferenceFailure };
+
+interface Work {
+  readonly run: InferenceRun;
+  readonly collector: Collector;
+  readonly recorder: CheckpointRecorder | undefined;
+}
+
+const ABORTED = { type: "aborted" } as const;
+const DRAINED = { type: "drained" } as const;
+const STALL: InferenceFailure = { type: "stream-interrupted", message: "idle stall" };
+const STALL_DELAY_MS = 200;
+
+/**
+ * Asks until the stream came to its end, what it said is enough, or the budget is spent. Everything that was said, over all
+ * streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
+ */
+export async function streamTurn(run: InferenceRun, collector: Collector): Promise<StreamOutcome> {
+  const { checkpoints: slot, clock, log, signal } = run;
+  const recorder = slot === undefined ? undefined : new CheckpointRecorder({ slot, model: run.request.model, clock, log, signal });
+  const outcome = await runAttempts({ run, collector, recorder });
+  if (outcome.type !== "failed") await recorder?.discard();
+  return outcome;
+}
+
+async function runAttempts(work: Work): Promise<StreamOutcome> {
+  const { run, collector, recorder } = work;
+  const saved = await recorder?.load();
+  let request = run.request;
+  if (saved !== undefined) {
+    const plan = resume(work, saved);
+    if (plan.type === "cut") return plan;
+    request = plan.request;
+  }
+  for (let retry = 0; ; retry++) {
+    const end = await attempt(work, request);
+    if (end.type === "drained") return { type: "ended", reason: collector.stopReason ?? "end-turn" };
+    if (end.type === "aborted") return end;
+    await recorder?.flush(collector);
+    if (!isTransient(end.failure) || (end.type === "refused" && retry === 0)) return { type: "failed", failure: end.failure };
+    const cause = interruptionCause(end.failure);
+    const isLast = retry >= run.policy.maxStreamRetries;
+    if (isLast && recoveryPlan(collector, run.request) !== "synthesize") {
+      return { type: "failed", failure: { type: "stream-interrupted", message: cause } };
+    }
+    const plan = recover(work, cause);
+    if (plan.type === "cut") return plan;
+    const delayMs = cause === "idle stall" ? STALL_DELAY_MS : backoffMs(run.policy, end.failure, retry);
+    if (!(await pause(run.clock, delayMs, run.signal))) return ABORTED;
+    request = plan.request;
+  }
+}
+
+/** Opens one stream and reads it to its end, whatever that is. Leaves no connection, timer or listener behind. */
+async function attempt({ run, collector, recorder }: Work, request: InferenceRequest): Promise<AttemptEnd> {
+  const { provider, clock, policy } = run;
+  const { controller, dispose } = childController(run.signal);
+  const { signal } = controller;
+  let iterator: AsyncIterator<StreamPart> | undefined;
+  try {
+    const opened = await openStream({ provider, request, signal, clock, policy });
+    if (opened.type !== "opened") return opened;
+    iterator = opened.iterator;
+    const take = (part: StreamPart): boolean => {
+      collector.add(part);
+      recorder?.beat(collector);
+      return collector.stopReason !== undefined;
+    };
+    const end = await readStream({ iterator, signal, clock, idleMs: idleWindowMs(policy, request), take });
+    if (end.type === "drained") iterator = undefined;
+    return report(run, request, end);
+  } finally {
+    dispose();
+    if (iterator !== undefined) {
+      controller.abort();
+      closeIterator(iterator);
+    }
+  }
+}
+
+/** Tells the provider how its stream ended: before the stream is closed, because a closed one counts as given up. */
+function report({ provider }: InferenceRun, request: InferenceRequest, end: StreamEnd): AttemptEnd {
+  if (end.type === "aborted") return ABORTED;
+  if (end.type === "drained") {
+    provider.observer?.drained(request);
+    return DRAINED;
+  }
+  if (end.type === "broken" && AwakenError.is(end.thrown)) throw end.thrown;
+  const failure = end.type === "stalled" ? STALL : classify(end.thrown);
+  provider.observer?.failed(request, failure);
+  return { type: "broken", failure };
+}
+
+type Recovery = { readonly type: "ask"; readonly request: InferenceRequest } | Extract<StreamOutcome, { readonly type: "cut" }>;
+
+function recover({ run, collector }: Work, reason: InterruptionCause): Recovery {
+  const plan = recoveryPlan(collector, run.request);
+  if (plan === "restart") {
+    collector.reset();
+    run.emit({ type: "stream-reset", reason });
+    return { type: "ask", request: { ...run.request } };
+  }
+  const lost = collector.inFlight;
+  for (const { id, name } of lost) run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason });
+  if (plan === "synthesize") {
+    const last = lost.at(-1);
+    return { type: "cut", lostCall: last === undefined ? undefined : { id: last.id, name: last.name } };
+  }
+  collector.dropCalls();
+  return { type: "ask", request: continuation(run.request, collector.text, run.ids) };
+}
+
+/** Says again what an earlier process received, so that every client has it, and goes on from there. */
+function resume(work: Work, { text, toolCalls, inFlight }: StreamCheckpoint): Recovery {
+  const { run, collector } = work;
+  const reason = "resumed from checkpoint";
+  run.emit({ type: "stream-reset", reason });
+  if (text.trim() === "" && toolCalls.length === 0) return { type: "ask", request: run.request };
+  collector.add({ type: "text-delta", delta: text });
+  for (const { id, name, input } of toolCalls) addCall(collector, id, name, JSON.stringify(input));
+  if (inFlight !== undefined) addCall(collector, inFlight.id, inFlight.name, inFlight.partialInput);
+  return recover(work, reason);
+}
+
+function addCall(collector: Collector, id: string, name: string, delta: string): void {
+  collector.add({ type: "tool-call-start", id, name });
+  collector.add({ type: "tool-call-delta", id, delta });
+}

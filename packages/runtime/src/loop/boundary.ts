@@ -1,0 +1,58 @@
+import { type Boundary as BoundaryName, type Message, messageId, type SequencedMessage } from "@awaken/contract";
+import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Where messages that wait in the thread's queue may enter. Freezing them commits them; only then the model sees them. */
+export interface Boundary {
+  freeze(at: BoundaryName): Promise<readonly SequencedMessage[]>;
+  /** Puts messages that came through the inbox into the queue first; undefined: there is no queue, they enter directly. */
+  readonly stage: ((messages: readonly Message[]) => Promise<void>) | undefined;
+}
+
+export const NO_QUEUE: Boundary = { freeze: async () => [], stage: undefined };
+
+/** Attribute values are quoted, and the body cannot close the tag that it stands in. */
+function taskText(event: TaskEvent): string {
+  const { taskId, kind, ...rest } = event;
+  const body = JSON.stringify(rest).replaceAll("<", "\\u003c");
+  return `<background-task-event kind=${JSON.stringify(kind)} task_id=${JSON.stringify(taskId)}>${body}</background-task-event>`;
+}
+
+function taskMessage(ctx: RunContext, event: TaskEvent): Message {
+  return { id: messageId(ctx.ids()), role: "user", visibility: "internal", content: [{ type: "text", text: taskText(event) }] };
+}
+
+async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Message[]> {
+  switch (item.type) {
+    case "messages":
+      return item.messages;
+    case "task":
+      return [taskMessage(ctx, item.event)];
+    case "wake":
+      return [];
+    case "compaction": {
+      const swap = item.notice.swap(ctx.state.snapshot());
+      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, swap.summary);
+      const settle = item.notice.settle(ctx.state.snapshot(), isSwapped);
+      if (settle !== undefined) await ctx.phases.submit(settle);
+      return [];
+    }
+  }
+}
+
+/** Takes in what came since the last boundary. True when the model has something new to read; bookkeeping does not count. */
+export async function crossBoundary(ctx: RunContext, at: BoundaryName): Promise<boolean> {
+  let isNew = false;
+  const arrived: Message[] = [];
+  for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
+  if (ctx.boundary.stage !== undefined && arrived.length > 0) await ctx.boundary.stage(arrived);
+  else {
+    for (const message of arrived) ctx.transcript.append(message);
+    isNew = arrived.length > 0;
+  }
+  for (const entry of await ctx.boundary.freeze(at)) {
+    ctx.transcript.show(entry);
+    isNew = true;
+  }
+  return isNew;
+}

@@ -1,0 +1,61 @@
+import { AwakenError, decidedSchema, type ToolCallState } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { defineRuntimeState } from "../state/key.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import type { AddressedDecision, RunContext } from "./run-context.ts";
+
+/** Decisions that this run has taken. */
+export const decided = defineRuntimeState("decided", {
+  merge: "commutative",
+  schema: decidedSchema,
+  initial: (): { readonly ids: readonly string[] } => ({ ids: [] }),
+  apply: (value, id: string) => (value.ids.includes(id) ? value : { ids: [...value.ids, id] }),
+});
+
+function find(calls: readonly ToolCallState[], target: string): ToolCallState {
+  const found = calls.find((call) => call.suspension?.id === target) ?? calls.find((call) => call.id === target);
+  if (found !== undefined) return found;
+  throw new AwakenError("ticket_not_found", `tool call or suspension ${target} not found`, { details: { target } });
+}
+
+const refuse = (call: ToolCallState, why: string): never => {
+  throw new AwakenError("invalid_resume", `decision about '${call.name}' (${call.suspension?.id ?? call.id}): ${why}`, {
+    details: { toolCallId: call.id },
+  });
+};
+
+/** The mode says what a decision may be: one that becomes the result must bring a result. */
+async function check(ctx: RunContext, call: ToolCallState, { decision }: AddressedDecision): Promise<void> {
+  if (call.status !== "suspended") {
+    throw new AwakenError("ticket_not_open", `tool call ${call.id} is ${call.status} and waits for no decision`, {
+      details: { toolCallId: call.id },
+    });
+  }
+  if (decision.action !== "approve") return;
+  if (call.resumeMode === "use-decision-as-tool-result") refuse(call, "it needs an answer, there is nothing to run after an approval");
+  if (decision.input === undefined) return;
+  const valid = await ctx.active.tools.get(call.name)?.prepare(decision.input);
+  if (valid === undefined) refuse(call, "the tool does not exist any more");
+  else if (valid.type === "invalid") refuse(call, `the edited input does not fit: ${valid.message}`);
+}
+
+/** Applies all of them or none. A decision whose id was taken before changes nothing. */
+export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
+  const state = ctx.state.snapshot();
+  const taken = new Set(state.get(decided)?.ids ?? []);
+  const calls = Object.values(state.get(toolCallStates)?.calls ?? {});
+  const change = command();
+  const targets = new Set<string>();
+  for (const addressed of batch) {
+    const { decision } = addressed;
+    if (taken.has(decision.id)) continue;
+    taken.add(decision.id);
+    const call = find(calls, addressed.target);
+    if (targets.has(call.id)) refuse(call, "two decisions in one batch");
+    targets.add(call.id);
+    await check(ctx, call, addressed);
+    change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: ctx.clock.now() } });
+    change.update(decided, decision.id);
+  }
+  ctx.state.commit(change);
+}

@@ -1,0 +1,64 @@
+import type { ToolResult } from "@awaken/contract";
+import type { HookScene } from "../phase/hook.ts";
+import { toolFailure } from "../tool/execute.ts";
+import { resolveGates } from "../tool/gate.ts";
+import type { PreparedCall, Tool } from "../tool/tool.ts";
+import { guessToolKind } from "../tool/tool-kind.ts";
+import type { Intercept } from "../tool/verdict.ts";
+import type { RunContext } from "./run-context.ts";
+import type { AllowedCall, LiveCall } from "./tool-call.ts";
+
+export type Gated =
+  | { readonly type: "allowed"; readonly call: AllowedCall }
+  | { readonly type: "intercepted"; readonly intercept: Intercept };
+
+const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
+
+const settled = (live: LiveCall, result: ToolResult): Gated => ({
+  type: "allowed",
+  call: { ...live, reply: { result, command: undefined } },
+});
+
+/** Whoever approved this call has answered every question about it; a refusal still stands. */
+function isAnswered(live: LiveCall, intercept: Intercept): boolean {
+  return intercept.type === "suspend" && live.resume !== undefined && live.resume.decision.action !== "deny";
+}
+
+async function pluginIntercept(ctx: RunContext, live: LiveCall, tool: Tool | undefined): Promise<Intercept | undefined> {
+  const { gates } = ctx.active.plan.env;
+  if (gates.length === 0) return undefined;
+  const toolKind = tool?.traits.kind ?? guessToolKind(live.call.name);
+  const input = { ...scene(ctx), phase: "toolGate", call: live.call, toolKind, resume: live.resume } as const;
+  const intercept = await resolveGates(gates, input, ctx.log);
+  return intercept !== undefined && isAnswered(live, intercept) ? undefined : intercept;
+}
+
+async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepared: PreparedCall): Promise<Intercept | undefined> {
+  if (!tool.traits.canApprove) return undefined;
+  const verdict = await prepared.approve(scene(ctx));
+  return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
+}
+
+/** The input that the tool gets: what the model wrote, unless whoever approved it wrote something else. */
+export function inputOf(live: LiveCall) {
+  const decision = live.resume?.decision;
+  return decision?.action === "approve" && decision.input !== undefined ? decision.input : live.call.input;
+}
+
+/** Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's block needs no second opinion. */
+export async function gateCall(ctx: RunContext, live: LiveCall): Promise<Gated> {
+  const tool = ctx.active.tools.get(live.call.name);
+  const intercept = await pluginIntercept(ctx, live, tool);
+  if (intercept?.type === "block" || intercept?.type === "answer") return { type: "intercepted", intercept };
+  if (tool === undefined) {
+    if (intercept !== undefined) return { type: "intercepted", intercept };
+    return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
+  }
+  const checked = tool.prepare(inputOf(live));
+  const valid = checked instanceof Promise ? await checked : checked;
+  if (valid.type === "invalid") return settled(live, toolFailure("invalid_arguments", valid.message));
+  const own = await toolIntercept(ctx, live, tool, valid.value);
+  const strongest = own?.type === "block" ? own : (intercept ?? own);
+  if (strongest !== undefined) return { type: "intercepted", intercept: strongest };
+  return { type: "allowed", call: { ...live, tool, prepared: valid.value } };
+}

@@ -1,0 +1,70 @@
+import {
+  type AssistantContent,
+  type AssistantMessage,
+  type JsonValue,
+  type MessageId,
+  messageId,
+  type ToolCall,
+  type ToolContent,
+  type ToolMessage,
+  type ToolResult,
+  type UserMessage,
+} from "@awaken/contract";
+import type { RunContext } from "./run-context.ts";
+
+export const INTERRUPTED = "[Tool execution was interrupted]";
+export const SUPERSEDED = "[tool call superseded]";
+
+const newId = (ctx: RunContext): MessageId => messageId(ctx.ids());
+
+const stamp = (ctx: RunContext) => ({ runId: ctx.identity.runId, stepIndex: Math.max(0, ctx.tally.steps - 1) });
+
+export function assistantMessage(ctx: RunContext, id: MessageId, content: readonly AssistantContent[]): AssistantMessage {
+  return { id, role: "assistant", content, metadata: stamp(ctx) };
+}
+
+/** Said by the runtime: the model reads it, clients do not see it. */
+export function note(ctx: RunContext, text: string): UserMessage {
+  return { id: newId(ctx), role: "user", visibility: "internal", content: [{ type: "text", text }], metadata: stamp(ctx) };
+}
+
+export function retraction(
+  ctx: Pick<RunContext, "ids" | "identity">,
+  call: { readonly id: ToolCall["id"]; readonly name: string },
+): ToolMessage {
+  return {
+    id: messageId(ctx.ids()),
+    role: "tool",
+    visibility: "internal",
+    toolCallId: call.id,
+    toolName: call.name,
+    status: "error",
+    content: [{ type: "text", text: SUPERSEDED }],
+    metadata: { runId: ctx.identity.runId },
+  };
+}
+
+const dataText = (data: JsonValue): string => (typeof data === "string" ? data : JSON.stringify(data));
+
+function resultContent(name: string, result: ToolResult): readonly ToolContent[] {
+  switch (result.type) {
+    case "success":
+      return [{ type: "text", text: result.message ?? dataText(result.data) }, ...(result.media ?? [])];
+    case "error":
+      return [{ type: "text", text: result.message }];
+    case "pending":
+      return [{ type: "text", text: result.message ?? `Tool '${name}' suspended: awaiting decision` }];
+  }
+}
+
+export function toolMessage(ctx: RunContext, call: ToolCall, result: ToolResult): ToolMessage {
+  return {
+    id: newId(ctx),
+    role: "tool",
+    toolCallId: call.id,
+    toolName: call.name,
+    status: result.type,
+    content: resultContent(call.name, result),
+    metadata: stamp(ctx),
+  };
+}

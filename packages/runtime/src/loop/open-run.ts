@@ -1,0 +1,149 @@
+import {
+  type AgentEvent,
+  effectiveMessages,
+  type Log,
+  type Message,
+  NO_USAGE,
+  type PersistedState,
+  type ProfileStore,
+  type RunIdentity,
+  type SequencedMessage,
+  type Usage,
+} from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { PhaseEngine } from "../phase/engine.ts";
+import type { InboxItem } from "../plugin/inbox.ts";
+import { pendingWork } from "../prompt/pending-work.ts";
+import { activeAgent } from "../state/active-agent.ts";
+import type { AnyStateKey } from "../state/key.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
+import { StateStore } from "../state/store.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import type { Queue } from "../stream/queue.ts";
+import type { Boundary } from "./boundary.ts";
+import { type CheckpointPort, createCheckpoints } from "./commit.ts";
+import { decided } from "./decide.ts";
+import { seatAgent } from "./handoff.ts";
+import { retraction } from "./messages.ts";
+import type { AddressedDecision, RunContext, RunOptions, Tally } from "./run-context.ts";
+import type { RunPlan } from "./run-plan.ts";
+import { openTickets } from "./tool-call.ts";
+import { Transcript } from "./transcript.ts";
+
+/** What the thread's records say. */
+export interface ThreadHistory {
+  /** The effective view. */
+  readonly messages: readonly SequencedMessage[];
+  /** Rows in the raw log. */
+  readonly messageCount: number;
+  readonly threadState: PersistedState | undefined;
+  /** Of the same run, when it goes on. */
+  readonly run: { readonly state: PersistedState | undefined; readonly steps: number; readonly usage: Usage } | undefined;
+}
+
+export const NO_HISTORY: ThreadHistory = { messages: [], messageCount: 0, threadState: undefined, run: undefined };
+
+/** What to run, as data. */
+export interface Activation {
+  readonly identity: RunIdentity;
+  readonly plan: RunPlan;
+  readonly history: ThreadHistory;
+  /** New messages. Those that are in the log already belong into the history instead. */
+  readonly input: readonly Message[];
+  readonly options: RunOptions;
+}
+
+/** What it runs with: live objects of this process. */
+export interface RunHandles {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Undefined when nobody listens: then no event is made that only a listener would read. */
+  readonly listen: ((event: AgentEvent) => void) | undefined;
+  readonly inbox: Queue<InboxItem>;
+  readonly decisions: Queue<readonly AddressedDecision[]>;
+  readonly boundary: Boundary;
+  readonly checkpoints: CheckpointPort | undefined;
+  readonly profileStore: ProfileStore | undefined;
+  readonly replan: (agentId: string) => Promise<RunPlan>;
+}
+
+const LOOP_KEYS: readonly AnyStateKey[] = [runLifecycle, toolCallStates, decided, activeAgent, pendingWork];
+
+/** A fresh store: thread keys come back always, run keys only when the same run goes on. */
+function openState({ plan, history }: Activation, log: Log): StateStore {
+  const state = new StateStore(log);
+  state.register(LOOP_KEYS);
+  state.register(plan.env.stateKeys);
+  if (history.run?.state !== undefined) state.restore(history.run.state, "skip");
+  if (history.threadState !== undefined) state.restoreThread(history.threadState);
+  return state;
+}
+
+const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
+
+/** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
+function supersede(activation: Activation, handles: RunHandles, state: StateStore): readonly Message[] {
+  if (activation.options.seededDecisions.length > 0 || !activation.input.some(isUserInput)) return [];
+  const tickets = openTickets({ state, identity: activation.identity });
+  if (tickets.length === 0) return [];
+  state.commit(command().update(toolCallStates, { type: "clear" }));
+  const run = { ids: handles.ids, identity: activation.identity };
+  return tickets.map((ticket) => retraction(run, { id: ticket.toolCallId, name: ticket.toolName }));
+}
+
+function openTranscript({ history, input }: Activation, retractions: readonly Message[]): Transcript {
+  const log = retractions.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
+  const transcript = new Transcript(log.length === 0 ? history.messages : effectiveMessages([...history.messages, ...log]));
+  for (const message of retractions) transcript.retract(message);
+  for (const message of input) transcript.append(message);
+  return transcript;
+}
+
+const IGNORE = () => {};
+
+/** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
+export function openRun(activation: Activation, handles: RunHandles): RunContext {
+  const { identity, options, plan, history } = activation;
+  const state = openState(activation, handles.log);
+  const transcript = openTranscript(activation, supersede(activation, handles, state));
+  const tally: Tally = {
+    steps: history.run?.steps ?? 0,
+    usage: history.run?.usage ?? NO_USAGE,
+    response: "",
+    output: undefined,
+    isPaused: false,
+  };
+  const { signal, clock, ids, log, listen, inbox, decisions, boundary, profileStore, replan } = handles;
+  const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
+  return {
+    identity,
+    options,
+    active,
+    state,
+    phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log }),
+    transcript,
+    checkpoints: createCheckpoints({
+      port: handles.checkpoints,
+      state,
+      transcript,
+      tally,
+      tickets: () => openTickets({ state, identity }),
+    }),
+    tally,
+    inbox,
+    decisions,
+    boundary,
+    signal,
+    clock,
+    ids,
+    log,
+    profileStore,
+    replan,
+    emit: listen ?? IGNORE,
+    emitSnapshot: listen === undefined ? IGNORE : () => listen({ type: "state-snapshot", snapshot: state.export("full") }),
+  };
+}

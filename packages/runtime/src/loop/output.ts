@@ -1,0 +1,29 @@
+import { isJson, toJson } from "@awaken/contract";
+import { note } from "./messages.ts";
+import type { RunContext } from "./run-context.ts";
+
+const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/;
+
+function parse(text: string): { readonly value: unknown } | { readonly problem: string } {
+  try {
+    return { value: JSON.parse(FENCE.exec(text)?.[1] ?? text) };
+  } catch {
+    return { problem: "it is not JSON" };
+  }
+}
+
+/** Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, within the step limit. */
+export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"> {
+  const { output } = ctx.options;
+  if (output === undefined) return "settled";
+  const parsed = parse(ctx.tally.response);
+  const checked = "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await output.validate(parsed.value);
+  if (checked.type === "valid") {
+    ctx.tally.output = { value: isJson(checked.value) ? checked.value : toJson(checked.value) };
+    return "settled";
+  }
+  ctx.transcript.append(
+    note(ctx, `The answer does not fit the required schema: ${checked.message}. Answer again with JSON that fits, and nothing else.`),
+  );
+  return "again";
+}

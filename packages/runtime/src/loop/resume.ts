@@ -1,0 +1,78 @@
+import type { Suspension, Termination, ToolCallState, ToolResult } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import type { ResumedCall } from "../phase/hook.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { toolFailure } from "../tool/execute.ts";
+import { gateCall } from "./gate-call.ts";
+import { toolMessage } from "./messages.ts";
+import type { RunContext } from "./run-context.ts";
+import { completeCall, type LiveCall } from "./tool-call.ts";
+import { runToolRound } from "./tool-round.ts";
+
+function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
+  const calls = Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {});
+  return calls.filter((call) => call.status === status).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+export const hasSuspended = (ctx: RunContext): boolean => callsWith(ctx, "suspended").length > 0;
+
+function resumed(call: ToolCallState): ResumedCall | undefined {
+  const { suspension, decision } = call;
+  if (suspension === undefined || decision === undefined) return undefined;
+  const { message, ...rest } = suspension;
+  const kept: Suspension = { ...rest, resumeMode: call.resumeMode, ...(message === undefined ? {} : { message }) };
+  return { suspension: kept, decision };
+}
+
+/** The call is over without having run; the model reads why. */
+function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: string | undefined): void {
+  const result = toolFailure("denied", reason?.trim() ? reason : "the call was not approved", { rejected: true });
+  ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
+  ctx.transcript.replace(toolMessage(ctx, live.call, result));
+  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: { action: "deny", ...(reason === undefined ? {} : { reason }) } });
+}
+
+/** The decision is the result; a gate may still refuse it. Gives the reason of a refusal. */
+async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Promise<string | undefined> {
+  const gated = await gateCall(ctx, live);
+  if (gated.type === "intercepted" && gated.intercept.type === "block") {
+    await completeCall(ctx, live, { result: toolFailure("denied", gated.intercept.reason, { rejected: true }), command: undefined });
+    return gated.intercept.reason;
+  }
+  await completeCall(ctx, live, { result, command: undefined });
+  return undefined;
+}
+
+/** Gives the reason when a gate blocks the call. */
+async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
+  const resume = resumed(call);
+  if (resume === undefined) return undefined;
+  const live: LiveCall = { call: { id: call.id, name: call.name, input: call.input }, messageId: call.messageId, resume };
+  const { decision } = resume;
+  if (decision.action === "deny") {
+    deny(ctx, live, call, decision.reason);
+    return undefined;
+  }
+  if (decision.action === "answer" && call.resumeMode !== "pass-decision-to-tool") {
+    return answer(ctx, live, { type: "success", data: decision.result });
+  }
+  const outcome = await runToolRound(ctx, [live]);
+  return outcome.type === "blocked" ? outcome.reason : undefined;
+}
+
+/**
+ * Brings every decided call to its end, refusals first, one after the other in the order of their ids, and commits.
+ * Gives the termination when a gate ends the run on the way.
+ */
+export async function replayDecided(ctx: RunContext): Promise<Termination | undefined> {
+  const calls = callsWith(ctx, "resuming");
+  if (calls.length === 0) return undefined;
+  const denied = calls.filter((call) => call.decision?.action === "deny");
+  for (const call of [...denied, ...calls.filter((call) => call.decision?.action !== "deny")]) {
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    const reason = await replayOne(ctx, call);
+    if (reason !== undefined) return { type: "blocked", reason };
+  }
+  await ctx.checkpoints.write();
+  return undefined;
+}

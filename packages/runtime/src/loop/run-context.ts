@@ -1,0 +1,101 @@
+import type {
+  AgentEvent,
+  Decision,
+  InferenceOverride,
+  JsonObject,
+  JsonValue,
+  Log,
+  ProfileStore,
+  RunIdentity,
+  ToolDescriptor,
+  Usage,
+  Validated,
+} from "@awaken/contract";
+import type { PhaseEngine } from "../phase/engine.ts";
+import type { RunScene } from "../phase/hook.ts";
+import type { InboxItem } from "../plugin/inbox.ts";
+import type { StateStore } from "../state/store.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import type { Queue } from "../stream/queue.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Boundary } from "./boundary.ts";
+import type { Checkpoints } from "./commit.ts";
+import type { RunPlan } from "./run-plan.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** A decision and what it is about: a ticket id or a call id. */
+export interface AddressedDecision {
+  readonly target: string;
+  readonly decision: Decision;
+}
+
+/** What the answer of the run must fit. */
+export interface OutputSpec {
+  readonly schema: JsonObject;
+  readonly validate: (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
+}
+
+/** The agent that is active now. Only a handoff changes it, between two steps. */
+export interface ActiveAgent {
+  plan: RunPlan;
+  /** The plan's tools with the frontend tools over them. */
+  tools: ReadonlyMap<string, Tool>;
+  /** Sorted by id; the same array until the agent changes. */
+  descriptors: readonly ToolDescriptor[];
+  /** What hooks, gates and tools see of the run. */
+  scene: RunScene;
+  /** Takes the plugins' hold on the run away. */
+  unbind: () => void;
+}
+
+/** Counts that continue when the same run is resumed. */
+export interface Tally {
+  steps: number;
+  usage: Usage;
+  /** Text of the newest assistant message of this run. */
+  response: string;
+  /** The validated answer, once there is one. */
+  output: { readonly value: JsonValue } | undefined;
+  /** Listeners know that the run waits. */
+  isPaused: boolean;
+}
+
+export interface RunOptions {
+  readonly overrides: InferenceOverride | undefined;
+  readonly frontendTools: readonly Tool[];
+  readonly output: OutputSpec | undefined;
+  /** The same run goes on: it was waiting, or its process died. */
+  readonly isContinuation: boolean;
+  readonly seededDecisions: readonly AddressedDecision[];
+  /** Keep the run in memory while it is suspended. Otherwise it ends as suspended and is resumed from its records. */
+  readonly waitsForDecisions: boolean;
+  /** After a cancel: how long a tool may take to stop by itself. */
+  readonly cancelGraceMs: number;
+}
+
+/** Everything one run has, built once. Helpers take `(ctx, theNewThing)`. */
+export interface RunContext {
+  readonly identity: RunIdentity;
+  readonly options: RunOptions;
+  readonly active: ActiveAgent;
+  readonly state: StateStore;
+  readonly phases: PhaseEngine;
+  readonly transcript: Transcript;
+  readonly checkpoints: Checkpoints;
+  readonly tally: Tally;
+  readonly inbox: Queue<InboxItem>;
+  readonly decisions: Queue<readonly AddressedDecision[]>;
+  readonly boundary: Boundary;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Reaches listeners at once; never fails and never waits. */
+  readonly emit: (event: AgentEvent) => void;
+  /** The same for the whole state, made only if somebody listens. */
+  readonly emitSnapshot: () => void;
+  readonly profileStore: ProfileStore | undefined;
+  /** Resolves another agent in the registry snapshot of this run. */
+  readonly replan: (agentId: string) => Promise<RunPlan>;
+}

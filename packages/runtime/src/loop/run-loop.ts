@@ -1,0 +1,182 @@
+import { AwakenError, errorMessage, errorTermination, messageId, type Termination } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { pendingWork } from "../prompt/pending-work.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { crossBoundary } from "./boundary.ts";
+import { applyDecisions } from "./decide.ts";
+import { finish, type LoopResult } from "./finish.ts";
+import { activateAgent, followHandoff } from "./handoff.ts";
+import { settleOutput } from "./output.ts";
+import { hasSuspended, replayDecided } from "./resume.ts";
+import type { RunContext } from "./run-context.ts";
+import { runStep, type StepOutcome } from "./step.ts";
+import { openTickets } from "./tool-call.ts";
+
+/** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once. */
+export async function runLoop(ctx: RunContext): Promise<LoopResult> {
+  let termination: Termination;
+  try {
+    termination = (await begin(ctx)) ?? (await drive(ctx));
+  } catch (thrown) {
+    if (!AwakenError.is(thrown)) ctx.log.error(`run ${ctx.identity.runId} failed: ${errorMessage(thrown)}`);
+    termination = errorTermination(thrown);
+  }
+  try {
+    return await finish(ctx, termination);
+  } finally {
+    ctx.active.unbind();
+    ctx.inbox.close();
+    ctx.decisions.close();
+  }
+}
+
+const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
+
+function announce(ctx: RunContext): void {
+  const { threadId, runId } = ctx.identity;
+  const event = { type: "run-start", threadId, runId, identity: ctx.identity } as const;
+  ctx.checkpoints.stage(event);
+  ctx.emit(event);
+}
+
+/** Up to the first step. Gives a termination when the run does not get there. */
+async function begin(ctx: RunContext): Promise<Termination | undefined> {
+  const { isContinuation, seededDecisions } = ctx.options;
+  const start =
+    isContinuation && ctx.state.snapshot().get(runLifecycle) !== undefined
+      ? ({ type: "set-running", ...now(ctx) } as const)
+      : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
+  ctx.state.commit(command().update(runLifecycle, start));
+  announce(ctx);
+  await activateAgent(ctx);
+  if (seededDecisions.length > 0) await applyDecisions(ctx, seededDecisions);
+  const ended = await replayDecided(ctx);
+  if (ended !== undefined) return ended;
+  const outcome = ctx.phases.run("runStart", { isContinuation });
+  if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };
+  return hasSuspended(ctx) ? suspend(ctx) : undefined;
+}
+
+/** Steps, until one of them is the last. */
+async function drive(ctx: RunContext): Promise<Termination> {
+  for (;;) {
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    const refused = await followHandoff(ctx);
+    if (refused !== undefined) return refused;
+    const outcome = await oneStep(ctx);
+    const termination = await follow(ctx, outcome);
+    if (termination !== undefined) return termination;
+  }
+}
+
+async function oneStep(ctx: RunContext): Promise<StepOutcome> {
+  ctx.tally.steps += 1;
+  const id = messageId(ctx.ids());
+  ctx.emit({ type: "step-start", step: ctx.tally.steps, messageId: id });
+  if (ctx.state.snapshot().get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
+  let outcome: StepOutcome;
+  try {
+    outcome = await runStep(ctx, id);
+  } catch (thrown) {
+    outcome = { type: "ended", termination: errorTermination(thrown) };
+  }
+  await closeStep(ctx, outcome);
+  return outcome;
+}
+
+/** The same for every outcome: count it, run its hooks, commit, then tell. */
+async function closeStep(ctx: RunContext, outcome: StepOutcome): Promise<void> {
+  const close = command().update(runLifecycle, { type: "step-completed", ...now(ctx) });
+  if (outcome.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) });
+  ctx.state.commit(close);
+  const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
+  if (typeof done !== "string") await done;
+  await ctx.checkpoints.write();
+  ctx.emitSnapshot();
+  ctx.emit({ type: "step-end", step: ctx.tally.steps });
+}
+
+/** What comes after a step: undefined means another one. */
+async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Termination | undefined> {
+  switch (outcome.type) {
+    case "ended":
+      return outcome.termination;
+    case "suspended":
+      return suspend(ctx);
+    case "continue":
+      await crossBoundary(ctx, "next-step");
+      return undefined;
+    case "natural-end":
+      return endNaturally(ctx);
+  }
+}
+
+/** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
+async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
+  if (await crossBoundary(ctx, "on-natural-end")) return undefined;
+  if ((await settleOutput(ctx)) === "again") return undefined;
+  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return { type: "natural-end" };
+  if (ctx.identity.origin !== "subagent") {
+    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
+    return { type: "natural-end" };
+  }
+  do {
+    await ctx.inbox.ready(ctx.signal);
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    if (ctx.inbox.isClosed && ctx.inbox.size === 0) return { type: "natural-end" };
+  } while (!(await crossBoundary(ctx, "on-natural-end")));
+  return undefined;
+}
+
+/**
+ * Some call waits for a decision. Decisions that came early are taken at once; otherwise the run ends here as suspended, unless its
+ * host wants it kept in memory.
+ */
+async function suspend(ctx: RunContext): Promise<Termination | undefined> {
+  if (ctx.state.snapshot().get(runLifecycle)?.status !== "waiting") {
+    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) }));
+  }
+  while (hasSuspended(ctx)) {
+    const batch = ctx.decisions.drain().flat();
+    if (batch.length === 0) {
+      if (!ctx.options.waitsForDecisions || ctx.decisions.isClosed) return { type: "suspended" };
+      await pause(ctx);
+      if (ctx.signal.aborted) return { type: "cancelled" };
+      continue;
+    }
+    const ended = await resumeWith(ctx, batch);
+    if (ended !== undefined) return ended;
+  }
+  ctx.state.commit(command().update(runLifecycle, { type: "set-running", ...now(ctx) }));
+  return undefined;
+}
+
+/** Tells that the run waits, and waits. What reaches the inbox meanwhile is kept for the first request after the decision. */
+async function pause(ctx: RunContext): Promise<void> {
+  if (!ctx.tally.isPaused) {
+    ctx.tally.isPaused = true;
+    await ctx.checkpoints.write();
+    ctx.emitSnapshot();
+    const { threadId, runId } = ctx.identity;
+    ctx.emit({ type: "run-end", threadId, runId, termination: { type: "suspended" }, tickets: openTickets(ctx) });
+  }
+  await Promise.race([ctx.decisions.ready(ctx.signal), ctx.inbox.ready(ctx.signal)]);
+  if (ctx.inbox.size > 0 && (await crossBoundary(ctx, "next-step"))) await ctx.checkpoints.write();
+}
+
+/** A batch that does not fit changes nothing and the run keeps waiting: one stale click must not kill it. */
+async function resumeWith(ctx: RunContext, batch: Parameters<typeof applyDecisions>[1]): Promise<Termination | undefined> {
+  try {
+    await applyDecisions(ctx, batch);
+  } catch (thrown) {
+    if (!AwakenError.is(thrown)) throw thrown;
+    ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
+    return undefined;
+  }
+  if (ctx.tally.isPaused) {
+    ctx.tally.isPaused = false;
+    announce(ctx);
+  }
+  return replayDecided(ctx);
+}

@@ -1,0 +1,19 @@
+import type { LocalAgentSpec, Provider } from "@awaken/contract";
+import type { InferencePolicy } from "../inference/infer.ts";
+import type { Env } from "../plugin/env.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** How an agent runs: everything resolved, nothing left to look up. */
+export interface RunPlan {
+  readonly agent: LocalAgentSpec;
+  readonly env: Env;
+  readonly provider: Provider;
+  readonly model: {
+    /** The name that the provider knows it by. */
+    readonly upstream: string;
+    readonly maxOutputTokens: number | undefined;
+  };
+  /** What the agent may call, by id, after its catalogue was applied. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly policy: InferencePolicy;
+}

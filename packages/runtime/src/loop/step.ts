@@ -1,0 +1,127 @@
+import { addUsage, type MessageId, type StopReason, type Termination, type Turn } from "@awaken/contract";
+import { type Inferred, infer } from "../inference/infer.ts";
+import { assemblePrompt } from "../prompt/assemble.ts";
+import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
+import { assistantMessage, note } from "./messages.ts";
+import type { RunContext } from "./run-context.ts";
+import type { LiveCall } from "./tool-call.ts";
+import { runToolRound } from "./tool-round.ts";
+
+/** What a step led to. The loop decides what comes of it. */
+export type StepOutcome =
+  | { readonly type: "continue" }
+  | { readonly type: "natural-end" }
+  | { readonly type: "suspended" }
+  | { readonly type: "ended"; readonly termination: Termination };
+
+const CONTINUE: StepOutcome = { type: "continue" };
+const NATURAL_END: StepOutcome = { type: "natural-end" };
+const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
+
+const MALFORMED =
+  "One or more tool calls had arguments that are not valid JSON and were not executed. Send them again with valid arguments if they are still needed.";
+
+/** What the run's own state says: a hook may have ended it. */
+function ending(ctx: RunContext): StepOutcome | undefined {
+  const termination = terminationOf(ctx.state.snapshot().get(runLifecycle));
+  return termination === undefined ? undefined : { type: "ended", termination };
+}
+
+/** One inference and its tool calls. */
+export async function runStep(ctx: RunContext, messageId: MessageId): Promise<StepOutcome> {
+  const { steps: step } = ctx.tally;
+  for (const phase of ["stepStart", "beforeInference"] as const) {
+    const outcome = ctx.phases.run(phase, { step });
+    if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return CANCELLED;
+    const ended = ending(ctx);
+    if (ended !== undefined) return ended;
+  }
+  const { inferred, offeredTools } = await think(ctx);
+  const { turn } = inferred;
+  for (const message of inferred.inserted) ctx.transcript.append(message);
+  if (ctx.signal.aborted) return keepText(ctx, messageId, turn, CANCELLED);
+  const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
+  if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, turn, CANCELLED);
+  const ended = ending(ctx) ?? failed(turn);
+  if (ended !== undefined) return keepText(ctx, messageId, turn, ended);
+  return act(ctx, messageId, inferred);
+}
+
+async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; readonly offeredTools: readonly string[] }> {
+  const { plan, descriptors } = ctx.active;
+  const { threadId, runId } = ctx.identity;
+  const { request, offeredTools, cleanup } = assemblePrompt({
+    agent: plan.agent,
+    model: plan.model.upstream,
+    tools: descriptors,
+    messages: ctx.transcript.messages,
+    state: ctx.state.snapshot(),
+    transforms: plan.env.transforms,
+    runOverrides: ctx.options.overrides,
+    canOverrideModel: plan.provider.canOverrideModel ?? true,
+    maxOutputTokens: plan.model.maxOutputTokens,
+    routing: { threadId, runId },
+    responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output.schema },
+    ids: ctx.ids,
+  });
+  if (cleanup !== undefined) await ctx.phases.submit(cleanup);
+  const { provider, policy } = plan;
+  const inferred = await infer({
+    provider,
+    request,
+    policy,
+    signal: ctx.signal,
+    clock: ctx.clock,
+    ids: ctx.ids,
+    log: ctx.log,
+    emit: ctx.emit,
+  });
+  const { model, usage, durationMs } = inferred.turn;
+  ctx.tally.usage = addUsage(ctx.tally.usage, usage);
+  ctx.emit({ type: "inference-end", model, usage, durationMs });
+  return { inferred, offeredTools };
+}
+
+function failed(turn: Turn): StepOutcome | undefined {
+  if (turn.stopReason !== "error") return undefined;
+  const { message, type } = turn.failure;
+  return { type: "ended", termination: { type: "error", message, code: `inference_${type.replaceAll("-", "_")}` } };
+}
+
+/** What was said stays in the history; what was asked for is not, because it will not happen. */
+function keepText(ctx: RunContext, messageId: MessageId, turn: Turn, outcome: StepOutcome): StepOutcome {
+  const content = turn.content.filter((part) => part.type !== "tool-call" || part.executed !== undefined);
+  const isSaid = content.some((part) => part.type !== "reasoning" && (part.type !== "text" || part.text !== ""));
+  if (isSaid) say(ctx, messageId, content, turn.text);
+  return outcome;
+}
+
+function say(ctx: RunContext, messageId: MessageId, content: Turn["content"], text: string): void {
+  ctx.transcript.append(assistantMessage(ctx, messageId, content));
+  ctx.tally.response = text;
+}
+
+const wasCutShort = (reason: StopReason | "error"): boolean => reason === "max-tokens";
+
+/** Does what the turn asks for. */
+async function act(ctx: RunContext, messageId: MessageId, { turn, lostCall }: Inferred): Promise<StepOutcome> {
+  const { toolCalls, malformedCalls } = turn;
+  if (toolCalls.length === 0) {
+    keepText(ctx, messageId, turn, NATURAL_END);
+    if (malformedCalls.length === 0 || wasCutShort(turn.stopReason)) return NATURAL_END;
+    ctx.transcript.append(note(ctx, MALFORMED));
+    return CONTINUE;
+  }
+  say(ctx, messageId, turn.content, turn.text);
+  const calls = toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined }));
+  const round = await runToolRound(ctx, calls);
+  if (lostCall !== undefined) {
+    ctx.transcript.append(
+      note(ctx, `The call of '${lostCall.name}' was lost when the stream broke; issue it again if it is still needed.`),
+    );
+  }
+  if (malformedCalls.length > 0) ctx.transcript.append(note(ctx, MALFORMED));
+  if (ctx.signal.aborted) return CANCELLED;
+  if (round.type === "blocked") return { type: "ended", termination: { type: "blocked", reason: round.reason } };
+  return ending(ctx) ?? (round.type === "suspended" ? { type: "suspended" } : CONTINUE);
+}

@@ -1,0 +1,452 @@
+import { type InferenceRequest, type Message, messageText, type RunId } from "@awaken/contract";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { definePlugin } from "../plugin/define-plugin.ts";
+import type { InboxItem } from "../plugin/inbox.ts";
+import { Queue } from "../stream/queue.ts";
+import { decide, lifecycleTypes, runScripted } from "../testing/run-scripted.ts";
+import { text, toolCall, toolCalls } from "../testing/script.ts";
+import type { ThreadLog } from "../testing/thread-log.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { wait } from "../tool/reply.ts";
+import { allow, ask, block } from "../tool/verdict.ts";
+import type { AddressedDecision } from "./run-context.ts";
+
+interface Payment {
+  readonly amount: number;
+  readonly key: string;
+}
+
+function refundTool(paid: Payment[]) {
+  return defineTool({
+    id: "refund",
+    description: "",
+    input: z.object({ amount: z.number() }),
+    approve: ({ amount }) => (amount > 100 ? ask(`Refund ${amount}?`) : allow()),
+    execute: ({ amount }, { idempotencyKey }) => {
+      paid.push({ amount, key: idempotencyKey });
+      return { refunded: amount };
+    },
+  });
+}
+
+const toolMessages = (messages: readonly Message[] | undefined) => (messages ?? []).filter((message) => message.role === "tool");
+
+/** Each call of each assistant message has exactly one result, right behind it. */
+function expectPaired(request: InferenceRequest | undefined): void {
+  const messages = request?.messages ?? [];
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== "assistant") continue;
+    const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.id] : []));
+    const results = messages.slice(index + 1, index + 1 + calls.length).map((next) => (next.role === "tool" ? next.toolCallId : next.role));
+    expect(results).toEqual(calls);
+  }
+}
+
+describe("suspension", () => {
+  it("core-execution 50: a call that waits leaves the run waiting with a ticket that has its input and mode", async () => {
+    const { result, thread, events } = await runScripted({
+      turns: [toolCall("refund", { amount: 500 }, { id: "c1" })],
+      tools: [refundTool([])],
+    });
+    expect(result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
+    expect(result.tickets).toMatchObject([
+      {
+        id: "c1",
+        toolCallId: "c1",
+        toolName: "refund",
+        input: { amount: 500 },
+        resumeMode: "replay-tool-call",
+        action: "approve",
+        message: "Refund 500?",
+      },
+    ]);
+    expect(thread.checkpoints.at(-1)).toMatchObject({
+      lifecycle: { status: "waiting", waitingReason: "suspended" },
+      tickets: [{ id: "c1" }],
+    });
+    expect(events.filter((event) => event.type === "run-end")).toHaveLength(1);
+  });
+
+  it("approve runs the tool with the original input", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
+    const second = await runScripted({
+      turns: [text("refunded")],
+      tools,
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve" })],
+    });
+    expect(paid).toMatchObject([{ amount: 500 }]);
+    expect(second.result).toMatchObject({ status: "done", text: "refunded", steps: 2 });
+    expect(lifecycleTypes(second.events)).toEqual(["run-start", "tool-call-resumed", "step-start", "inference-end", "step-end", "run-end"]);
+  });
+
+  it("approve with an edited input runs the tool with it, checked again", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
+    const resume = { tools, thread: first.thread, resume: first.result.runId };
+    const bad = await runScripted({ ...resume, decisions: [decide("c1", { action: "approve", input: { amount: "lots" } }, "d1")] });
+    expect(bad.result.termination).toMatchObject({ type: "error", code: "invalid_resume" });
+    expect(paid).toEqual([]);
+    expect(bad.result.tickets).toHaveLength(1);
+  });
+
+  it("an edited input that fits is used, and the ticket's input stays what the model wrote", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
+    await runScripted({
+      turns: [text("ok")],
+      tools,
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve", input: { amount: 90 } })],
+    });
+    expect(paid).toMatchObject([{ amount: 90 }]);
+    const call = first.thread.messages.find((message) => message.role === "assistant")?.content[0];
+    expect(call).toMatchObject({ type: "tool-call", input: { amount: 500 } });
+  });
+
+  it("core-execution 51: a decision finds its call by the suspension's id, and the call keeps its input", async () => {
+    const seen: unknown[] = [];
+    const tool = defineTool({
+      id: "tool",
+      description: "",
+      input: z.object({ n: z.number() }),
+      execute: (input, { resume }) => {
+        seen.push([input, resume?.decision.action]);
+        return resume === undefined ? wait({ id: `ticket-${input.n}` as never, action: "confirm" }) : "done";
+      },
+    });
+    const first = await runScripted({
+      turns: [toolCalls([1, 2].map((n) => ({ name: "tool", input: { n }, id: `c${n}` })))],
+      tools: [tool],
+    });
+    expect(first.result.tickets.map((ticket) => ticket.id)).toEqual(["ticket-1", "ticket-2"]);
+    await runScripted({
+      tools: [tool],
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("ticket-2", { action: "approve" })],
+    });
+    expect(seen).toEqual([
+      [{ n: 1 }, undefined],
+      [{ n: 2 }, undefined],
+      [{ n: 2 }, "approve"],
+    ]);
+  });
+
+  async function twoWaiting(paid: Payment[]) {
+    const tools = [refundTool(paid)];
+    const calls = [200, 300].map((amount, index) => ({ name: "refund", input: { amount }, id: `c${index + 1}` }));
+    return { tools, turn: toolCalls(calls) };
+  }
+
+  it("core-execution 52: one decision of two replays its call, and the run keeps waiting for the other (durable)", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const first = await runScripted({ turns: [turn], tools });
+    const go = (decisions: readonly AddressedDecision[], turns = [text("both")].slice(0, 0)) =>
+      runScripted({ turns, tools, thread: first.thread, resume: first.result.runId, decisions });
+    const second = await go([decide("c2", { action: "approve" })]);
+    expect(paid.map((payment) => payment.amount)).toEqual([300]);
+    expect(second.result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
+    expect(second.result.tickets.map((ticket) => ticket.id)).toEqual(["c1"]);
+    const third = await go([decide("c1", { action: "approve" })], [text("both")]);
+    expect(third.result).toMatchObject({ status: "done", text: "both" });
+    expect(paid.map((payment) => payment.amount)).toEqual([300, 200]);
+    expectPaired(third.model?.requests[0]);
+  });
+
+  it("core-execution 52: one decision of two replays its call, and the run keeps waiting for the other (live)", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const decisionQueue = new Queue<readonly AddressedDecision[]>();
+    const steps = [[decide("c2", { action: "approve" })], [decide("c1", { action: "approve" })]];
+    const { result, events } = await runScripted({
+      turns: [turn, text("both")],
+      tools,
+      waitsForDecisions: true,
+      decisionQueue,
+      onEvent: (event) => {
+        if (event.type !== "run-end" || event.result !== undefined) return;
+        const batch = steps.shift();
+        if (batch !== undefined) queueMicrotask(() => decisionQueue.push(batch));
+      },
+    });
+    expect(result.text).toBe("both");
+    expect(paid.map((payment) => payment.amount)).toEqual([300, 200]);
+    expect(lifecycleTypes(events)).toEqual([
+      "run-start",
+      "step-start",
+      "inference-end",
+      "tool-call-end",
+      "tool-call-end",
+      "step-end",
+      "run-end",
+      "run-start",
+      "tool-call-resumed",
+      "run-end",
+      "run-start",
+      "tool-call-resumed",
+      "step-start",
+      "inference-end",
+      "step-end",
+      "run-end",
+    ]);
+  });
+
+  it("core-execution 53: a tool that waits twice has two tickets and one final result", async () => {
+    const tool = defineTool({
+      id: "tool",
+      description: "",
+      input: z.object({}),
+      execute: (_input, { resume }) => {
+        if (resume === undefined) return wait({ id: "first" as never, action: "confirm", resumeMode: "pass-decision-to-tool" });
+        if (resume.suspension.id === "first")
+          return wait({ id: "second" as never, action: "confirm", resumeMode: "pass-decision-to-tool" });
+        return resume.decision.action === "answer" ? { got: resume.decision.result } : "?";
+      },
+    });
+    const first = await runScripted({ turns: [toolCall("tool", {}, { id: "c1" })], tools: [tool] });
+    const resume = { tools: [tool], thread: first.thread, resume: first.result.runId };
+    const second = await runScripted({ ...resume, decisions: [decide("first", { action: "answer", result: 1 })] });
+    expect(second.result.tickets.map((ticket) => ticket.id)).toEqual(["second"]);
+    const third = await runScripted({ ...resume, turns: [text("x")], decisions: [decide("second", { action: "answer", result: 2 })] });
+    const all = [...first.events, ...second.events, ...third.events];
+    expect(all.filter((event) => event.type === "tool-call-end").map((event) => event.result)).toMatchObject([
+      { suspension: { id: "first" } },
+      { suspension: { id: "second" } },
+    ]);
+    expect(all.filter((event) => event.type === "tool-call-resumed")).toMatchObject([{ result: { got: 2 } }]);
+    expectPaired(third.model?.requests[0]);
+  });
+
+  it("core-execution 54: a denial happens once, and the model reads it", async () => {
+    const tools = [refundTool([])];
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
+    const deny = [decide("c1", { action: "deny", reason: "not on my watch" }, "d1")];
+    const resume = { tools, thread: first.thread, resume: first.result.runId };
+    const second = await runScripted({ ...resume, turns: [text("sorry")], decisions: deny });
+    const again = await runScripted({ ...resume, turns: [text("still sorry")], decisions: deny });
+    const resumed = [...second.events, ...again.events].filter((event) => event.type === "tool-call-resumed");
+    expect(resumed).toMatchObject([{ toolCallId: "c1", result: { action: "deny", reason: "not on my watch" } }]);
+    const told = toolMessages(second.model?.requests[0]?.messages);
+    expect(told.map((message) => messageText(message))).toEqual(["Denied: not on my watch"]);
+  });
+
+  it("the same decision twice runs the tool once", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const first = await runScripted({ turns: [turn], tools });
+    const approve = [decide("c1", { action: "approve" }, "d1")];
+    await runScripted({ tools, thread: first.thread, resume: first.result.runId, decisions: approve });
+    const again = await runScripted({ tools, thread: first.thread, resume: first.result.runId, decisions: approve });
+    expect(again.result.status).toBe("waiting");
+    expect(paid).toHaveLength(1);
+  });
+
+  it("core-execution 55: a decision about an unknown or finished call is an error and changes nothing", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const first = await runScripted({ turns: [turn], tools });
+    const resume = { tools, thread: first.thread, resume: first.result.runId };
+    const unknown = await runScripted({
+      ...resume,
+      decisions: [decide("c1", { action: "approve" }), decide("nope", { action: "approve" })],
+    });
+    expect(unknown.result.termination).toMatchObject({ type: "error", code: "ticket_not_found" });
+    expect(paid).toEqual([]);
+    expect(unknown.result.tickets).toHaveLength(2);
+  });
+
+  it("a live decision about an unknown call is refused and the run keeps waiting", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const decisionQueue = new Queue<readonly AddressedDecision[]>();
+    decisionQueue.push([decide("c1", { action: "approve" }), decide("nope", { action: "approve" })]);
+    decisionQueue.push([]);
+    const { result } = await runScripted({ turns: [turn], tools, decisionQueue });
+    expect(result).toMatchObject({ status: "waiting" });
+    expect(paid).toEqual([]);
+  });
+
+  it("decisions that come before the suspension are taken at once", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const decisionQueue = new Queue<readonly AddressedDecision[]>();
+    decisionQueue.push([decide("c1", { action: "approve" }), decide("c2", { action: "deny" })]);
+    const { result } = await runScripted({ turns: [turn, text("one of two")], tools, decisionQueue });
+    expect(result).toMatchObject({ status: "done", text: "one of two" });
+    expect(paid.map((payment) => payment.amount)).toEqual([200]);
+  });
+
+  it("core-execution 56: news of the background starts no inference while the run waits, and is in the first request afterwards", async () => {
+    const { tools, turn } = await twoWaiting([]);
+    const decisionQueue = new Queue<readonly AddressedDecision[]>();
+    const inbox = new Queue<InboxItem>();
+    let pauses = 0;
+    const { model } = await runScripted({
+      turns: [turn, text("ok")],
+      tools,
+      waitsForDecisions: true,
+      decisionQueue,
+      inbox,
+      onEvent: (event) => {
+        if (event.type !== "run-end" || event.result !== undefined) return;
+        pauses += 1;
+        inbox.push({ type: "task", event: { taskId: "bg_1", kind: "completed", result: 42 } });
+        setTimeout(() => decisionQueue.push([decide("c1", { action: "approve" }), decide("c2", { action: "approve" })]), 5);
+      },
+    });
+    expect(pauses).toBe(1);
+    expect(model?.requests).toHaveLength(2);
+    const last = model?.requests[1]?.messages.at(-1);
+    expect(last === undefined ? "" : messageText(last)).toBe(
+      '<background-task-event kind="completed" task_id="bg_1">{"result":42}</background-task-event>',
+    );
+    expectPaired(model?.requests[1]);
+  });
+
+  it("core-execution 57: a new user message supersedes the call that waits; finished siblings stay, nothing is replayed", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const first = await runScripted({
+      turns: [
+        toolCalls([
+          { name: "refund", input: { amount: 10 }, id: "small" },
+          { name: "refund", input: { amount: 900 }, id: "large" },
+        ]),
+      ],
+      tools,
+    });
+    expect(paid.map((payment) => payment.amount)).toEqual([10]);
+    const second = await runScripted({ turns: [text("fine")], tools, thread: first.thread, input: "never mind" });
+    const request = second.model?.requests[0];
+    expectPaired(request);
+    expect(toolMessages(request?.messages).map((message) => message.role === "tool" && message.toolCallId)).toEqual(["small"]);
+    expect(paid).toHaveLength(1);
+    expect(second.result).toMatchObject({ status: "done", tickets: [] });
+    const markers = second.thread.messages.filter((message) => message.role === "tool" && message.visibility === "internal");
+    expect(markers.map(messageText)).toEqual(["[tool call superseded]"]);
+  });
+
+  it("core-execution 58: after a resume there is one result per call, right behind its message", async () => {
+    const paid: Payment[] = [];
+    const { tools, turn } = await twoWaiting(paid);
+    const first = await runScripted({ turns: [turn], tools });
+    const second = await runScripted({
+      turns: [toolCall("refund", { amount: 1 }), text("x")],
+      tools,
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve" }), decide("c2", { action: "deny" })],
+    });
+    for (const request of second.model?.requests ?? []) expectPaired(request);
+    const third = await runScripted({ turns: [text("y")], tools, thread: first.thread, input: "more" });
+    expectPaired(third.model?.requests[0]);
+  });
+
+  it("core-execution 59: a frontend tool's result is the client's answer; no code of ours ran", async () => {
+    const frontendTools = [{ id: "pick_color", description: "", parameters: { type: "object" } }];
+    const first = await runScripted({ turns: [toolCall("pick_color", { of: ["red"] }, { id: "c1" })], frontendTools });
+    expect(first.result.tickets).toMatchObject([
+      { id: "suspend_c1", action: "tool:pick_color", resumeMode: "use-decision-as-tool-result", input: { of: ["red"] } },
+    ]);
+    const resume = { frontendTools, thread: first.thread, resume: first.result.runId };
+    const approved = await runScripted({ ...resume, decisions: [decide("suspend_c1", { action: "approve" }, "d0")] });
+    expect(approved.result.termination).toMatchObject({ type: "error", code: "invalid_resume" });
+    const again = await runScripted({ turns: [toolCall("pick_color", { of: ["red"] }, { id: "c2" })], frontendTools });
+    const second = await runScripted({
+      turns: [text("blue it is")],
+      frontendTools,
+      thread: again.thread,
+      resume: again.result.runId,
+      decisions: [decide("suspend_c2", { action: "answer", result: { answer: "blue" } })],
+    });
+    expect(toolMessages(second.model?.requests[0]?.messages).map(messageText)).toEqual(['{"answer":"blue"}']);
+    expect(second.events.find((event) => event.type === "tool-call-resumed")).toMatchObject({ result: { answer: "blue" } });
+  });
+
+  it("a block still wins on a replay and ends the run", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
+    const gate = definePlugin({
+      id: "gate",
+      register(r) {
+        r.gate(({ resume }) => (resume === undefined ? undefined : block("frozen account")));
+      },
+    });
+    const { result } = await runScripted({
+      tools,
+      plugins: [gate],
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve" })],
+    });
+    expect(result.termination).toEqual({ type: "blocked", reason: "frozen account" });
+    expect(paid).toEqual([]);
+  });
+
+  it("a gate that asks lets an approved call pass without knowing of resumes", async () => {
+    let ran = 0;
+    const tool = defineTool({ id: "tool", description: "", input: z.object({}), execute: () => ++ran });
+    const gate = definePlugin({
+      id: "gate",
+      register(r) {
+        r.gate(() => ask("sure?"));
+      },
+    });
+    const init = { tools: [tool], plugins: [gate] };
+    const first = await runScripted({ ...init, turns: [toolCall("tool", {}, { id: "c1" })] });
+    const second = await runScripted({
+      ...init,
+      turns: [text("x")],
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve" })],
+    });
+    expect(second.result.status).toBe("done");
+    expect(ran).toBe(1);
+  });
+
+  it("cancelling a run that waits in memory makes it done and cancelled", async () => {
+    const controller = new AbortController();
+    const { tools, turn } = await twoWaiting([]);
+    const { result, thread } = await runScripted({
+      turns: [turn],
+      tools,
+      waitsForDecisions: true,
+      signal: controller.signal,
+      onEvent: (event) => {
+        if (event.type === "run-end" && event.result === undefined) queueMicrotask(() => controller.abort());
+      },
+    });
+    expect(result).toMatchObject({ status: "done", termination: { type: "cancelled" } });
+    expect(thread.checkpoints.at(-1)?.lifecycle.status).toBe("done");
+  });
+
+  it("steps, usage and stop budgets go on when the same run is resumed", async () => {
+    const tools = [refundTool([])];
+    const spec = { maxSteps: 2 };
+    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools, spec });
+    const second = await runScripted({
+      turns: [toolCall("refund", { amount: 1 }, { id: "c2" })],
+      tools,
+      spec,
+      thread: first.thread,
+      resume: first.result.runId,
+      decisions: [decide("c1", { action: "approve" })],
+    });
+    expect(second.result).toMatchObject({ steps: 2, termination: { type: "stopped", code: "max-steps" } });
+    expect(second.result.usage.totalTokens).toBe(30);
+    const fresh = await runScripted({ turns: [text("new run")], tools, spec, thread: first.thread as ThreadLog, input: "again" });
+    expect(fresh.result).toMatchObject({ steps: 1, termination: { type: "natural-end" } });
+    expect(fresh.result.runId satisfies RunId).not.toBe(first.result.runId);
+  });
+});

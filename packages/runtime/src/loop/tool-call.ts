@@ -1,0 +1,175 @@
+import {
+  effectKey,
+  type MessageId,
+  type Suspension,
+  type Ticket,
+  type TicketId,
+  type ToolCall,
+  type ToolCallState,
+  type ToolCallStatus,
+  type ToolResult,
+  ticketId,
+  toolOutcome,
+} from "@awaken/contract";
+import { command, extendCommand } from "../phase/command.ts";
+import type { ResumedCall } from "../phase/hook.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { executeCall, toolFailure } from "../tool/execute.ts";
+import type { PreparedCall, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { INTERRUPTED, toolMessage } from "./messages.ts";
+import { reporters } from "./report.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** A call in the hands of the loop. */
+export interface LiveCall {
+  readonly call: ToolCall;
+  /** The assistant message that asks for it. */
+  readonly messageId: MessageId;
+  /** Set when the call was suspended and has been decided. */
+  readonly resume: ResumedCall | undefined;
+}
+
+/** A call that passed its gates: with its checked input, or with the result that it has already. */
+export type AllowedCall = LiveCall & ({ readonly prepared: PreparedCall; readonly tool: Tool } | { readonly reply: ToolReply });
+
+const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
+
+function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus, suspension?: ToolCallState["suspension"]): ToolCallState {
+  return {
+    id: live.call.id,
+    messageId: live.messageId,
+    name: live.call.name,
+    input: live.call.input,
+    status,
+    resumeMode: "replay-tool-call",
+    updatedAt: ctx.clock.now(),
+    ...(suspension === undefined ? {} : { suspension }),
+  };
+}
+
+const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
+  const id = suspension.id ?? "";
+  return ticketId(id.trim() === "" ? live.call.id : id);
+};
+
+function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
+  const { resumeMode, id: _id, message, ...rest } = suspension;
+  const kept = { ...rest, id: ticketOf(live, suspension), message: message?.trim() ? message : undefined };
+  return { ...stateOf(ctx, live, "suspended", kept), resumeMode: resumeMode ?? "replay-tool-call" };
+}
+
+/** The open tickets of the run, by call id. */
+export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readonly Ticket[] {
+  const calls = Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {});
+  return calls
+    .filter((call) => call.status === "suspended" && call.suspension !== undefined)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((call): Ticket[] => {
+      if (call.suspension === undefined) return [];
+      const { id, action, message, parameters, responseSchema } = call.suspension;
+      return [
+        {
+          id,
+          runId: ctx.identity.runId,
+          threadId: ctx.identity.threadId,
+          toolCallId: call.id,
+          toolName: call.name,
+          input: call.input,
+          action,
+          resumeMode: call.resumeMode,
+          updatedAt: call.updatedAt,
+          ...(message === undefined ? {} : { message }),
+          ...(parameters === undefined ? {} : { parameters }),
+          ...(responseSchema === undefined ? {} : { responseSchema }),
+        },
+      ];
+    });
+}
+
+/** The result is in the transcript and told to listeners. A resumed call's result takes the place of its placeholder. */
+function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
+  const { call, resume } = live;
+  const message = toolMessage(ctx, call, result);
+  if (resume === undefined) ctx.transcript.append(message);
+  else ctx.transcript.replace(message);
+  if (resume !== undefined && result.type !== "pending") {
+    ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: resumedPayload(result) });
+    return;
+  }
+  const outcome = toolOutcome(result);
+  ctx.emit({ type: "tool-call-end", toolCallId: call.id, toolName: call.name, messageId: message.id, outcome, result });
+}
+
+function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
+  if (result.type === "error") return { error: result.message };
+  return result.metadata === undefined ? result.data : { data: result.data, metadata: result.metadata };
+}
+
+/** The commands of one completion: the call runs, then stands where its result puts it. Observers never see it running alone. */
+function completion(ctx: RunContext, live: LiveCall, result: ToolResult) {
+  const final = result.type === "pending" ? suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, STATUS[toolOutcome(result)]);
+  return command()
+    .update(toolCallStates, { type: "set", call: stateOf(ctx, live, "running") })
+    .update(toolCallStates, { type: "set", call: final });
+}
+
+/** A tool's command that the state refuses is the tool's failure, not the run's. */
+function checked(ctx: RunContext, reply: ToolReply): ToolReply {
+  if (reply.command === undefined) return reply;
+  try {
+    ctx.phases.check(reply.command);
+    return reply;
+  } catch (thrown) {
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    return { result: toolFailure("internal", `the tool's command was refused: ${detail}`), command: undefined };
+  }
+}
+
+/** Commits a call's reply together with what its hooks add, then publishes it. */
+export async function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Promise<ToolResult> {
+  const { result, command: own } = checked(ctx, given);
+  const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
+  const done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
+  if (typeof done !== "string") await done;
+  publish(ctx, live, result);
+  return result;
+}
+
+/** Records a result without its hooks: the run is ending and no call may be left open. */
+export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult): void {
+  ctx.state.commit(completion(ctx, live, result));
+  publish(ctx, live, result);
+}
+
+export function interruptCall(ctx: RunContext, live: LiveCall): void {
+  recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED });
+}
+
+/** A gate asked for a decision: no hook runs, the tool has not begun. */
+export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspension): void {
+  const result: ToolResult = { type: "pending", suspension: { ...suspension, id: ticketOf(live, suspension) } };
+  recordCall(ctx, live, result);
+}
+
+function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal): ToolContext {
+  return {
+    ...ctx.active.scene,
+    state: ctx.state.snapshot(),
+    signal,
+    callId: live.call.id,
+    toolName: live.call.name,
+    idempotencyKey: effectKey(ctx.identity.runId, live.messageId, live.call.id),
+    resume: live.resume,
+    ...reporters(ctx, live.call),
+  };
+}
+
+/** Never rejects. */
+export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
+  if ("reply" in allowed) return Promise.resolve(allowed.reply);
+  return executeCall(allowed.prepared, (signal) => toolContext(ctx, allowed, signal), ctx.signal, {
+    clock: ctx.clock,
+    timeoutMs: allowed.tool.traits.timeoutMs,
+    graceMs: ctx.options.cancelGraceMs,
+  });
+}

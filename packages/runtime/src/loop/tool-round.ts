@@ -1,0 +1,147 @@
+import type { ToolResult } from "@awaken/contract";
+import { toolFailure } from "../tool/execute.ts";
+import type { Intercept } from "../tool/verdict.ts";
+import { gateCall } from "./gate-call.ts";
+import type { RunContext } from "./run-context.ts";
+import { type AllowedCall, completeCall, execute, interruptCall, type LiveCall, recordCall, suspendCall } from "./tool-call.ts";
+
+export type RoundOutcome =
+  | { readonly type: "completed" }
+  | { readonly type: "suspended" }
+  | { readonly type: "blocked"; readonly reason: string };
+
+/** The calls of one turn. Whatever happens, each of them has exactly one result in the transcript when this returns or throws. */
+export async function runToolRound(ctx: RunContext, calls: readonly LiveCall[]): Promise<RoundOutcome> {
+  const round = new Round(ctx, calls);
+  try {
+    return await round.run();
+  } finally {
+    round.interruptOpen();
+  }
+}
+
+class Round {
+  readonly #ctx: RunContext;
+  readonly #calls: readonly LiveCall[];
+  readonly #open: Set<LiveCall>;
+  readonly #isSequential: boolean;
+  #allowed: AllowedCall[] = [];
+  #isSuspended = false;
+  /** In sequence, nothing runs after a call that waits. */
+  #isStopped = false;
+
+  constructor(ctx: RunContext, calls: readonly LiveCall[]) {
+    this.#ctx = ctx;
+    this.#calls = calls;
+    this.#open = new Set(calls);
+    this.#isSequential = ctx.active.plan.agent.toolExecution === "sequential";
+  }
+
+  async run(): Promise<RoundOutcome> {
+    for (const live of this.#calls) {
+      let gated = await gateCall(this.#ctx, live);
+      if (gated.type === "intercepted" && this.#allowed.length > 0) {
+        // Earlier calls run first: they may change what the gate sees.
+        await this.#flush();
+        if (this.#isStopped) break;
+        gated = await gateCall(this.#ctx, live);
+      }
+      if (gated.type === "allowed") this.#allowed.push(gated.call);
+      else {
+        const reason = await this.#intercept(live, gated.intercept);
+        if (reason !== undefined) return { type: "blocked", reason };
+      }
+    }
+    await this.#flush();
+    return this.#isSuspended ? { type: "suspended" } : { type: "completed" };
+  }
+
+  /** Calls that nobody got to, or that a failure cut off. */
+  interruptOpen(): void {
+    for (const live of this.#calls) if (this.#open.has(live)) interruptCall(this.#ctx, live);
+    this.#open.clear();
+  }
+
+  /** Gives the reason when the call is blocked: the run ends. */
+  async #intercept(live: LiveCall, intercept: Intercept): Promise<string | undefined> {
+    switch (intercept.type) {
+      case "block":
+        await this.#complete(live, toolFailure("denied", intercept.reason, { rejected: true }));
+        return intercept.reason;
+      case "suspend":
+        this.#open.delete(live);
+        suspendCall(this.#ctx, live, intercept.suspension);
+        this.#isSuspended = true;
+        return undefined;
+      case "answer":
+        await this.#complete(live, intercept.result);
+        return undefined;
+    }
+  }
+
+  async #complete(live: LiveCall, result: ToolResult): Promise<void> {
+    await this.#finish(live, { result, command: undefined });
+  }
+
+  async #finish(live: LiveCall, reply: Parameters<typeof completeCall>[2]): Promise<void> {
+    // A failing hook throws: the call keeps the result that the tool gave.
+    try {
+      const result = await completeCall(this.#ctx, live, reply);
+      this.#open.delete(live);
+      if (result.type === "pending") this.#isSuspended = true;
+    } catch (thrown) {
+      if (this.#open.delete(live)) recordCall(this.#ctx, live, reply.result);
+      throw thrown;
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const allowed = this.#allowed;
+    this.#allowed = [];
+    if (this.#isSequential) await this.#runInSequence(allowed);
+    else await this.#runTogether(allowed);
+  }
+
+  async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
+    for (const call of allowed) {
+      if (this.#ctx.signal.aborted) return;
+      if (!(await this.#before(call))) return;
+      await this.#finish(this.#live(call), await execute(this.#ctx, call));
+      if (this.#isSuspended) {
+        this.#isStopped = true;
+        return;
+      }
+    }
+  }
+
+  /** All at once on one snapshot; results are committed in call order, each as soon as it and those before it are there. */
+  async #runTogether(allowed: readonly AllowedCall[]): Promise<void> {
+    for (const call of allowed) if (!(await this.#before(call))) return;
+    if (this.#ctx.signal.aborted) return;
+    const replies = allowed.map((call) => execute(this.#ctx, call));
+    let failure: { readonly thrown: unknown } | undefined;
+    for (const [index, call] of allowed.entries()) {
+      const reply = await replies[index];
+      if (reply === undefined) continue;
+      const live = this.#live(call);
+      if (failure === undefined) {
+        try {
+          await this.#finish(live, reply);
+        } catch (thrown) {
+          failure = { thrown };
+        }
+      } else if (this.#open.delete(live)) recordCall(this.#ctx, live, reply.result);
+    }
+    if (failure !== undefined) throw failure.thrown;
+  }
+
+  /** False when the run was cancelled meanwhile. */
+  async #before(call: AllowedCall): Promise<boolean> {
+    if ("reply" in call) return true;
+    return (await this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume })) === "completed";
+  }
+
+  #live(call: AllowedCall): LiveCall {
+    return this.#calls.find((live) => live.call.id === call.call.id) ?? call;
+  }
+}

@@ -1,0 +1,84 @@
+import type { Message, MessageId, SequencedMessage, ToolMessage } from "@awaken/contract";
+
+/** A summary that waits for the commit to learn which rows it stands for. */
+interface OpenMark {
+  readonly summary: MessageId;
+  readonly upTo: MessageId;
+}
+
+/**
+ * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended; the one thing that
+ * is ever exchanged is the placeholder of a suspended call, for its result.
+ */
+export class Transcript {
+  readonly #view: Message[];
+  readonly #seqs = new Map<MessageId, number>();
+  readonly #marks: OpenMark[] = [];
+  #delta: Message[] = [];
+
+  constructor(history: readonly SequencedMessage[]) {
+    this.#view = history.map((entry) => entry.message);
+    for (const { seq, message } of history) this.#seqs.set(message.id, seq);
+  }
+
+  /** Live: it grows while the run goes on. */
+  get messages(): readonly Message[] {
+    return this.#view;
+  }
+
+  append(message: Message): void {
+    this.#view.push(message);
+    this.#delta.push(message);
+  }
+
+  /** For the log alone: the view was made without what it retracts. */
+  retract(marker: Message): void {
+    this.#delta.push(marker);
+  }
+
+  /** Already in the log: only the model has not seen it. */
+  show({ seq, message }: SequencedMessage): void {
+    this.#view.push(message);
+    this.#seqs.set(message.id, seq);
+  }
+
+  /** The result of a call whose placeholder is there takes its place; the log keeps both. */
+  replace(result: ToolMessage): void {
+    const at = this.#view.findLastIndex((message) => message.role === "tool" && message.toolCallId === result.toolCallId);
+    if (at === -1) this.#view.push(result);
+    else this.#view[at] = result;
+    this.#delta.push(result);
+  }
+
+  /** Puts the summary in place of everything up to and with `upTo`. False, and nothing happens, when that message is gone. */
+  compact(upTo: MessageId, summary: Message): boolean {
+    const at = this.#view.findIndex((message) => message.id === upTo);
+    if (at === -1) return false;
+    this.#view.splice(0, at + 1, summary);
+    this.#delta.push(summary);
+    this.#marks.push({ summary: summary.id, upTo });
+    return true;
+  }
+
+  get hasDelta(): boolean {
+    return this.#delta.length > 0;
+  }
+
+  /** What to append to a log of `count` rows. Each summary learns its rows here, the latest moment at which they are known. */
+  delta(count: number): readonly Message[] {
+    if (this.#marks.length === 0) return this.#delta;
+    const seqOf = (id: MessageId) => this.#seqs.get(id) ?? count + 1 + this.#delta.findIndex((message) => message.id === id);
+    return this.#delta.map((message) => {
+      const mark = this.#marks.find((open) => open.summary === message.id);
+      if (mark === undefined) return message;
+      return { ...message, metadata: { ...message.metadata, compaction: { fromSeq: 1, toSeq: seqOf(mark.upTo) } } };
+    });
+  }
+
+  /** The delta is in the log, behind `count` rows. */
+  settle(count: number): void {
+    for (const [index, message] of this.#delta.entries()) this.#seqs.set(message.id, count + 1 + index);
+    this.#delta = [];
+    this.#marks.length = 0;
+  }
+}

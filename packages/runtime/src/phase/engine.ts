@@ -1,0 +1,173 @@
+import { AwakenError, errorMessage, type HookPhase, type Log, type QueuedAction } from "@awaken/contract";
+import type { Snapshot } from "../state/snapshot.ts";
+import type { StateStore } from "../state/store.ts";
+import { failedActions, pendingActions } from "./action-queue.ts";
+import { Command, command, extendCommand } from "./command.ts";
+import { gather, rerun } from "./gather.ts";
+import type { HookInput, HookScene, PhaseFacts, PhaseTable, RunScene } from "./hook.ts";
+import { Lock } from "./lock.ts";
+import { Submitter } from "./submit.ts";
+
+export const DEFAULT_MAX_ROUNDS = 16;
+
+/** These close what was begun, so they run also after an abort. */
+const CLOSING: ReadonlySet<HookPhase> = new Set<HookPhase>(["stepEnd", "runEnd"]);
+
+export type PhaseOutcome = "completed" | "cancelled";
+
+export interface PhaseEngineInit {
+  readonly store: StateStore;
+  readonly table: PhaseTable;
+  /** Read when a phase runs: agent and messages change over a run. */
+  readonly scene: () => RunScene;
+  readonly log: Log;
+  readonly maxRounds?: number;
+}
+
+/**
+ * Runs phases: gather the hooks' commands, submit them, execute the actions that are due. One thing at a time per run.
+ * A phase that has nothing to do returns at once and makes no promise.
+ */
+export class PhaseEngine {
+  readonly #store: StateStore;
+  readonly #scene: () => RunScene;
+  readonly #log: Log;
+  readonly #maxRounds: number;
+  readonly #lock = new Lock();
+  readonly #submitter: Submitter;
+  #table: PhaseTable;
+
+  constructor(init: PhaseEngineInit) {
+    this.#store = init.store;
+    this.#table = init.table;
+    this.#scene = init.scene;
+    this.#log = init.log;
+    this.#maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
+    this.#store.register([pendingActions, failedActions]);
+    this.#submitter = new Submitter(init.store, () => this.#hookScene(), init.log);
+  }
+
+  get failedEffects(): number {
+    return this.#submitter.failedEffects;
+  }
+
+  /** The plugins of the next agent, after a handoff. Actions of the old ones stay queued until somebody handles them. */
+  setTable(table: PhaseTable): void {
+    this.#table = table;
+  }
+
+  /**
+   * The whole phase. `first` is committed in any case, together with what the hooks gather and before it: hooks that would change
+   * the same exclusive key run again afterwards and see it.
+   */
+  run<P extends HookPhase>(phase: P, facts: PhaseFacts[P], first?: Command): PhaseOutcome | Promise<PhaseOutcome> {
+    if (this.#isCancelled(phase)) return first === undefined ? "cancelled" : this.#submitCancelled(first);
+    if (!this.#lock.isTaken && this.#table.hooks[phase].length === 0 && !this.#hasDue(phase)) {
+      if (first === undefined) return "completed";
+      if (first.actions.length === 0 && first.effects.length === 0) {
+        this.#submitter.submit(this.#table, first);
+        return "completed";
+      }
+    }
+    return this.#lock.run(() => this.#runLocked(phase, facts, first));
+  }
+
+  /** What already happened is recorded, abort or not. */
+  async #submitCancelled(first: Command): Promise<PhaseOutcome> {
+    await this.submit(first);
+    return "cancelled";
+  }
+
+  /** Validates, commits once, then dispatches the effects. */
+  submit(given: Command): Promise<void> {
+    return this.#lock.run(async () => this.#submitter.submit(this.#table, given));
+  }
+
+  /** Throws what `submit` would throw before it commits. */
+  check(given: Command): void {
+    this.#submitter.check(this.#table, given);
+  }
+
+  async #runLocked<P extends HookPhase>(phase: P, facts: PhaseFacts[P], first: Command | undefined): Promise<PhaseOutcome> {
+    const inputs = this.#inputs(phase, facts);
+    const submit = (given: Command) => this.#submitter.submit(this.#table, given);
+    const deferred = await gather(this.#store, this.#table.hooks[phase], inputs, first ?? command(), submit);
+    for (const entry of deferred) await rerun(this.#store, entry, inputs, submit);
+    if (this.#isCancelled(phase)) return "cancelled";
+    await this.#execute(phase);
+    return "completed";
+  }
+
+  #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
+    return (state: Snapshot): HookInput<P> => {
+      const scene: HookScene = { ...this.#scene(), state };
+      return Object.assign(scene, facts, { phase });
+    };
+  }
+
+  #hookScene(): HookScene {
+    return { ...this.#scene(), state: this.#store.snapshot() };
+  }
+
+  #isCancelled(phase: HookPhase): boolean {
+    return !CLOSING.has(phase) && this.#scene().signal.aborted;
+  }
+
+  #due(phase: HookPhase): readonly QueuedAction[] {
+    const pending = this.#store.snapshot().get(pendingActions) ?? [];
+    return pending.filter(({ action }) => action.phase === phase && this.#table.actions.has(action.key));
+  }
+
+  #hasDue(phase: HookPhase): boolean {
+    const pending = this.#store.snapshot().get(pendingActions);
+    return pending?.some(({ action }) => action.phase === phase && this.#table.actions.has(action.key)) ?? false;
+  }
+
+  #isPending(id: number): boolean {
+    return (
+      this.#store
+        .snapshot()
+        .get(pendingActions)
+        ?.some((entry) => entry.id === id) ?? false
+    );
+  }
+
+  /** Rounds of due actions, one action after the other, until a round finds none. */
+  async #execute(phase: HookPhase): Promise<void> {
+    for (let round = 1; ; round++) {
+      if (round > this.#maxRounds) {
+        throw new AwakenError(
+          "phase_run_loop_exceeded",
+          `actions of phase ${phase} did not come to rest within ${this.#maxRounds} rounds`,
+          {
+            details: { phase, maxRounds: this.#maxRounds },
+          },
+        );
+      }
+      const due = this.#due(phase);
+      if (due.length === 0) return;
+      // An action before it may have ended the run, and with that dropped what was due.
+      for (const entry of due) if (this.#isPending(entry.id)) await this.#executeOne(entry);
+    }
+  }
+
+  async #executeOne(entry: QueuedAction): Promise<void> {
+    const done = () => command().update(pendingActions, { type: "remove", id: entry.id });
+    const fail = (error: string) => {
+      this.#log.warn(`action '${entry.action.key}' failed: ${error}`);
+      return this.#submitter.submit(this.#table, done().update(failedActions, { ...entry, error }));
+    };
+    let result: Command | undefined | void;
+    try {
+      result = await this.#table.actions.get(entry.action.key)?.run(entry.action.payload, this.#hookScene());
+    } catch (thrown) {
+      return fail(errorMessage(thrown));
+    }
+    try {
+      const whole = result instanceof Command ? extendCommand(result, done()) : done();
+      await this.#submitter.submit(this.#table, whole);
+    } catch (thrown) {
+      await fail(`failed to submit action command: ${errorMessage(thrown)}`);
+    }
+  }
+}

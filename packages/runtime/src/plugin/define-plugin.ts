@@ -1,0 +1,77 @@
+import { AwakenError, type LocalAgentSpec, type Schema, validateSync } from "@awaken/contract";
+import type { Command } from "../phase/command.ts";
+import type { StateReader } from "../state/snapshot.ts";
+import type { InboxItem } from "./inbox.ts";
+import type { Registrar } from "./registrar.ts";
+
+/** What a plugin may do to a run from outside its phases. */
+export interface LiveRun {
+  readonly signal: AbortSignal;
+  snapshot(): StateReader;
+  /** Commits between phases; never makes one fail. */
+  submit(command: Command): Promise<void>;
+  /** Puts an item into the run's inbox. False when the run is over. */
+  send(item: InboxItem): boolean;
+}
+
+export interface PluginInit<C> {
+  readonly id: string;
+  /** The key of its part in an agent's `sections`; default the id. */
+  readonly section?: string;
+  /** Checks the section. An absent section is checked as `{}`, so that defaults apply. */
+  readonly config?: Schema<C>;
+  /** Called once per resolution of an agent. Must register everything and do nothing else. */
+  register(registrar: Registrar, config: NoInfer<C>): void;
+  /** Its agent starts, or takes over at a handoff. */
+  onActivate?(agent: LocalAgentSpec, state: StateReader): Command | undefined;
+  /** Its agent hands over to another one. */
+  onDeactivate?(state: StateReader): Command | undefined;
+  /** Given to each run for as long as it is active; what it returns is called at the end. */
+  onBind?(run: LiveRun): (() => void) | undefined;
+}
+
+/** A plugin with its config type closed over. */
+export interface Plugin {
+  readonly id: string;
+  readonly section: string;
+  readonly hasConfig: boolean;
+  readonly config: Schema | undefined;
+  readonly onActivate: PluginInit<never>["onActivate"];
+  readonly onDeactivate: PluginInit<never>["onDeactivate"];
+  readonly onBind: PluginInit<never>["onBind"];
+  /** Checks the section and registers; throws `invalid_plugin_config`. */
+  load(section: unknown, registrar: Registrar): void;
+}
+
+function parseConfig<C>(init: PluginInit<C>, schema: Schema<C>, section: unknown): C {
+  const key = init.section ?? init.id;
+  const result = validateSync(schema, section === undefined ? {} : section);
+  if (result.type === "valid") return result.value;
+  throw new AwakenError("invalid_plugin_config", `invalid config for plugin ${init.id}: section "${key}" — ${result.message}`, {
+    details: { plugin: init.id, key, message: result.message },
+  });
+}
+
+/** Declares a plugin. Without a `config` schema, `config` is undefined. */
+export function definePlugin<C = undefined>(init: PluginInit<C>): Plugin {
+  if (typeof init.id !== "string" || init.id.trim() === "") {
+    throw new AwakenError("invalid_plugin", `plugin id must be a non-blank string, got ${JSON.stringify(init.id)}`);
+  }
+  const { config } = init;
+  return Object.freeze({
+    id: init.id,
+    section: init.section ?? init.id,
+    hasConfig: config !== undefined,
+    config,
+    onActivate: init.onActivate,
+    onDeactivate: init.onDeactivate,
+    onBind: init.onBind,
+    load(section: unknown, registrar: Registrar) {
+      // Without a schema C is `undefined`: nothing else could have been inferred for it.
+      const returned: unknown = init.register(registrar, config === undefined ? (undefined as C) : parseConfig(init, config, section));
+      if (!(returned instanceof Promise)) return;
+      returned.catch(() => {});
+      throw new AwakenError("invalid_plugin", `plugin '${init.id}': register must not be async`, { details: { plugin: init.id } });
+    },
+  });
+}

@@ -1,0 +1,90 @@
+import { AwakenError, type ErrorCode, type HookPhase, type JsonValue, type Schema, validate } from "@awaken/contract";
+import type { ActionEntry, EffectEntry, HookEntry } from "../phase/hook.ts";
+import type { AnyStateKey } from "../state/key.ts";
+import type { AnyProfileKey } from "../state/profile.ts";
+import { type GateEntry, policyGate } from "../tool/gate.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Registrar, Transform } from "./registrar.ts";
+
+interface Owned<T> {
+  readonly plugin: string;
+  readonly value: T;
+}
+
+async function decoded<P>(schema: Schema<P>, payload: JsonValue): Promise<P> {
+  const result = await validate(schema, payload);
+  if (result.type === "valid") return result.value;
+  throw new Error(`payload does not fit: ${result.message}`);
+}
+
+/** Where the registrations of all plugins meet, and where duplicates are refused. */
+export class EnvTables {
+  readonly hooks: { [P in HookPhase]: HookEntry<P>[] } = {
+    runStart: [],
+    stepStart: [],
+    beforeInference: [],
+    afterInference: [],
+    beforeToolExecute: [],
+    afterToolExecute: [],
+    stepEnd: [],
+    runEnd: [],
+  };
+  readonly actions = new Map<string, ActionEntry>();
+  readonly effects = new Map<string, EffectEntry>();
+  readonly stateKeys = new Map<string, Owned<AnyStateKey>>();
+  readonly profileKeys = new Map<string, Owned<AnyProfileKey>>();
+  readonly gates: GateEntry[] = [];
+  readonly tools = new Map<string, Owned<Tool>>();
+  readonly transforms: Transform[] = [];
+
+  /** The door for one plugin. A plugin that is not active only leaves its keys and handlers here. */
+  registrar(plugin: string, isActive: boolean): Registrar {
+    const put = <T extends { readonly plugin: string }>(table: Map<string, T>, name: string, entry: T, code: ErrorCode, what: string) => {
+      const owner = table.get(name)?.plugin;
+      if (owner !== undefined) {
+        throw new AwakenError(code, `${what} '${name}' is registered by plugin '${owner}' and again by '${plugin}'`, {
+          details: { name, plugins: [owner, plugin] },
+        });
+      }
+      table.set(name, entry);
+    };
+    const own = new Set<string>();
+    return {
+      state: (key) => {
+        // Two plugins may share one key; two definitions of one name, or one plugin twice, are a mistake.
+        const isShared = !own.has(key.name) && this.stateKeys.get(key.name)?.value === key;
+        if (!isShared) put(this.stateKeys, key.name, { plugin, value: key }, "key_already_registered", "state key");
+        own.add(key.name);
+      },
+      profile: (key) => put(this.profileKeys, key.name, { plugin, value: key }, "profile_key_already_registered", "profile key"),
+      action: (action, handler) => {
+        const run: ActionEntry["run"] = async (payload, scene) => handler(await decoded(action.payload, payload), scene);
+        put(this.actions, action.key, { plugin, run }, "handler_already_registered", "a handler of action");
+      },
+      effect: (effect, handler) => {
+        const run: EffectEntry["run"] = async (payload, scene) => handler(await decoded(effect.payload, payload), scene);
+        put(this.effects, effect.key, { plugin, run }, "effect_handler_already_registered", "a handler of effect");
+      },
+      hook: (phase, hook) => {
+        const known: Partial<typeof this.hooks> = this.hooks;
+        // From untyped code: gates have their own registration, a hook there never runs.
+        if (String(phase) === "toolGate") return;
+        if (known[phase] === undefined)
+          throw new AwakenError("invalid_plugin", `plugin '${plugin}': there is no phase '${phase}'`, { details: { plugin, phase } });
+        if (isActive) this.hooks[phase].push({ plugin, hook });
+      },
+      gate: (gate) => {
+        if (isActive) this.gates.push({ plugin, gate });
+      },
+      policy: (policy) => {
+        if (isActive) this.gates.push({ plugin, gate: policyGate(policy) });
+      },
+      tool: (tool) => {
+        if (isActive) put(this.tools, tool.id, { plugin, value: tool }, "tool_already_registered", "tool");
+      },
+      transform: (transform) => {
+        if (isActive) this.transforms.push(transform);
+      },
+    };
+  }
+}

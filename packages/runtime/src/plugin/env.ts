@@ -1,0 +1,19 @@
+import type { PhaseTable } from "../phase/hook.ts";
+import type { AnyStateKey } from "../state/key.ts";
+import type { AnyProfileKey } from "../state/profile.ts";
+import type { GateEntry } from "../tool/gate.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Plugin } from "./define-plugin.ts";
+import type { Transform } from "./registrar.ts";
+
+/** All that an agent's plugins brought, compiled once per resolution and frozen. */
+export interface Env extends PhaseTable {
+  readonly plugins: readonly Plugin[];
+  readonly stateKeys: readonly AnyStateKey[];
+  readonly profileKeys: ReadonlyMap<string, AnyProfileKey>;
+  readonly gates: readonly GateEntry[];
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly transforms: readonly Transform[];
+  /** What is odd but no error: a section that no plugin claims. */
+  readonly warnings: readonly string[];
+}

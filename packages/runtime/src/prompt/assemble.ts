@@ -1,0 +1,89 @@
+import type { InferenceOverride, InferenceRequest, LocalAgentSpec, Message, RoutingKey, ToolDescriptor } from "@awaken/contract";
+import { type Command, command } from "../phase/command.ts";
+import type { Transform } from "../plugin/registrar.ts";
+import type { StateReader } from "../state/snapshot.ts";
+import type { Ids } from "../stream/ids.ts";
+import { contextMessages, isOneShot, placeContext } from "./context-messages.ts";
+import { inferenceOverrides, resolveModel, resolveOverrides } from "./inference-overrides.ts";
+import { hidesNothing, offerTools, toolFilter } from "./tool-filter.ts";
+
+export interface PromptInput {
+  readonly agent: LocalAgentSpec;
+  /** The name that the provider knows the model by. */
+  readonly model: string;
+  /** All tools of the agent, sorted by id; the same array for as long as they do not change. */
+  readonly tools: readonly ToolDescriptor[];
+  /** What a model may see: no retraction markers, every call answered. */
+  readonly messages: readonly Message[];
+  readonly state: StateReader;
+  readonly transforms: readonly Transform[];
+  readonly runOverrides: InferenceOverride | undefined;
+  readonly canOverrideModel: boolean;
+  /** The most that the model can answer, when known. */
+  readonly maxOutputTokens: number | undefined;
+  readonly routing: RoutingKey;
+  readonly responseFormat: InferenceRequest["responseFormat"];
+  readonly ids: Ids;
+}
+
+export interface Prompt {
+  readonly request: InferenceRequest;
+  readonly offeredTools: readonly string[];
+  /** Clears the step's filters and overrides and consumes one-shot context messages; undefined when there is nothing to clear. */
+  readonly cleanup: Command | undefined;
+}
+
+const idsOf = new WeakMap<readonly ToolDescriptor[], readonly string[]>();
+
+function listIds(tools: readonly ToolDescriptor[]): readonly string[] {
+  const before = idsOf.get(tools);
+  if (before !== undefined) return before;
+  const ids = Object.freeze(tools.map((tool) => tool.id));
+  idsOf.set(tools, ids);
+  return ids;
+}
+
+/** Also for requests that continue a cut-off answer: their messages have grown since the prompt was made. */
+export function applyTransforms(
+  messages: readonly Message[],
+  tools: readonly ToolDescriptor[],
+  transforms: readonly Transform[],
+): readonly Message[] {
+  return transforms.reduce((list, transform) => transform(list, tools), messages);
+}
+
+/**
+ * State and messages in, one request out. A step that nobody changed anything for gets the given messages and tools themselves.
+ * Throws `invalid_activation` when a pool is asked for a certain model.
+ */
+export function assemblePrompt(input: PromptInput): Prompt {
+  const { agent, state, responseFormat } = input;
+  const cleanup = command();
+
+  const filter = state.get(toolFilter);
+  const isFiltered = filter !== undefined && !hidesNothing(filter);
+  if (isFiltered) cleanup.update(toolFilter, { type: "clear" });
+  const tools = isFiltered ? offerTools(input.tools, filter) : input.tools;
+
+  const step = state.get(inferenceOverrides)?.overrides;
+  if (step !== undefined) cleanup.update(inferenceOverrides, { type: "clear" });
+  const layers = { agent, run: input.runOverrides, step };
+  const overrides = resolveOverrides(layers, input.maxOutputTokens);
+
+  const entries = Object.values(state.get(contextMessages)?.messages ?? {});
+  const seen = entries.filter(isOneShot).map((entry) => entry.key);
+  if (seen.length > 0) cleanup.update(contextMessages, { type: "remove", keys: seen });
+  const placed = entries.length === 0 ? input.messages : placeContext(input.messages, entries, input.ids);
+
+  const request: InferenceRequest = {
+    model: resolveModel(layers, input.model, input.canOverrideModel),
+    system: agent.instructions,
+    messages: applyTransforms(placed, tools, input.transforms),
+    tools,
+    promptCache: agent.contextPolicy?.enablePromptCache ?? false,
+    routing: input.routing,
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(responseFormat === undefined ? {} : { responseFormat }),
+  };
+  return { request, offeredTools: listIds(tools), cleanup: cleanup.isEmpty ? undefined : cleanup };
+}

@@ -1,0 +1,56 @@
+import { CONTEXT_TARGETS, type ContextMessage, contextMessagesSchema, type Message, messageId } from "@awaken/contract";
+import { defineRuntimeState } from "../state/key.ts";
+import type { Ids } from "../stream/ids.ts";
+
+export type ContextMessagesUpdate =
+  | { readonly type: "put"; readonly message: ContextMessage }
+  | { readonly type: "remove"; readonly keys: readonly string[] };
+
+type ByKey = { [key: string]: ContextMessage };
+
+/** What plugins want the model to read, by key; the thread never sees it. */
+export const contextMessages = defineRuntimeState("context_message_store", {
+  merge: "commutative",
+  schema: contextMessagesSchema,
+  initial: (): { messages: ByKey } => ({ messages: {} }),
+  apply(value, update: ContextMessagesUpdate): { messages: ByKey } {
+    if (update.type === "put") return { messages: { ...value.messages, [update.message.key]: update.message } };
+    const gone = new Set(update.keys);
+    return { messages: Object.fromEntries(Object.entries(value.messages).filter(([key]) => !gone.has(key))) };
+  },
+});
+
+/** Shown once, then taken out of the store. */
+export const isOneShot = (message: ContextMessage): boolean => !message.persistent || message.consumeAfterEmit;
+
+function compare(a: ContextMessage, b: ContextMessage): number {
+  const byTarget = CONTEXT_TARGETS.indexOf(a.target) - CONTEXT_TARGETS.indexOf(b.target);
+  return byTarget || a.priority - b.priority || (a.key < b.key ? -1 : 1);
+}
+
+/** One message object for as long as the entry stands, so that what is cached per message stays good from step to step. */
+const made = new WeakMap<ContextMessage, Message>();
+
+function toMessage(entry: ContextMessage, ids: Ids): Message {
+  const before = made.get(entry);
+  if (before !== undefined) return before;
+  const { role, content } = entry;
+  const message: Message = { id: messageId(ids()), role, visibility: "internal", content: [{ type: "text", text: content }] };
+  made.set(entry, message);
+  return message;
+}
+
+/** How many system messages the list begins with. */
+export function countLeadingSystem(messages: readonly Message[]): number {
+  const first = messages.findIndex((message) => message.role !== "system");
+  return first === -1 ? messages.length : first;
+}
+
+/** Puts each entry where its target says: before everything, behind the leading system messages, or at the end. */
+export function placeContext(messages: readonly Message[], entries: readonly ContextMessage[], ids: Ids): readonly Message[] {
+  const sorted = entries.toSorted(compare);
+  const of = (...targets: readonly ContextMessage["target"][]) =>
+    sorted.filter((entry) => targets.includes(entry.target)).map((entry) => toMessage(entry, ids));
+  const at = countLeadingSystem(messages);
+  return [...of("system"), ...messages.slice(0, at), ...of("session", "conversation"), ...messages.slice(at), ...of("suffix-system")];
+}

@@ -1,0 +1,173 @@
+import { type Message, messageId, messageToolCalls, type ToolMessage, toolCallId } from "@awaken/contract";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { estimateMessages } from "./estimate.ts";
+import { INTERRUPTED_RESULT, repairCalls } from "./repair.ts";
+import { truncateMessages } from "./truncate.ts";
+
+let ids = 0;
+const id = () => messageId(`m${++ids}`);
+const says = (role: "system" | "user" | "assistant", size: number): Message => ({
+  id: id(),
+  role,
+  content: [{ type: "text", text: "x".repeat(size) }],
+});
+
+const asks = (...calls: readonly string[]): Message => ({
+  id: id(),
+  role: "assistant",
+  content: calls.map((call) => ({ type: "tool-call", id: toolCallId(call), name: "work", input: {} })),
+});
+
+const gives = (call: string, size = 40): ToolMessage => ({
+  id: id(),
+  role: "tool",
+  toolCallId: toolCallId(call),
+  toolName: "work",
+  status: "success",
+  content: [{ type: "text", text: "y".repeat(size) }],
+});
+
+const round = (calls: readonly string[], size: number): readonly Message[] => [asks(...calls), ...calls.map((call) => gives(call, size))];
+
+/** Each call has one result right behind its message, and each result has a call. */
+function expectPaired(messages: readonly Message[]): void {
+  let waiting: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") {
+      expect(waiting).toContain(message.toolCallId);
+      waiting = waiting.filter((call) => call !== message.toolCallId);
+      continue;
+    }
+    expect(waiting).toEqual([]);
+    waiting = messageToolCalls(message).map((call) => call.id);
+  }
+  expect(waiting).toEqual([]);
+}
+
+const size = fc.nat({ max: 400 });
+const piece = fc.oneof(
+  fc.record({ type: fc.constantFrom("user" as const, "assistant" as const), size }),
+  // Call ids come again on purpose: vendors number their calls anew in each turn.
+  fc.record({ type: fc.constant("round" as const), calls: fc.integer({ min: 1, max: 4 }), size }),
+);
+
+const transcript = fc.tuple(fc.array(size, { maxLength: 3 }), fc.array(piece, { maxLength: 30 })).map(([lead, pieces]) => [
+  ...lead.map((length) => says("system", length)),
+  ...pieces.flatMap((entry) =>
+    entry.type === "round"
+      ? round(
+          Array.from({ length: entry.calls }, (_, index) => `c${index}`),
+          entry.size,
+        )
+      : [says(entry.type, entry.size)],
+  ),
+]);
+
+const limits = fc.record({ tokens: fc.integer({ min: -100, max: 2_000 }), minRecent: fc.nat({ max: 12 }) });
+
+describe("truncateMessages", () => {
+  test("core-execution 72: a cut inside a tool round leaves no orphan call or result", () => {
+    const messages = [says("user", 400), ...round(["a", "b", "c"], 400), says("user", 40), says("assistant", 40)];
+    for (let minRecent = 0; minRecent <= messages.length; minRecent++) {
+      for (let tokens = 0; tokens < 800; tokens += 10) expectPaired(truncateMessages(messages, { tokens, minRecent }));
+    }
+  });
+
+  test("core-execution 72: a round that the newest messages reach into is kept whole, an older one that does not fit goes whole", () => {
+    const inside = [says("user", 400), ...round(["a", "b"], 400)];
+    expect(truncateMessages(inside, { tokens: 0, minRecent: 1 })).toEqual(inside.slice(1));
+    const before = [...round(["a", "b"], 400), says("user", 40)];
+    expect(truncateMessages(before, { tokens: 200, minRecent: 1 })).toEqual(before.slice(-1));
+  });
+
+  test("core-execution 73: the last 10 messages stay whatever they weigh", () => {
+    const messages = Array.from({ length: 30 }, () => says("user", 4_000));
+    expect(truncateMessages(messages, { tokens: 100, minRecent: 10 })).toEqual(messages.slice(-10));
+  });
+
+  test("what fits is the same list", () => {
+    const messages = [says("user", 40), ...round(["a"], 40)];
+    expect(truncateMessages(messages, { tokens: estimateMessages(messages), minRecent: 0 })).toBe(messages);
+  });
+
+  test("the leading system messages stay, then as many of the newest as fit", () => {
+    const messages = [says("system", 40), says("system", 40), ...Array.from({ length: 10 }, () => says("user", 40))];
+    const kept = truncateMessages(messages, { tokens: 14 * 5, minRecent: 1 });
+    expect(kept).toEqual([...messages.slice(0, 2), ...messages.slice(-3)]);
+  });
+
+  test("a valid transcript stays valid, keeps its newest messages and its order, and invents nothing", () => {
+    fc.assert(
+      fc.property(transcript, limits, (messages, { tokens, minRecent }) => {
+        const kept = truncateMessages(messages, { tokens, minRecent });
+        expectPaired(kept);
+        const places = kept.map((message) => messages.indexOf(message));
+        expect(places).not.toContain(-1);
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
+        const lead = messages.filter((message) => message.role === "system").length;
+        expect(places.slice(0, lead)).toEqual(messages.slice(0, lead).map((_, index) => index));
+        const newest = messages.slice(Math.max(0, messages.length - Math.max(1, minRecent)));
+        expect(kept.filter((message) => newest.includes(message))).toEqual(newest);
+        // Behind the leading system messages it is one piece up to the end.
+        if (kept.length > lead) expect(places.slice(lead)).toEqual(messages.map((_, index) => index).slice(-(kept.length - lead)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("more than the budget is kept only for the newest messages and their rounds", () => {
+    fc.assert(
+      fc.property(transcript, limits, (messages, { tokens, minRecent }) => {
+        const kept = truncateMessages(messages, { tokens, minRecent });
+        if (estimateMessages(kept) <= tokens) return;
+        const lead = messages.filter((message) => message.role === "system").length;
+        const rest = kept.slice(lead);
+        const newest = Math.max(1, minRecent);
+        // One round less would be fewer than asked for.
+        const next = rest.findIndex((message, index) => index > 0 && message.role !== "tool");
+        expect(next === -1 ? 0 : rest.length - next).toBeLessThan(newest);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("repairCalls", () => {
+  test("a call without a result gets one", () => {
+    const messages = [asks("a", "b"), gives("a"), says("user", 4)];
+    const repaired = repairCalls(messages);
+    expectPaired(repaired);
+    expect(repaired).toHaveLength(4);
+    expect(repaired[2]).toMatchObject({
+      role: "tool",
+      toolCallId: "b",
+      status: "error",
+      content: [{ type: "text", text: INTERRUPTED_RESULT }],
+    });
+  });
+
+  test("a result without a call goes, a late one comes back to its call", () => {
+    const late = gives("a");
+    const messages = [gives("lost"), asks("a"), says("user", 4), late];
+    expect(repairCalls(messages)).toEqual([messages[1], late, messages[2]]);
+  });
+
+  test("whatever comes in, what goes out is paired, and a repaired list is left alone", () => {
+    const anything = fc.array(
+      fc.oneof(
+        fc.constantFrom("user" as const, "assistant" as const).map((role) => says(role, 4)),
+        fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }).map((calls) => asks(...calls)),
+        fc.constantFrom("a", "b", "c").map((call) => gives(call)),
+      ),
+    );
+    fc.assert(
+      fc.property(anything, (messages) => {
+        const repaired = repairCalls(messages);
+        expectPaired(repaired);
+        expect(repairCalls(repaired)).toBe(repaired);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import { AwakenError, type JsonValue, type MergeRule, type Schema, type StateScope } from "@awaken/contract";
+
+/** Turns the stored value of one version of a key into that of the next. */
+export type Migration = (value: JsonValue) => JsonValue;
+
+export interface StateInit<V, U> {
+  /** Default `run`: the value starts absent in each run. `thread`: it is restored and stored with the thread. */
+  readonly scope?: StateScope;
+  /** Checks a stored value when it comes back. Must be synchronous. */
+  readonly schema: Schema<V>;
+  /** What the first update starts from. A key that was never updated reads as absent. */
+  initial(): NoInfer<V>;
+  /** Pure: returns the next value and leaves the given one alone (it is frozen). */
+  apply(value: NoInfer<V>, update: U): NoInfer<V>;
+  /** Default `exclusive`: two parallel updates are a conflict. `commutative`: their order does not matter. */
+  readonly merge?: MergeRule;
+  /** Default true. A persistent value is plain JSON. */
+  readonly persistent?: boolean;
+  /** Default false. Keeps the value when the plugin that owns the key is uninstalled. */
+  readonly retainOnUninstall?: boolean;
+  /** One per past version, oldest first; the key's version is their number plus one. */
+  readonly migrations?: readonly Migration[];
+  /** For state machines: why this update is not legal now. A refused update is logged and changes nothing. */
+  refuse?(value: NoInfer<V>, update: U): string | undefined;
+}
+
+/** A typed slot of state. Methods, not function properties, so that keys of all types fit in one list. */
+export interface StateKey<V, U> {
+  readonly name: string;
+  readonly scope: StateScope;
+  readonly schema: Schema<V>;
+  readonly merge: MergeRule;
+  readonly persistent: boolean;
+  readonly retainOnUninstall: boolean;
+  readonly version: number;
+  readonly migrations: readonly Migration[];
+  initial(): V;
+  apply(value: V, update: U): V;
+  refuse?(value: V, update: U): string | undefined;
+}
+
+export type AnyStateKey = StateKey<unknown, unknown>;
+
+const RESERVED = "__runtime.";
+
+function buildKey<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+  // The one name that an object cannot have as a key.
+  if (name.trim() === "" || name === "__proto__") throw new AwakenError("unknown_key", `'${name}' cannot be the name of a state key`);
+  const migrations = init.migrations ?? [];
+  return Object.freeze({
+    name,
+    scope: init.scope ?? "run",
+    schema: init.schema,
+    merge: init.merge ?? "exclusive",
+    persistent: init.persistent ?? true,
+    retainOnUninstall: init.retainOnUninstall ?? false,
+    migrations,
+    version: migrations.length + 1,
+    initial: init.initial,
+    apply: init.apply,
+    ...(init.refuse === undefined ? {} : { refuse: init.refuse }),
+  });
+}
+
+/** Declares a state key. Names are global; `__runtime.` is ours. */
+export function defineState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+  if (name.startsWith(RESERVED)) {
+    throw new AwakenError("key_already_registered", `state key '${name}': names that start with '${RESERVED}' are reserved`, {
+      details: { key: name },
+    });
+  }
+  return buildKey(name, init);
+}
+
+/** The same for the runtime's own keys. */
+export function defineRuntimeState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+  return buildKey(name.startsWith("_") ? name : `${RESERVED}${name}`, init);
+}

@@ -1,0 +1,94 @@
+import {
+  AwakenError,
+  errorMessage,
+  type JsonValue,
+  type ProfileStore,
+  profileOwner,
+  type Schema,
+  toJson,
+  validate,
+} from "@awaken/contract";
+
+/** A typed namespace of data that outlives threads: one value per instance string. */
+export interface ProfileKey<T> {
+  readonly name: string;
+  readonly schema: Schema<T>;
+  /** What a missing entry reads as. */
+  initial(): T;
+}
+
+export type AnyProfileKey = ProfileKey<unknown>;
+
+export function defineProfile<T>(name: string, init: { readonly schema: Schema<T>; initial(): NoInfer<T> }): ProfileKey<T> {
+  return Object.freeze({ name, schema: init.schema, initial: init.initial });
+}
+
+/** Instance strings for state that several agents share. Any other string is as good. */
+export const sharedScope = {
+  global: "global",
+  parentThread: (id: string) => `parent_thread::${id}`,
+  agentType: (name: string) => `agent_type::${name}`,
+  thread: (id: string) => `thread::${id}`,
+} as const;
+
+/** Profile and shared state, as hooks and tools see it. Not part of snapshots, merging or commits. */
+export interface ProfileAccess {
+  read<T>(key: ProfileKey<T>, instance: string): Promise<T>;
+  write<T>(key: ProfileKey<T>, instance: string, value: NoInfer<T>): Promise<void>;
+  /** Deleting what is not there is fine. */
+  delete<T>(key: ProfileKey<T>, instance: string): Promise<void>;
+  /** The names of the registered keys that this instance has a value for, sorted. */
+  list(instance: string): Promise<readonly string[]>;
+  clear(instance: string): Promise<void>;
+}
+
+/** Refuses what JSON would change so that it could not be read back: a Map, a NaN. */
+async function encoded<T>(key: ProfileKey<T>, value: T): Promise<JsonValue> {
+  const refuse = (message: string, cause?: unknown): never => {
+    throw new AwakenError("key_encode", `profile key '${key.name}': ${message}`, { cause, details: { key: key.name, message } });
+  };
+  let json: JsonValue;
+  try {
+    json = toJson(value);
+  } catch (cause) {
+    return refuse(errorMessage(cause), cause);
+  }
+  const result = await validate(key.schema, json);
+  return result.type === "valid" ? json : refuse(`the value cannot be read back: ${result.message}`);
+}
+
+export interface ProfileAccessInit {
+  readonly store: ProfileStore | undefined;
+  readonly keys: ReadonlyMap<string, AnyProfileKey>;
+}
+
+export function createProfileAccess(init: ProfileAccessInit): ProfileAccess {
+  const open = (name?: string): ProfileStore => {
+    if (name !== undefined && !init.keys.has(name)) {
+      throw new AwakenError("profile_key_not_registered", `profile key not registered: ${name}`, { details: { key: name } });
+    }
+    if (init.store !== undefined) return init.store;
+    throw new AwakenError("storage_not_found", "no profile store is configured: give the runtime a store");
+  };
+  return {
+    async read(key, instance) {
+      const entry = await open(key.name).load(profileOwner(instance), key.name);
+      if (entry === undefined) return key.initial();
+      const result = await validate(key.schema, entry.value);
+      if (result.type === "valid") return result.value;
+      throw new AwakenError("key_decode", `profile key '${key.name}' of '${instance}': ${result.message}`, {
+        details: { key: key.name, instance, message: result.message },
+      });
+    },
+    async write(key, instance, value) {
+      const store = open(key.name);
+      await store.put(profileOwner(instance), key.name, await encoded(key, value));
+    },
+    delete: async (key, instance) => open(key.name).delete(profileOwner(instance), key.name),
+    async list(instance) {
+      const entries = await open().list(profileOwner(instance));
+      return entries.map((entry) => entry.key).filter((name) => init.keys.has(name));
+    },
+    clear: async (instance) => open().clear(profileOwner(instance)),
+  };
+}

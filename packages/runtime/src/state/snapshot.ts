@@ -1,0 +1,32 @@
+import type { AnyStateKey, StateKey } from "./key.ts";
+
+/** Which key sits in which slot. Replaced as a whole when keys come or go, so a snapshot's own table never changes. */
+export interface SlotTable {
+  readonly keys: readonly AnyStateKey[];
+  readonly slots: ReadonlyMap<string, number>;
+}
+
+/** What hooks, gates and tools may know of the state: its values at one revision, for ever. */
+export interface StateReader {
+  readonly revision: number;
+  /** Undefined when the key was never updated. */
+  get<V, U>(key: StateKey<V, U>): V | undefined;
+}
+
+export class Snapshot implements StateReader {
+  readonly revision: number;
+  readonly #table: SlotTable;
+  readonly #values: readonly unknown[];
+
+  constructor(revision: number, table: SlotTable, values: readonly unknown[]) {
+    this.revision = revision;
+    this.#table = table;
+    this.#values = values;
+  }
+
+  get<V, U>(key: StateKey<V, U>): V | undefined {
+    const slot = this.#table.slots.get(key.name);
+    // A slot is only ever written with what its key's `apply` or `schema` gave.
+    return slot === undefined ? undefined : (this.#values[slot] as V | undefined);
+  }
+}

@@ -1,0 +1,253 @@
+import {
+  AwakenError,
+  errorMessage,
+  type JsonValue,
+  type Log,
+  type MergeRule,
+  type PersistedState,
+  type StateScope,
+} from "@awaken/contract";
+import type { Batch } from "./batch.ts";
+import type { AnyStateKey } from "./key.ts";
+import { decodeState, decodeValue, encodeState, type UnknownKeys } from "./persist.ts";
+import { seal } from "./seal.ts";
+import { type SlotTable, Snapshot } from "./snapshot.ts";
+
+export interface CommitNotice {
+  readonly previousRevision: number;
+  readonly newRevision: number;
+  readonly opCount: number;
+  readonly snapshot: Snapshot;
+}
+
+export type CommitListener = (notice: CommitNotice) => void;
+
+const EMPTY: SlotTable = { keys: [], slots: new Map() };
+
+/** Calls a key's own code; whatever that throws is `reducer_failed`. */
+function attempt<T>(key: AnyStateKey, what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} threw: ${errorMessage(cause)}`, {
+      cause,
+      details: { key: key.name },
+    });
+  }
+}
+
+/** A value that a key made: there, frozen, and plain JSON if the key is persistent. */
+function sealed(key: AnyStateKey, what: string, make: () => unknown): unknown {
+  const value = attempt(key, what, make);
+  if (value === undefined) {
+    throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
+  }
+  seal(key.name, value, key.persistent);
+  return value;
+}
+
+/**
+ * All state of one run: synchronous, changed only by `commit`, read only through snapshots. Values live in numbered slots,
+ * so a commit copies one array of references, whatever the values weigh.
+ */
+export class StateStore {
+  #table: SlotTable = EMPTY;
+  #snapshot = new Snapshot(0, EMPTY, []);
+  #values: readonly unknown[] = [];
+  #changedAt: number[] = [];
+  readonly #owners = new Map<string, readonly AnyStateKey[]>();
+  readonly #listeners = new Set<CommitListener>();
+  #notices: CommitNotice[] = [];
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  get revision(): number {
+    return this.#snapshot.revision;
+  }
+
+  snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /**
+   * Called after each commit, in the order of registration; all listeners hear of one commit before any hears of the next, also
+   * when one of them commits. A listener that throws is logged; the commit stands.
+   */
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  mergeRule(key: string): MergeRule {
+    const slot = this.#table.slots.get(key);
+    return slot === undefined ? "exclusive" : (this.#table.keys[slot]?.merge ?? "exclusive");
+  }
+
+  /** True if the key was changed after that revision. */
+  isChangedSince(key: string, revision: number): boolean {
+    const slot = this.#table.slots.get(key);
+    return slot !== undefined && (this.#changedAt[slot] ?? 0) > revision;
+  }
+
+  /** Adds the keys that are not there yet. */
+  register(keys: readonly AnyStateKey[]): void {
+    const missing = new Map(keys.filter((key) => !this.#table.slots.has(key.name)).map((key) => [key.name, key]));
+    if (missing.size > 0) this.#setKeys([...this.#table.keys, ...missing.values()]);
+  }
+
+  /** Adds a plugin's keys; a name that is there already refuses all of them. A key that its last owner left behind is taken over. */
+  install(plugin: string, keys: readonly AnyStateKey[]): void {
+    if (this.#owners.has(plugin)) {
+      throw new AwakenError("plugin_already_installed", `plugin '${plugin}' is already installed`, { details: { plugin } });
+    }
+    const owned = new Set([...this.#owners.values()].flat().map((key) => key.name));
+    const seen = new Set<string>();
+    for (const { name } of keys) {
+      if (seen.has(name) || owned.has(name)) {
+        throw new AwakenError("key_already_registered", `state key '${name}' is already registered`, { details: { key: name, plugin } });
+      }
+      seen.add(name);
+    }
+    const values = this.#values.slice();
+    const taken = this.#table.keys.map((key, slot) => this.#takenOver(key, keys, values, slot));
+    this.#values = values;
+    this.#setKeys(taken);
+    this.register(keys);
+    this.#owners.set(plugin, [...keys]);
+  }
+
+  /** Takes a plugin's keys and values away in one commit, except those it asked to retain. */
+  uninstall(plugin: string): void {
+    const keys = this.#owners.get(plugin);
+    if (keys === undefined) {
+      throw new AwakenError("plugin_not_installed", `plugin '${plugin}' is not installed`, { details: { plugin } });
+    }
+    this.#owners.delete(plugin);
+    const gone = new Set(keys.filter((key) => !key.retainOnUninstall).map((key) => key.name));
+    const cleared = this.#table.keys.filter((key, slot) => gone.has(key.name) && this.#values[slot] !== undefined).length;
+    this.#setKeys(this.#table.keys.filter((key) => !gone.has(key.name)));
+    this.#publish(this.#values, cleared);
+  }
+
+  /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
+  commit(batch: Batch): number {
+    if (batch.updates.length === 0) return this.revision;
+    const values = this.#applied(batch);
+    const revision = this.revision + 1;
+    for (const { key } of batch.updates) this.#changedAt[this.#slot(key)] = revision;
+    this.#publish(values, batch.updates.length);
+    return revision;
+  }
+
+  /** Throws what `commit` would throw, and changes nothing. */
+  check(batch: Batch): void {
+    if (batch.updates.length > 0) this.#applied(batch);
+  }
+
+  /** The persistent keys that are present: those of one scope, or all. */
+  export(scope: StateScope | "full"): PersistedState {
+    return encodeState(this.revision, this.#table.keys, this.#values, scope);
+  }
+
+  /** Replaces everything, revision too. All or nothing. */
+  restore(state: PersistedState, unknown: UnknownKeys): void {
+    const values = decodeState(state, this.#table, unknown, "full", new Array(this.#table.keys.length).fill(undefined));
+    this.#reset(state.revision, values);
+  }
+
+  /** Takes the thread's keys from a stored state and ignores the rest of it. */
+  restoreThread(state: PersistedState, unknown: UnknownKeys = "skip"): void {
+    this.#reset(this.revision, decodeState(state, this.#table, unknown, "thread", this.#values.slice()));
+  }
+
+  /** Puts the given keys over what is there; no revision, no listener. */
+  seed(state: PersistedState, unknown: UnknownKeys = "error"): void {
+    this.#reset(this.revision, decodeState(state, this.#table, unknown, "full", this.#values.slice()));
+  }
+
+  /** The definition that a new owner has for a key; what is left of the old one is read as if it had been stored. */
+  #takenOver(before: AnyStateKey, keys: readonly AnyStateKey[], values: unknown[], slot: number): AnyStateKey {
+    const key = keys.find((candidate) => candidate.name === before.name) ?? before;
+    if (key !== before && values[slot] !== undefined) values[slot] = decodeValue(key, values[slot] as JsonValue, before.version);
+    return key;
+  }
+
+  #slot(key: AnyStateKey): number {
+    const slot = this.#table.slots.get(key.name);
+    if (slot === undefined) {
+      throw new AwakenError("unknown_key", `state key '${key.name}' is not registered`, { details: { key: key.name } });
+    }
+    return slot;
+  }
+
+  #applied(batch: Batch): unknown[] {
+    const { baseRevision } = batch;
+    if (baseRevision !== undefined && baseRevision !== this.revision) {
+      throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
+        details: { expected: baseRevision, actual: this.revision },
+      });
+    }
+    for (const { key } of batch.updates) this.#slot(key);
+    const values = this.#values.slice();
+    for (const { key, update } of batch.updates) {
+      const slot = this.#slot(key);
+      values[slot] = this.#reduce(this.#table.keys[slot] ?? key, values[slot], update);
+    }
+    return values;
+  }
+
+  #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
+    const value = current === undefined ? sealed(key, "initial", () => key.initial()) : current;
+    const refusal = attempt(key, "refuse", () => key.refuse?.(value, update));
+    if (refusal !== undefined) {
+      this.#log.error(`state key '${key.name}' ignored an update: ${refusal}`);
+      return current;
+    }
+    return sealed(key, "apply", () => key.apply(value, update));
+  }
+
+  #publish(values: readonly unknown[], opCount: number): void {
+    const previousRevision = this.revision;
+    this.#values = values;
+    this.#snapshot = new Snapshot(previousRevision + 1, this.#table, values);
+    if (this.#listeners.size === 0) return;
+    this.#notices.push({ previousRevision, newRevision: previousRevision + 1, opCount, snapshot: this.#snapshot });
+    // Otherwise a listener has committed, and the loop that called it comes to this notice.
+    if (this.#notices.length === 1) this.#notifyAll();
+  }
+
+  #notifyAll(): void {
+    try {
+      for (const notice of this.#notices) for (const listener of [...this.#listeners]) this.#notify(listener, notice);
+    } finally {
+      this.#notices = [];
+    }
+  }
+
+  #notify(listener: CommitListener, notice: CommitNotice): void {
+    try {
+      listener(notice);
+    } catch (thrown) {
+      this.#log.error(`a state commit listener threw: ${errorMessage(thrown)}`);
+    }
+  }
+
+  #setKeys(keys: readonly AnyStateKey[]): void {
+    const before = this.#table;
+    this.#table = { keys, slots: new Map(keys.map((key, slot) => [key.name, slot])) };
+    const from = keys.map((key) => before.slots.get(key.name));
+    const changedAt = this.#changedAt;
+    this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
+    this.#values = from.map((slot) => (slot === undefined ? undefined : this.#values[slot]));
+    this.#snapshot = new Snapshot(this.revision, this.#table, this.#values);
+  }
+
+  #reset(revision: number, values: readonly unknown[]): void {
+    this.#values = values;
+    this.#changedAt = new Array<number>(values.length).fill(revision);
+    this.#snapshot = new Snapshot(revision, this.#table, values);
+  }
+}

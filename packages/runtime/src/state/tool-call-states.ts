@@ -1,0 +1,29 @@
+import { canToolCallMove, isToolCallOver, type ToolCallState, type ToolCallStates, toolCallStatesSchema } from "@awaken/contract";
+import { defineRuntimeState } from "./key.ts";
+
+export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCallState } | { readonly type: "clear" };
+
+/** A call that is over keeps neither its ticket nor its decision. */
+function settled(call: ToolCallState): ToolCallState {
+  if (!isToolCallOver(call.status)) return call;
+  const { suspension: _suspension, decision: _decision, ...rest } = call;
+  return rest;
+}
+
+/** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
+export const toolCallStates = defineRuntimeState("tool_call_states", {
+  scope: "thread",
+  merge: "commutative",
+  schema: toolCallStatesSchema,
+  initial: (): ToolCallStates => ({ calls: {} }),
+  refuse(value, update: ToolCallStatesUpdate) {
+    if (update.type === "clear") return undefined;
+    const from = value.calls[update.call.id]?.status ?? "new";
+    const to = update.call.status;
+    return canToolCallMove(from, to) ? undefined : `tool call '${update.call.id}' is ${from} and cannot become ${to}`;
+  },
+  apply(value, update: ToolCallStatesUpdate): ToolCallStates {
+    if (update.type === "clear") return { calls: {} };
+    return { calls: { ...value.calls, [update.call.id]: settled(update.call) } };
+  },
+});

@@ -1,0 +1,40 @@
+import { onAbort } from "./abort.ts";
+
+/** Time and timers, handed in so that tests can own them. */
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number;
+  /** Calls `fire` once after `ms`, unless the returned function is called first. */
+  timer(ms: number, fire: () => void): () => void;
+}
+
+/** The longest wait of one host timer; it fires at once when it is asked for more. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  timer(ms, fire) {
+    let handle: ReturnType<typeof setTimeout>;
+    const wait = (left: number) => {
+      handle = left > MAX_TIMER_MS ? setTimeout(() => wait(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(fire, left);
+    };
+    wait(ms);
+    return () => clearTimeout(handle);
+  },
+};
+
+/** Waits `ms`, or less if the signal aborts: then the answer is false. Leaves no timer and no listener behind. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    let stop = () => {};
+    // Before the timer, because a clock may fire at once.
+    const off = signal === undefined ? stop : onAbort(signal, () => finish(false));
+    const finish = (isOver: boolean) => {
+      off();
+      stop();
+      resolve(isOver);
+    };
+    stop = clock.timer(ms, () => finish(true));
+  });
+}

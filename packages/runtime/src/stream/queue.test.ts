@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { countedSignal } from "./counted-signal.test-support.ts";
+import { Queue } from "./queue.ts";
+
+/** Whether the promise is settled by now. */
+const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
+  const open = Symbol("open");
+  await new Promise((resolve) => setImmediate(resolve));
+  return (await Promise.race([promise, Promise.resolve(open)])) !== open;
+};
+
+describe("Queue", () => {
+  it("keeps what was pushed and drains it in order, once", () => {
+    const queue = new Queue<number>();
+    expect([queue.push(1), queue.push(2)]).toEqual([true, true]);
+    expect(queue.size).toBe(2);
+    expect(queue.drain()).toEqual([1, 2]);
+    expect(queue.drain()).toEqual([]);
+  });
+
+  it("does not put later items into a list that was drained before", () => {
+    const queue = new Queue<number>();
+    const drained = queue.drain();
+    queue.push(1);
+    expect(drained).toEqual([]);
+    expect(queue.drain()).toEqual([1]);
+  });
+
+  it("takes nothing after it was closed, and keeps what it has", () => {
+    const queue = new Queue<number>();
+    queue.push(1);
+    queue.close();
+    expect(queue.push(2)).toBe(false);
+    expect(queue.isClosed).toBe(true);
+    expect(queue.drain()).toEqual([1]);
+  });
+
+  it("is ready at once when there is an item, when it is closed, or when the signal has aborted", async () => {
+    const full = new Queue<number>();
+    full.push(1);
+    await full.ready();
+    const closed = new Queue<number>();
+    closed.close();
+    await closed.ready();
+    await new Queue<number>().ready(AbortSignal.abort());
+  });
+
+  it("becomes ready by a push, by close, and by abort", async () => {
+    const queue = new Queue<number>();
+    const byPush = queue.ready();
+    expect(await isSettled(byPush)).toBe(false);
+    queue.push(1);
+    await byPush;
+    queue.drain();
+
+    const { controller, counts } = countedSignal();
+    const byAbort = queue.ready(controller.signal);
+    expect(await isSettled(byAbort)).toBe(false);
+    controller.abort();
+    await byAbort;
+    expect(counts.open).toBe(0);
+
+    const byClose = queue.ready();
+    expect(await isSettled(byClose)).toBe(false);
+    queue.close();
+    await byClose;
+  });
+
+  it("wakes readers that wait with different signals, and leaves no listener on any", async () => {
+    const queue = new Queue<number>();
+    const [one, two] = [countedSignal(), countedSignal()];
+    const waits = [queue.ready(), queue.ready(one.controller.signal), queue.ready(two.controller.signal)];
+    queue.push(1);
+    await Promise.all(waits);
+    expect([one.counts.open, two.counts.open]).toEqual([0, 0]);
+  });
+
+  it("does not pile up listeners when a wait is given up and begun again", async () => {
+    const queue = new Queue<number>();
+    const { controller, counts } = countedSignal();
+    for (let n = 0; n < 100; n++) await Promise.race([queue.ready(controller.signal), Promise.resolve()]);
+    expect(counts.open).toBe(1);
+    const last = queue.ready(controller.signal);
+    queue.push(1);
+    await last;
+    expect(counts.open).toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+import { onAbort } from "./abort.ts";
+
+/** An unbounded queue with one reader. What was pushed before the reader came is kept. */
+export class Queue<T> {
+  #items: T[] = [];
+  #isClosed = false;
+  /** By signal, so that a reader who gave up waiting and waits again leaves nothing behind. */
+  readonly #waits = new Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }>();
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** False when the queue is closed: the item was not taken. */
+  push(item: T): boolean {
+    if (this.#isClosed) return false;
+    this.#items.push(item);
+    this.#wakeAll();
+    return true;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wakeAll();
+  }
+
+  /** Takes everything that is there. */
+  drain(): T[] {
+    const items = this.#items;
+    this.#items = [];
+    return items;
+  }
+
+  /** Resolves when there is something to drain, when the queue closes, or when the signal aborts. */
+  ready(signal?: AbortSignal): Promise<void> {
+    if (this.#items.length > 0 || this.#isClosed || signal?.aborted) return Promise.resolve();
+    const before = this.#waits.get(signal);
+    if (before !== undefined) return before.promise;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => {
+      off();
+      this.#waits.delete(signal);
+      resolve();
+    };
+    const off = signal === undefined ? () => {} : onAbort(signal, wake);
+    this.#waits.set(signal, { promise, wake });
+    return promise;
+  }
+
+  #wakeAll(): void {
+    for (const { wake } of this.#waits.values()) wake();
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** A clock that stands still until it is told otherwise. */
+export interface FakeClock extends Clock {
+  /** Moves on by `ms`, firing timers in order, and lets what they woke run in between. */
+  advance(ms: number): Promise<void>;
+  /** Moves to the next timer, again and again, until there is none or `limit` were fired. */
+  runAll(limit?: number): Promise<void>;
+  /** Timers that are set and have neither fired nor been taken back: a finished run leaves none. */
+  readonly pendingTimers: number;
+}
+
+/** Long enough for any chain of promises that a timer set off in this process. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export function fakeClock(startMs = 0): FakeClock {
+  let now = startMs;
+  let order = 0;
+  const timers = new Set<Timer>();
+  const next = (until: number): Timer | undefined =>
+    [...timers].filter((timer) => timer.at <= until).sort((a, b) => a.at - b.at || a.order - b.order)[0];
+  const fire = async (timer: Timer) => {
+    timers.delete(timer);
+    now = Math.max(now, timer.at);
+    timer.fire();
+    await settle();
+  };
+  return {
+    now: () => now,
+    timer(ms, run) {
+      order += 1;
+      const timer = { at: now + ms, order, fire: run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    get pendingTimers() {
+      return timers.size;
+    },
+    async advance(ms) {
+      const until = now + ms;
+      await settle();
+      for (let timer = next(until); timer !== undefined; timer = next(until)) await fire(timer);
+      now = until;
+      await settle();
+    },
+    async runAll(limit = 1_000) {
+      await settle();
+      for (let count = 0; count < limit; count++) {
+        const timer = next(Number.POSITIVE_INFINITY);
+        if (timer === undefined) return;
+        await fire(timer);
+      }
+    },
+  };
+}
+
+/** `id-1`, `id-2`, … */
+export function countingIds(prefix = "id"): Ids {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${prefix}-${count}`;
+  };
+}

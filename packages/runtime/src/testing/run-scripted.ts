@@ -1,0 +1,190 @@
+import {
+  type AgentEvent,
+  type Decision,
+  type DecisionAction,
+  decisionId,
+  type InferenceOverride,
+  type LocalAgentSpecInput,
+  type Log,
+  type Message,
+  messageId,
+  type Provider,
+  parseAgentSpec,
+  type RunId,
+  runId,
+  type Schema,
+  type ToolDescriptor,
+  threadId,
+  toJsonSchema,
+  validate,
+} from "@awaken/contract";
+import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
+import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
+import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
+import { type Boundary, NO_QUEUE } from "../loop/boundary.ts";
+import type { CheckpointPort } from "../loop/commit.ts";
+import type { LoopResult } from "../loop/finish.ts";
+import { openRun } from "../loop/open-run.ts";
+import type { AddressedDecision } from "../loop/run-context.ts";
+import { runLoop } from "../loop/run-loop.ts";
+import type { RunPlan } from "../loop/run-plan.ts";
+import { compileEnv } from "../plugin/compile-env.ts";
+import type { Plugin } from "../plugin/define-plugin.ts";
+import type { InboxItem } from "../plugin/inbox.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import { Queue } from "../stream/queue.ts";
+import { frontendTool } from "../tool/frontend-tool.ts";
+import type { Tool } from "../tool/tool.ts";
+import { EventChecker } from "./event-checker.ts";
+import { countingIds, fakeClock } from "./fake-clock.ts";
+import { type ScriptedProvider, type ScriptStep, scripted } from "./scripted.ts";
+import { ThreadLog } from "./thread-log.ts";
+
+export interface ScriptedAgent {
+  readonly spec?: LocalAgentSpecInput;
+  readonly model: Provider;
+  readonly tools?: readonly Tool[];
+  readonly plugins?: readonly Plugin[];
+  readonly runtimePlugins?: readonly Plugin[];
+}
+
+/** A plan without a registry: one agent, its tools, and the plugins that every run has. */
+export function planFor(agent: ScriptedAgent, id = "agent"): RunPlan {
+  const spec = parseAgentSpec(id, agent.spec ?? {});
+  if (spec.type !== "local") throw new TypeError("a scripted agent is local");
+  const env = compileEnv({
+    plugins: agent.plugins ?? [],
+    runtimePlugins: [loopActions(), stopPolicy(spec.maxSteps, spec.stopConditions), ...(agent.runtimePlugins ?? [])],
+    sections: spec.sections,
+    filter: spec.activePlugins,
+  });
+  return {
+    agent: spec,
+    env,
+    provider: agent.model,
+    model: { upstream: spec.model === "" ? "scripted-model" : spec.model, maxOutputTokens: undefined },
+    tools: new Map([...(agent.tools ?? []), ...env.tools.values()].map((tool) => [tool.id, tool])),
+    policy: { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: spec.maxContinuationRetries },
+  };
+}
+
+export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {
+  readonly turns?: readonly ScriptStep[];
+  readonly model?: Provider;
+  /** Other agents that a handoff may go to. */
+  readonly agents?: { readonly [id: string]: ScriptedAgent };
+  readonly input?: string | readonly Message[];
+  /** Goes on with this run of the thread. */
+  readonly resume?: RunId;
+  readonly thread?: ThreadLog;
+  readonly decisions?: readonly AddressedDecision[];
+  readonly overrides?: InferenceOverride;
+  readonly frontendTools?: readonly ToolDescriptor[];
+  readonly output?: Schema;
+  readonly origin?: "user" | "subagent";
+  readonly waitsForDecisions?: boolean;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly log?: Log;
+  readonly inbox?: Queue<InboxItem>;
+  readonly decisionQueue?: Queue<readonly AddressedDecision[]>;
+  readonly boundary?: Boundary;
+  readonly checkpoints?: CheckpointPort;
+  readonly onEvent?: (event: AgentEvent) => void;
+}
+
+export interface ScriptedRun {
+  readonly events: readonly AgentEvent[];
+  readonly result: LoopResult;
+  readonly model: ScriptedProvider | undefined;
+  readonly thread: ThreadLog;
+}
+
+let runs = 0;
+
+const SILENT: Log = { warn() {}, error() {} };
+
+export const userMessage = (text: string, id: string): Message => ({ id: messageId(id), role: "user", content: [{ type: "text", text }] });
+
+/** `decision("approve")`, `decision("deny", { reason })`, `decision("answer", { result })`; the id makes it idempotent. */
+export function decide(target: string, action: DecisionAction, id = `decision-of-${target}`): AddressedDecision {
+  const decision: Decision = { ...action, id: decisionId(id), decidedAt: 0 };
+  return { target, decision };
+}
+
+function inputOf(init: ScriptedRunInit, ids: Ids): readonly Message[] {
+  if (typeof init.input === "string") return [userMessage(init.input, ids())];
+  return init.input ?? (init.resume === undefined ? [userMessage("hello", ids())] : []);
+}
+
+/** Runs the loop once over a script and checks the order of its events. A script that is not played to its end is an error. */
+export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
+  runs += 1;
+  const clock = init.clock ?? fakeClock();
+  const model = init.model === undefined ? scripted(init.turns ?? [], { clock }) : undefined;
+  const provider = init.model ?? model ?? scripted([]);
+  const thread = init.thread ?? new ThreadLog();
+  const ids = init.ids ?? countingIds(`m${runs}`);
+  const checker = new EventChecker();
+  const events: AgentEvent[] = [];
+  const { output } = init;
+  const id = init.resume ?? runId(`run-${runs}`);
+  const ctx = openRun(
+    {
+      identity: {
+        threadId: threadId("thread"),
+        runId: id,
+        agentId: "agent",
+        origin: init.origin ?? "user",
+        runMode: init.resume === undefined ? "foreground" : "resume",
+        adapter: "internal",
+      },
+      plan: planFor({ ...init, model: provider }),
+      history: thread.history(init.resume),
+      input: inputOf(init, ids),
+      options: {
+        overrides: init.overrides,
+        frontendTools: (init.frontendTools ?? []).map(frontendTool),
+        output: output === undefined ? undefined : { schema: toJsonSchema(output), validate: (value) => validate(output, value) },
+        isContinuation: init.resume !== undefined,
+        seededDecisions: init.decisions ?? [],
+        waitsForDecisions: init.waitsForDecisions ?? false,
+        cancelGraceMs: 30_000,
+      },
+    },
+    {
+      signal: init.signal ?? new AbortController().signal,
+      clock,
+      ids,
+      log: init.log ?? SILENT,
+      listen(event) {
+        events.push(event);
+        checker.see(event);
+        init.onEvent?.(event);
+      },
+      inbox: init.inbox ?? new Queue(),
+      decisions: init.decisionQueue ?? new Queue(),
+      boundary: init.boundary ?? NO_QUEUE,
+      checkpoints: init.checkpoints ?? thread,
+      profileStore: undefined,
+      replan: async (agentId) => {
+        const agent = init.agents?.[agentId];
+        if (agent === undefined) throw new Error(`agent not found: ${agentId}`);
+        return planFor(agent, agentId);
+      },
+    },
+  );
+  const result = await runLoop(ctx);
+  checker.end();
+  return { events, result, model, thread };
+}
+
+export const eventTypes = (events: readonly AgentEvent[]): readonly string[] => events.map((event) => event.type);
+
+/** The events that say where a run stands, without deltas and snapshots. */
+export function lifecycleTypes(events: readonly AgentEvent[]): readonly string[] {
+  const kept = new Set(["run-start", "step-start", "inference-end", "tool-call-end", "tool-call-resumed", "step-end", "run-end"]);
+  return eventTypes(events).filter((type) => kept.has(type));
+}

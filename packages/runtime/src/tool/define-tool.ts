@@ -1,0 +1,102 @@
+import { AwakenError, isJsonObject, type JsonObject, type Schema, toJson, toJsonSchema, type Validated, validate } from "@awaken/contract";
+import type { HookScene } from "../phase/hook.ts";
+import { Reply } from "./reply.ts";
+import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
+import { guessToolKind, type ToolKind } from "./tool-kind.ts";
+import { allow, type Verdict } from "./verdict.ts";
+
+export interface ToolInit<I, O> {
+  /** The name by which the model calls it. */
+  readonly id: string;
+  readonly description: string;
+  readonly input: Schema<I>;
+  /** Checks what `execute` returns; what does not fit is a failed result. */
+  readonly output?: Schema<O>;
+  execute(input: NoInfer<I>, context: ToolContext): O | Reply | Promise<O | Reply>;
+  /** Decides on the checked input whether the call may run, must ask, or is refused. */
+  approve?(input: NoInfer<I>, scene: HookScene): Verdict | Promise<Verdict>;
+  /** After a crash: did the effect of this call happen? */
+  reconcile?(input: NoInfer<I>, context: ToolContext): Reconciled | Promise<Reconciled>;
+  readonly idempotent?: boolean;
+  readonly pure?: boolean;
+  readonly timeoutMs?: number;
+  readonly kind?: ToolKind;
+  readonly category?: string;
+  readonly metadata?: JsonObject;
+  /** JSON Schema of the input, when the schema library cannot give it. */
+  readonly parameters?: JsonObject;
+}
+
+const ID = /^[^\s\p{Cc}]{1,128}$/u;
+
+function checkInit(init: { readonly id: string; readonly execute: unknown; readonly timeoutMs?: number }): void {
+  if (typeof init.id !== "string" || !ID.test(init.id)) {
+    throw new AwakenError("invalid_tool", `tool id must be 1 to 128 characters without spaces, got ${JSON.stringify(init.id)}`);
+  }
+  if (typeof init.execute !== "function") {
+    throw new AwakenError("invalid_tool", `tool '${init.id}' needs an execute function`, { details: { tool: init.id } });
+  }
+  if (init.timeoutMs !== undefined && !(init.timeoutMs > 0)) {
+    throw new AwakenError("invalid_tool", `tool '${init.id}': timeoutMs must be above 0, got ${init.timeoutMs}`, {
+      details: { tool: init.id },
+    });
+  }
+}
+
+async function checkedReply<O>(output: Schema<O> | undefined, returned: O | Reply): Promise<ToolReply> {
+  if (returned instanceof Reply) return returned;
+  if (output === undefined) return new Reply({ type: "success", data: toJson(returned) }, undefined);
+  const checked = await validate(output, returned);
+  if (checked.type === "valid") return new Reply({ type: "success", data: toJson(checked.value) }, undefined);
+  return new Reply(
+    { type: "error", code: "internal", message: `Internal error: the tool's output does not fit: ${checked.message}` },
+    undefined,
+  );
+}
+
+/** Declares a tool. Types of input and output come from the schemas. */
+export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
+  checkInit(init);
+  let descriptor: Tool["descriptor"] | undefined;
+  const prepared = (input: I): PreparedCall => ({
+    get input() {
+      return toJson(input);
+    },
+    approve: async (scene) => (init.approve === undefined ? allow() : init.approve(input, scene)),
+    execute: async (context) => checkedReply(init.output, await init.execute(input, context)),
+    reconcile: async (context) => (init.reconcile === undefined ? { type: "unknown" } : init.reconcile(input, context)),
+  });
+  const accept = (checked: Validated<I>): Validated<PreparedCall> =>
+    checked.type === "valid" ? { type: "valid", value: prepared(checked.value) } : checked;
+  return {
+    id: init.id,
+    get descriptor() {
+      descriptor ??= describe(init);
+      return descriptor;
+    },
+    traits: {
+      kind: init.kind ?? guessToolKind(init.id),
+      idempotent: init.idempotent ?? false,
+      pure: init.pure ?? false,
+      canApprove: init.approve !== undefined,
+      canReconcile: init.reconcile !== undefined,
+      timeoutMs: init.timeoutMs,
+    },
+    prepare(input) {
+      const checked = validate(init.input, input ?? {});
+      return checked instanceof Promise ? checked.then(accept) : accept(checked);
+    },
+  };
+}
+
+function describe<I, O>(init: ToolInit<I, O>): Tool["descriptor"] {
+  const parameters = init.parameters ?? toJsonSchema(init.input);
+  if (!isJsonObject(parameters)) throw new AwakenError("invalid_tool", `tool '${init.id}': parameters must be a JSON Schema object`);
+  return Object.freeze({
+    id: init.id,
+    description: init.description,
+    parameters,
+    ...(init.category === undefined ? {} : { category: init.category }),
+    ...(init.metadata === undefined ? {} : { metadata: init.metadata }),
+  });
+}

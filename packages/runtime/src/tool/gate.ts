@@ -1,0 +1,87 @@
+import { type Adapter, AwakenError, errorMessage, type JsonValue, type Log, type RunMode, type ToolCall } from "@awaken/contract";
+import type { HookScene, ResumedCall } from "../phase/hook.ts";
+import type { ToolKind } from "./tool-kind.ts";
+import type { Intercept, Verdict } from "./verdict.ts";
+
+export interface GateInput extends HookScene {
+  readonly phase: "toolGate";
+  readonly call: ToolCall;
+  readonly toolKind: ToolKind;
+  /** Set when the call was suspended and has been decided: a gate that asked before lets an approved call pass now. */
+  readonly resume: ResumedCall | undefined;
+}
+
+/** Must be pure: the same call may be gated twice in a step. */
+export type Gate = (input: GateInput) => Verdict | undefined | void | Promise<Verdict | undefined | void>;
+
+export interface GateEntry {
+  readonly plugin: string;
+  readonly gate: Gate;
+}
+
+/** The flat facts that a policy decides on. */
+export interface PolicyInput {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly dispatchId: string | undefined;
+  readonly runMode: RunMode;
+  readonly adapter: Adapter;
+  readonly toolName: string;
+  readonly toolKind: ToolKind;
+  readonly input: JsonValue;
+}
+
+/** As a verdict; `audit` looks on and lets pass. */
+export type Policy = (input: PolicyInput) => Verdict | { readonly type: "audit" } | Promise<Verdict | { readonly type: "audit" }>;
+
+/** A policy as a gate. */
+export function policyGate(policy: Policy): Gate {
+  return async ({ identity, call, toolKind }) => {
+    const verdict = await policy({
+      threadId: identity.threadId,
+      runId: identity.runId,
+      dispatchId: identity.dispatchId,
+      runMode: identity.runMode,
+      adapter: identity.adapter,
+      toolName: call.name,
+      toolKind,
+      input: call.input,
+    });
+    return verdict.type === "audit" ? undefined : verdict;
+  };
+}
+
+const RANK: Record<Intercept["type"], number> = { block: 3, suspend: 2, answer: 1 };
+
+/** Asks all gates, one after the other. The strongest intercept wins, the first among equals; two equals are a mistake and logged. */
+export async function resolveGates(gates: readonly GateEntry[], input: GateInput, log: Log): Promise<Intercept | undefined> {
+  let winner: { readonly verdict: Intercept; readonly plugin: string } | undefined;
+  for (const { plugin, gate } of gates) {
+    const verdict = await callGate(plugin, gate, input);
+    if (verdict === undefined || verdict.type === "allow") continue;
+    // From untyped code: what is not understood must not let the tool run.
+    if (!Object.hasOwn(RANK, verdict.type)) throw gateFailed(plugin, input, `unknown verdict ${JSON.stringify(verdict)}`);
+    const difference = winner === undefined ? 1 : RANK[verdict.type] - RANK[winner.verdict.type];
+    if (difference > 0) winner = { verdict, plugin };
+    else if (difference === 0) {
+      log.error(
+        `gates of plugins '${winner?.plugin}' and '${plugin}' both ${verdict.type} the tool '${input.call.name}'; the first is kept`,
+      );
+    }
+  }
+  return winner?.verdict;
+}
+
+async function callGate(plugin: string, gate: Gate, input: GateInput): Promise<Verdict | undefined> {
+  try {
+    return (await gate(input)) ?? undefined;
+  } catch (cause) {
+    throw gateFailed(plugin, input, errorMessage(cause), cause);
+  }
+}
+
+const gateFailed = (plugin: string, input: GateInput, message: string, cause?: unknown): AwakenError =>
+  new AwakenError("hook_failed", `gate of plugin '${plugin}' failed on '${input.call.name}': ${message}`, {
+    cause,
+    details: { plugin, phase: "toolGate" },
+  });

@@ -1,0 +1,40 @@
+import type { JsonObject, JsonValue, MediaContent, Suspension, ToolResult } from "@awaken/contract";
+import type { Command } from "../phase/command.ts";
+import type { ToolReply } from "./tool.ts";
+
+/** What `execute` returns when the plain data is not all it has to say. */
+export class Reply implements ToolReply {
+  readonly result: ToolResult;
+  readonly command: Command | undefined;
+
+  constructor(result: ToolResult, command: Command | undefined) {
+    this.result = result;
+    this.command = command;
+  }
+}
+
+export interface ReplyExtras {
+  /** What the model reads instead of the JSON of the data. */
+  readonly message?: string;
+  readonly media?: readonly MediaContent[];
+  readonly metadata?: JsonObject;
+  readonly command?: Command;
+}
+
+/** A result with more than data: a text for the model, media, or a command to commit with it. */
+export function reply(data: JsonValue, extras: ReplyExtras = {}): Reply {
+  const { command, ...rest } = extras;
+  return new Reply({ type: "success", data, ...rest }, command);
+}
+
+/** A failure that the model should know by code. */
+export function fail(code: string, message: string, extras: Pick<ReplyExtras, "metadata" | "command"> = {}): Reply {
+  const { command, ...rest } = extras;
+  return new Reply({ type: "error", code, message, ...rest }, command);
+}
+
+/** Stops the call here until somebody decides. The tool runs again, or the decision becomes its result, as the resume mode says. */
+export function wait(suspension: Suspension, extras: Pick<ReplyExtras, "message" | "metadata" | "command"> = {}): Reply {
+  const { command, ...rest } = extras;
+  return new Reply({ type: "pending", suspension, ...rest }, command);
+}

@@ -1,0 +1,32 @@
+import type { JsonValue, Suspension, ToolResult } from "@awaken/contract";
+
+/** What a gate, or a tool's own `approve`, says about a call. Saying nothing is the same as `allow`. */
+export type Verdict =
+  | { readonly type: "allow" }
+  | { readonly type: "block"; readonly reason: string }
+  | { readonly type: "suspend"; readonly suspension: Suspension }
+  | { readonly type: "answer"; readonly result: ToolResult };
+
+/** A verdict that keeps the tool from running. */
+export type Intercept = Exclude<Verdict, { type: "allow" }>;
+
+const ALLOW: Verdict = Object.freeze({ type: "allow" });
+
+export const allow = (): Verdict => ALLOW;
+
+/** Refuses the call and ends the run. */
+export const block = (reason: string): Intercept => ({ type: "block", reason });
+
+/** Waits for a person to approve the call; on approval the tool runs with the original or the edited input. */
+export function ask(message: string, more: Omit<Suspension, "message" | "action"> & { readonly action?: string } = {}): Intercept {
+  return { type: "suspend", suspension: { action: "approve", ...more, message } };
+}
+
+/** Waits for whatever the suspension describes. */
+export const suspend = (suspension: Suspension): Intercept => ({ type: "suspend", suspension });
+
+/** Gives the call this result; the tool does not run. */
+export const answer = (data: JsonValue, message?: string): Intercept => ({
+  type: "answer",
+  result: { type: "success", data, ...(message === undefined ? {} : { message }) },
+});

@@ -1,0 +1,81 @@
+/** Which packages a package may import. The one place that knows the direction between packages. */
+export const PACKAGE_IMPORTS: ReadonlyMap<string, readonly string[] | "all"> = new Map<string, readonly string[] | "all">([
+  ["@awaken/contract", []],
+  ["@awaken/runtime", ["@awaken/contract"]],
+  ["@awaken/providers", ["@awaken/contract"]],
+  ["@awaken/stores", ["@awaken/contract"]],
+  ["@awaken/extensions", ["@awaken/contract", "@awaken/runtime"]],
+  ["@awaken/server", ["@awaken/contract", "@awaken/runtime"]],
+  ["@awaken/evals", ["@awaken/contract", "@awaken/runtime"]],
+  ["awaken", "all"],
+  ["console", ["@awaken/contract"]],
+]);
+
+/** These see other packages as types only; at run time they speak HTTP. */
+export const TYPES_ONLY: ReadonlySet<string> = new Set(["console"]);
+
+interface RoomRules {
+  /** Rooms from top to bottom; rooms of one row may not import each other. `x/*` makes each child of `x` a room. */
+  readonly rows: readonly (readonly string[])[];
+  /** Files that stand beside the rooms, and the room that they belong to. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Rooms that only tests may import. */
+  readonly testOnly: readonly string[];
+  /** Whether every file must be in a listed room. */
+  readonly isClosed: boolean;
+}
+
+const RUNTIME =
+  "composition mailbox relay run testing builtin resolve registry backend loop prompt inference plugin tool phase state stream";
+
+const ROOMS: Readonly<Record<string, RoomRules>> = {
+  "@awaken/runtime": {
+    rows: RUNTIME.split(" ").map((room) => [room]),
+    files: { "index.ts": "composition", "create-runtime.ts": "composition", "testing.ts": "testing" },
+    testOnly: ["testing"],
+    isClosed: true,
+  },
+  "@awaken/server": {
+    rows: [["app"], ["protocols/*", "routes"], ["config"], ["http"]],
+    files: {
+      "index.ts": "app",
+      "app.ts": "app",
+      "create-server.ts": "app",
+      "routes.ts": "routes",
+      "config.ts": "config",
+      "http.ts": "http",
+    },
+    testOnly: [],
+    isClosed: true,
+  },
+  "@awaken/stores": { rows: [["memory", "sqlite", "postgres"]], files: {}, testOnly: [], isClosed: false },
+};
+
+function roomOf(rules: RoomRules, path: string): string {
+  const [first = "", second] = path.split("/");
+  if (second === undefined) return rules.files[first] ?? first;
+  return rules.rows.flat().includes(`${first}/*`) ? `${first}/${second}` : first;
+}
+
+const rowOf = (rules: RoomRules, room: string): number =>
+  rules.rows.findIndex((row) => row.includes(room) || row.includes(room.replace(/\/.*/, "/*")));
+
+/** What is wrong with the place of one file; paths are relative to the package's `src`. */
+export function checkRoom(packageName: string, path: string): string | undefined {
+  const rules = ROOMS[packageName];
+  if (!rules?.isClosed) return undefined;
+  const room = roomOf(rules, path);
+  return rowOf(rules, room) < 0 ? `unknown room "${room}"` : undefined;
+}
+
+/** What is wrong with an import between two files of one package that are not tests. */
+export function checkRoomImport(packageName: string, from: string, to: string): string | undefined {
+  const rules = ROOMS[packageName];
+  if (rules === undefined) return undefined;
+  const [source, target] = [roomOf(rules, from), roomOf(rules, to)];
+  const [sourceRow, targetRow] = [rowOf(rules, source), rowOf(rules, target)];
+  if (source === target || sourceRow < 0 || targetRow < 0) return undefined;
+  if (rules.testOnly.includes(target)) return `only tests import room "${target}" (${to})`;
+  if (targetRow > sourceRow) return undefined;
+  return `room "${source}" must not import room "${target}" ${targetRow === sourceRow ? "beside" : "above"} it (${to})`;
+}

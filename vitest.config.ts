@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  ssr: { resolve: { conditions: ["source", "module", "node", "import", "default"] } },
+  resolve: { conditions: ["source", "module", "node", "import", "default"] },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
+    passWithNoTests: false,
+    restoreMocks: true,
+  },
+});
