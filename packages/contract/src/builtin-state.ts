@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { decisionIdSchema, ticketIdSchema } from "./stored.ts";
 
 // Stored values of the runtime's own state keys.
 
@@ -62,7 +63,10 @@ export const excludeToolSchema = z.string().min(1);
 export const includeOnlyToolsSchema = z.array(z.string().min(1)).readonly();
 
 /** Decisions that a run has taken, so that a repeated one does nothing. */
-export const decidedSchema = z.object({ ids: z.array(z.string()).readonly() });
+export const decidedSchema = z.object({
+  entries: z.array(z.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema })).readonly(),
+});
+export type Decided = z.output<typeof decidedSchema>;
 
 const ended = { upTo: z.string(), at: z.number() };
 

@@ -14,6 +14,7 @@ export {
   contextMessagesSchema,
   contextThrottleSchema,
   contextTransformSectionSchema,
+  type Decided,
   decidedSchema,
   excludeToolSchema,
   includeOnlyToolsSchema,

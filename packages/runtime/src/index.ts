@@ -1,4 +1,5 @@
 export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
+export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export { type Action, defineAction } from "./phase/action.ts";
 export { failedActions, pendingActions } from "./phase/action-queue.ts";
 export { Command, command, type EmittedEffect, extendCommand, type ScheduledAction } from "./phase/command.ts";
@@ -24,9 +25,18 @@ export { definePlugin, type LiveRun, type Plugin, type PluginInit } from "./plug
 export type { Env } from "./plugin/env.ts";
 export type { CompactionNotice, InboxItem, TaskEvent } from "./plugin/inbox.ts";
 export type { Registrar, Transform } from "./plugin/registrar.ts";
+export { addContextMessage, excludeTool, includeOnlyTools, setInferenceOverride } from "./prompt/actions.ts";
+export type { RegistryInit } from "./registry/create-registry-set.ts";
+export { RegistryHandle } from "./registry/registry-handle.ts";
+export type { DecisionInput, TicketDecision } from "./run/control.ts";
+export type { MessageInput, RunRequest, RunTraceInput } from "./run/run-request.ts";
+export { RunStream } from "./run/run-stream.ts";
+export type { RunResult } from "./run/stream-run.ts";
+export { activeAgent } from "./state/active-agent.ts";
 export { type Batch, commonBase, touchedKeys, type Update } from "./state/batch.ts";
 export { type AnyStateKey, defineRuntimeState, defineState, type Migration, type StateInit, type StateKey } from "./state/key.ts";
 export { conflictingKey, extendBatch, mergeBatches, type RuleOf } from "./state/merge.ts";
+export { pendingWork } from "./state/pending-work.ts";
 export { decodeState, encodeState, type UnknownKeys } from "./state/persist.ts";
 export {
   type AnyProfileKey,

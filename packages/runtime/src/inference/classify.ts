@@ -78,9 +78,15 @@ function headerOf(thrown: object, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** The HTTP status that an error carries, if it is one of failure. */
+export function statusOf(thrown: unknown): number | undefined {
+  const status = isObject(thrown) ? (field(thrown, "statusCode") ?? field(thrown, "status")) : undefined;
+  return typeof status === "number" && status >= 400 ? status : undefined;
+}
+
 function httpOf(thrown: object, message: string): HttpFailure | undefined {
-  const status = field(thrown, "statusCode") ?? field(thrown, "status");
-  if (typeof status !== "number" || status < 400) return undefined;
+  const status = statusOf(thrown);
+  if (status === undefined) return undefined;
   const body = field(thrown, "responseBody") ?? field(thrown, "body");
   const retryAfter = headerOf(thrown, "retry-after");
   return {

@@ -6,14 +6,22 @@ import {
   type Provider,
   type StreamPart,
 } from "@awaken/contract";
-import { raceAbort } from "../stream/abort.ts";
+import { childController, raceAbort } from "../stream/abort.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import { backoffMs } from "./backoff.ts";
 import { classify } from "./classify.ts";
-import type { InferencePolicy } from "./policy.ts";
+import { DEFAULT_OPEN_TIMEOUT_MS, type InferencePolicy } from "./policy.ts";
+
+/** A stream to read, and the signal that ends it. */
+export interface OpenedStream {
+  readonly iterator: AsyncIterator<StreamPart>;
+  readonly signal: AbortSignal;
+  /** To be called once. A stream that was not read to its end is broken off. */
+  release(isDrained: boolean): void;
+}
 
 export type Opened =
-  | { readonly type: "opened"; readonly iterator: AsyncIterator<StreamPart> }
+  | { readonly type: "opened"; readonly stream: OpenedStream }
   | { readonly type: "refused"; readonly failure: InferenceFailure }
   | { readonly type: "aborted" };
 
@@ -38,24 +46,6 @@ export function closeIterator(iterator: AsyncIterator<StreamPart>): void {
   }
 }
 
-const closeLate = (stream: AsyncIterable<StreamPart>): void => closeIterator(stream[Symbol.asyncIterator]());
-
-async function openOnce({ provider, request, signal }: OpenInit): Promise<Opened> {
-  if (signal.aborted) return ABORTED;
-  try {
-    const stream = provider.stream(request, { signal });
-    if (Symbol.asyncIterator in stream) return { type: "opened", iterator: stream[Symbol.asyncIterator]() };
-    const raced = await raceAbort(stream, signal);
-    if (raced.type === "value") return { type: "opened", iterator: raced.value[Symbol.asyncIterator]() };
-    stream.then(closeLate, () => {});
-    return ABORTED;
-  } catch (thrown) {
-    if (signal.aborted) return ABORTED;
-    if (AwakenError.is(thrown)) throw thrown;
-    return { type: "refused", failure: classify(thrown) };
-  }
-}
-
 /** Opens a stream, again after transient failures as often as the policy says. What was opened is out of its hands. */
 export async function openStream(init: OpenInit): Promise<Opened> {
   const { clock, policy, signal } = init;
@@ -64,6 +54,59 @@ export async function openStream(init: OpenInit): Promise<Opened> {
     if (opened.type !== "refused" || retry >= policy.maxRetries || !isTransient(opened.failure)) return opened;
     if (!(await pause(clock, backoffMs(policy, opened.failure, retry), signal))) return ABORTED;
   }
+}
+
+async function openOnce(init: OpenInit): Promise<Opened> {
+  if (init.signal.aborted) return ABORTED;
+  const { controller, dispose } = childController(init.signal);
+  try {
+    const opening = init.provider.stream(init.request, { signal: controller.signal });
+    const stream = Symbol.asyncIterator in opening ? opening : await waitFor(opening, init, controller);
+    if (stream !== undefined) return { type: "opened", stream: toOpened(stream, controller, dispose) };
+    dispose();
+    return init.signal.aborted
+      ? ABORTED
+      : { type: "refused", failure: { type: "timeout", message: "the provider opened no stream in time" } };
+  } catch (thrown) {
+    dispose();
+    if (init.signal.aborted) return ABORTED;
+    if (AwakenError.is(thrown)) throw thrown;
+    return { type: "refused", failure: classify(thrown) };
+  }
+}
+
+/** Undefined when the caller gave up or the time was over; what opens after that is closed again. */
+async function waitFor(
+  opening: Promise<AsyncIterable<StreamPart>>,
+  { clock, policy }: OpenInit,
+  controller: AbortController,
+): Promise<AsyncIterable<StreamPart> | undefined> {
+  const stopTimer = clock.timer(policy.openTimeoutMs ?? DEFAULT_OPEN_TIMEOUT_MS, () => controller.abort());
+  try {
+    const raced = await raceAbort(opening, controller.signal);
+    if (raced.type === "value") return raced.value;
+  } finally {
+    stopTimer();
+  }
+  opening.then(
+    (stream) => closeIterator(stream[Symbol.asyncIterator]()),
+    () => {},
+  );
+  return undefined;
+}
+
+function toOpened(stream: AsyncIterable<StreamPart>, controller: AbortController, dispose: () => void): OpenedStream {
+  const iterator = stream[Symbol.asyncIterator]();
+  return {
+    iterator,
+    signal: controller.signal,
+    release(isDrained) {
+      dispose();
+      if (isDrained) return;
+      controller.abort();
+      closeIterator(iterator);
+    },
+  };
 }
 
 /** As `sleep`, and a wait of nothing sets no timer. */

@@ -12,7 +12,11 @@ export interface InferencePolicy {
   readonly streamIdleTimeoutMs: number;
   /** Further requests after an answer that was cut by the token limit. */
   readonly maxContinuationRetries: number;
+  /** How long a provider may take to open a stream. */
+  readonly openTimeoutMs?: number;
 }
+
+export const DEFAULT_OPEN_TIMEOUT_MS = 120_000;
 
 export const DEFAULT_INFERENCE_POLICY: InferencePolicy = Object.freeze({
   maxRetries: 2,

@@ -1,12 +1,11 @@
 import { AwakenError, type InferenceFailure, type InferenceRequest, type StopReason, type StreamPart } from "@awaken/contract";
-import { childController } from "../stream/abort.ts";
 import { backoffMs } from "./backoff.ts";
 import { CheckpointRecorder } from "./checkpoint-recorder.ts";
 import { classify } from "./classify.ts";
 import type { Collector } from "./collector.ts";
 import { idleWindowMs } from "./idle-window.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
-import { closeIterator, isTransient, openStream, pause } from "./open-stream.ts";
+import { isTransient, openStream, pause } from "./open-stream.ts";
 import { readStream, type StreamEnd } from "./read-stream.ts";
 import { continuation, type InterruptionCause, interruptionCause, recoveryPlan } from "./recovery-plan.ts";
 import type { StreamCheckpoint } from "./stream-checkpoint.ts";
@@ -77,28 +76,23 @@ async function runAttempts(work: Work): Promise<StreamOutcome> {
 
 /** Opens one stream and reads it to its end, whatever that is. Leaves no connection, timer or listener behind. */
 async function attempt({ run, collector, recorder }: Work, request: InferenceRequest): Promise<AttemptEnd> {
-  const { provider, clock, policy } = run;
-  const { controller, dispose } = childController(run.signal);
-  const { signal } = controller;
-  let iterator: AsyncIterator<StreamPart> | undefined;
+  const { provider, clock, policy, signal } = run;
+  const opened = await openStream({ provider, request, signal, clock, policy });
+  if (opened.type !== "opened") return opened;
+  const { stream } = opened;
+  const take = (part: StreamPart): boolean => {
+    collector.add(part);
+    recorder?.beat(collector);
+    return collector.stopReason !== undefined;
+  };
+  let isDrained = false;
   try {
-    const opened = await openStream({ provider, request, signal, clock, policy });
-    if (opened.type !== "opened") return opened;
-    iterator = opened.iterator;
-    const take = (part: StreamPart): boolean => {
-      collector.add(part);
-      recorder?.beat(collector);
-      return collector.stopReason !== undefined;
-    };
-    const end = await readStream({ iterator, signal, clock, idleMs: idleWindowMs(policy, request), take });
-    if (end.type === "drained") iterator = undefined;
+    const idleMs = idleWindowMs(policy, request);
+    const end = await readStream({ iterator: stream.iterator, signal: stream.signal, clock, idleMs, take });
+    isDrained = end.type === "drained";
     return report(run, request, end);
   } finally {
-    dispose();
-    if (iterator !== undefined) {
-      controller.abort();
-      closeIterator(iterator);
-    }
+    stream.release(isDrained);
   }
 }
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { command } from "../phase/command.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
-import { pendingWork } from "../prompt/pending-work.ts";
+import { pendingWork } from "../state/pending-work.ts";
 import { Queue } from "../stream/queue.ts";
 import { eventTypes, lifecycleTypes, runScripted, userMessage } from "../testing/run-scripted.ts";
 import { text, toolCall } from "../testing/script.ts";

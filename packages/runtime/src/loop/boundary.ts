@@ -1,15 +1,6 @@
-import { type Boundary as BoundaryName, type Message, messageId, type SequencedMessage } from "@awaken/contract";
+import { type Boundary as BoundaryName, type Message, messageId } from "@awaken/contract";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
 import type { RunContext } from "./run-context.ts";
-
-/** Where messages that wait in the thread's queue may enter. Freezing them commits them; only then the model sees them. */
-export interface Boundary {
-  freeze(at: BoundaryName): Promise<readonly SequencedMessage[]>;
-  /** Puts messages that came through the inbox into the queue first; undefined: there is no queue, they enter directly. */
-  readonly stage: ((messages: readonly Message[]) => Promise<void>) | undefined;
-}
-
-export const NO_QUEUE: Boundary = { freeze: async () => [], stage: undefined };
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
 function taskText(event: TaskEvent): string {

@@ -1,7 +1,8 @@
-import type { AgentEvent, Message, PersistedState, RunLifecycle, Termination, Ticket } from "@awaken/contract";
+import type { AgentEvent, Decided, Message, PersistedState, RunLifecycle, Termination, Ticket } from "@awaken/contract";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
-import type { Tally } from "./run-context.ts";
+import { decided } from "./decided.ts";
+import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** One durable write of a run: what is new since the last one. */
@@ -13,6 +14,7 @@ export interface Checkpoint {
   readonly runState: PersistedState;
   readonly threadState: PersistedState;
   readonly tickets: readonly Ticket[];
+  readonly decided: Decided["entries"];
   /** Facts that have to be on record together with it. */
   readonly events: readonly AgentEvent[];
   readonly ending: Termination | undefined;
@@ -26,8 +28,10 @@ export interface CheckpointPort {
 export interface Checkpoints {
   /** `ending` makes it the last one. */
   write(ending?: Termination): Promise<void>;
-  /** Durable facts ride in the next write. */
+  /** Facts ride in the next write. */
   stage(event: AgentEvent): void;
+  /** False: a run without a store. */
+  readonly isDurable: boolean;
 }
 
 export interface CheckpointsInit {
@@ -43,6 +47,7 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
   const { port, state, transcript, tally } = init;
   if (port === undefined) {
     return {
+      isDurable: false,
       stage() {},
       async write() {
         transcript.settle(0);
@@ -51,6 +56,7 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
   }
   let staged: AgentEvent[] = [];
   return {
+    isDurable: true,
     stage: (event) => {
       staged.push(event);
     },
@@ -65,6 +71,7 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
         runState: state.export("run"),
         threadState: state.export("thread"),
         tickets: init.tickets(),
+        decided: state.snapshot().get(decided)?.entries ?? [],
         events,
         ending,
       });

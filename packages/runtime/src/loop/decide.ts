@@ -1,16 +1,8 @@
-import { AwakenError, decidedSchema, type ToolCallState } from "@awaken/contract";
+import { AwakenError, type ToolCallState, ticketId } from "@awaken/contract";
 import { command } from "../phase/command.ts";
-import { defineRuntimeState } from "../state/key.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { decided } from "./decided.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
-
-/** Decisions that this run has taken. */
-export const decided = defineRuntimeState("decided", {
-  merge: "commutative",
-  schema: decidedSchema,
-  initial: (): { readonly ids: readonly string[] } => ({ ids: [] }),
-  apply: (value, id: string) => (value.ids.includes(id) ? value : { ids: [...value.ids, id] }),
-});
 
 function find(calls: readonly ToolCallState[], target: string): ToolCallState {
   const found = calls.find((call) => call.suspension?.id === target) ?? calls.find((call) => call.id === target);
@@ -42,7 +34,7 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
 /** Applies all of them or none. A decision whose id was taken before changes nothing. */
 export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
   const state = ctx.state.snapshot();
-  const taken = new Set(state.get(decided)?.ids ?? []);
+  const taken = new Set(state.get(decided)?.entries.map((entry) => entry.decisionId));
   const calls = Object.values(state.get(toolCallStates)?.calls ?? {});
   const change = command();
   const targets = new Set<string>();
@@ -55,7 +47,7 @@ export async function applyDecisions(ctx: RunContext, batch: readonly AddressedD
     targets.add(call.id);
     await check(ctx, call, addressed);
     change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: ctx.clock.now() } });
-    change.update(decided, decision.id);
+    change.update(decided, { ticketId: call.suspension?.id ?? ticketId(call.id), decisionId: decision.id });
   }
   ctx.state.commit(change);
 }

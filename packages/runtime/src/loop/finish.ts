@@ -12,6 +12,9 @@ import {
 } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { toolFailure } from "../tool/execute.ts";
+import { toolMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import { openTickets } from "./tool-call.ts";
 
@@ -25,6 +28,20 @@ export interface LoopResult {
   readonly usage: Usage;
   readonly tickets: readonly Ticket[];
   readonly output: JsonValue | undefined;
+}
+
+function tellStepEnd(ctx: RunContext): void {
+  const step = ctx.tally.unsettledStep;
+  if (step === undefined) return;
+  ctx.tally.unsettledStep = undefined;
+  ctx.emitSnapshot();
+  ctx.tell({ type: "step-end", step });
+}
+
+/** Commits the step that was closed last, then tells. */
+export async function settleStep(ctx: RunContext): Promise<void> {
+  await ctx.checkpoints.write();
+  tellStepEnd(ctx);
 }
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
@@ -47,6 +64,15 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result };
 }
 
+/** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
+function closeTickets(ctx: RunContext): void {
+  for (const call of Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {})) {
+    if (call.status !== "suspended" && call.status !== "resuming") continue;
+    ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
+    ctx.transcript.replace(toolMessage(ctx, call, toolFailure("cancelled", "the run ended before there was a decision")));
+  }
+}
+
 /** Hooks of the end run whatever happened, and none of them can keep the run from ending. */
 async function runEndHooks(ctx: RunContext, termination: Termination): Promise<Termination> {
   try {
@@ -62,6 +88,7 @@ async function runEndHooks(ctx: RunContext, termination: Termination): Promise<T
 /** The one door: lifecycle, hooks, commit, and exactly one terminal event. A commit that fails is the run's failure. */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
+    closeTickets(ctx);
     ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = await runEndHooks(ctx, ctx.state.snapshot().get(runLifecycle)?.termination ?? given);
@@ -74,8 +101,9 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     termination = { type: "error", message: `storage failed: ${errorMessage(thrown)}`, code: "storage_io" };
     event = runEnd(ctx, termination);
   }
+  tellStepEnd(ctx);
   ctx.emitSnapshot();
-  ctx.emit(event);
+  ctx.tell(event);
   return {
     runId: ctx.identity.runId,
     threadId: ctx.identity.threadId,

@@ -12,7 +12,6 @@ import {
 } from "@awaken/contract";
 import type { RunContext } from "./run-context.ts";
 
-export const INTERRUPTED = "[Tool execution was interrupted]";
 export const SUPERSEDED = "[tool call superseded]";
 
 const newId = (ctx: RunContext): MessageId => messageId(ctx.ids());

@@ -1,4 +1,5 @@
 import {
+  ADVISORY_EVENTS,
   type AgentEvent,
   effectiveMessages,
   type Log,
@@ -13,22 +14,23 @@ import {
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
-import { pendingWork } from "../prompt/pending-work.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import type { AnyStateKey } from "../state/key.ts";
+import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
-import type { Boundary } from "./boundary.ts";
-import { type CheckpointPort, createCheckpoints } from "./commit.ts";
-import { decided } from "./decide.ts";
+import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./commit.ts";
+import { decided } from "./decided.ts";
 import { seatAgent } from "./handoff.ts";
 import { retraction } from "./messages.ts";
-import type { AddressedDecision, RunContext, RunOptions, Tally } from "./run-context.ts";
+import type { Boundary } from "./pending-port.ts";
+import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
+import type { Tally } from "./tally.ts";
 import { openTickets } from "./tool-call.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -80,6 +82,9 @@ function openState({ plan, history }: Activation, log: Log): StateStore {
   state.register(plan.env.stateKeys);
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip");
   if (history.threadState !== undefined) state.restoreThread(history.threadState);
+  // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
+  const seated = state.snapshot().get(activeAgent);
+  if (typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
   return state;
 }
 
@@ -105,6 +110,15 @@ function openTranscript({ history, input }: Activation, retractions: readonly Me
 
 const IGNORE = () => {};
 
+/** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
+function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {
+  if (!checkpoints.isDurable) return tell;
+  return (event) => {
+    if (!ADVISORY_EVENTS.has(event.type)) checkpoints.stage(event);
+    tell(event);
+  };
+}
+
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, options, plan, history } = activation;
@@ -116,8 +130,17 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     response: "",
     output: undefined,
     isPaused: false,
+    unsettledStep: undefined,
   };
   const { signal, clock, ids, log, listen, inbox, decisions, boundary, profileStore, replan } = handles;
+  const tell = listen ?? IGNORE;
+  const checkpoints = createCheckpoints({
+    port: handles.checkpoints,
+    state,
+    transcript,
+    tally,
+    tickets: () => openTickets({ state, identity }),
+  });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
     identity,
@@ -126,13 +149,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     state,
     phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log }),
     transcript,
-    checkpoints: createCheckpoints({
-      port: handles.checkpoints,
-      state,
-      transcript,
-      tally,
-      tickets: () => openTickets({ state, identity }),
-    }),
+    checkpoints,
     tally,
     inbox,
     decisions,
@@ -143,7 +160,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     log,
     profileStore,
     replan,
-    emit: listen ?? IGNORE,
+    tell,
+    emit: emitter(tell, checkpoints),
     emitSnapshot: listen === undefined ? IGNORE : () => listen({ type: "state-snapshot", snapshot: state.export("full") }),
   };
 }

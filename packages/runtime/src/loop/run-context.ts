@@ -3,12 +3,10 @@ import type {
   Decision,
   InferenceOverride,
   JsonObject,
-  JsonValue,
   Log,
   ProfileStore,
   RunIdentity,
   ToolDescriptor,
-  Usage,
   Validated,
 } from "@awaken/contract";
 import type { PhaseEngine } from "../phase/engine.ts";
@@ -19,9 +17,10 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { Boundary } from "./boundary.ts";
 import type { Checkpoints } from "./commit.ts";
+import type { Boundary } from "./pending-port.ts";
 import type { RunPlan } from "./run-plan.ts";
+import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** A decision and what it is about: a ticket id or a call id. */
@@ -47,18 +46,6 @@ export interface ActiveAgent {
   scene: RunScene;
   /** Takes the plugins' hold on the run away. */
   unbind: () => void;
-}
-
-/** Counts that continue when the same run is resumed. */
-export interface Tally {
-  steps: number;
-  usage: Usage;
-  /** Text of the newest assistant message of this run. */
-  response: string;
-  /** The validated answer, once there is one. */
-  output: { readonly value: JsonValue } | undefined;
-  /** Listeners know that the run waits. */
-  isPaused: boolean;
 }
 
 export interface RunOptions {
@@ -92,6 +79,8 @@ export interface RunContext {
   readonly ids: Ids;
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
+  readonly tell: (event: AgentEvent) => void;
+  /** The same, and facts ride in the next commit. */
   readonly emit: (event: AgentEvent) => void;
   /** The same for the whole state, made only if somebody listens. */
   readonly emitSnapshot: () => void;

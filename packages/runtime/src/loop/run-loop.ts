@@ -1,17 +1,25 @@
 import { AwakenError, errorMessage, errorTermination, messageId, type Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
-import { pendingWork } from "../prompt/pending-work.ts";
+import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
 import { applyDecisions } from "./decide.ts";
-import { finish, type LoopResult } from "./finish.ts";
+import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
 import { hasSuspended, replayDecided } from "./resume.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 import { openTickets } from "./tool-call.ts";
+
+/**
+ * Before the run begins: takes the decisions that it is resumed with. Throws, with nothing changed, when one of them does not fit:
+ * the run stays as it was, waiting.
+ */
+export async function takeSeededDecisions(ctx: RunContext): Promise<void> {
+  if (ctx.options.seededDecisions.length > 0) await applyDecisions(ctx, ctx.options.seededDecisions);
+}
 
 /** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once. */
 export async function runLoop(ctx: RunContext): Promise<LoopResult> {
@@ -35,22 +43,21 @@ const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
 
 function announce(ctx: RunContext): void {
   const { threadId, runId } = ctx.identity;
-  const event = { type: "run-start", threadId, runId, identity: ctx.identity } as const;
-  ctx.checkpoints.stage(event);
-  ctx.emit(event);
+  ctx.emit({ type: "run-start", threadId, runId, identity: ctx.identity });
 }
 
 /** Up to the first step. Gives a termination when the run does not get there. */
 async function begin(ctx: RunContext): Promise<Termination | undefined> {
-  const { isContinuation, seededDecisions } = ctx.options;
+  const { isContinuation } = ctx.options;
   const start =
     isContinuation && ctx.state.snapshot().get(runLifecycle) !== undefined
       ? ({ type: "set-running", ...now(ctx) } as const)
       : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
   ctx.state.commit(command().update(runLifecycle, start));
   announce(ctx);
+  // Whatever happens from here on, the run and what it was asked are on record.
+  await ctx.checkpoints.write();
   await activateAgent(ctx);
-  if (seededDecisions.length > 0) await applyDecisions(ctx, seededDecisions);
   const ended = await replayDecided(ctx);
   if (ended !== undefined) return ended;
   const outcome = ctx.phases.run("runStart", { isContinuation });
@@ -92,9 +99,9 @@ async function closeStep(ctx: RunContext, outcome: StepOutcome): Promise<void> {
   ctx.state.commit(close);
   const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
   if (typeof done !== "string") await done;
-  await ctx.checkpoints.write();
-  ctx.emitSnapshot();
-  ctx.emit({ type: "step-end", step: ctx.tally.steps });
+  ctx.tally.unsettledStep = ctx.tally.steps;
+  // A natural end is mostly the end of the run: then one commit is enough for both.
+  if (outcome.type !== "natural-end") await settleStep(ctx);
 }
 
 /** What comes after a step: undefined means another one. */
@@ -114,13 +121,16 @@ async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Terminatio
 
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
-  if (await crossBoundary(ctx, "on-natural-end")) return undefined;
-  if ((await settleOutput(ctx)) === "again") return undefined;
+  if ((await crossBoundary(ctx, "on-natural-end")) || (await settleOutput(ctx)) === "again") {
+    await settleStep(ctx);
+    return undefined;
+  }
   if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return { type: "natural-end" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
     return { type: "natural-end" };
   }
+  await settleStep(ctx);
   do {
     await ctx.inbox.ready(ctx.signal);
     if (ctx.signal.aborted) return { type: "cancelled" };
@@ -156,10 +166,12 @@ async function suspend(ctx: RunContext): Promise<Termination | undefined> {
 async function pause(ctx: RunContext): Promise<void> {
   if (!ctx.tally.isPaused) {
     ctx.tally.isPaused = true;
+    const { threadId, runId } = ctx.identity;
+    const waits = { type: "run-end", threadId, runId, termination: { type: "suspended" }, tickets: openTickets(ctx) } as const;
+    ctx.checkpoints.stage(waits);
     await ctx.checkpoints.write();
     ctx.emitSnapshot();
-    const { threadId, runId } = ctx.identity;
-    ctx.emit({ type: "run-end", threadId, runId, termination: { type: "suspended" }, tickets: openTickets(ctx) });
+    ctx.tell(waits);
   }
   await Promise.race([ctx.decisions.ready(ctx.signal), ctx.inbox.ready(ctx.signal)]);
   if (ctx.inbox.size > 0 && (await crossBoundary(ctx, "next-step"))) await ctx.checkpoints.write();

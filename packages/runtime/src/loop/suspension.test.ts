@@ -89,10 +89,10 @@ describe("suspension", () => {
     const tools = [refundTool(paid)];
     const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
     const resume = { tools, thread: first.thread, resume: first.result.runId };
-    const bad = await runScripted({ ...resume, decisions: [decide("c1", { action: "approve", input: { amount: "lots" } }, "d1")] });
-    expect(bad.result.termination).toMatchObject({ type: "error", code: "invalid_resume" });
+    const bad = runScripted({ ...resume, decisions: [decide("c1", { action: "approve", input: { amount: "lots" } }, "d1")] });
+    await expect(bad).rejects.toMatchObject({ code: "invalid_resume", message: expect.stringContaining("amount") });
+    expect(first.thread.checkpoints.at(-1)?.lifecycle.status).toBe("waiting");
     expect(paid).toEqual([]);
-    expect(bad.result.tickets).toHaveLength(1);
   });
 
   it("an edited input that fits is used, and the ticket's input stays what the model wrote", async () => {
@@ -255,13 +255,18 @@ describe("suspension", () => {
     const { tools, turn } = await twoWaiting(paid);
     const first = await runScripted({ turns: [turn], tools });
     const resume = { tools, thread: first.thread, resume: first.result.runId };
-    const unknown = await runScripted({
+    const commits = first.thread.checkpoints.length;
+    const unknown = runScripted({
       ...resume,
       decisions: [decide("c1", { action: "approve" }), decide("nope", { action: "approve" })],
     });
-    expect(unknown.result.termination).toMatchObject({ type: "error", code: "ticket_not_found" });
+    await expect(unknown).rejects.toMatchObject({ code: "ticket_not_found", message: "tool call or suspension nope not found" });
     expect(paid).toEqual([]);
-    expect(unknown.result.tickets).toHaveLength(2);
+    expect(first.thread.checkpoints).toHaveLength(commits);
+    await runScripted({ ...resume, decisions: [decide("c1", { action: "approve" }, "first")] });
+    const finished = runScripted({ ...resume, decisions: [decide("c1", { action: "approve" }, "second")] });
+    await expect(finished).rejects.toMatchObject({ code: "ticket_not_open" });
+    expect(paid).toHaveLength(1);
   });
 
   it("a live decision about an unknown call is refused and the run keeps waiting", async () => {
@@ -358,8 +363,8 @@ describe("suspension", () => {
       { id: "suspend_c1", action: "tool:pick_color", resumeMode: "use-decision-as-tool-result", input: { of: ["red"] } },
     ]);
     const resume = { frontendTools, thread: first.thread, resume: first.result.runId };
-    const approved = await runScripted({ ...resume, decisions: [decide("suspend_c1", { action: "approve" }, "d0")] });
-    expect(approved.result.termination).toMatchObject({ type: "error", code: "invalid_resume" });
+    const approved = runScripted({ ...resume, decisions: [decide("suspend_c1", { action: "approve" }, "d0")] });
+    await expect(approved).rejects.toMatchObject({ code: "invalid_resume" });
     const again = await runScripted({ turns: [toolCall("pick_color", { of: ["red"] }, { id: "c2" })], frontendTools });
     const second = await runScripted({
       turns: [text("blue it is")],

@@ -13,10 +13,11 @@ import {
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
 import type { ResumedCall } from "../phase/hook.ts";
+import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { PreparedCall, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
-import { INTERRUPTED, toolMessage } from "./messages.ts";
+import { toolMessage } from "./messages.ts";
 import { reporters } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -142,7 +143,7 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 }
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED });
+  recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 
 /** A gate asked for a decision: no hook runs, the tool has not begun. */

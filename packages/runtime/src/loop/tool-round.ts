@@ -40,10 +40,11 @@ class Round {
   async run(): Promise<RoundOutcome> {
     for (const live of this.#calls) {
       let gated = await gateCall(this.#ctx, live);
+      if (this.#ctx.signal.aborted) break;
       if (gated.type === "intercepted" && this.#allowed.length > 0) {
         // Earlier calls run first: they may change what the gate sees.
         await this.#flush();
-        if (this.#isStopped) break;
+        if (this.#isStopped || this.#ctx.signal.aborted) break;
         gated = await gateCall(this.#ctx, live);
       }
       if (gated.type === "allowed") this.#allowed.push(gated.call);
@@ -52,7 +53,8 @@ class Round {
         if (reason !== undefined) return { type: "blocked", reason };
       }
     }
-    await this.#flush();
+    // After a break there is nothing to flush, or the run is cancelled: what did not begin is interrupted, in call order.
+    if (!this.#ctx.signal.aborted) await this.#flush();
     return this.#isSuspended ? { type: "suspended" } : { type: "completed" };
   }
 

@@ -1,11 +1,5 @@
 import type { Message, MessageId, SequencedMessage, ToolMessage } from "@awaken/contract";
 
-/** A summary that waits for the commit to learn which rows it stands for. */
-interface OpenMark {
-  readonly summary: MessageId;
-  readonly upTo: MessageId;
-}
-
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended; the one thing that
  * is ever exchanged is the placeholder of a suspended call, for its result.
@@ -13,7 +7,8 @@ interface OpenMark {
 export class Transcript {
   readonly #view: Message[];
   readonly #seqs = new Map<MessageId, number>();
-  readonly #marks: OpenMark[] = [];
+  /** Summaries that wait for the commit to learn which rows they stand for. */
+  readonly #marks = new Set<MessageId>();
   #delta: Message[] = [];
 
   constructor(history: readonly SequencedMessage[]) {
@@ -56,7 +51,7 @@ export class Transcript {
     if (at === -1) return false;
     this.#view.splice(0, at + 1, summary);
     this.#delta.push(summary);
-    this.#marks.push({ summary: summary.id, upTo });
+    this.#marks.add(summary.id);
     return true;
   }
 
@@ -66,19 +61,26 @@ export class Transcript {
 
   /** What to append to a log of `count` rows. Each summary learns its rows here, the latest moment at which they are known. */
   delta(count: number): readonly Message[] {
-    if (this.#marks.length === 0) return this.#delta;
-    const seqOf = (id: MessageId) => this.#seqs.get(id) ?? count + 1 + this.#delta.findIndex((message) => message.id === id);
-    return this.#delta.map((message) => {
-      const mark = this.#marks.find((open) => open.summary === message.id);
-      if (mark === undefined) return message;
-      return { ...message, metadata: { ...message.metadata, compaction: { fromSeq: 1, toSeq: seqOf(mark.upTo) } } };
+    if (this.#marks.size === 0) return this.#delta;
+    return this.#delta.map((message, index) => {
+      if (!this.#marks.has(message.id)) return message;
+      const toSeq = Math.min(this.#firstRowAfter(message.id, count), count + 1 + index) - 1;
+      return { ...message, metadata: { ...message.metadata, compaction: { fromSeq: 1, toSeq } } };
     });
+  }
+
+  /** The lowest row that is still shown behind a summary. A result that came late is shown before its row, so rows are not in view order. */
+  #firstRowAfter(summary: MessageId, count: number): number {
+    const shown = this.#view.slice(this.#view.findIndex((message) => message.id === summary) + 1);
+    const uncommitted = new Map(this.#delta.map((message, index) => [message.id, count + 1 + index]));
+    const rows = shown.map((message) => this.#seqs.get(message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY);
+    return Math.min(...rows, Number.POSITIVE_INFINITY);
   }
 
   /** The delta is in the log, behind `count` rows. */
   settle(count: number): void {
     for (const [index, message] of this.#delta.entries()) this.#seqs.set(message.id, count + 1 + index);
     this.#delta = [];
-    this.#marks.length = 0;
+    this.#marks.clear();
   }
 }

@@ -43,9 +43,49 @@ function settleBase(given: Command, revision: number): Command {
 /** Commits synchronously; the promise is that of the effects. */
 type Submit = (given: Command) => Promise<void> | undefined;
 
+/** What fits together of the hooks' commands, and the hooks that have to run again. */
+interface Gathered<P extends HookPhase> {
+  readonly whole: Command;
+  readonly deferred: readonly HookEntry<P>[];
+}
+
+function partition<P extends HookPhase>(
+  store: StateStore,
+  entries: readonly HookEntry<P>[],
+  given: readonly (Command | undefined)[],
+  first: Command,
+  revision: number,
+): Gathered<P> {
+  const claimed = new Set(exclusiveKeys(store, first));
+  const deferred: HookEntry<P>[] = [];
+  let whole: Command | undefined;
+  for (const [index, entry] of entries.entries()) {
+    const one = given[index];
+    if (one === undefined) continue;
+    const keys = exclusiveKeys(store, one);
+    if (isStale(store, one, revision) || keys.some((key) => claimed.has(key))) {
+      deferred.push(entry);
+      continue;
+    }
+    for (const key of keys) claimed.add(key);
+    whole = whole === undefined ? one : extendCommand(whole, one);
+  }
+  return { whole: whole === undefined ? first : extendCommand(first, settleBase(whole, revision)), deferred };
+}
+
+/** Every hook has ended when this throws, with the first failure in their order. */
+async function callAll<P extends HookPhase>(entries: readonly HookEntry<P>[], input: HookInput<P>, revision: number) {
+  const settled = await Promise.allSettled(entries.map((entry) => call(entry, input, revision)));
+  return settled.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
 /**
  * Runs all hooks on one snapshot and submits, together with `first`, what does not conflict with it or with an earlier hook.
- * Gives back the hooks that lost a conflict: each is to run again, alone, on what is there by then.
+ * Gives back the hooks that lost a conflict: each is to run again, alone, on what is there by then. What the hooks do wrong
+ * fails the phase, but `first` is submitted even then: it already happened.
  */
 export async function gather<P extends HookPhase>(
   store: StateStore,
@@ -55,25 +95,18 @@ export async function gather<P extends HookPhase>(
   submit: Submit,
 ): Promise<readonly HookEntry<P>[]> {
   const snapshot = store.snapshot();
-  const input = inputOf(snapshot);
-  const settled = await Promise.allSettled(entries.map((entry) => call(entry, input, snapshot.revision)));
-  const claimed = new Set(exclusiveKeys(store, first));
-  const deferred: HookEntry<P>[] = [];
-  let whole: Command | undefined;
-  for (const [index, entry] of entries.entries()) {
-    const result = settled[index];
-    if (result?.status === "rejected") throw result.reason;
-    const given = result?.value;
-    if (given === undefined) continue;
-    const keys = exclusiveKeys(store, given);
-    if (isStale(store, given, snapshot.revision) || keys.some((key) => claimed.has(key))) {
-      deferred.push(entry);
-      continue;
-    }
-    for (const key of keys) claimed.add(key);
-    whole = whole === undefined ? given : extendCommand(whole, given);
+  let effects: Promise<void> | undefined;
+  let deferred: readonly HookEntry<P>[];
+  try {
+    const given = await callAll(entries, inputOf(snapshot), snapshot.revision);
+    const gathered = partition(store, entries, given, first, snapshot.revision);
+    effects = submit(gathered.whole);
+    deferred = gathered.deferred;
+  } catch (thrown) {
+    await submit(first);
+    throw thrown;
   }
-  await submit(whole === undefined ? first : extendCommand(first, settleBase(whole, snapshot.revision)));
+  await effects;
   return deferred;
 }
 

@@ -1,6 +1,7 @@
 import {
   AwakenError,
   type JsonValue,
+  jsonValueSchema,
   type LocalAgentSpec,
   type Log,
   type MergeRule,
@@ -40,7 +41,7 @@ export const counter = (name: string, merge: MergeRule = "exclusive", more: Part
 
 /** Any JSON value; an update replaces it. */
 export const slot = (name: string, more: Partial<StateInit<JsonValue, JsonValue>> = {}) =>
-  defineState(name, { schema: z.json(), initial: (): JsonValue => null, apply: (_, next: JsonValue) => next, ...more });
+  defineState(name, { schema: jsonValueSchema, initial: (): JsonValue => null, apply: (_, next: JsonValue) => next, ...more });
 
 /** A fresh store that knows these keys. */
 export function storeOf(keys: readonly AnyStateKey[], log: Log = recordedLog()): StateStore {

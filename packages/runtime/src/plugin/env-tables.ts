@@ -66,11 +66,11 @@ export class EnvTables {
         put(this.effects, effect.key, { plugin, run }, "effect_handler_already_registered", "a handler of effect");
       },
       hook: (phase, hook) => {
-        const known: Partial<typeof this.hooks> = this.hooks;
         // From untyped code: gates have their own registration, a hook there never runs.
         if (String(phase) === "toolGate") return;
-        if (known[phase] === undefined)
+        if (!Object.hasOwn(this.hooks, phase)) {
           throw new AwakenError("invalid_plugin", `plugin '${plugin}': there is no phase '${phase}'`, { details: { plugin, phase } });
+        }
         if (isActive) this.hooks[phase].push({ plugin, hook });
       },
       gate: (gate) => {

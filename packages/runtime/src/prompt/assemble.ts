@@ -70,7 +70,8 @@ export function assemblePrompt(input: PromptInput): Prompt {
   const layers = { agent, run: input.runOverrides, step };
   const overrides = resolveOverrides(layers, input.maxOutputTokens);
 
-  const entries = Object.values(state.get(contextMessages)?.messages ?? {});
+  const stored = state.get(contextMessages)?.messages;
+  const entries = stored === undefined ? [] : Object.values(stored);
   const seen = entries.filter(isOneShot).map((entry) => entry.key);
   if (seen.length > 0) cleanup.update(contextMessages, { type: "remove", keys: seen });
   const placed = entries.length === 0 ? input.messages : placeContext(input.messages, entries, input.ids);

@@ -30,11 +30,9 @@ function readAnswers(messages: readonly Message[]): ReadonlyMap<Message, Answers
   for (const message of messages) {
     if (message.role === "tool") {
       const answers = open.get(message.toolCallId);
-      if (answers !== undefined && answers.get(message.toolCallId) === undefined) {
-        // Set anew, so that the answers stay in the order in which they came.
-        answers.delete(message.toolCallId);
-        answers.set(message.toolCallId, message);
-      }
+      // Set anew, so that the answers stay in the order in which they came; of two the later counts.
+      answers?.delete(message.toolCallId);
+      answers?.set(message.toolCallId, message);
       continue;
     }
     const calls = messageToolCalls(message);

@@ -151,6 +151,8 @@ describe("repairCalls", () => {
     const late = gives("a");
     const messages = [gives("lost"), asks("a"), says("user", 4), late];
     expect(repairCalls(messages)).toEqual([messages[1], late, messages[2]]);
+    const again = [asks("a"), gives("a"), late];
+    expect(repairCalls(again)).toEqual([again[0], late]);
   });
 
   test("whatever comes in, what goes out is paired, and a repaired list is left alone", () => {

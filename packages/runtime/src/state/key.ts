@@ -62,8 +62,14 @@ function buildKey<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
   });
 }
 
+/** Makes the compiler keep the literals and tuples that `initial` returns: `() => ({ mode: "plan" })` needs no annotation. */
+type Literals = "" | 0 | [] | { readonly [key: string]: Literals };
+
+/** Any value but undefined. */
+export type Value = string | number | bigint | boolean | symbol | object | null | Literals;
+
 /** Declares a state key. Names are global; `__runtime.` is ours. */
-export function defineState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+export function defineState<V extends Value, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
   if (name.startsWith(RESERVED)) {
     throw new AwakenError("key_already_registered", `state key '${name}': names that start with '${RESERVED}' are reserved`, {
       details: { key: name },

@@ -1,4 +1,4 @@
-import type { JsonValue, PersistedState } from "@awaken/contract";
+import type { JsonValue, PersistedState, Schema } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { command } from "../phase/command.ts";
@@ -223,15 +223,15 @@ describe("migrations of a key", () => {
   });
 
   it("refuses a schema that is asynchronous, gives undefined, or gives what cannot be stored again", async () => {
-    const make = (name: string, schema: z.ZodType<unknown>) =>
-      defineState(name, { schema, initial: (): unknown => 0, apply: (_, next: unknown) => next });
+    const make = <V extends string | Date>(name: string, schema: Schema<V>) =>
+      defineState(name, { schema, initial: (): V => JSON.parse("0"), apply: (_, next: V) => next });
     const later = make(
       "later",
       z.string().refine(async () => true),
     );
     const nothing = make(
       "nothing",
-      z.string().transform(() => undefined),
+      z.string().transform((): string => JSON.parse("{}").missing),
     );
     const date = make(
       "date",

@@ -8,6 +8,7 @@ import {
   toJson,
   validate,
 } from "@awaken/contract";
+import type { Value } from "./key.ts";
 
 /** A typed namespace of data that outlives threads: one value per instance string. */
 export interface ProfileKey<T> {
@@ -19,7 +20,7 @@ export interface ProfileKey<T> {
 
 export type AnyProfileKey = ProfileKey<unknown>;
 
-export function defineProfile<T>(name: string, init: { readonly schema: Schema<T>; initial(): NoInfer<T> }): ProfileKey<T> {
+export function defineProfile<T extends Value>(name: string, init: { readonly schema: Schema<T>; initial(): NoInfer<T> }): ProfileKey<T> {
   return Object.freeze({ name, schema: init.schema, initial: init.initial });
 }
 

@@ -69,3 +69,27 @@ export function countingIds(prefix = "id"): Ids {
     return `${prefix}-${count}`;
   };
 }
+
+/** A clock on which nobody waits: as soon as nothing else is left to do, time jumps to the next timer. */
+export function instantClock(startMs = 0): Clock & { readonly pendingTimers: number } {
+  const clock = fakeClock(startMs);
+  let isPumping = false;
+  const pump = async () => {
+    while (clock.pendingTimers > 0) await clock.runAll(1);
+    isPumping = false;
+  };
+  return {
+    now: () => clock.now(),
+    get pendingTimers() {
+      return clock.pendingTimers;
+    },
+    timer(ms, fire) {
+      const stop = clock.timer(ms, fire);
+      if (!isPumping) {
+        isPumping = true;
+        void pump();
+      }
+      return stop;
+    },
+  };
+}

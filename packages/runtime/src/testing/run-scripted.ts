@@ -21,12 +21,12 @@ import {
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
-import { type Boundary, NO_QUEUE } from "../loop/boundary.ts";
 import type { CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { openRun } from "../loop/open-run.ts";
+import { type Activation, openRun } from "../loop/open-run.ts";
+import { type Boundary, NO_QUEUE } from "../loop/pending-port.ts";
 import type { AddressedDecision } from "../loop/run-context.ts";
-import { runLoop } from "../loop/run-loop.ts";
+import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
@@ -119,63 +119,65 @@ function inputOf(init: ScriptedRunInit, ids: Ids): readonly Message[] {
   return init.input ?? (init.resume === undefined ? [userMessage("hello", ids())] : []);
 }
 
-/** Runs the loop once over a script and checks the order of its events. A script that is not played to its end is an error. */
+function activationOf(init: ScriptedRunInit, provider: Provider, thread: ThreadLog, ids: Ids): Activation {
+  const { output, resume } = init;
+  return {
+    identity: {
+      threadId: threadId("thread"),
+      runId: resume ?? runId(`run-${runs}`),
+      agentId: "agent",
+      origin: init.origin ?? "user",
+      runMode: resume === undefined ? "foreground" : "resume",
+      adapter: "internal",
+    },
+    plan: planFor({ ...init, model: provider }),
+    history: thread.history(resume),
+    input: inputOf(init, ids),
+    options: {
+      overrides: init.overrides,
+      frontendTools: (init.frontendTools ?? []).map(frontendTool),
+      output: output === undefined ? undefined : { schema: toJsonSchema(output), validate: (value) => validate(output, value) },
+      isContinuation: resume !== undefined,
+      seededDecisions: init.decisions ?? [],
+      waitsForDecisions: init.waitsForDecisions ?? false,
+      cancelGraceMs: 30_000,
+    },
+  };
+}
+
+async function replan(init: ScriptedRunInit, agentId: string): Promise<RunPlan> {
+  const agent = init.agents?.[agentId];
+  if (agent === undefined) throw new Error(`agent not found: ${agentId}`);
+  return planFor(agent, agentId);
+}
+
+/** Runs the loop once over a script and checks the order of its events. */
 export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   runs += 1;
   const clock = init.clock ?? fakeClock();
   const model = init.model === undefined ? scripted(init.turns ?? [], { clock }) : undefined;
-  const provider = init.model ?? model ?? scripted([]);
   const thread = init.thread ?? new ThreadLog();
   const ids = init.ids ?? countingIds(`m${runs}`);
   const checker = new EventChecker();
   const events: AgentEvent[] = [];
-  const { output } = init;
-  const id = init.resume ?? runId(`run-${runs}`);
-  const ctx = openRun(
-    {
-      identity: {
-        threadId: threadId("thread"),
-        runId: id,
-        agentId: "agent",
-        origin: init.origin ?? "user",
-        runMode: init.resume === undefined ? "foreground" : "resume",
-        adapter: "internal",
-      },
-      plan: planFor({ ...init, model: provider }),
-      history: thread.history(init.resume),
-      input: inputOf(init, ids),
-      options: {
-        overrides: init.overrides,
-        frontendTools: (init.frontendTools ?? []).map(frontendTool),
-        output: output === undefined ? undefined : { schema: toJsonSchema(output), validate: (value) => validate(output, value) },
-        isContinuation: init.resume !== undefined,
-        seededDecisions: init.decisions ?? [],
-        waitsForDecisions: init.waitsForDecisions ?? false,
-        cancelGraceMs: 30_000,
-      },
+  const ctx = openRun(activationOf(init, init.model ?? model ?? scripted([]), thread, ids), {
+    signal: init.signal ?? new AbortController().signal,
+    clock,
+    ids,
+    log: init.log ?? SILENT,
+    listen(event) {
+      events.push(event);
+      checker.see(event);
+      init.onEvent?.(event);
     },
-    {
-      signal: init.signal ?? new AbortController().signal,
-      clock,
-      ids,
-      log: init.log ?? SILENT,
-      listen(event) {
-        events.push(event);
-        checker.see(event);
-        init.onEvent?.(event);
-      },
-      inbox: init.inbox ?? new Queue(),
-      decisions: init.decisionQueue ?? new Queue(),
-      boundary: init.boundary ?? NO_QUEUE,
-      checkpoints: init.checkpoints ?? thread,
-      profileStore: undefined,
-      replan: async (agentId) => {
-        const agent = init.agents?.[agentId];
-        if (agent === undefined) throw new Error(`agent not found: ${agentId}`);
-        return planFor(agent, agentId);
-      },
-    },
-  );
+    inbox: init.inbox ?? new Queue(),
+    decisions: init.decisionQueue ?? new Queue(),
+    boundary: init.boundary ?? NO_QUEUE,
+    checkpoints: init.checkpoints ?? thread,
+    profileStore: undefined,
+    replan: (agentId) => replan(init, agentId),
+  });
+  await takeSeededDecisions(ctx);
   const result = await runLoop(ctx);
   checker.end();
   return { events, result, model, thread };

@@ -43,12 +43,11 @@ export class RunCompactions {
     let outcome: CompactionOutcome;
     try {
       const text = await summarize(summarizer, order, clock, signal);
-      if (text === undefined) return;
       outcome = judgeSummary(text, order, summarizer.section.minSavingsRatio, summarizer.ids);
     } catch (thrown) {
-      if (signal.aborted) return;
       outcome = { type: "failed", error: errorMessage(thrown) };
     }
+    if (signal.aborted) return;
     this.#run.send({ type: "compaction", notice: compactionNotice(outcome, order, () => clock.now()) });
   }
 }

@@ -61,8 +61,8 @@ export function compaction(init: CompactionInit): Plugin {
     const compactions = find(scene);
     const state = scene.state.get(compactionState) ?? compactionState.initial();
     if (compactions === undefined || (state.inFlight !== undefined && compactions.owns(state.inFlight.taskId))) return undefined;
-    const plan = planCompaction(scene.messages, policy);
-    if (plan === undefined || isSettled(state, plan.upTo)) return undefined;
+    const plan = planCompaction(scene.messages, policy, (upTo) => isSettled(state, upTo));
+    if (plan === undefined) return undefined;
     const taskId = ids();
     return command()
       .update(compactionState, { type: "start", task: { taskId, upTo: plan.upTo, startedAt: scene.clock.now() } })

@@ -55,6 +55,7 @@ describe("compaction plan", () => {
     expect(safeCut(messages, 4)).toBe(2);
     expect(safeCut(messages, 5)).toBe(5);
     expect(safeCut([user("u"), asks("a"), gives("a", "pending"), user("v")], 3)).toBe(1);
+    expect(safeCut([user("u"), asks("a"), gives("a"), gives("a"), user("v")], 3)).toBe(1);
   });
 
   test("too little to gain is no plan", () => {

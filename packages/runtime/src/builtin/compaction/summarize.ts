@@ -55,19 +55,13 @@ function buildRequest({ model, ids, section }: Summarizer, order: CompactionOrde
   };
 }
 
-/** The summary of what the order captured; undefined when the signal came first. Throws when the model does not give one. */
-export async function summarize(
-  summarizer: Summarizer,
-  order: CompactionOrder,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+/** The summary of what the order captured. Throws when the model does not give one; after an abort it means nothing. */
+export async function summarize(summarizer: Summarizer, order: CompactionOrder, clock: Clock, signal: AbortSignal): Promise<string> {
   const { provider, ids, log } = summarizer;
   const request = buildRequest(summarizer, order);
   // A summary that reaches its limit is short enough as it is, so it is not continued.
   const policy = { ...summarizer.policy, maxContinuationRetries: 0 };
   const { turn } = await infer({ provider, request, signal, clock, ids, log, emit: () => {}, policy });
-  if (signal.aborted) return undefined;
   if (turn.stopReason === "error") throw new InferenceError(turn.failure);
   return turn.text.trim();
 }

@@ -7,6 +7,7 @@ import { compileEnv } from "../../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTools, setInferenceOverride } from "../../prompt/actions.ts";
 import { assemblePrompt, type Prompt } from "../../prompt/assemble.ts";
+import { contextThrottle } from "../../prompt/context-throttle.ts";
 import { createProfileAccess } from "../../state/profile.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { StateStore } from "../../state/store.ts";
@@ -72,13 +73,14 @@ describe("loop actions", () => {
   test("core-execution 71: with cooldown 3 a repeated message is skipped for 3 steps unless its content changed", async () => {
     let content = "one";
     const message = (): ContextMessageDraft => ({ key: "k", role: "system", target: "suffix-system", content, cooldownSteps: 3 });
-    const { runStep } = openSteps([every(() => command().schedule(addContextMessage, message()))]);
+    const { runStep, store } = openSteps([every(() => command().schedule(addContextMessage, message()))]);
     const shown: string[][] = [];
     for (let step = 1; step <= 7; step++) {
       if (step === 6) content = "two";
       shown.push(texts(await runStep()));
     }
     expect(shown).toEqual([["one"], [], [], ["one"], [], ["two"], []]);
+    expect(store.snapshot().get(contextThrottle)).toMatchObject({ entries: { k: { lastStep: 6 } } });
   });
 
   test("core-execution 71: without a cooldown a message is repeated always", async () => {
@@ -89,9 +91,7 @@ describe("loop actions", () => {
 
   test("a message of the same key replaces the one before", async () => {
     const say = (content: string): ContextMessageDraft => ({ key: "k", role: "user", target: "conversation", content });
-    const { runStep } = openSteps(
-      [every(() => command().schedule(addContextMessage, say("one")).schedule(addContextMessage, say("two")))],
-    );
+    const { runStep } = openSteps([every(() => command().schedule(addContextMessage, say("one")).schedule(addContextMessage, say("two")))]);
     expect(texts(await runStep())).toEqual(["two"]);
   });
 

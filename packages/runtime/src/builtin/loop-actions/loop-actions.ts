@@ -6,7 +6,7 @@ import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTo
 import { contextMessages } from "../../prompt/context-messages.ts";
 import { contentHash, contextThrottle, isDue } from "../../prompt/context-throttle.ts";
 import { inferenceOverrides } from "../../prompt/inference-overrides.ts";
-import { pendingWork } from "../../prompt/pending-work.ts";
+import { pendingWork } from "../../state/pending-work.ts";
 import { toolFilter } from "../../prompt/tool-filter.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 

@@ -91,7 +91,7 @@ class Pool {
     this.#members.all[member]?.provider.observer?.failed(attempt.request, failure);
     if (!this.#leave(member, trial, failure) || trial.current !== attempt || session.member !== member) return;
     const next = this.#members.failover(session.key, (index) => !trial.left.has(index));
-    if (next !== undefined) this.#sessions.move(session, member, next);
+    if (next !== undefined) this.#sessions.move(session, next);
   }
 
   /** The member to ask now; moves the conversation when its own member cannot be asked. */
@@ -100,7 +100,7 @@ class Pool {
     const current = session.member;
     if (isOpen(current) && this.#members.isHealthy(current)) return current;
     const next = this.#members.failover(session.key, (index) => index !== current && isOpen(index));
-    if (next === undefined || !this.#sessions.move(session, current, next)) return undefined;
+    if (next === undefined || !this.#sessions.move(session, next)) return undefined;
     trial.left.add(current);
     return next;
   }

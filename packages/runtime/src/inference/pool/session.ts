@@ -42,9 +42,8 @@ export class Sessions {
     return this.#open(`anonymous-${this.#anonymous}`);
   }
 
-  /** Moves on, unless the budget of switches is spent. Calls that failed together share one move. */
-  move(session: Session, from: number, to: number): boolean {
-    if (session.member !== from) return true;
+  /** Moves on, unless the budget of switches is spent. */
+  move(session: Session, to: number): boolean {
     const limit = this.#spec.switch.maxSwitchesPerSession;
     if (limit !== undefined && session.switches >= limit) return false;
     session.member = to;

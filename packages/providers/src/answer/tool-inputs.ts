@@ -1,0 +1,106 @@
+import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall } from "@ai-sdk/provider";
+import type { StreamPart } from "@awaken/contract";
+import { fromSdkMetadata, type SdkMetadata } from "../sdk-json.ts";
+
+type InputStart = Extract<LanguageModelV4StreamPart, { type: "tool-input-start" }>;
+type InputDelta = Extract<LanguageModelV4StreamPart, { type: "tool-input-delta" }>;
+
+interface Input {
+  readonly id: string;
+  name: string;
+  isExecuted: boolean;
+  isStarted: boolean;
+  /** The fragments are plain text; only the whole call has JSON. */
+  isText: boolean;
+  sent: string;
+  /** Fragments that wait for the name. */
+  held: string;
+  metadata: SdkMetadata | undefined;
+  sentMetadata: SdkMetadata | undefined;
+}
+
+interface InputFacts {
+  readonly toolName?: string;
+  readonly providerExecuted?: boolean;
+  readonly providerMetadata?: SdkMetadata;
+}
+
+const newInput = (id: string): Input => ({
+  id,
+  name: "",
+  isExecuted: false,
+  isStarted: false,
+  isText: false,
+  sent: "",
+  held: "",
+  metadata: undefined,
+  sentMetadata: undefined,
+});
+
+/** After these a value may begin, so a fragment that looks like the whole input again may be a nested one. */
+const BEFORE_VALUE = /[:[,{]\s*$/;
+
+function isCumulative({ sent, held }: Input, delta: string): boolean {
+  const length = sent.length + held.length;
+  return length > 0 && delta.length > length && delta.startsWith(sent + held) && !BEFORE_VALUE.test(sent + held);
+}
+
+/** The input of each call as true fragments, whatever way it arrives: a start first, then only what is new. */
+export class ToolInputs {
+  readonly #inputs = new Map<string, Input>();
+
+  /** Calls that the model waits for; some vendors then still say that they are done. */
+  get hasOpenCalls(): boolean {
+    return [...this.#inputs.values()].some(({ isStarted, isExecuted }) => isStarted && !isExecuted);
+  }
+
+  start(part: InputStart, out: StreamPart[]): void {
+    const input = this.#find(part.id, part);
+    input.isText ||= part.inputEncoding === "text";
+    this.#send(input, out);
+  }
+
+  delta(part: InputDelta, out: StreamPart[]): void {
+    const input = this.#find(part.id, part);
+    if (input.isText) return;
+    input.held += isCumulative(input, part.delta) ? part.delta.slice(input.sent.length + input.held.length) : part.delta;
+    this.#send(input, out);
+  }
+
+  /** The whole input is the last word, except where fragments that do not lead to it are already out. */
+  whole(part: LanguageModelV4ToolCall, out: StreamPart[]): void {
+    const input = this.#find(part.toolCallId, part);
+    if (part.input.startsWith(input.sent)) input.held = part.input.slice(input.sent.length);
+    this.#send(input, out);
+  }
+
+  /** A call that never got a name cannot be run. */
+  close(out: StreamPart[]): void {
+    for (const { id, isStarted } of this.#inputs.values()) {
+      if (!isStarted) out.push({ type: "warning", message: `tool call '${id}' came without a name and was dropped` });
+    }
+  }
+
+  #find(id: string, { toolName = "", providerExecuted, providerMetadata }: InputFacts): Input {
+    const input = this.#inputs.get(id) ?? newInput(id);
+    this.#inputs.set(id, input);
+    if (toolName !== "") input.name = toolName;
+    input.isExecuted ||= providerExecuted === true;
+    input.metadata = providerMetadata ?? input.metadata;
+    return input;
+  }
+
+  #send(input: Input, out: StreamPart[]): void {
+    const { id, name, held, metadata } = input;
+    if (name === "") return;
+    if (!input.isStarted) out.push({ type: "tool-call-start", id, name, ...(input.isExecuted && { executed: "provider" }) });
+    input.isStarted = true;
+    if (held !== "") out.push({ type: "tool-call-delta", id, delta: held });
+    input.sent += held;
+    input.held = "";
+    if (metadata === input.sentMetadata) return;
+    input.sentMetadata = metadata;
+    const providerMetadata = fromSdkMetadata(metadata);
+    if (providerMetadata !== undefined) out.push({ type: "tool-call-metadata", id, providerMetadata });
+  }
+}

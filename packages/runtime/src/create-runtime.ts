@@ -1,0 +1,108 @@
+import { AwakenError, consoleLog, type Log, type ScopedStore } from "@awaken/contract";
+import { PoolCache } from "./inference/pool/pool-cache.ts";
+import { createRegistrySet, type RegistryInit } from "./registry/create-registry-set.ts";
+import { validateRegistry } from "./registry/diagnostics.ts";
+import { RegistryHandle } from "./registry/registry-handle.ts";
+import { createResolver, type Resolver } from "./resolve/resolver.ts";
+import { ActiveRuns } from "./run/active-runs.ts";
+import { cancel, cancelAndWait, type DecisionInput, decide, resume, send, type TicketDecision, wait } from "./run/control.ts";
+import type { RunParts } from "./run/run-parts.ts";
+import type { RunRequest } from "./run/run-request.ts";
+import { RunStream } from "./run/run-stream.ts";
+import { type RunResult, startRun, typedResult } from "./run/stream-run.ts";
+import { runtimePlugins } from "./runtime-plugins.ts";
+import { type Clock, systemClock } from "./stream/clock.ts";
+import { type Ids, uuidIds } from "./stream/ids.ts";
+
+export interface RuntimeInit extends RegistryInit {
+  /** Where threads, runs and their state live. Without one a run knows nothing of another, and waits in memory. */
+  readonly store?: ScopedStore;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly log?: Log;
+  /** After a cancel: how long a tool may take to stop by itself. Default 30 s. */
+  readonly cancelGraceMs?: number;
+  /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
+  readonly checked?: boolean;
+}
+
+/** The verbs. Everything that is asked of runs goes through here. */
+export interface Runtime extends AsyncDisposable {
+  readonly registry: RegistryHandle;
+  /** Runs to the end, or to the next decision. */
+  run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
+  /** The same, with its events. Leaving the iteration detaches; the run goes on. */
+  stream<O>(request: RunRequest<O>): RunStream<O>;
+  /** Decides a ticket; the run goes on in this process. The same decision id twice decides once. */
+  decide(ticket: string, decision: DecisionInput): Promise<void>;
+  /** Several tickets of one run, all or none. */
+  decideAll(decisions: readonly TicketDecision[]): Promise<void>;
+  /** The result of a run, when it is over or waits. */
+  wait(runId: string): Promise<RunResult>;
+  /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
+  resume(runId: string): Promise<RunResult>;
+  /** By run id or thread id. True when a run was told to stop. */
+  cancel(id: string): boolean;
+  /** The same, and waits up to 5 s, or as told, until the thread is free. */
+  cancelAndWait(id: string, options?: { readonly timeoutMs?: number }): Promise<boolean>;
+  /** Messages for a run that is active. False when there is none. */
+  send(id: string, input: RunRequest["input"]): boolean;
+}
+
+const CANCEL_WAIT_MS = 5_000;
+const CANCEL_GRACE_MS = 30_000;
+
+/** Resolves every agent once, so that a mistake in any of them is told at the start and all at once. */
+function checkAgents(resolver: Resolver): void {
+  const resolution = resolver.open();
+  const problems = [...resolution.snapshot.registries.agents.values()].flatMap((agent) => {
+    if (agent.type === "remote") return [];
+    try {
+      resolution.resolve(agent.id);
+      return [];
+    } catch (thrown) {
+      return [`${agent.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`];
+    }
+  });
+  if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
+}
+
+function openParts(init: RuntimeInit, registry: RegistryHandle): RunParts {
+  const ids = init.ids ?? uuidIds;
+  const clock = init.clock ?? systemClock;
+  const log = init.log ?? consoleLog;
+  const resolver = createResolver({
+    snapshot: () => registry.snapshot(),
+    log,
+    pools: new PoolCache({ clock, log }),
+    runtimePlugins: runtimePlugins({ ids, log }),
+    knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
+  });
+  if (init.checked !== false) checkAgents(resolver);
+  return { resolver, store: init.store, active: new ActiveRuns(), clock, ids, log, cancelGraceMs: init.cancelGraceMs ?? CANCEL_GRACE_MS };
+}
+
+/** The runtime: registries and runs, and nothing global. */
+export function createRuntime(init: RuntimeInit): Runtime {
+  const set = createRegistrySet(init);
+  validateRegistry(set);
+  const registry = new RegistryHandle(set);
+  const parts = openParts(init, registry);
+  return {
+    registry,
+    run: async (request) => typedResult(await startRun(parts, request, undefined, undefined).result),
+    stream: (request) => new RunStream(parts, request),
+    decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
+    decideAll: (decisions) => decide(parts, decisions),
+    wait: (id) => wait(parts, id),
+    resume: (id) => resume(parts, id),
+    cancel: (id) => cancel(parts, id),
+    cancelAndWait: (id, options) => cancelAndWait(parts, id, options?.timeoutMs ?? CANCEL_WAIT_MS),
+    send: (id, input) => send(parts, id, input),
+    async [Symbol.asyncDispose]() {
+      const runs = parts.active.all();
+      for (const run of runs) run.controller.abort(new AwakenError("cancelled", "the runtime was closed"));
+      await Promise.all(runs.map((run) => run.released));
+    },
+  };
+}

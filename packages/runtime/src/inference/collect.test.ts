@@ -1,0 +1,227 @@
+import { type AgentEvent, type InferenceRequest, type StreamPart, type Turn, toolCallId } from "@awaken/contract";
+import { describe, expect, it } from "vitest";
+import { countingIds, fakeClock } from "../testing/fake-clock.ts";
+import { parts, type ScriptItem } from "../testing/script.ts";
+import { scripted } from "../testing/scripted.ts";
+import { DEFAULT_INFERENCE_POLICY, infer } from "./infer.ts";
+
+const request: InferenceRequest = { model: "m", system: "", messages: [], tools: [], promptCache: false };
+
+async function collect(...items: ScriptItem[]): Promise<{ turn: Turn; events: AgentEvent[]; warnings: string[] }> {
+  const events: AgentEvent[] = [];
+  const warnings: string[] = [];
+  const clock = fakeClock();
+  const log = { warn: (_: string, fields = {}) => warnings.push(JSON.stringify(fields)), error: () => {} };
+  const { turn } = await infer({
+    provider: scripted([parts(...items)], { clock }),
+    request,
+    signal: new AbortController().signal,
+    clock,
+    ids: countingIds(),
+    log,
+    emit: (event) => events.push(event),
+    policy: { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: 0 },
+  });
+  expect(clock.pendingTimers).toBe(0);
+  return { turn, events, warnings };
+}
+
+const text = (delta: string): StreamPart => ({ type: "text-delta", delta });
+const start = (id: string, name: string): StreamPart => ({ type: "tool-call-start", id, name });
+const input = (id: string, delta: string): StreamPart => ({ type: "tool-call-delta", id, delta });
+const stop = (reason: "end-turn" | "tool-use" | "max-tokens" | "content-filter" = "end-turn"): StreamPart => ({ type: "stop", reason });
+const types = (events: readonly AgentEvent[]) => events.map(({ type }) => type);
+
+describe("collecting a stream", () => {
+  it("inference 2: puts all text deltas into one block", async () => {
+    const { turn, events } = await collect(text("Hel"), text(""), text("lo"), stop());
+    expect(turn).toMatchObject({ text: "Hello", content: [{ type: "text", text: "Hello" }], toolCalls: [], stopReason: "end-turn" });
+    expect(events).toEqual([text("Hel"), text("lo")]);
+  });
+
+  it("inference 3: keeps interleaved calls in the order of their starts, and reports each as ready once", async () => {
+    const { turn, events } = await collect(
+      start("a", "add"),
+      start("b", "sub"),
+      input("b", '{"y":'),
+      input("a", '{"x":1}'),
+      input("b", "2}"),
+      stop("tool-use"),
+    );
+    expect(turn.toolCalls).toEqual([
+      { id: "a", name: "add", input: { x: 1 } },
+      { id: "b", name: "sub", input: { y: 2 } },
+    ]);
+    expect(turn.content.map((part) => part.type)).toEqual(["tool-call", "tool-call"]);
+    const ready = events.filter(({ type }) => type === "tool-call-ready");
+    expect(ready).toEqual([
+      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 } },
+      { type: "tool-call-ready", toolCallId: "b", toolName: "sub", input: { y: 2 } },
+    ]);
+    expect(events.slice(-2)).toEqual(ready);
+  });
+
+  it("inference 4: leaves a call with truncated input out and says so, with no ready event", async () => {
+    const { turn, events } = await collect(start("a", "add"), input("a", '{"x":'), start("b", "sub"), input("b", "{}"), stop("tool-use"));
+    expect(turn.toolCalls).toEqual([{ id: "b", name: "sub", input: {} }]);
+    expect(turn.malformedCalls).toEqual([{ id: "a", name: "add" }]);
+    expect(turn.content).toHaveLength(1);
+    expect(types(events).filter((type) => type === "tool-call-ready")).toHaveLength(1);
+  });
+
+  it("runs a call without input with the empty object, and none with a literal null (I3)", async () => {
+    const { turn } = await collect(start("a", "now"), start("b", "now"), input("b", "null"), start("c", "now"), input("c", "  "), stop());
+    expect(turn.toolCalls).toEqual([
+      { id: "a", name: "now", input: {} },
+      { id: "c", name: "now", input: {} },
+    ]);
+    expect(turn.malformedCalls).toEqual([{ id: "b", name: "now" }]);
+  });
+
+  it("inference 5: adds usage up and lets a negative count change nothing", async () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+    const { turn } = await collect(
+      { type: "usage", usage },
+      { type: "usage", usage: { inputTokens: -4, outputTokens: -1, totalTokens: -5 } },
+      { type: "usage", usage: { inputTokens: 0, outputTokens: 1, totalTokens: 1, reasoningTokens: 3 } },
+      stop(),
+    );
+    expect(turn.usage).toEqual({ inputTokens: 10, outputTokens: 6, totalTokens: 16, reasoningTokens: 3 });
+  });
+
+  it("inference 6: announces a call only when its name is known, then its early input as one delta", async () => {
+    const { turn, events } = await collect(
+      input("a", '{"x'),
+      start("a", ""),
+      input("a", '":1'),
+      start("a", "add"),
+      input("a", "}"),
+      stop(),
+    );
+    expect(events).toEqual([
+      { type: "tool-call-start", toolCallId: "a", toolName: "add" },
+      { type: "tool-call-delta", toolCallId: "a", delta: '{"x":1' },
+      { type: "tool-call-delta", toolCallId: "a", delta: "}" },
+      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 } },
+    ]);
+    expect(turn.toolCalls).toHaveLength(1);
+  });
+
+  it("takes a repeated id for the same call", async () => {
+    const { turn, events } = await collect(start("a", "add"), input("a", '{"x":1}'), start("a", "add"), input("a", '{"x":1}'), stop());
+    expect(turn.toolCalls).toEqual([{ id: "a", name: "add", input: { x: 1 } }]);
+    expect(types(events)).toEqual(["tool-call-start", "tool-call-delta", "tool-call-ready"]);
+  });
+
+  it("gives calls without an id one of their own", async () => {
+    const { turn } = await collect(start("", "add"), input("", '{"x":1}'), start("", "add"), input("", '{"x":2}'), stop());
+    expect(turn.toolCalls.map((call) => call.input)).toEqual([{ x: 1 }, { x: 2 }]);
+    expect(new Set(turn.toolCalls.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it("keeps reasoning with what the vendor wants back, in its place (I1)", async () => {
+    const providerMetadata = { vendor: { item: "r1" } };
+    const { turn, events } = await collect(
+      { type: "reasoning-delta", delta: "hm" },
+      { type: "block-end", signature: "sig", providerMetadata },
+      text("So: "),
+      { type: "block-end", providerMetadata: { vendor: { item: "t1" } } },
+      { type: "reasoning-delta", delta: "" },
+      { type: "block-end", providerMetadata: { vendor: { redacted: "xyz" } } },
+      text("yes"),
+      start("a", "add"),
+      { type: "tool-call-metadata", id: "a", providerMetadata: { vendor: { thought: "t" } } },
+      stop("tool-use"),
+    );
+    expect(turn.content).toEqual([
+      { type: "reasoning", text: "hm", signature: "sig", providerMetadata },
+      { type: "text", text: "So: ", providerMetadata: { vendor: { item: "t1" } } },
+      { type: "reasoning", text: "", providerMetadata: { vendor: { redacted: "xyz" } } },
+      { type: "text", text: "yes" },
+      { type: "tool-call", id: "a", name: "add", input: {}, providerMetadata: { vendor: { thought: "t" } } },
+    ]);
+    expect(turn.text).toBe("So: yes");
+    expect(events).toContainEqual({ type: "reasoning-encrypted-value", encryptedValue: "sig" });
+    expect(events.filter(({ type }) => type === "reasoning-delta")).toHaveLength(1);
+  });
+
+  it("ends a text block with its vendor data even when a call began before", async () => {
+    const providerMetadata = { vendor: { item: "t1" } };
+    const { turn } = await collect(text("Hi"), start("a", "add"), { type: "block-end", providerMetadata }, stop("tool-use"));
+    expect(turn.content[0]).toEqual({ type: "text", text: "Hi", providerMetadata });
+  });
+
+  it("keeps what the vendor ran itself out of our calls and out of the events", async () => {
+    const id = toolCallId("s");
+    const result = { type: "tool-result", id, name: "search", output: ["x"] } as const;
+    const { turn, events } = await collect(
+      { type: "tool-call-start", id: "s", name: "search", executed: "provider" },
+      input("s", '{"q":"x"}'),
+      { type: "content", content: result },
+      text("Found."),
+      stop(),
+    );
+    expect(turn.toolCalls).toEqual([]);
+    expect(turn.content).toEqual([
+      { type: "tool-call", id: "s", name: "search", input: { q: "x" }, executed: "provider" },
+      result,
+      { type: "text", text: "Found." },
+    ]);
+    expect(types(events)).toEqual(["text-delta"]);
+  });
+
+  it("shows whole parts to clients as deltas, so that they have all the text", async () => {
+    const file = { type: "image", source: { type: "url", url: "https://example.test/a.png" } } as const;
+    const { turn, events } = await collect(
+      text("a"),
+      { type: "content", content: { type: "text", text: "b" } },
+      { type: "content", content: { type: "reasoning", text: "r", signature: "s" } },
+      { type: "content", content: file },
+      { type: "content", content: { type: "tool-call", id: toolCallId("c"), name: "add", input: { x: 1 }, providerMetadata: { v: {} } } },
+      stop("tool-use"),
+    );
+    expect(turn.text).toBe("ab");
+    expect(events.flatMap((event) => (event.type === "text-delta" ? event.delta : [])).join("")).toBe("ab");
+    expect(turn.content).toContainEqual(file);
+    expect(turn.content).toContainEqual({ type: "reasoning", text: "r", signature: "s" });
+    expect(turn.toolCalls).toEqual([{ id: "c", name: "add", input: { x: 1 } }]);
+  });
+
+  it("makes content filtering a failure that keeps the text (I4)", async () => {
+    const { turn } = await collect(text("I can"), start("a", "add"), stop("content-filter"));
+    expect(turn).toMatchObject({ text: "I can", toolCalls: [], stopReason: "error", failure: { type: "content-filtered" } });
+    expect(turn.content).toEqual([{ type: "text", text: "I can" }]);
+  });
+
+  it("takes a missing stop for the end of the turn, and logs warnings", async () => {
+    const { turn, warnings } = await collect(text("x"), { type: "warning", message: "no topP here" }, { type: "source", source: {} });
+    expect(turn.stopReason).toBe("end-turn");
+    expect(warnings).toEqual(['{"message":"no topP here"}']);
+  });
+
+  it("believes a stream that breaks after its stop", async () => {
+    const { turn, events } = await collect(text("done"), stop(), { type: "throw", error: new Error("connection reset") });
+    expect(turn).toMatchObject({ text: "done", stopReason: "end-turn" });
+    expect(events).toHaveLength(1);
+  });
+
+  it("throws what a provider throws as a bug, and what a listener throws", async () => {
+    const { AwakenError } = await import("@awaken/contract");
+    await expect(collect(text("x"), { type: "throw", error: new AwakenError("internal", "bug") })).rejects.toThrow("bug");
+    const clock = fakeClock();
+    const broken = infer({
+      provider: scripted([parts(text("x"))], { clock }),
+      request,
+      signal: new AbortController().signal,
+      clock,
+      ids: countingIds(),
+      log: { warn: () => {}, error: () => {} },
+      emit: () => {
+        throw new Error("listener");
+      },
+      policy: DEFAULT_INFERENCE_POLICY,
+    });
+    await expect(broken).rejects.toThrow("listener");
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

@@ -1,0 +1,169 @@
+import { getEventListeners } from "node:events";
+import { AwakenError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
+import { describe, expect, it } from "vitest";
+import { countingIds, fakeClock } from "../testing/fake-clock.ts";
+import { failure, type ScriptedTurn, text } from "../testing/script.ts";
+import { scripted } from "../testing/scripted.ts";
+import { DEFAULT_INFERENCE_POLICY, type InferencePolicy, type InferenceRun, infer } from "./infer.ts";
+
+const request: InferenceRequest = { model: "m", system: "", messages: [], tools: [], promptCache: false };
+const log = { warn: () => {}, error: () => {} };
+
+function setup(provider: Provider, policy: Partial<InferencePolicy> = {}, clock = fakeClock()) {
+  const controller = new AbortController();
+  const waits: number[] = [];
+  const recording: typeof clock = {
+    ...clock,
+    get pendingTimers() {
+      return clock.pendingTimers;
+    },
+    timer(ms, fire) {
+      waits.push(ms);
+      return clock.timer(ms, fire);
+    },
+  };
+  const run: InferenceRun = {
+    provider,
+    request,
+    signal: controller.signal,
+    clock: recording,
+    ids: countingIds(),
+    log,
+    emit: () => {},
+    policy: { ...DEFAULT_INFERENCE_POLICY, ...policy },
+  };
+  return { run, clock, controller, waits };
+}
+
+async function play(turns: readonly ScriptedTurn[], policy: Partial<InferencePolicy> = {}) {
+  const provider = scripted(turns);
+  const { run, clock, waits } = setup(provider, { streamIdleTimeoutMs: 0, ...policy });
+  const result = infer(run);
+  await clock.runAll();
+  const { turn } = await result;
+  expect(clock.pendingTimers).toBe(0);
+  return { turn, calls: provider.requests.length, waits };
+}
+
+const opened = (async function* (): AsyncGenerator<StreamPart> {})();
+
+describe("opening a stream", () => {
+  it("inference 10: tries three times after transient failures, once after a permanent one", async () => {
+    const retried = await play([failure("provider"), failure("timeout"), text("ok")]);
+    expect(retried).toMatchObject({ calls: 3, turn: { text: "ok", stopReason: "end-turn" } });
+
+    const spent = await play([failure("provider"), failure("provider"), failure("rate-limited", "slow down")]);
+    expect(spent).toMatchObject({ calls: 3, turn: { failure: { type: "rate-limited", message: "rate limited: slow down" } } });
+
+    const refused = await play([failure("unauthorized")]);
+    expect(refused).toMatchObject({ calls: 1, turn: { stopReason: "error", failure: { type: "unauthorized" } } });
+
+    expect(await play([failure("provider")], { maxRetries: 0 })).toMatchObject({ calls: 1, turn: { failure: { type: "provider" } } });
+  });
+
+  it("inference 11: waits 500, 1000, … up to 8000 ms, and from 2000 ms when overloaded", async () => {
+    const many = (type: "provider" | "overloaded") => Array.from({ length: 7 }, () => failure(type));
+    expect((await play(many("provider"), { maxRetries: 6 })).waits).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
+    expect((await play(many("overloaded"), { maxRetries: 6 })).waits).toEqual([2000, 4000, 8000, 8000, 8000, 8000]);
+    expect((await play(many("provider"), { maxRetries: 6, backoffBaseMs: 0 })).waits).toEqual([]);
+  });
+
+  it("inference 12: waits as long as the vendor says when that is longer", async () => {
+    const wait = async (retryAfterMs: number) =>
+      (await play([failure("rate-limited", "busy", retryAfterMs), failure("unauthorized")])).waits;
+    expect(await wait(30_000)).toEqual([30_000]);
+    expect(await wait(100)).toEqual([500]);
+  });
+
+  it("inference 13: ends promptly when it is aborted while opening or waiting, and leaves nothing behind", async () => {
+    let closed = 0;
+    let finish = (_: AsyncIterable<StreamPart>) => {};
+    const hanging: Provider = {
+      name: "hanging",
+      stream: () => new Promise((resolve) => (finish = resolve)),
+    };
+    const opening = setup(hanging);
+    const first = infer(opening.run);
+    await opening.clock.advance(10);
+    opening.controller.abort();
+    expect((await first).turn).toMatchObject({ text: "", toolCalls: [], stopReason: "end-turn" });
+    expect(opening.clock.pendingTimers).toBe(0);
+
+    finish({
+      [Symbol.asyncIterator]: () => ({
+        ...opened,
+        next: () => opened.next(),
+        return: async () => {
+          closed += 1;
+          return { done: true, value: undefined };
+        },
+      }),
+    });
+    await opening.clock.advance(0);
+    expect(closed).toBe(1);
+
+    const provider = scripted([failure("overloaded")]);
+    const waiting = setup(provider);
+    const second = infer(waiting.run);
+    await waiting.clock.advance(10);
+    expect(waiting.clock.pendingTimers).toBe(1);
+    waiting.controller.abort();
+    expect((await second).turn.stopReason).toBe("end-turn");
+    expect(waiting.clock.pendingTimers).toBe(0);
+    expect(provider.requests).toHaveLength(1);
+  });
+
+  it("asks nobody when it is aborted before it begins", async () => {
+    const provider = scripted([]);
+    const { run, controller } = setup(provider);
+    controller.abort();
+    expect((await infer(run)).turn.stopReason).toBe("end-turn");
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  it("throws what is a bug of the provider, and leaves nothing behind", async () => {
+    const sync = setup(scripted([]));
+    await expect(infer(sync.run)).rejects.toMatchObject({ code: "inference_failed" });
+    const later: Provider = {
+      name: "later",
+      stream: async () => {
+        throw new AwakenError("internal", "bug");
+      },
+    };
+    const async = setup(later);
+    await expect(infer(async.run)).rejects.toThrow("bug");
+    expect(async.clock.pendingTimers).toBe(0);
+    expect(getEventListeners(async.run.signal, "abort")).toEqual([]);
+  });
+
+  it("takes a provider that opens nothing for a timeout, and lets it go", async () => {
+    const signals: AbortSignal[] = [];
+    const provider: Provider = {
+      name: "silent",
+      stream: (_, { signal }) => {
+        signals.push(signal);
+        return new Promise(() => {});
+      },
+    };
+    const { run, clock } = setup(provider, { maxRetries: 1, openTimeoutMs: 3000 });
+    const result = infer(run);
+    await clock.advance(7000);
+    expect((await result).turn).toMatchObject({ failure: { type: "timeout" } });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("keeps one name for all attempts of one inference, and another for the next", async () => {
+    const provider = scripted([failure("provider"), text("a"), text("b")]);
+    const { run, clock } = setup(provider);
+    const first = infer(run);
+    await clock.runAll();
+    await first;
+    await infer({ ...run, request: { ...request, routing: { fallback: "f" } } });
+    const [a, b, c] = provider.requests.map(({ routing }) => routing);
+    expect(a?.inferenceId).toMatch(/^stream-\d+$/);
+    expect(b).toEqual(a);
+    expect(c).toMatchObject({ fallback: "f" });
+    expect(c?.inferenceId).not.toBe(a?.inferenceId);
+  });
+});

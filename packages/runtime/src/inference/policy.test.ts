@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_INFERENCE_POLICY, readPolicy } from "./policy.ts";
+
+describe("readPolicy", () => {
+  it("has the defaults without a section", () => {
+    expect(readPolicy(undefined, 1)).toEqual({ ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: 1 });
+    expect(DEFAULT_INFERENCE_POLICY).toEqual({
+      maxRetries: 2,
+      backoffBaseMs: 500,
+      overloadedBackoffBaseMs: 2000,
+      maxStreamRetries: 2,
+      streamIdleTimeoutMs: 60_000,
+      maxContinuationRetries: 2,
+    });
+  });
+
+  it("reads a section and fills in the rest", () => {
+    expect(readPolicy({ maxRetries: 0, streamIdleTimeoutSecs: 5 }, 2)).toEqual({
+      ...DEFAULT_INFERENCE_POLICY,
+      maxRetries: 0,
+      streamIdleTimeoutMs: 5000,
+    });
+  });
+
+  it("refuses what it does not understand", () => {
+    const problems: [Parameters<typeof readPolicy>[0], RegExp][] = [
+      [{}, /'maxRetries' is required/],
+      [{ maxRetries: 1, retries: 2 }, /unknown field 'retries'/],
+      [{ maxRetries: -1 }, /'maxRetries' must be/],
+      [{ maxRetries: 1.5 }, /'maxRetries' must be/],
+      [{ maxRetries: "2" }, /'maxRetries' must be/],
+      [[], /expected an object/],
+    ];
+    for (const [section, problem] of problems) expect(() => readPolicy(section, 2)).toThrow(problem);
+  });
+});

@@ -1,0 +1,15 @@
+import type { JsonValue, Usage } from "@awaken/contract";
+
+/** Counts that continue when the same run is resumed. */
+export interface Tally {
+  steps: number;
+  usage: Usage;
+  /** Text of the newest assistant message of this run. */
+  response: string;
+  /** The validated answer, once there is one. */
+  output: { readonly value: JsonValue } | undefined;
+  /** Listeners know that the run waits. */
+  isPaused: boolean;
+  /** A step whose end is committed and told together with what follows it. */
+  unsettledStep: number | undefined;
+}

@@ -1,0 +1,54 @@
+import { AwakenError } from "@awaken/contract";
+import { asBuildFailure, checkModelIds } from "./conflict.ts";
+import { validateEdit } from "./diagnostics.ts";
+import type { Changes } from "./draft.ts";
+import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
+import type { Entries, RegistrySet, TableName } from "./registry-set.ts";
+import type { Table } from "./table.ts";
+
+const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
+
+function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes: Changes): Table<Entries[Name]> {
+  const table: Table<Entries[Name]> = set[name];
+  const entries = new Map<string, Entries[Name] | undefined>();
+  for (const [id, change] of changes[name]) {
+    if (change.type === "remove") entries.set(id, undefined);
+    else if (change.input !== table.get(id)) entries.set(id, READ_ENTRY[name](id, change.input));
+  }
+  return entries.size === 0 ? table : table.with(entries);
+}
+
+/** Whoever wrote an entry saw it as it was in `seen`; if it is another one by now, that change would be lost. */
+function checkUntouched(seen: RegistrySet, current: RegistrySet, changes: Changes): void {
+  if (seen === current) return;
+  for (const name of TABLE_NAMES) {
+    for (const [id, change] of changes[name]) {
+      const before = seen[name].get(id);
+      if (before === current[name].get(id) || (change.type === "put" && change.input === before)) continue;
+      throw new AwakenError("registry_conflict", `${CATEGORY[name]} '${id}' was changed by another update in the meantime`, {
+        details: { category: CATEGORY[name], id },
+      });
+    }
+  }
+}
+
+/** The current set with the changes made, whole and valid. `seen` is the set that the changes were made for. */
+export function editSet(seen: RegistrySet, current: RegistrySet, changes: Changes): RegistrySet {
+  checkUntouched(seen, current, changes);
+  const next = Object.freeze({
+    providers: editTable("providers", current, changes),
+    models: editTable("models", current, changes),
+    pools: editTable("pools", current, changes),
+    tools: editTable("tools", current, changes),
+    plugins: editTable("plugins", current, changes),
+    backends: editTable("backends", current, changes),
+    agents: editTable("agents", current, changes),
+  });
+  try {
+    checkModelIds(next, changes.models, changes.pools);
+  } catch (thrown) {
+    throw asBuildFailure(thrown);
+  }
+  validateEdit(current, next, changes);
+  return next;
+}

@@ -1,0 +1,53 @@
+import { AwakenError, type Provider } from "@awaken/contract";
+import type { Capabilities } from "../inference/capabilities.ts";
+import { freezeDeep } from "./freeze.ts";
+import { Table } from "./table.ts";
+
+/** A live provider and what is known about it. */
+export interface ProviderEntry {
+  readonly provider: Provider;
+  /** Says what the provider is made of: a pool starts afresh when the signature of a member changes. */
+  readonly signature: string;
+  /** The family whose model names it speaks, usually the adapter that made it; undefined when nobody said. */
+  readonly capabilitySource: string | undefined;
+  /** What its own model list said, by normalised model name. */
+  readonly discovered: ReadonlyMap<string, Capabilities>;
+}
+
+/** A provider with facts about it. Facts that are left out are unknown; the signature is then the provider's name. */
+export type ProviderRegistration = Pick<ProviderEntry, "provider"> & Partial<ProviderEntry>;
+export type ProviderInput = Provider | ProviderRegistration;
+
+/** Model names are written in many ways: `models/Gemini-2.5-pro` and `gemini-2.5-pro` are one. */
+export const normalizeModelName = (name: string): string =>
+  name
+    .trim()
+    .replace(/^models\//, "")
+    .toLowerCase();
+
+const isProvider = (value: unknown): value is Provider =>
+  typeof value === "object" &&
+  value !== null &&
+  "name" in value &&
+  typeof value.name === "string" &&
+  "stream" in value &&
+  typeof value.stream === "function";
+
+function copyDiscovered(discovered: ReadonlyMap<string, Capabilities>): Table<Capabilities> {
+  return Table.of([...discovered].map(([name, known]) => [normalizeModelName(name), freezeDeep(structuredClone(known))] as const));
+}
+
+function isRegistration(input: unknown): input is ProviderRegistration {
+  return typeof input === "object" && input !== null && "provider" in input && isProvider(input.provider);
+}
+
+export function readProvider(id: string, input: unknown): ProviderEntry {
+  const given = isProvider(input) ? { provider: input } : input;
+  if (!isRegistration(given)) {
+    throw new AwakenError("registry_build_failed", `registry build failed: provider '${id}' must have a name and a stream function`, {
+      details: { category: "provider", id },
+    });
+  }
+  const { provider, signature = provider.name, capabilitySource, discovered = new Map() } = given;
+  return Object.freeze({ provider, signature, capabilitySource, discovered: copyDiscovered(discovered) });
+}

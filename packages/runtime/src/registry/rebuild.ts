@@ -1,0 +1,43 @@
+import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract";
+import { asBuildFailure, checkModelIds } from "./conflict.ts";
+import { checkDuplicateModels, readTable, type SpecList } from "./create-registry-set.ts";
+import { validateRegistry } from "./diagnostics.ts";
+import type { ProviderInput } from "./provider-entry.ts";
+import type { RegistrySet } from "./registry-set.ts";
+
+/** What managed configuration holds. Pools that are not given stay as they are. */
+export interface RegistryRebuild {
+  readonly providers: { readonly [id: string]: ProviderInput };
+  readonly models: SpecList<ModelSpecInput>;
+  readonly agents: SpecList<AgentSpecInput>;
+  readonly pools?: SpecList<PoolSpecInput>;
+}
+
+/** The same live provider keeps what is known about it. */
+function keepKnown(base: RegistrySet, providers: RegistryRebuild["providers"]): RegistryRebuild["providers"] {
+  const kept = Object.entries(providers).map(([id, input]) => {
+    const known = base.providers.get(id);
+    return [id, known !== undefined && known.provider === input ? known : input] as const;
+  });
+  return Object.fromEntries(kept);
+}
+
+function build(base: RegistrySet, update: RegistryRebuild): RegistrySet {
+  checkDuplicateModels(update.models);
+  const models = readTable("models", update.models);
+  const pools = update.pools === undefined ? base.pools : readTable("pools", update.pools);
+  checkModelIds({ models, pools }, models, update.pools === undefined ? new Map() : pools);
+  const providers = readTable("providers", keepKnown(base, update.providers));
+  return Object.freeze({ ...base, providers, models, pools, agents: readTable("agents", update.agents) });
+}
+
+/** A valid set with other providers, models and agents; tools, plugins and backends stay. */
+export function rebuildAgentModelProvider(base: RegistrySet, update: RegistryRebuild): RegistrySet {
+  try {
+    const next = build(base, update);
+    validateRegistry(next);
+    return next;
+  } catch (thrown) {
+    throw asBuildFailure(thrown);
+  }
+}

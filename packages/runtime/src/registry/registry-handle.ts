@@ -1,0 +1,130 @@
+import { AwakenError } from "@awaken/contract";
+import type { Capabilities } from "../inference/capabilities.ts";
+import { openDraft, type RegistryDraft } from "./draft.ts";
+import { editSet } from "./edit-set.ts";
+import type { ProviderInput } from "./provider-entry.ts";
+import { type RegistryRebuild, rebuildAgentModelProvider } from "./rebuild.ts";
+import type { RegistrySet } from "./registry-set.ts";
+import { RegistrySnapshot } from "./registry-snapshot.ts";
+import {
+  type ProviderRemovalImpact,
+  type ProviderRemovalPolicy,
+  type ProviderRemovalPreview,
+  planProviderRemoval,
+  previewRemoveProvider,
+  providerNotFound,
+} from "./remove-provider.ts";
+
+/**
+ * Where the current registries are published. Readers never wait. A write publishes the next version, whole and valid, and
+ * returns its number; or it throws and publishes nothing.
+ */
+export class RegistryHandle {
+  #current: RegistrySnapshot;
+  /** The asynchronous updates, one after the other. Never rejects. */
+  #updates: Promise<unknown> = Promise.resolve();
+
+  constructor(set: RegistrySet) {
+    this.#current = new RegistrySnapshot(1, Object.freeze(set));
+  }
+
+  get version(): number {
+    return this.#current.version;
+  }
+
+  snapshot(): RegistrySnapshot {
+    return this.#current;
+  }
+
+  /** Publishes a set as it is, valid or not. */
+  replace(set: RegistrySet): number {
+    this.#current = new RegistrySnapshot(this.version + 1, Object.freeze(set));
+    return this.version;
+  }
+
+  /** Publishes what the function writes into the draft, if it does not throw. It must not be async: see `updateAsync`. */
+  update(edit: (draft: RegistryDraft) => void): number {
+    const { registries } = this.#current;
+    const { draft, changes, close } = openDraft(registries);
+    try {
+      const returned: unknown = edit(draft);
+      if (returned instanceof Promise) {
+        returned.catch(() => {});
+        throw new AwakenError(
+          "registry_build_failed",
+          "registry build failed: update takes a synchronous function, updateAsync an async one",
+        );
+      }
+    } finally {
+      close();
+    }
+    return this.replace(editSet(registries, this.#current.registries, changes));
+  }
+
+  /**
+   * As `update`, for a function that has to wait. Such updates run one after the other. Others may publish while this one waits;
+   * if one of them changed an entry that is changed here too, this one rejects.
+   */
+  updateAsync(edit: (draft: RegistryDraft) => Promise<void>): Promise<number> {
+    const update = this.#updates.then(async () => {
+      const { registries } = this.#current;
+      const { draft, changes, close } = openDraft(registries);
+      try {
+        await edit(draft);
+      } finally {
+        close();
+      }
+      return this.replace(editSet(registries, this.#current.registries, changes));
+    });
+    this.#updates = update.catch(() => {});
+    return update;
+  }
+
+  registerProvider(id: string, provider: ProviderInput): number {
+    if (this.#current.registries.providers.has(id)) {
+      throw new AwakenError("provider_already_exists", `provider already registered: ${id}`, { details: { providerId: id } });
+    }
+    return this.#putProvider(id, provider);
+  }
+
+  /** What was known about the old one is forgotten; models and agents keep their reference. */
+  replaceProvider(id: string, provider: ProviderInput): number {
+    this.#findProvider(id);
+    return this.#putProvider(id, provider);
+  }
+
+  /** Replaces everything that the provider's model list said before, by upstream model name. */
+  setCapabilities(id: string, discovered: ReadonlyMap<string, Capabilities>): number {
+    return this.#putProvider(id, { ...this.#findProvider(id), discovered });
+  }
+
+  previewRemoveProvider(id: string): ProviderRemovalPreview {
+    return previewRemoveProvider(this.#current.registries, id);
+  }
+
+  removeProvider(id: string, policy: ProviderRemovalPolicy): ProviderRemovalImpact {
+    const impact = planProviderRemoval(this.#current.registries, id, policy);
+    this.update((draft) => {
+      for (const model of impact.removedModelIds) delete draft.models[model];
+      delete draft.providers[id];
+    });
+    return impact;
+  }
+
+  /** Publishes other providers, models and agents in place of all there are. */
+  rebuildAgentModelProvider(update: RegistryRebuild): number {
+    return this.replace(rebuildAgentModelProvider(this.#current.registries, update));
+  }
+
+  #findProvider(id: string) {
+    const entry = this.#current.registries.providers.get(id);
+    if (entry === undefined) throw providerNotFound(id);
+    return entry;
+  }
+
+  #putProvider(id: string, provider: ProviderInput): number {
+    return this.update((draft) => {
+      draft.providers[id] = provider;
+    });
+  }
+}

@@ -1,0 +1,40 @@
+import type { AgentSpec, AgentSpecInput, ModelSpec, ModelSpecInput, PoolSpec, PoolSpecInput } from "@awaken/contract";
+import type { Plugin } from "../plugin/define-plugin.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { ProviderEntry, ProviderInput } from "./provider-entry.ts";
+import type { Table } from "./table.ts";
+
+/** Runs agents of one type of remote endpoint. What it can do comes with the room `backend`. */
+export interface BackendFactory {
+  readonly type: string;
+}
+
+/** What is looked up, by table. */
+export interface Entries {
+  readonly providers: ProviderEntry;
+  readonly models: ModelSpec;
+  readonly pools: PoolSpec;
+  readonly tools: Tool;
+  readonly plugins: Plugin;
+  readonly backends: BackendFactory;
+  readonly agents: AgentSpec;
+}
+
+export type TableName = keyof Entries;
+
+/** What may be written for an entry. Every entry is a valid input for itself. */
+export interface EntryInputs {
+  readonly providers: ProviderInput;
+  readonly models: ModelSpecInput;
+  readonly pools: PoolSpecInput;
+  readonly tools: Tool;
+  readonly plugins: Plugin;
+  readonly backends: BackendFactory;
+  readonly agents: AgentSpecInput;
+}
+
+/** All registries at one moment. Never changes: an edit makes another set that shares the tables it leaves alone. */
+export type RegistrySet = { readonly [Name in TableName]: Table<Entries[Name]> };
+
+/** How agents are found, here and at resolution. */
+export const findAgent = ({ agents }: RegistrySet, id: string): AgentSpec | undefined => agents.get(id);

@@ -1,0 +1,27 @@
+import { contentId } from "./content-id.ts";
+import { findAgent, type RegistrySet } from "./registry-set.ts";
+
+/** One published set. Holding it keeps it as it is, whatever the handle publishes later. */
+export class RegistrySnapshot {
+  /** Counts what this handle published; it says nothing about single entries and is not kept anywhere. */
+  readonly version: number;
+  readonly registries: RegistrySet;
+
+  constructor(version: number, registries: RegistrySet) {
+    this.version = version;
+    this.registries = registries;
+    Object.freeze(this);
+  }
+
+  /** Changes with the agent's instructions; undefined for agents that are not here or run elsewhere. */
+  async agentPromptId(id: string): Promise<string | undefined> {
+    const agent = findAgent(this.registries, id);
+    return agent?.type === "local" ? contentId(agent.id, "system", agent.instructions) : undefined;
+  }
+
+  /** Changes with what a model is told about the tool. */
+  async toolDescId(id: string): Promise<string | undefined> {
+    const descriptor = this.registries.tools.get(id)?.descriptor;
+    return descriptor && contentId(descriptor.id, descriptor.description, JSON.stringify(descriptor.parameters));
+  }
+}

@@ -1,0 +1,83 @@
+import { AwakenError, type LocalAgentSpec, type Provider } from "@awaken/contract";
+import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
+import type { PoolCache } from "../inference/pool/pool-cache.ts";
+import type { RunPlan } from "../loop/run-plan.ts";
+import { compileEnv } from "../plugin/compile-env.ts";
+import type { Plugin } from "../plugin/define-plugin.ts";
+import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
+import { fitAgent } from "./fit-agent.ts";
+import { filterTools, gatherTools } from "./select-tools.ts";
+import { resolveModel } from "./serve-model.ts";
+import { toolWarnings } from "./tool-warnings.ts";
+
+/** What the runtime's own plugins are made from. */
+export interface RuntimePluginInput {
+  /** As it will run: its context policy is already narrowed to the model. */
+  readonly agent: LocalAgentSpec;
+  readonly provider: Provider;
+  /** The name that the provider knows the model by. */
+  readonly model: string;
+  readonly policy: InferencePolicy;
+  /** Where the model's knowledge ends; undefined unless that is known for sure. */
+  readonly knowledgeCutoff: string | undefined;
+}
+
+export interface ResolveParts {
+  /** The plugins that every run has, in order; no filter of an agent silences them. */
+  readonly runtimePlugins: (input: RuntimePluginInput) => readonly Plugin[];
+  /** Section keys that the runtime reads even for agents that do not load the plugin that claims them. */
+  readonly knownSections?: readonly string[];
+  readonly pools: PoolCache;
+}
+
+export interface Resolved {
+  readonly plan: RunPlan;
+  /** What is odd but no error. */
+  readonly warnings: readonly string[];
+}
+
+function lookUpAgent(set: RegistrySet, id: string): LocalAgentSpec {
+  const agent = findAgent(set, id);
+  if (agent === undefined) throw new AwakenError("agent_not_found", `agent not found: ${id}`, { details: { agentId: id } });
+  if (agent.type === "local") return agent;
+  throw new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
+    details: { agentId: id },
+  });
+}
+
+function lookUpPlugins(set: RegistrySet, ids: readonly string[]): Plugin[] {
+  return ids.map((id) => {
+    const plugin = set.plugins.get(id);
+    if (plugin === undefined) throw new AwakenError("plugin_not_found", `plugin not found: ${id}`, { details: { pluginId: id } });
+    return plugin;
+  });
+}
+
+/** From an agent's id to how it runs: look-up, plugins, tools. The first mistake throws, and nothing is left behind. */
+export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolveParts): Resolved {
+  const spec = lookUpAgent(set, agentId);
+  const policy = Object.freeze(readPolicy(spec.sections[RETRY_SECTION], spec.maxContinuationRetries));
+  const served = resolveModel(set, spec.model, parts.pools);
+  const { provider, upstream, capabilities } = served;
+  const { maxOutputTokens, knowledgeCutoff } = capabilities.trusted;
+  const agent = fitAgent(set, spec, served);
+
+  const env = compileEnv({
+    plugins: lookUpPlugins(set, agent.plugins),
+    runtimePlugins: parts.runtimePlugins({ agent, provider, model: upstream, policy, knowledgeCutoff }),
+    sections: agent.sections,
+    knownSections: [RETRY_SECTION, ...(parts.knownSections ?? [])],
+    filter: agent.activePlugins,
+  });
+
+  const registered = gatherTools([
+    ["global", set.tools.values()],
+    ["plugin", env.tools.values()],
+  ]);
+  const tools = filterTools(agent, registered);
+  const model = Object.freeze({ upstream, maxOutputTokens });
+  return {
+    plan: Object.freeze({ agent, env, provider, model, tools, policy }),
+    warnings: [...env.warnings, ...toolWarnings(agent, registered, tools)],
+  };
+}

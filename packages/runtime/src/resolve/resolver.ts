@@ -1,0 +1,76 @@
+import { AwakenError, type Log } from "@awaken/contract";
+import type { RunPlan } from "../loop/run-plan.ts";
+import type { RegistrySet } from "../registry/registry-set.ts";
+import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
+import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
+
+/** `pinned` runs resolve inside one stored graph and can be replayed; `live` ones take what this process has. */
+export type ResolutionScope = { readonly type: "live" } | { readonly type: "pinned"; readonly resolutionId: string };
+
+export const LIVE: ResolutionScope = Object.freeze({ type: "live" });
+
+export interface ResolutionRequest {
+  readonly scope?: ResolutionScope;
+  /** Of the run that starts this one. */
+  readonly parent?: ResolutionScope;
+}
+
+/** One run's view of the registries: whatever is published later, its handoffs and delegates come from the same snapshot. */
+export interface Resolution {
+  readonly scope: ResolutionScope;
+  readonly snapshot: RegistrySnapshot;
+  /** All or nothing. A plan holds nothing of a run, so runs may share it. */
+  resolve(agentId: string): RunPlan;
+}
+
+export interface Resolver {
+  /** Binds a run to the registries of this moment. */
+  open(request?: ResolutionRequest): Resolution;
+  /** In the order of registration. */
+  agentIds(): readonly string[];
+}
+
+export interface ResolverInit extends ResolveParts {
+  readonly snapshot: () => RegistrySnapshot;
+  readonly log: Log;
+}
+
+function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
+  if (scope.type === "pinned") {
+    const message = "unsupported persistence: pinned registry resolution requires a materialized replayable snapshot";
+    throw new AwakenError("unsupported_persistence", message, { details: { resolutionId: scope.resolutionId } });
+  }
+  if (parent.type === "pinned") {
+    const message = "nested resolution scope mismatch: replayable parent run cannot spawn a live-only sub-run";
+    throw new AwakenError("unsupported_persistence", message, { details: { resolutionId: parent.resolutionId } });
+  }
+}
+
+/** A resolver over the live registries. It gives live plans only. */
+export function createResolver(init: ResolverInit): Resolver {
+  /** Plans by set: what was compiled is gone with the set that it was compiled from. */
+  const compiled = new WeakMap<RegistrySet, Map<string, RunPlan>>();
+
+  const compile = (set: RegistrySet, agentId: string): RunPlan => {
+    const { plan, warnings } = resolveAgent(set, agentId, init);
+    for (const warning of warnings) init.log.warn(warning, { agentId });
+    return plan;
+  };
+
+  const resolve = (set: RegistrySet, agentId: string): RunPlan => {
+    const plans = compiled.get(set) ?? new Map<string, RunPlan>();
+    compiled.set(set, plans);
+    const plan = plans.get(agentId) ?? compile(set, agentId);
+    plans.set(agentId, plan);
+    return plan;
+  };
+
+  return {
+    open(request = {}) {
+      checkScope(request);
+      const snapshot = init.snapshot();
+      return { scope: LIVE, snapshot, resolve: (agentId) => resolve(snapshot.registries, agentId) };
+    },
+    agentIds: () => [...init.snapshot().registries.agents.keys()],
+  };
+}

@@ -1,0 +1,29 @@
+import { AwakenError, compileToolCatalogue, type LocalAgentSpec } from "@awaken/contract";
+import type { Tool } from "../tool/tool.ts";
+
+/** Where tools come from, in the order in which they are registered. */
+export type ToolSource = readonly [source: "global" | "delegate" | "plugin", tools: Iterable<Tool>];
+
+/** All tools of all sources. Two of one id would leave it open which one the model calls. */
+export function gatherTools(sources: readonly ToolSource[]): ReadonlyMap<string, Tool> {
+  const owners = new Map<string, ToolSource[0]>();
+  const tools = new Map<string, Tool>();
+  for (const [source, list] of sources) {
+    for (const tool of list) {
+      const owner = owners.get(tool.id);
+      if (owner !== undefined) {
+        const message = `tool ID conflict: "${tool.id}" registered by both ${owner} and ${source}`;
+        throw new AwakenError("tool_id_conflict", message, { details: { toolId: tool.id, sources: [owner, source] } });
+      }
+      owners.set(tool.id, source);
+      tools.set(tool.id, tool);
+    }
+  }
+  return tools;
+}
+
+/** The tools that the agent's catalogue lets through. */
+export function filterTools(agent: LocalAgentSpec, tools: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> {
+  const isVisible = compileToolCatalogue(agent);
+  return new Map([...tools].filter(([id]) => isVisible(id)));
+}

@@ -1,0 +1,32 @@
+import type { Log } from "@awaken/contract";
+import { compaction } from "./builtin/compaction/compaction.ts";
+import { contextWindow } from "./builtin/context-window/context-window.ts";
+import { knowledgeCutoff } from "./builtin/knowledge-cutoff/knowledge-cutoff.ts";
+import { loopActions } from "./builtin/loop-actions/loop-actions.ts";
+import { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
+import type { Plugin } from "./plugin/define-plugin.ts";
+import type { RuntimePluginInput } from "./resolve/resolve-agent.ts";
+import type { Ids } from "./stream/ids.ts";
+
+export interface RuntimePluginParts {
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** The plugins that every agent has, in this order, after its own. */
+export function runtimePlugins({ ids, log }: RuntimePluginParts): (input: RuntimePluginInput) => readonly Plugin[] {
+  return ({ agent, provider, model, policy, knowledgeCutoff: cutoff }) => {
+    const { contextPolicy } = agent;
+    return [
+      loopActions(),
+      stopPolicy(agent.maxSteps, agent.stopConditions),
+      ...(cutoff === undefined ? [] : [knowledgeCutoff(cutoff)]),
+      ...(contextPolicy === undefined
+        ? []
+        : [
+            compaction({ policy: contextPolicy, provider, model, ids, inference: policy, log }),
+            contextWindow(contextPolicy, agent.instructions),
+          ]),
+    ];
+  };
+}

@@ -1,0 +1,76 @@
+import { AwakenError, type ChildStrategy, type RunId, type ThreadId } from "@awaken/contract";
+import type { EventLog } from "./event-log.ts";
+import { directChildren, familyOf } from "./lineage.ts";
+import { writeTickets } from "./runs.ts";
+import type { Change, Tables } from "./tables.ts";
+
+/** Takes the thread away with all that hangs on it. */
+export function deleteThread(change: Change, id: ThreadId, strategy: ChildStrategy): void {
+  const { tables } = change;
+  if (tables.threads.get(id)?.record === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`);
+  const children = directChildren(tables, id);
+  if (strategy === "reject" && children.length > 0) {
+    throw new AwakenError("storage_validation", `thread '${id}' has ${children.length} child threads`, { details: { id } });
+  }
+  const doomed = new Set(strategy === "cascade" ? familyOf(tables, id) : [id]);
+  for (const each of doomed) refuseRunning(tables, each);
+  if (strategy === "detach") for (const child of children) detach(change, child);
+  for (const each of doomed) deleteRows(change, each);
+  deleteCheckpoints(change, doomed);
+}
+
+function refuseRunning(tables: Tables, id: ThreadId): void {
+  for (const runId of tables.threads.get(id)?.runIds ?? []) {
+    if (tables.runs.get(runId)?.status !== "running") continue;
+    throw new AwakenError("thread_already_running", `run '${runId}' of thread '${id}' is running`, { details: { threadId: id, runId } });
+  }
+}
+
+function detach({ tables, journal }: Change, id: ThreadId): void {
+  const row = tables.threads.get(id);
+  if (row?.record === undefined) return;
+  const { parentThreadId: _, ...root } = row.record;
+  journal.assign(row, "record", root);
+}
+
+function deleteRows(change: Change, id: ThreadId): void {
+  const { tables, journal } = change;
+  const row = tables.threads.get(id);
+  if (row === undefined) return;
+  const runs = new Set(row.runIds);
+  for (const { event } of tables.threadEvents.get(id)?.rows ?? []) {
+    // Events may name a run that has no record yet; a run of another thread keeps its log.
+    if (event.runId !== undefined && !tables.runs.has(event.runId)) runs.add(event.runId);
+  }
+  for (const runId of runs) deleteRun(change, runId);
+  for (const dispatchId of [...row.openDispatches, ...row.overDispatches]) journal.delete(tables.dispatches, dispatchId);
+  journal.remove(tables.busyThreads, id);
+  deleteLog(change, tables.threadEvents, id);
+  journal.delete(tables.threads, id);
+}
+
+function deleteRun(change: Change, id: RunId): void {
+  const { tables, journal } = change;
+  const run = tables.runs.get(id);
+  if (run !== undefined) writeTickets(change, run, undefined);
+  for (const key of tables.ledgerByRun.get(id) ?? []) journal.delete(tables.ledger, key);
+  journal.delete(tables.ledgerByRun, id);
+  journal.delete(tables.streamCheckpoints, id);
+  journal.delete(tables.runs, id);
+  deleteLog(change, tables.runEvents, id);
+}
+
+function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, EventLog>, id: Id): void {
+  const log = logs.get(id);
+  if (log === undefined) return;
+  for (const { idempotencyKey } of log.rows) if (idempotencyKey !== undefined) journal.delete(tables.eventsByKey, idempotencyKey);
+  journal.delete(logs, id);
+  journal.after(() => log.markDeleted());
+}
+
+/** A checkpoint may stand for a run that has no record. */
+function deleteCheckpoints({ tables, journal }: Change, threads: ReadonlySet<ThreadId>): void {
+  for (const steps of tables.streamCheckpoints.values()) {
+    for (const [step, checkpoint] of steps) if (threads.has(checkpoint.threadId)) journal.delete(steps, step);
+  }
+}

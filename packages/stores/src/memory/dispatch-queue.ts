@@ -1,0 +1,119 @@
+import {
+  type ClaimedDispatch,
+  type DispatchQueue,
+  type DispatchRecord,
+  expireDispatch,
+  isDispatchOver,
+  isLeaseOver,
+  type QueuedDispatch,
+  type ScopedDispatch,
+  type ScopedHint,
+  supersedeDispatch,
+  type ThreadId,
+} from "@awaken/contract";
+import type { Broadcast } from "./broadcast.ts";
+import { openDispatches, writeDispatch } from "./dispatch-rows.ts";
+import { INTERRUPTED } from "./dispatches.ts";
+import type { Runner } from "./gate.ts";
+import { share } from "./own.ts";
+import { pickFirst } from "./pick.ts";
+import type { Change, Tables } from "./tables.ts";
+
+interface Waiting {
+  readonly tables: Tables;
+  readonly threadId: ThreadId;
+  /** When the first of the thread's queued dispatches may be claimed. */
+  readonly availableAt: number;
+}
+
+interface Held {
+  readonly tables: Tables;
+  readonly claimed: ClaimedDispatch;
+}
+
+/** The queues of all tenants. */
+export function dispatchQueue(
+  runner: Runner,
+  tenants: () => Iterable<Tables>,
+  hints: Broadcast<ScopedHint>,
+  clock: () => number,
+): DispatchQueue {
+  return {
+    listDue: (limit) =>
+      runner.read(() => {
+        const now = clock();
+        const due = waitingThreads(tenants(), (at) => at <= now);
+        return pickFirst(due, (a, b) => a.availableAt - b.availableAt, limit).items.map(({ tables, threadId }) => ({
+          scopeId: tables.scopeId,
+          threadId,
+        }));
+      }),
+
+    nextDueInMs: () =>
+      runner.read(() => {
+        let next: number | undefined;
+        for (const { availableAt } of waitingThreads(tenants(), () => true)) next = Math.min(next ?? availableAt, availableAt);
+        return next === undefined ? undefined : Math.max(next - clock(), 0);
+      }),
+
+    reclaimExpired: (limit) =>
+      runner.write((journal) => {
+        const now = clock();
+        const expired = pickFirst(heldRows(tenants(), now), (a, b) => a.claimed.leaseUntil - b.claimed.leaseUntil, limit);
+        return expired.items.flatMap((held) => reclaim({ tables: held.tables, journal, now }, held.claimed) ?? []);
+      }),
+
+    listOver: ({ updatedSince = 0, limit }) =>
+      runner.read(() => {
+        const over = overRows(tenants(), updatedSince);
+        return pickFirst(over, (a, b) => a.dispatch.updatedAt - b.dispatch.updatedAt, limit).items.map(({ scopeId, dispatch }) => ({
+          scopeId,
+          dispatch: share(dispatch),
+        }));
+      }),
+
+    hints: ({ signal }) => hints.listen([signal, runner.closing]),
+  };
+}
+
+/** Threads with queued work that nobody holds. */
+function* waitingThreads(tenants: Iterable<Tables>, accepts: (availableAt: number) => boolean): Iterable<Waiting> {
+  for (const tables of tenants) {
+    for (const threadId of tables.busyThreads) {
+      const row = tables.threads.get(threadId);
+      if (row === undefined || row.claimedId !== undefined) continue;
+      const queued = [...openDispatches(tables, row)].filter((dispatch): dispatch is QueuedDispatch => dispatch.status === "queued");
+      const availableAt = Math.min(...queued.map((dispatch) => dispatch.availableAt));
+      if (queued.length > 0 && accepts(availableAt)) yield { tables, threadId, availableAt };
+    }
+  }
+}
+
+function* heldRows(tenants: Iterable<Tables>, now: number): Iterable<Held> {
+  for (const tables of tenants) {
+    for (const threadId of tables.busyThreads) {
+      const id = tables.threads.get(threadId)?.claimedId;
+      const claimed = id === undefined ? undefined : tables.dispatches.get(id);
+      if (claimed?.status === "claimed" && isLeaseOver(claimed, now)) yield { tables, claimed };
+    }
+  }
+}
+
+function reclaim(change: Change, claimed: ClaimedDispatch): ScopedDispatch | undefined {
+  const { tables, now } = change;
+  const epoch = tables.threads.get(claimed.threadId)?.epoch ?? 0;
+  if (claimed.epoch < epoch) {
+    writeDispatch(change, supersedeDispatch(claimed, INTERRUPTED, now));
+    return undefined;
+  }
+  const dispatch: DispatchRecord = writeDispatch(change, expireDispatch(claimed, now));
+  return { scopeId: tables.scopeId, dispatch: share(dispatch) };
+}
+
+function* overRows(tenants: Iterable<Tables>, since: number): Iterable<ScopedDispatch> {
+  for (const { scopeId, dispatches } of tenants) {
+    for (const dispatch of dispatches.values()) {
+      if (isDispatchOver(dispatch) && dispatch.updatedAt >= since) yield { scopeId, dispatch };
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  AwakenError,
+  ackDispatch,
+  type ClaimedDispatch,
+  type ClaimRequest,
+  claimQueued,
+  type DispatchRecord,
+  deadLetterDispatch,
+  dispatchRecord,
+  type Fence,
+  isDispatchOver,
+  type NewDispatch,
+  type QueuedDispatch,
+  queueDispatch,
+  readClaim,
+  recordResult,
+  type ThreadCommit,
+} from "@awaken/contract";
+import { own } from "./own.ts";
+import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
+
+/** The one place that writes a dispatch: it keeps the lists of its thread in step. */
+export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch: T): T {
+  const { tables, journal } = change;
+  dispatchRecord.check(dispatch);
+  const { dispatchId: id, threadId, status } = dispatch;
+  const owned = own(dispatch);
+  const row = threadRow(change, threadId);
+  journal.set(tables.dispatches, id, owned);
+  if (isDispatchOver(dispatch)) {
+    journal.remove(row.openDispatches, id);
+    journal.add(row.overDispatches, id);
+  } else journal.add(row.openDispatches, id);
+  if (status === "claimed") journal.assign(row, "claimedId", id);
+  else if (row.claimedId === id) journal.assign(row, "claimedId", undefined);
+  if (row.openDispatches.size > 0) journal.add(tables.busyThreads, threadId);
+  else journal.remove(tables.busyThreads, threadId);
+  if (status === "queued") journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
+  return owned;
+}
+
+export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
+  for (const id of row?.openDispatches ?? []) {
+    const dispatch = tables.dispatches.get(id);
+    if (dispatch !== undefined) yield dispatch;
+  }
+}
+
+export function enqueue(change: Change, init: NewDispatch): QueuedDispatch {
+  return writeDispatch(change, prepare(change, init));
+}
+
+function prepare(change: Change, init: NewDispatch): QueuedDispatch {
+  const { tables, now } = change;
+  const row = threadRow(change, init.threadId);
+  if (tables.dispatches.has(init.dispatchId)) {
+    throw new AwakenError("storage_already_exists", `dispatch '${init.dispatchId}' exists already`);
+  }
+  for (const { dispatchId, dedupeKey } of openDispatches(tables, row)) {
+    if (dedupeKey === undefined || dedupeKey !== init.dedupeKey) continue;
+    throw new AwakenError("storage_already_exists", `dispatch '${dispatchId}' holds the dedupe key '${dedupeKey}'`, {
+      details: { dispatchId },
+    });
+  }
+  return queueDispatch(init, { epoch: row.epoch, now });
+}
+
+export function claimRow(change: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch {
+  const { tables, now } = change;
+  return writeDispatch(change, claimQueued(queued, { claimToken: tables.ids(), claimedBy: consumer, leaseMs, now }));
+}
+
+/** How the fence stands to its row, and the row if it is claimed under the fence's token. */
+export function readFence(
+  tables: Tables,
+  { dispatchId, claimToken }: Fence,
+): { state: "held" | "stale" | "lost"; claimed?: ClaimedDispatch } {
+  const dispatch = tables.dispatches.get(dispatchId);
+  const epoch = dispatch === undefined ? 0 : (tables.threads.get(dispatch.threadId)?.epoch ?? 0);
+  const state = readClaim(dispatch, claimToken, epoch);
+  return dispatch?.status === "claimed" && state !== "lost" ? { state, claimed: dispatch } : { state: "lost" };
+}
+
+export const fenceLost = ({ dispatchId }: Fence): AwakenError =>
+  new AwakenError("fence_lost", `the claim of dispatch '${dispatchId}' is lost`, { details: { dispatchId } });
+
+/** The dispatch of a commit's fence; `fence_lost` unless it is held, for this thread and run. */
+export function checkFence({ tables }: Change, { fence, threadId, runId }: ThreadCommit): ClaimedDispatch | undefined {
+  if (fence === undefined) return undefined;
+  const { state, claimed } = readFence(tables, fence);
+  if (state === "held" && claimed?.threadId === threadId && claimed.runId === runId) return claimed;
+  throw fenceLost(fence);
+}
+
+/** What a commit does to the queue: `held` is the dispatch of its fence. */
+export function changeDispatch(
+  change: Change,
+  row: ThreadRow,
+  commit: ThreadCommit,
+  held: ClaimedDispatch | undefined,
+): DispatchRecord | undefined {
+  const { dispatch } = commit;
+  if (dispatch === undefined) return undefined;
+  switch (dispatch.type) {
+    case "enqueue":
+      return enqueue(change, dispatch.dispatch);
+    case "enqueue-claimed": {
+      if (row.claimedId !== undefined) throw fenceLost({ dispatchId: row.claimedId, claimToken: "" });
+      return claimRow(change, prepare(change, dispatch.dispatch), dispatch.claim);
+    }
+    case "ack":
+      return held && writeDispatch(change, ackDispatch(recordResult(held, dispatch.result, change.now), change.now));
+    case "dead-letter":
+      return held && writeDispatch(change, deadLetterDispatch(held, dispatch.error, change.now));
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  ackDispatch,
+  type ClaimedDispatch,
+  type ClaimRequest,
+  cancelDispatch,
+  clampLimit,
+  compareDispatches,
+  type DispatchId,
+  type DispatchRecord,
+  type DispatchStatus,
+  type DispatchStore,
+  deadLetterDispatch,
+  extendLease,
+  type Fence,
+  type Interruption,
+  nackDispatch,
+  type QueuedDispatch,
+  recordResult,
+  recordStart,
+  releaseDispatch,
+  type SupersededDispatch,
+  supersedeDispatch,
+  type ThreadId,
+} from "@awaken/contract";
+import { claimRow, enqueue, fenceLost, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
+import { share } from "./own.ts";
+import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
+
+export const INTERRUPTED = "interrupted";
+
+export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
+
+type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
+
+function queueMoves({ write }: Access): Pick<DispatchStore, QueueMove> {
+  return {
+    enqueue: (dispatch) => write((change) => share(enqueue(change, dispatch))),
+
+    claim: (threadId, request) => write((change) => share(claimNext(change, threadId, request))),
+
+    claimDispatch: (id, request) => write((change) => share(claimOne(change, id, request))),
+
+    cancel: (id) =>
+      write((change) => {
+        const dispatch = change.tables.dispatches.get(id);
+        return dispatch?.status === "queued" ? share(writeDispatch(change, cancelDispatch(dispatch, change.now))) : undefined;
+      }),
+
+    interrupt: (threadId) => write((change) => interrupt(change, threadId)),
+
+    hint: (hint) =>
+      write(({ tables, journal }) => {
+        journal.after(() => tables.hints.send({ ...hint, scopeId: tables.scopeId }));
+      }),
+  };
+}
+
+type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
+
+/** What the holder of a claim may do. */
+function workerMoves({ write }: Access): Pick<DispatchStore, WorkerMove> {
+  /** Moves the row of a fence that is held; a stale one is superseded for good before the fence is refused. */
+  async function settle<T extends DispatchRecord>(fence: Fence, move: (claimed: ClaimedDispatch, now: number) => T): Promise<T> {
+    const settled = await write((change) => {
+      const claimed = holdOrSupersede(change, fence);
+      return claimed === undefined ? undefined : share(writeDispatch(change, move(claimed, change.now)));
+    });
+    if (settled === undefined) throw fenceLost(fence);
+    return settled;
+  }
+
+  return {
+    extendLease: (fence, leaseMs) =>
+      write((change) => {
+        const claimed = holdOrSupersede(change, fence);
+        if (claimed !== undefined) writeDispatch(change, extendLease(claimed, leaseMs, change.now));
+        return claimed !== undefined;
+      }),
+
+    async recordStart(fence, instanceId) {
+      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
+    },
+
+    async recordResult(fence, result) {
+      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
+    },
+
+    async ack(fence) {
+      await settle(fence, ackDispatch);
+    },
+
+    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
+
+    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
+
+    release: (fence) => settle(fence, releaseDispatch),
+
+    supersedeClaimed: (fence, reason) =>
+      write((change) => {
+        const { claimed } = readFence(change.tables, fence);
+        return claimed === undefined ? undefined : share(writeDispatch(change, supersedeDispatch(claimed, reason, change.now)));
+      }),
+  };
+}
+
+function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {
+  return {
+    load: (id) => read((tables) => share(tables.dispatches.get(id))),
+
+    list: (threadId, { statuses, offset = 0, limit }) =>
+      read((tables) => {
+        const found = dispatchesOf(tables, threadId).filter(({ status }) => statuses?.includes(status) ?? true);
+        const from = Math.max(Math.trunc(offset), 0);
+        return found
+          .sort(compareDispatches)
+          .slice(from, from + clampLimit(limit))
+          .map(share);
+      }),
+
+    countByStatus: () => read((tables) => countDispatches(tables.dispatches.values())),
+  };
+}
+
+export function countDispatches(dispatches: Iterable<DispatchRecord>): Record<DispatchStatus, number> {
+  const counts = { queued: 0, claimed: 0, acked: 0, cancelled: 0, superseded: 0, "dead-letter": 0 };
+  for (const dispatch of dispatches) counts[dispatch.status]++;
+  return counts;
+}
+
+function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {
+  const row = tables.threads.get(threadId);
+  const ids: readonly DispatchId[] = [...(row?.openDispatches ?? []), ...(row?.overDispatches ?? [])];
+  return ids.flatMap((id) => tables.dispatches.get(id) ?? []);
+}
+
+function holdOrSupersede(change: Change, fence: Fence): ClaimedDispatch | undefined {
+  const { state, claimed } = readFence(change.tables, fence);
+  if (claimed !== undefined && state === "stale") writeDispatch(change, supersedeDispatch(claimed, INTERRUPTED, change.now));
+  return state === "held" ? claimed : undefined;
+}
+
+/** Queued rows of the thread; those of an older epoch are superseded. */
+function freshRows(change: Change, threadId: ThreadId): readonly QueuedDispatch[] {
+  const row = change.tables.threads.get(threadId);
+  const fresh: QueuedDispatch[] = [];
+  for (const dispatch of [...openDispatches(change.tables, row)]) {
+    if (dispatch.status !== "queued") continue;
+    if (dispatch.epoch < (row?.epoch ?? 0)) writeDispatch(change, supersedeDispatch(dispatch, INTERRUPTED, change.now));
+    else fresh.push(dispatch);
+  }
+  return fresh;
+}
+
+const isFree = (tables: Tables, threadId: ThreadId): boolean => tables.threads.get(threadId)?.claimedId === undefined;
+
+function claimNext(change: Change, threadId: ThreadId, request: ClaimRequest): ClaimedDispatch | undefined {
+  const fresh = freshRows(change, threadId);
+  if (!isFree(change.tables, threadId)) return undefined;
+  const [next] = fresh.filter((dispatch) => dispatch.availableAt <= change.now).sort(compareDispatches);
+  return next === undefined ? undefined : claimRow(change, next, request);
+}
+
+function claimOne(change: Change, id: DispatchId, request: ClaimRequest): ClaimedDispatch | undefined {
+  const threadId = change.tables.dispatches.get(id)?.threadId;
+  if (threadId === undefined) return undefined;
+  const wanted = freshRows(change, threadId).find((dispatch) => dispatch.dispatchId === id);
+  return wanted === undefined || !isFree(change.tables, threadId) ? undefined : claimRow(change, wanted, request);
+}
+
+function interrupt(change: Change, threadId: ThreadId): Interruption {
+  const { tables, journal } = change;
+  const row = threadRow(change, threadId);
+  const epoch = row.epoch + 1;
+  journal.assign(row, "epoch", epoch);
+  const superseded: SupersededDispatch[] = [];
+  for (const dispatch of [...openDispatches(tables, row)].sort(compareDispatches)) {
+    if (dispatch.status === "queued") superseded.push(share(writeDispatch(change, supersedeDispatch(dispatch, INTERRUPTED, change.now))));
+  }
+  const claimed = row.claimedId === undefined ? undefined : tables.dispatches.get(row.claimedId);
+  return { epoch, superseded, ...(claimed?.status === "claimed" ? { claimed: share(claimed) } : undefined) };
+}

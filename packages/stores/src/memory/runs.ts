@@ -1,0 +1,133 @@
+import {
+  AwakenError,
+  checkRunTransition,
+  type RunFilter,
+  type RunPosition,
+  type RunRecord,
+  type RunStatus,
+  type RunStore,
+  type ThreadCommit,
+  type TicketId,
+} from "@awaken/contract";
+import { own, share } from "./own.ts";
+import { compareText, pickFirst } from "./pick.ts";
+import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
+
+/** A ticket id that vendors repeat may name many runs. */
+const MAX_RUNS_OF_TICKET = 10;
+
+export function runPort({ read }: Access): RunStore {
+  return {
+    load: (id) => read((tables) => share(tables.runs.get(id))),
+
+    list: ({ after, limit, ...filter }) =>
+      read((tables) => {
+        const isBehind = (run: RunRecord) => after === undefined || compareRuns(run, after) > 0;
+        const page = pickFirst(select(tables, filter, isBehind), compareRuns, limit);
+        const last = page.hasMore ? page.items.at(-1) : undefined;
+        const next = last === undefined ? undefined : { next: { createdAt: last.createdAt, runId: last.runId } };
+        return { items: page.items.map(share), ...next };
+      }),
+
+    count: (filter) => read((tables) => [...select(tables, filter)].length),
+
+    countByStatus: () => read((tables) => countRuns(tables.runs.values())),
+
+    loadLatest: (threadId) =>
+      read((tables) => {
+        const latestId = tables.threads.get(threadId)?.latestRunId;
+        return latestId === undefined ? undefined : share(tables.runs.get(latestId));
+      }),
+
+    listByTicket: (id) =>
+      read((tables) => {
+        const runs = [...(tables.runsByTicket.get(id) ?? [])].flatMap((runId) => tables.runs.get(runId) ?? []);
+        const rank = (run: RunRecord) => (run.status === "waiting" ? 0 : 1);
+        return runs
+          .sort((a, b) => rank(a) - rank(b) || compareRuns(b, a))
+          .slice(0, MAX_RUNS_OF_TICKET)
+          .map(share);
+      }),
+  };
+}
+
+export function countRuns(runs: Iterable<RunRecord>): Record<RunStatus, number> {
+  const counts = { created: 0, running: 0, waiting: 0, done: 0 };
+  for (const run of runs) counts[run.status]++;
+  return counts;
+}
+
+const compareRuns = (a: RunPosition, b: RunPosition): number => a.createdAt - b.createdAt || compareText(a.runId, b.runId);
+
+function* select(tables: Tables, { threadId, statuses }: RunFilter, accepts = (_: RunRecord) => true): Iterable<RunRecord> {
+  const runs = threadId === undefined ? tables.runs.values() : runsOf(tables, tables.threads.get(threadId));
+  for (const run of runs) if ((statuses === undefined || statuses.includes(run.status)) && accepts(run)) yield run;
+}
+
+function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord> {
+  for (const runId of row?.runIds ?? []) {
+    const run = tables.runs.get(runId);
+    if (run !== undefined) yield run;
+  }
+}
+
+/** Replaces the stored run with the one that the commit carries; gives what is stored then, if the commit carries one. */
+export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): RunRecord | undefined {
+  if (commit.run === undefined) return undefined;
+  const { tables, journal } = change;
+  const { runId } = commit;
+  const before = tables.runs.get(runId);
+  if (before === undefined) journal.push(row.runIds, runId);
+  else {
+    if (commit.isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
+    checkRunTransition(before, commit.run);
+  }
+  const run: RunRecord = { ...own(commit.run), ordinal: before?.ordinal ?? row.runIds.length };
+  journal.set(tables.runs, runId, run);
+  writeTickets(change, before, run);
+  writeLatest(change, row, before, run);
+  return run;
+}
+
+function writeLatest({ tables, journal }: Change, row: ThreadRow, before: RunRecord | undefined, run: RunRecord): void {
+  const isLatest = row.latestRunId === run.runId;
+  if (isLatest && before !== undefined && run.updatedAt >= before.updatedAt) return;
+  // Another node's clock may put the latest run back behind an older one.
+  const others = isLatest ? runsOf(tables, row) : [row.latestRunId === undefined ? run : (tables.runs.get(row.latestRunId) ?? run)];
+  let latest = run;
+  for (const other of others) if (isLater(other, latest)) latest = other;
+  if (latest.runId !== row.latestRunId) journal.assign(row, "latestRunId", latest.runId);
+}
+
+const isLater = (a: RunRecord, b: RunRecord): boolean =>
+  a.updatedAt > b.updatedAt || (a.updatedAt === b.updatedAt && a.ordinal > b.ordinal);
+
+const hasTickets = (run: RunRecord | undefined): boolean =>
+  run !== undefined && (run.decided.length > 0 || (run.status === "waiting" && run.waiting.tickets.length > 0));
+
+function ticketsOf(run: RunRecord | undefined): ReadonlySet<TicketId> {
+  const tickets = new Set<TicketId>(run?.decided.map((decided) => decided.ticketId));
+  if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
+  return tickets;
+}
+
+/** Keeps the index over tickets in step when a run changes or goes. */
+export function writeTickets({ tables, journal }: Change, before: RunRecord | undefined, after: RunRecord | undefined): void {
+  if (!hasTickets(before) && !hasTickets(after)) return;
+  const runId = (after ?? before)?.runId;
+  if (runId === undefined) return;
+  const [old, now] = [ticketsOf(before), ticketsOf(after)];
+  for (const ticket of old) {
+    if (now.has(ticket)) continue;
+    const runs = tables.runsByTicket.get(ticket);
+    if (runs === undefined) continue;
+    if (runs.size === 1) journal.delete(tables.runsByTicket, ticket);
+    else journal.remove(runs, runId);
+  }
+  for (const ticket of now) {
+    if (old.has(ticket)) continue;
+    const runs = tables.runsByTicket.get(ticket);
+    if (runs === undefined) journal.set(tables.runsByTicket, ticket, new Set([runId]));
+    else journal.add(runs, runId);
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  DEFAULT_SCOPE,
+  type ScopedHint,
+  type ScopedStore,
+  type ScopeId,
+  type Store,
+  type StorePorts,
+  type SweepResult,
+  scopeId as toScopeId,
+} from "@awaken/contract";
+import { Broadcast } from "./broadcast.ts";
+import { commitPort } from "./commit.ts";
+import { configPort } from "./config-records.ts";
+import { dispatchQueue } from "./dispatch-queue.ts";
+import { dispatchPort } from "./dispatches.ts";
+import { eventPort } from "./events.ts";
+import { Gate } from "./gate.ts";
+import { ledgerPort } from "./ledger.ts";
+import { messagePort } from "./messages.ts";
+import { pendingPort } from "./pending.ts";
+import { profilePort } from "./profiles.ts";
+import { runPort } from "./runs.ts";
+import { statsOf } from "./stats.ts";
+import { streamCheckpointPort } from "./stream-checkpoints.ts";
+import { sweepTables } from "./sweep.ts";
+import { type Access, accessTo, createTables, type Shared, type Tables } from "./tables.ts";
+import { threadPort } from "./threads.ts";
+
+export interface MemoryStoreOptions {
+  /** Unix milliseconds; `Date.now` when left out. */
+  readonly clock?: () => number;
+  /** Unique ids for events, cursors and claim tokens; random UUIDs when left out. */
+  readonly ids?: () => string;
+}
+
+/** A store that lives as long as the process. It needs no Node API, so it also runs in a browser. */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
+  const hints = new Broadcast<ScopedHint>();
+  const shared: Shared = { clock, ids, hints };
+  const gate = new Gate();
+  const tenants = new Map<ScopeId, Tables>();
+
+  function scoped(scopeId: ScopeId): ScopedStore {
+    const tables = tenants.get(scopeId) ?? createTables(toScopeId(scopeId), shared);
+    tenants.set(scopeId, tables);
+    return {
+      scopeId,
+      ...portsOf(accessTo(tables, gate)),
+      transaction: (work) => gate.transaction((inside) => work(portsOf(accessTo(tables, inside)))),
+    };
+  }
+
+  const close = () => gate.close();
+  return {
+    ...scoped(DEFAULT_SCOPE),
+    scoped,
+    queue: dispatchQueue(gate, () => tenants.values(), hints, clock),
+    sweep: (retention) => gate.write(() => sum([...tenants.values()].map((tables) => sweepTables(tables, retention, clock())))),
+    stats: () => gate.read(() => statsOf([...tenants.values()])),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function portsOf(access: Access): StorePorts {
+  return {
+    threads: threadPort(access),
+    messages: messagePort(access),
+    runs: runPort(access),
+    pending: pendingPort(access),
+    events: eventPort(access),
+    dispatches: dispatchPort(access),
+    streamCheckpoints: streamCheckpointPort(access),
+    ledger: ledgerPort(access),
+    profiles: profilePort(access),
+    config: configPort(access),
+    commit: commitPort(access),
+  };
+}
+
+function sum(results: readonly SweepResult[]): SweepResult {
+  const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
+  return {
+    events: total("events"),
+    dispatches: total("dispatches"),
+    streamCheckpoints: total("streamCheckpoints"),
+    ledger: total("ledger"),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Retention, StoredEvent, SweepResult } from "@awaken/contract";
+import type { EventLog } from "./event-log.ts";
+import type { Tables } from "./tables.ts";
+
+/** Takes away what is past its time in one tenant. Not part of any transaction, so nothing of it is ever taken back. */
+export function sweepTables(tables: Tables, retention: Retention, now: number): SweepResult {
+  return {
+    events: retention.eventsMs === undefined ? 0 : sweepEvents(tables, now - retention.eventsMs),
+    dispatches: retention.dispatchesMs === undefined ? 0 : sweepDispatches(tables, now - retention.dispatchesMs),
+    streamCheckpoints: retention.streamCheckpointsMs === undefined ? 0 : sweepCheckpoints(tables, now - retention.streamCheckpointsMs),
+    ledger: retention.ledgerMs === undefined ? 0 : sweepLedger(tables, now - retention.ledgerMs),
+  };
+}
+
+function sweepEvents(tables: Tables, cutoff: number): number {
+  const purged = new Set<StoredEvent>();
+  const purge = <Id>(logs: Map<Id, EventLog>) => {
+    for (const [id, log] of logs) {
+      for (const { event, idempotencyKey } of log.purge((each) => each.createdAt < cutoff)) {
+        purged.add(event);
+        if (idempotencyKey !== undefined) tables.eventsByKey.delete(idempotencyKey);
+      }
+      if (log.isIdle) logs.delete(id);
+    }
+  };
+  purge(tables.threadEvents);
+  purge(tables.runEvents);
+  return purged.size;
+}
+
+function sweepDispatches(tables: Tables, cutoff: number): number {
+  let count = 0;
+  for (const row of tables.threads.values()) {
+    for (const id of row.overDispatches) {
+      const dispatch = tables.dispatches.get(id);
+      if (dispatch !== undefined && dispatch.updatedAt >= cutoff) continue;
+      row.overDispatches.delete(id);
+      tables.dispatches.delete(id);
+      count++;
+    }
+  }
+  return count;
+}
+
+function sweepCheckpoints(tables: Tables, cutoff: number): number {
+  let count = 0;
+  for (const [runId, steps] of tables.streamCheckpoints) {
+    for (const [step, checkpoint] of steps) {
+      if (checkpoint.updatedAt >= cutoff) continue;
+      steps.delete(step);
+      count++;
+    }
+    if (steps.size === 0) tables.streamCheckpoints.delete(runId);
+  }
+  return count;
+}
+
+function sweepLedger(tables: Tables, cutoff: number): number {
+  let count = 0;
+  for (const [runId, keys] of tables.ledgerByRun) {
+    if (tables.runs.get(runId)?.status !== "done") continue;
+    const kept = keys.filter((key) => {
+      const entry = tables.ledger.get(key);
+      return entry !== undefined && (entry.status === "claimed" ? entry.claimedAt : entry.settledAt) >= cutoff;
+    });
+    for (const key of keys) if (!kept.includes(key)) tables.ledger.delete(key);
+    count += keys.length - kept.length;
+    if (kept.length === 0) tables.ledgerByRun.delete(runId);
+    else tables.ledgerByRun.set(runId, kept);
+  }
+  return count;
+}

@@ -1,0 +1,90 @@
+import {
+  AwakenError,
+  effectiveMessages,
+  patchThread,
+  type ThreadCheckpoint,
+  type ThreadFilter,
+  type ThreadPosition,
+  type ThreadRecord,
+  type ThreadStore,
+  toThreadRecord,
+} from "@awaken/contract";
+import { deleteThread } from "./delete-thread.ts";
+import { checkParent } from "./lineage.ts";
+import { own, share } from "./own.ts";
+import { compareText, pickFirst } from "./pick.ts";
+import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
+
+export function threadPort({ read, write }: Access): ThreadStore {
+  return {
+    create: (thread) =>
+      write((change) => {
+        const row = threadRow(change, thread.id);
+        if (row.record !== undefined) throw new AwakenError("storage_already_exists", `thread '${thread.id}' exists already`);
+        return writeRecord(change, row, toThreadRecord(thread, change.now));
+      }),
+
+    load: (id) => read((tables) => share(tables.threads.get(id)?.record)),
+
+    update: (id, patch) =>
+      write((change) => {
+        const row = change.tables.threads.get(id);
+        if (row?.record === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`);
+        return writeRecord(change, row, patchThread(row.record, patch, change.now));
+      }),
+
+    delete: (id, children) => write((change) => deleteThread(change, id, children)),
+
+    list: ({ after, limit, ...filter }) =>
+      read((tables) => {
+        const isBehind = (thread: ThreadRecord) => after === undefined || compareThreads(positionOf(thread), after) > 0;
+        const behind = select(tables, (thread) => matches(thread, filter) && isBehind(thread));
+        const page = pickFirst(behind, (a, b) => compareThreads(positionOf(a), positionOf(b)), limit);
+        const last = page.hasMore ? page.items.at(-1) : undefined;
+        return { items: page.items.map(share), ...(last === undefined ? undefined : { next: positionOf(last) }) };
+      }),
+
+    count: (filter) => read((tables) => [...select(tables, (thread) => matches(thread, filter))].length),
+
+    loadState: (id) => read((tables) => share(tables.threads.get(id)?.state)),
+
+    loadCheckpoint: (id) => read((tables) => checkpointOf(tables, tables.threads.get(id))),
+  };
+}
+
+function writeRecord({ tables, journal }: Change, row: ThreadRow, record: ThreadRecord): ThreadRecord {
+  checkParent(tables, record);
+  const owned = own(record);
+  journal.assign(row, "record", owned);
+  return share(owned);
+}
+
+function* select(tables: Tables, accepts: (thread: ThreadRecord) => boolean): Iterable<ThreadRecord> {
+  for (const { record } of tables.threads.values()) if (record !== undefined && accepts(record)) yield record;
+}
+
+function matches(thread: ThreadRecord, { resourceId, lineage }: ThreadFilter): boolean {
+  if (resourceId !== undefined && thread.resourceId !== resourceId) return false;
+  if (lineage === undefined) return true;
+  return thread.parentThreadId === (lineage.type === "root" ? undefined : lineage.threadId);
+}
+
+const positionOf = ({ id, metadata }: ThreadRecord): ThreadPosition => ({ updatedAt: metadata.updatedAt, id });
+
+const compareThreads = (a: ThreadPosition, b: ThreadPosition): number => b.updatedAt - a.updatedAt || compareText(a.id, b.id);
+
+function checkpointOf(tables: Tables, row: ThreadRow | undefined): ThreadCheckpoint | undefined {
+  if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;
+  const { record, state, messages, folded } = row;
+  const { latestRun, openRunId } = record;
+  const latest = latestRun === undefined ? undefined : tables.runs.get(latestRun.id);
+  const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);
+  return {
+    thread: share(record),
+    messages: effectiveMessages(messages.slice(folded).map(share)),
+    messageCount: messages.length,
+    ...(latest === undefined ? undefined : { latestRun: share(latest) }),
+    ...(open === undefined ? undefined : { openRun: share(open) }),
+    ...(state === undefined ? undefined : { state: share(state) }),
+  };
+}

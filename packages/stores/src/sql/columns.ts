@@ -1,0 +1,87 @@
+import {
+  type DispatchRecord,
+  dispatchRecord,
+  type LedgerEntry,
+  type MessageRecord,
+  messageRecord,
+  type PendingRecord,
+  pendingRecord,
+} from "@awaken/contract";
+import { type Encoded, encodeRecord } from "./blobs.ts";
+import type { Value } from "./conditions.ts";
+import { type EventRow, eventBody } from "./event-log.ts";
+import { ledgerTime } from "./ledger-plan.ts";
+import { numberOf, type Row, readRecord, textOf } from "./rows.ts";
+
+// What rows keep in columns of their own, in the order in which the engines insert them. `scope_id` stands before all of them.
+
+export type Values = readonly Value[];
+
+/** The values of a row, and what is stored beside it. */
+export interface EncodedRow {
+  readonly values: Values;
+  readonly blobs: Encoded["blobs"];
+}
+
+const orNull = (value: string | number | undefined): Value => value ?? null;
+
+export const MESSAGE_COLUMNS = "thread_id, seq, message_id, run_id, is_internal, record, parts";
+
+export function messageRow({ threadId: thread, seq, message, ...record }: MessageRecord, blobBytes: number): EncodedRow {
+  const { text, parts, blobs } = encodeRecord({ ...record, message: { ...message } }, blobBytes);
+  const isInternal = message.visibility === "internal" ? 1 : 0;
+  return { values: [thread, seq, message.id, orNull(message.metadata?.runId), isInternal, text, parts], blobs };
+}
+
+export const messageKey = (row: Row): string => `${textOf(row, "thread_id")}#${numberOf(row, "seq")}`;
+
+export function readMessage(row: Row, stored: unknown): MessageRecord {
+  const own = { threadId: textOf(row, "thread_id"), seq: numberOf(row, "seq") };
+  return readRecord(messageRecord, stored, messageKey(row), own);
+}
+
+export const EVENT_COLUMNS =
+  "thread_id, thread_seq, run_id, run_seq, event_id, created_at, visibility, writer_id, idempotency_key, record, parts";
+
+/** An event of a run alone has no thread that its large parts could live with, so they stay in the row. */
+export function eventRow({ eventId, draft, threadSeq, runSeq, createdAt, idempotency }: EventRow, blobBytes: number): EncodedRow {
+  const { text, parts, blobs } = encodeRecord(eventBody(draft), draft.threadId === undefined ? Number.POSITIVE_INFINITY : blobBytes);
+  const logs = [orNull(draft.threadId), orNull(threadSeq), orNull(draft.runId), orNull(runSeq)];
+  const values = [...logs, eventId, createdAt, draft.visibility, orNull(idempotency?.writerId), orNull(idempotency?.key), text, parts];
+  return { values, blobs };
+}
+
+export const DISPATCH_COLUMNS =
+  "dispatch_id, thread_id, status, priority, dedupe_key, epoch, available_at, lease_until, created_at, updated_at, record";
+
+export function dispatchRow(dispatch: DispatchRecord): Values {
+  const record = dispatchRecord.check(dispatch);
+  const { dispatchId, threadId: thread, status, priority, dedupeKey, epoch, availableAt, createdAt, updatedAt } = record;
+  const leaseUntil = record.status === "claimed" ? record.leaseUntil : null;
+  const queue = [dispatchId, thread, status, priority, orNull(dedupeKey), epoch, availableAt, leaseUntil];
+  return [...queue, createdAt, updatedAt, JSON.stringify(record)];
+}
+
+export const LEDGER_COLUMNS = "idempotency_key, thread_id, run_id, status, updated_at, record, parts";
+
+export function ledgerRow(entry: LedgerEntry, blobBytes: number): EncodedRow {
+  const { text, parts, blobs } = encodeRecord({ ...entry }, blobBytes);
+  return { values: [entry.idempotencyKey, entry.threadId, entry.runId, entry.status, ledgerTime(entry), text, parts], blobs };
+}
+
+export const PENDING_COLUMNS = "thread_id, pending_id, place, record, parts";
+
+/** `place` orders the queue and may have gaps; positions are counted when the queue is read. */
+export function pendingRow({ position: _, ...entry }: PendingRecord, place: number, blobBytes: number): EncodedRow {
+  const { text, parts, blobs } = encodeRecord(
+    { ...entry, message: { ...entry.message }, deliveryMode: { ...entry.deliveryMode } },
+    blobBytes,
+  );
+  return { values: [entry.threadId, entry.pendingId, place, text, parts], blobs };
+}
+
+export const pendingKey = (row: Row): string => `${textOf(row, "thread_id")}/${textOf(row, "pending_id")}`;
+
+/** Rows of one thread by place. */
+export const readPending = (row: Row, stored: unknown, index: number): PendingRecord =>
+  readRecord(pendingRecord, stored, pendingKey(row), { position: index + 1 });

@@ -1,0 +1,138 @@
+import {
+  AwakenError,
+  checkLineage,
+  checkRunTransition,
+  type DispatchId,
+  type DispatchRecord,
+  type EventAppend,
+  foldedUpTo,
+  type LedgerEntry,
+  MESSAGE_SCHEMA_VERSION,
+  type MessageId,
+  type MessageRecord,
+  type PendingRecord,
+  projectRun,
+  type RunRecord,
+  readClaim,
+  type ThreadCommit,
+  type ThreadId,
+  type ThreadRecord,
+  toThreadRecord,
+} from "@awaken/contract";
+import { fenceLost, planDispatch, type QueueReads } from "./dispatch-plan.ts";
+import type { Env } from "./env.ts";
+import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
+import { planLedger } from "./ledger-plan.ts";
+import { type PendingPlan, planPending } from "./pending-plan.ts";
+
+/** A thread and the counters that make a commit cost what it changes, not what the thread holds. */
+export interface ThreadRow {
+  readonly record: ThreadRecord;
+  readonly messageCount: number;
+  /** `foldedUpTo` of the log. */
+  readonly folded: number;
+  readonly runCount: number;
+}
+
+/** What a commit asks its transaction, after the thread is locked. */
+export interface CommitReads extends QueueReads {
+  thread(): ThreadRow | undefined;
+  run(): RunRecord | undefined;
+  /** From this thread up to the root, as far as they exist. */
+  lineage(id: ThreadId): readonly ThreadId[];
+  dispatch(id: DispatchId): DispatchRecord | undefined;
+  /** The queue of the thread, by position. */
+  pending(): readonly PendingRecord[];
+  /** Those of the ids that are in the log. */
+  committed(ids: readonly MessageId[]): ReadonlySet<string>;
+  ledger(key: string): LedgerEntry | undefined;
+  readonly events: EventReads;
+}
+
+/** Everything that a commit writes. Whether a message id is new is left to the unique index of the log. */
+export interface CommitPlan {
+  readonly thread: { readonly before: ThreadRow | undefined; readonly after: ThreadRow };
+  readonly messages: readonly MessageRecord[];
+  readonly run: { readonly before: RunRecord | undefined; readonly after: RunRecord } | undefined;
+  readonly ledger: readonly LedgerEntry[];
+  readonly pending: PendingPlan;
+  readonly dispatch: { readonly before: DispatchRecord | undefined; readonly after: DispatchRecord } | undefined;
+  readonly events: EventPlan;
+}
+
+const NO_EVENTS: readonly EventAppend[] = [];
+
+/** Decides the whole commit without writing anything; `checkCommit` has passed. */
+export function planCommit(commit: ThreadCommit, reads: CommitReads, env: Env): CommitPlan {
+  const now = env.clock();
+  const fenced = checkFence(commit, reads);
+  const before = reads.thread();
+  const messages = planMessages(commit, before?.messageCount ?? 0, now);
+  const run = planRun(commit, reads, (before?.runCount ?? 0) + 1);
+  const after = planThread({ commit, before, messages, run, now }, reads);
+  const ledger = planLedger(commit, run?.after ?? reads.run(), (key) => reads.ledger(key), now);
+  const pending = planPending(commit, reads, now);
+  const dispatch = planDispatch({ commit, fenced, now, token: env.ids }, reads);
+  const events = planEvents(commit.events ?? NO_EVENTS, reads.events, env);
+  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events };
+}
+
+/** The claim must be on this very run: a worker that holds another one has no business here. */
+function checkFence({ fence, threadId, runId }: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
+  if (fence === undefined) return undefined;
+  const dispatch = reads.dispatch(fence.dispatchId);
+  const isOwn = dispatch?.threadId === threadId && dispatch.runId === runId;
+  const claim = isOwn ? readClaim(dispatch, fence.claimToken, reads.epoch()) : "lost";
+  if (claim === "held") return dispatch;
+  throw fenceLost(fence.dispatchId, claim);
+}
+
+function planMessages({ threadId, messageDelta }: ThreadCommit, actual: number, now: number): readonly MessageRecord[] {
+  if (messageDelta === undefined) return [];
+  const { messages, expectedMessageCount: expected } = messageDelta;
+  if (expected !== actual) {
+    throw new AwakenError("message_version_conflict", `thread '${threadId}' has ${actual} messages, the writer saw ${expected}`, {
+      details: { threadId, expected, actual },
+    });
+  }
+  return messages.map((message, index) => ({
+    schemaVersion: MESSAGE_SCHEMA_VERSION,
+    threadId,
+    seq: actual + index + 1,
+    createdAt: now,
+    message,
+  }));
+}
+
+function planRun(commit: ThreadCommit, reads: CommitReads, nextOrdinal: number): CommitPlan["run"] {
+  if (commit.run === undefined) return undefined;
+  const before = reads.run();
+  if (before === undefined) return { before, after: { ...commit.run, ordinal: nextOrdinal } };
+  if (commit.isNewRun)
+    throw new AwakenError("storage_already_exists", `run '${commit.runId}' exists`, { details: { runId: commit.runId } });
+  checkRunTransition(before, commit.run);
+  return { before, after: { ...commit.run, ordinal: before.ordinal } };
+}
+
+interface ThreadChange {
+  readonly commit: ThreadCommit;
+  readonly before: ThreadRow | undefined;
+  readonly messages: readonly MessageRecord[];
+  readonly run: CommitPlan["run"];
+  readonly now: number;
+}
+
+function planThread({ commit, before, messages, run, now }: ThreadChange, reads: CommitReads): ThreadRow {
+  const found = before?.record ?? toThreadRecord({ id: commit.threadId }, now);
+  const touched: ThreadRecord = { ...found, metadata: { ...found.metadata, updatedAt: now } };
+  const record = run === undefined ? touched : projectRun(touched, run.after);
+  if (record.parentThreadId !== undefined && record.parentThreadId !== found.parentThreadId) {
+    checkLineage(record, reads.lineage(record.parentThreadId));
+  }
+  return {
+    record,
+    messageCount: (before?.messageCount ?? 0) + messages.length,
+    folded: Math.max(before?.folded ?? 0, foldedUpTo(messages)),
+    runCount: (before?.runCount ?? 0) + (run !== undefined && run.before === undefined ? 1 : 0),
+  };
+}

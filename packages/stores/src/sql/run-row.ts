@@ -1,0 +1,51 @@
+import {
+  type DispatchStatus,
+  type RunPosition,
+  type RunProjection,
+  type RunRecord,
+  type RunStatus,
+  runRecord,
+  type ThreadRecord,
+} from "@awaken/contract";
+import type { Values } from "./columns.ts";
+import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
+
+export const RUN_COLUMNS = "run_id, thread_id, ordinal, status, created_at, updated_at, record";
+
+export function runValues(run: RunRecord): Values {
+  return [run.runId, run.threadId, run.ordinal, run.status, run.createdAt, run.updatedAt, JSON.stringify(run)];
+}
+
+export const readRun = (row: Row): RunRecord => runRecord.read(jsonOf(row, "record"), textOf(row, "run_id"));
+
+export const runPosition = ({ createdAt, runId }: RunRecord): RunPosition => ({ createdAt, runId });
+
+/** A ticket id that vendors repeat may name many runs. */
+export const MAX_RUNS_OF_TICKET = 10;
+
+/** Every ticket that the run waits for or has decided. */
+function ticketsOf(run: RunProjection | undefined): ReadonlySet<string> {
+  const tickets = new Set<string>(run?.decided.map((decided) => decided.ticketId));
+  if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
+  return tickets;
+}
+
+/** How the index over tickets follows a run. */
+export function ticketChange(before: RunRecord | undefined, after: RunRecord) {
+  const [old, now] = [ticketsOf(before), ticketsOf(after)];
+  return { added: [...now].filter((id) => !old.has(id)), removed: [...old].filter((id) => !now.has(id)) };
+}
+
+/** The run that the thread points at, unless a clock that went back has put it behind another one. */
+export const isLatest = (run: RunRecord, { latestRun }: ThreadRecord): boolean => run.updatedAt === latestRun?.updatedAt;
+
+export function countRuns(rows: readonly Row[]): Record<RunStatus, number> {
+  return { created: 0, running: 0, waiting: 0, done: 0, ...countsOf(rows) };
+}
+
+export function countDispatches(rows: readonly Row[]): Record<DispatchStatus, number> {
+  return { queued: 0, claimed: 0, acked: 0, cancelled: 0, superseded: 0, "dead-letter": 0, ...countsOf(rows) };
+}
+
+/** Rows of `status` and `n`. */
+const countsOf = (rows: readonly Row[]) => Object.fromEntries(rows.map((row) => [textOf(row, "status"), numberOf(row, "n")]));

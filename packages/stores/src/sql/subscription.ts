@@ -1,0 +1,62 @@
+import { AwakenError, type StoredEvent } from "@awaken/contract";
+import type { Bell } from "./listeners.ts";
+
+export interface NumberedEvent {
+  readonly seq: number;
+  readonly event: StoredEvent;
+}
+
+/** What is kept of a log: `first` is absent when that is nothing, `last` is the newest number that was given. */
+export interface LogBounds {
+  readonly first: number | undefined;
+  readonly last: number;
+}
+
+export interface LogReader {
+  /** A page of rows strictly after `seq`, in order. */
+  after(seq: number): Promise<readonly NumberedEvent[]>;
+  bounds(): Promise<LogBounds>;
+}
+
+/** Every row after `from` once and in order, then what comes, until the bell is over. `leave` runs when the reader is gone. */
+export async function* follow(
+  reader: LogReader,
+  from: number,
+  bell: Bell,
+  leave: () => void,
+): AsyncGenerator<StoredEvent, void, undefined> {
+  try {
+    let at = from;
+    while (!bell.isOver) {
+      const rows = await reader.after(at);
+      if (rows.length === 0) {
+        await checkKept(reader, at);
+        await bell.wait();
+        continue;
+      }
+      for (const { seq, event } of rows) {
+        if (signal.aborted) return;
+        if (seq !== at + 1) await explainGap(reader, at, seq);
+        at = seq;
+        yield event;
+      }
+    }
+  } finally {
+    leave();
+  }
+}
+
+const overtaken = (at: number): AwakenError =>
+  new AwakenError("cursor_expired", `events after number ${at} were deleted before they were read`, { details: { after: at } });
+
+/** Nothing came after `at`: either nothing was written, or it is gone already. */
+async function checkKept(reader: LogReader, at: number): Promise<void> {
+  const { first, last } = await reader.bounds();
+  if (last < at || (first === undefined && last > at)) throw overtaken(at);
+}
+
+async function explainGap(reader: LogReader, at: number, seq: number): Promise<never> {
+  const { first } = await reader.bounds();
+  if (first === undefined || first >= seq) throw overtaken(at);
+  throw new AwakenError("data_integrity", `events ${at + 1} to ${seq - 1} of a log are missing`, { details: { after: at, next: seq } });
+}

@@ -1,0 +1,26 @@
+import { type ThreadPosition, type ThreadRecord, threadId, threadRecord } from "@awaken/contract";
+import type { ThreadRow } from "./commit-plan.ts";
+import type { Values } from "./columns.ts";
+import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
+
+export const THREAD_COLUMNS = "thread_id, updated_at, resource_id, parent_thread_id, message_count, folded, run_count, record";
+
+export function threadValues({ record, messageCount, folded, runCount }: ThreadRow): Values {
+  const { id, metadata, resourceId = null, parentThreadId = null } = record;
+  return [id, metadata.updatedAt, resourceId, parentThreadId, messageCount, folded, runCount, JSON.stringify(record)];
+}
+
+export const readThread = (row: Row): ThreadRecord => threadRecord.read(jsonOf(row, "record"), textOf(row, "thread_id"));
+
+export const readThreadRow = (row: Row): ThreadRow => ({
+  record: readThread(row),
+  messageCount: numberOf(row, "message_count"),
+  folded: numberOf(row, "folded"),
+  runCount: numberOf(row, "run_count"),
+});
+
+export const emptyThread = (record: ThreadRecord): ThreadRow => ({ record, messageCount: 0, folded: 0, runCount: 0 });
+
+export const threadPosition = (thread: ThreadRecord): ThreadPosition => ({ updatedAt: thread.metadata.updatedAt, id: thread.id });
+
+export const readThreadIds = (rows: readonly Row[]) => rows.map((row) => threadId(textOf(row, "thread_id")));

@@ -1,0 +1,147 @@
+import { AwakenError } from "@awaken/contract";
+import type { Database } from "./database.ts";
+import { toStorageError } from "./errors.ts";
+
+/** "AWKN": says that the file is ours. */
+const APPLICATION_ID = 0x41_57_4b_4e;
+
+/**
+ * Every step from one version of the tables to the next, the first from an empty file; a step that was released never changes.
+ * `scope_id` is first in every key and index, except in those that the host's own queue and sweeps read across all tenants.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE thread (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, updated_at REAL NOT NULL, resource_id TEXT, parent_thread_id TEXT,
+    message_count INTEGER NOT NULL, folded INTEGER NOT NULL, run_count INTEGER NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, thread_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX thread_activity ON thread (scope_id, updated_at DESC, thread_id);
+  CREATE INDEX thread_resource ON thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
+  CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
+
+  CREATE TABLE thread_state (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (scope_id, thread_id)
+  ) STRICT;
+
+  CREATE TABLE message (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, seq INTEGER NOT NULL, message_id TEXT NOT NULL, run_id TEXT,
+    is_internal INTEGER NOT NULL, record TEXT NOT NULL, parts TEXT,
+    PRIMARY KEY (scope_id, thread_id, seq)
+  ) STRICT;
+  CREATE UNIQUE INDEX message_id ON message (scope_id, thread_id, message_id);
+
+  CREATE TABLE run (
+    scope_id TEXT NOT NULL, run_id TEXT NOT NULL, thread_id TEXT NOT NULL, ordinal INTEGER NOT NULL, status TEXT NOT NULL,
+    created_at REAL NOT NULL, updated_at REAL NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, run_id)
+  ) STRICT;
+  CREATE UNIQUE INDEX run_ordinal ON run (scope_id, thread_id, ordinal);
+  CREATE INDEX run_creation ON run (scope_id, created_at, run_id);
+  CREATE INDEX run_status ON run (scope_id, status, created_at, run_id);
+
+  CREATE TABLE run_ticket (
+    scope_id TEXT NOT NULL, ticket_id TEXT NOT NULL, run_id TEXT NOT NULL, PRIMARY KEY (scope_id, ticket_id, run_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX run_ticket_run ON run_ticket (scope_id, run_id);
+
+  CREATE TABLE pending (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, pending_id TEXT NOT NULL, place INTEGER NOT NULL, record TEXT NOT NULL, parts TEXT,
+    PRIMARY KEY (scope_id, thread_id, pending_id)
+  ) STRICT;
+  CREATE INDEX pending_place ON pending (scope_id, thread_id, place);
+
+  CREATE TABLE event_log (
+    scope_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, last_seq INTEGER NOT NULL, last_at REAL NOT NULL,
+    PRIMARY KEY (scope_id, type, id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE event (
+    scope_id TEXT NOT NULL, thread_id TEXT, thread_seq INTEGER, run_id TEXT, run_seq INTEGER, event_id TEXT NOT NULL,
+    created_at REAL NOT NULL, visibility TEXT NOT NULL, writer_id TEXT, idempotency_key TEXT, record TEXT NOT NULL, parts TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX event_thread ON event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL;
+  CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;
+  CREATE UNIQUE INDEX event_key ON event (scope_id, writer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+  CREATE TABLE dispatch (
+    scope_id TEXT NOT NULL, dispatch_id TEXT NOT NULL, thread_id TEXT NOT NULL, status TEXT NOT NULL, priority INTEGER NOT NULL,
+    dedupe_key TEXT, epoch INTEGER NOT NULL, available_at REAL NOT NULL, lease_until REAL, created_at REAL NOT NULL,
+    updated_at REAL NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, dispatch_id)
+  ) STRICT;
+  CREATE UNIQUE INDEX dispatch_claim ON dispatch (scope_id, thread_id) WHERE status = 'claimed';
+  CREATE UNIQUE INDEX dispatch_dedupe ON dispatch (scope_id, thread_id, dedupe_key)
+    WHERE dedupe_key IS NOT NULL AND status IN ('queued', 'claimed');
+  CREATE INDEX dispatch_order ON dispatch (scope_id, thread_id, priority, created_at, dispatch_id);
+  CREATE INDEX dispatch_due ON dispatch (available_at) WHERE status = 'queued';
+  CREATE INDEX dispatch_lease ON dispatch (lease_until) WHERE status = 'claimed';
+  CREATE INDEX dispatch_over ON dispatch (updated_at) WHERE status NOT IN ('queued', 'claimed');
+
+  CREATE TABLE thread_epoch (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, epoch INTEGER NOT NULL, PRIMARY KEY (scope_id, thread_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE stream_checkpoint (
+    scope_id TEXT NOT NULL, run_id TEXT NOT NULL, step INTEGER NOT NULL, thread_id TEXT NOT NULL, updated_at REAL NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, run_id, step)
+  ) STRICT;
+  CREATE INDEX stream_checkpoint_thread ON stream_checkpoint (scope_id, thread_id);
+
+  CREATE TABLE ledger (
+    scope_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, thread_id TEXT NOT NULL, run_id TEXT NOT NULL, status TEXT NOT NULL,
+    updated_at REAL NOT NULL, record TEXT NOT NULL, parts TEXT,
+    PRIMARY KEY (scope_id, idempotency_key)
+  ) STRICT;
+  CREATE INDEX ledger_run ON ledger (scope_id, run_id);
+  CREATE INDEX ledger_age ON ledger (updated_at);
+
+  CREATE TABLE profile (
+    scope_id TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (scope_id, owner, key)
+  ) STRICT;
+
+  CREATE TABLE config (
+    scope_id TEXT NOT NULL, namespace TEXT NOT NULL, sort_key TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, namespace, sort_key)
+  ) STRICT;
+
+  CREATE TABLE blob (
+    scope_id TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (scope_id, hash)
+  ) STRICT;
+  CREATE TABLE blob_use (
+    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (scope_id, thread_id, hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX blob_use_hash ON blob_use (scope_id, hash);
+  `,
+];
+
+const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);
+
+function checkOwner(db: Database): void {
+  const owner = pragma(db, "application_id");
+  if (owner === APPLICATION_ID) return;
+  const tables = Number(db.get("SELECT count(*) AS n FROM sqlite_schema")?.["n"]);
+  if (owner === 0 && tables === 0) return;
+  throw new AwakenError("storage_corrupt", `SQLite database '${db.place}' belongs to another program`, { details: { place: db.place } });
+}
+
+/** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
+export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
+  const known = migrations.length;
+  try {
+    checkOwner(db);
+    if (pragma(db, "user_version") === known) return;
+    db.exec("BEGIN IMMEDIATE");
+    const found = pragma(db, "user_version");
+    if (found > known) {
+      const message = `SQLite database '${db.place}' has version ${found} of the tables, this program knows up to ${known}`;
+      throw new AwakenError("storage_too_new", message, { details: { place: db.place, found, known } });
+    }
+    for (const step of migrations.slice(found)) db.exec(step);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${known}; COMMIT`);
+  } catch (thrown) {
+    if (db.isInTransaction) db.exec("ROLLBACK");
+    throw toStorageError(thrown, db.place);
+  }
+}

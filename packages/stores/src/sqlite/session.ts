@@ -1,0 +1,260 @@
+import { setImmediate } from "node:timers";
+import { AwakenError } from "@awaken/contract";
+import { closedError, overError } from "../sql/env.ts";
+import type { Connection, Database, Tx } from "./database.ts";
+import { toCommitError, toStorageError } from "./errors.ts";
+
+/** How ports get at the database. Work is synchronous, so nothing comes between its statements. */
+export interface Session {
+  /** One statement. */
+  read<T>(work: (db: Connection) => T): Promise<T>;
+  /** Several statements that see the same moment. */
+  snapshot<T>(work: (db: Connection) => T): Promise<T>;
+  /** All of `work` or nothing of it; durable when the promise resolves. */
+  write<T>(work: (tx: Tx) => T): Promise<T>;
+}
+
+/** More writes than this do not share one COMMIT, so that nobody else waits for long. */
+const MAX_GROUP = 128;
+
+/** Writing work that waits for its turn. */
+interface Job {
+  /** Gives what to do once it is durable. */
+  perform(tx: Tx): () => void;
+  fail(error: AwakenError): void;
+}
+
+type Entry = { readonly type: "write"; readonly job: Job } | { readonly type: "alone"; readonly start: () => void };
+
+function attempt<T>(db: Database, work: () => T): Promise<T> {
+  try {
+    return Promise.resolve(work());
+  } catch (thrown) {
+    return Promise.reject(toStorageError(thrown, db.place));
+  }
+}
+
+/**
+ * The one writer of a database. Writes of one turn of the event loop share a COMMIT, and so its sync to the disk: each has a savepoint
+ * of its own, and none is acknowledged before the COMMIT. While a transaction lasts, everybody else waits in line, readers too.
+ */
+export class Writer implements Session {
+  readonly #db: Database;
+  readonly #isGrouping: boolean;
+  readonly #line: Entry[] = [];
+  #isHeld = false;
+  #isScheduled = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(db: Database, options: { readonly isGrouping: boolean }) {
+    this.#db = db;
+    this.#isGrouping = options.isGrouping;
+  }
+
+  read<T>(work: (db: Connection) => T): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(closedError());
+    const db = this.#db;
+    if (!this.#isHeld) return attempt(db, () => work(db));
+    return new Promise((resolve) => {
+      this.#line.push({ type: "alone", start: () => resolve(attempt(db, () => work(db))) });
+    });
+  }
+
+  snapshot<T>(work: (db: Connection) => T): Promise<T> {
+    return this.read((db) => {
+      this.#db.exec("BEGIN");
+      try {
+        return work(db);
+      } finally {
+        this.#db.exec("COMMIT");
+      }
+    });
+  }
+
+  write<T>(work: (tx: Tx) => T): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      const perform = (tx: Tx) => {
+        const result = work(tx);
+        return () => resolve(result);
+      };
+      this.#line.push({ type: "write", job: { perform, fail: reject } });
+      if (this.#isGrouping) this.#schedule();
+      else this.#advance();
+    });
+  }
+
+  transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) return Promise.reject(closedError());
+    return new Promise((resolve) => {
+      this.#line.push({ type: "alone", start: () => resolve(this.#hold(work)) });
+      this.#advance();
+    });
+  }
+
+  /** Does what is in line, then closes the file; idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
+      this.#line.push({ type: "alone", start: () => resolve(attempt(this.#db, () => this.#db.close())) });
+      this.#advance();
+    });
+    return this.#closed;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#advance();
+    });
+  }
+
+  /** Does what is first in line; a turn of the event loop later the rest. */
+  #advance(): void {
+    for (let entry = this.#line[0]; entry !== undefined && !this.#isHeld; entry = this.#line[0]) {
+      if (entry.type === "alone") {
+        this.#line.shift();
+        entry.start();
+        continue;
+      }
+      const group = this.#takeGroup();
+      const left = commitGroup(this.#db, group);
+      this.#line.unshift(...left.map((job): Entry => ({ type: "write", job })));
+      if (this.#line.length > 0) return this.#schedule();
+    }
+  }
+
+  #takeGroup(): readonly Job[] {
+    const jobs: Job[] = [];
+    for (const entry of this.#line) {
+      if (entry.type !== "write" || jobs.length === MAX_GROUP) break;
+      jobs.push(entry.job);
+    }
+    this.#line.splice(0, jobs.length);
+    return jobs;
+  }
+
+  async #hold<T>(work: (inside: Session) => Promise<T>): Promise<T> {
+    const db = this.#db;
+    this.#isHeld = true;
+    const inside = new Inside(db);
+    try {
+      await attempt(db, () => db.exec("BEGIN IMMEDIATE"));
+      const result = await work(inside);
+      inside.end();
+      commit(db);
+      return result;
+    } finally {
+      inside.end();
+      rollBack(db);
+      this.#isHeld = false;
+      this.#schedule();
+    }
+  }
+}
+
+/** The way of the transaction that holds the writer. */
+class Inside implements Session {
+  readonly #db: Database;
+  #isOver = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  read<T>(work: (db: Connection) => T): Promise<T> {
+    return this.#enter(() => work(this.#db));
+  }
+
+  snapshot<T>(work: (db: Connection) => T): Promise<T> {
+    return this.read(work);
+  }
+
+  write<T>(work: (tx: Tx) => T): Promise<T> {
+    return this.#enter(() => inSavepoint(this.#db, () => work(this.#db)));
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** After an error that ended the transaction, further statements would stay on their own. */
+  #enter<T>(work: () => T): Promise<T> {
+    if (this.#isOver) return Promise.reject(overError());
+    return attempt(this.#db, () => {
+      if (this.#db.isInTransaction) return work();
+      throw new AwakenError("storage_io", "SQLite has rolled this transaction back");
+    });
+  }
+}
+
+function inSavepoint<T>(db: Database, work: () => T): T {
+  const told = db.told.length;
+  db.run("SAVEPOINT part");
+  try {
+    const result = work();
+    db.run("RELEASE part");
+    return result;
+  } catch (thrown) {
+    db.told.length = told;
+    if (db.isInTransaction) {
+      db.run("ROLLBACK TO part");
+      db.run("RELEASE part");
+    }
+    throw thrown;
+  }
+}
+
+/** Throws, and leaves no transaction behind, when nothing or not surely everything is durable. */
+function commit(db: Database): void {
+  try {
+    db.run("COMMIT");
+  } catch (thrown) {
+    rollBack(db);
+    throw toCommitError(thrown, db.place);
+  }
+  const { told } = db;
+  db.told = [];
+  for (const tell of told) tell();
+}
+
+function rollBack(db: Database): void {
+  db.told = [];
+  if (db.isInTransaction) db.run("ROLLBACK");
+}
+
+/** Each job on its own in one transaction. Gives the jobs that still have to be done, after an error that ended the transaction. */
+function commitGroup(db: Database, group: readonly Job[]): readonly Job[] {
+  const done: { readonly job: Job; readonly settle: () => void }[] = [];
+  const failDone = (thrown: unknown) => {
+    for (const { job } of done) job.fail(toStorageError(thrown, db.place));
+  };
+  try {
+    db.run("BEGIN IMMEDIATE");
+  } catch (thrown) {
+    for (const job of group) job.fail(toStorageError(thrown, db.place));
+    return [];
+  }
+  for (const [index, job] of group.entries()) {
+    try {
+      const settle = group.length === 1 ? job.perform(db) : inSavepoint(db, () => job.perform(db));
+      done.push({ job, settle });
+    } catch (thrown) {
+      job.fail(toStorageError(thrown, db.place));
+      if (db.isInTransaction) continue;
+      db.told = [];
+      failDone(thrown);
+      return group.slice(index + 1);
+    }
+  }
+  try {
+    if (done.length === 0) rollBack(db);
+    else commit(db);
+  } catch (thrown) {
+    failDone(thrown);
+    return [];
+  }
+  for (const { settle } of done) settle();
+  return [];
+}

@@ -1,0 +1,148 @@
+import {
+  AwakenError,
+  type ChildStrategy,
+  checkLineage,
+  clampLimit,
+  effectiveMessages,
+  type PersistedState,
+  patchThread,
+  runId,
+  type ScopeId,
+  type ThreadCheckpoint,
+  type ThreadId,
+  type ThreadRecord,
+  type ThreadStore,
+  threadState,
+  toThreadRecord,
+} from "@awaken/contract";
+import type { ThreadRow } from "../sql/commit-plan.ts";
+import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
+import { jsonOf, numberOf, toPage } from "../sql/rows.ts";
+import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_COLUMNS, threadPosition, threadValues } from "../sql/thread-row.ts";
+import type { Access } from "./access.ts";
+import type { Connection, Tx } from "./database.ts";
+import { deleteThreads } from "./delete-threads.ts";
+import { loadMessages } from "./messages.ts";
+import { loadRun } from "./runs.ts";
+
+export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadRow | undefined {
+  const row = db.get(`SELECT ${THREAD_COLUMNS} FROM thread WHERE scope_id = ? AND thread_id = ?`, scopeId, id);
+  return row && readThreadRow(row);
+}
+
+/** The index over activity moves with each write; the other ones only with their own columns. */
+export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow): void {
+  const values = threadValues(after);
+  if (before === undefined) {
+    tx.run(`INSERT INTO thread (scope_id, ${THREAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...values);
+    return;
+  }
+  const [id, updatedAt, resourceId, parentId, ...rest] = values;
+  const isMoved = before.record.resourceId !== after.record.resourceId || before.record.parentThreadId !== after.record.parentThreadId;
+  const where = "WHERE scope_id = ? AND thread_id = ?";
+  if (isMoved) {
+    tx.run(`UPDATE thread SET resource_id = ?, parent_thread_id = ? ${where}`, resourceId ?? null, parentId ?? null, scopeId, id ?? null);
+  }
+  tx.run(
+    `UPDATE thread SET updated_at = ?, message_count = ?, folded = ?, run_count = ?, record = ? ${where}`,
+    ...[updatedAt ?? null, ...rest, scopeId, id ?? null],
+  );
+}
+
+/** From this thread up to the root, as far as they exist; a cycle ends the walk. */
+export function loadLineage(db: Connection, scopeId: ScopeId, id: ThreadId): readonly ThreadId[] {
+  return readThreadIds(
+    db.all(
+      `WITH RECURSIVE up (thread_id, parent_thread_id, depth) AS (
+         SELECT thread_id, parent_thread_id, 0 FROM thread WHERE scope_id = ?1 AND thread_id = ?2
+         UNION SELECT t.thread_id, t.parent_thread_id, up.depth + 1 FROM up
+         JOIN thread t ON t.scope_id = ?1 AND t.thread_id = up.parent_thread_id
+         WHERE up.depth < 10000
+       ) SELECT thread_id FROM up ORDER BY depth`,
+      ...[scopeId, id],
+    ),
+  );
+}
+
+export function loadThreadState(db: Connection, scopeId: ScopeId, id: ThreadId): PersistedState | undefined {
+  const row = db.get("SELECT record FROM thread_state WHERE scope_id = ? AND thread_id = ?", scopeId, id);
+  return row && threadState.read(jsonOf(row, "record"), id);
+}
+
+function insertThread(tx: Tx, scopeId: ScopeId, record: ThreadRecord): ThreadRecord {
+  const { id, parentThreadId } = record;
+  if (loadThreadRow(tx, scopeId, id) !== undefined) {
+    throw new AwakenError("storage_already_exists", `thread '${id}' exists`, { details: { id } });
+  }
+  if (parentThreadId !== undefined) checkLineage(record, loadLineage(tx, scopeId, parentThreadId));
+  writeThreadRow(tx, scopeId, undefined, emptyThread(record));
+  return record;
+}
+
+const missing = (id: ThreadId): AwakenError => new AwakenError("storage_not_found", `thread '${id}' does not exist`, { details: { id } });
+
+function loadCheckpoint(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadCheckpoint | undefined {
+  const row = loadThreadRow(db, scopeId, id);
+  if (row === undefined || (row.messageCount === 0 && row.runCount === 0)) return undefined;
+  const { record: thread, messageCount, folded } = row;
+  const { latestRun, openRunId } = thread;
+  const latest = latestRun && loadRun(db, scopeId, latestRun.id);
+  const open = openRunId === undefined || openRunId === latest?.runId ? undefined : loadRun(db, scopeId, runId(openRunId));
+  const openRun = openRunId === latest?.runId ? latest : open;
+  const state = loadThreadState(db, scopeId, id);
+  const messages = loadMessages(db, scopeId, new Conditions("?").add("thread_id = ?", id).add("seq > ?", folded), "ORDER BY seq");
+  return {
+    thread,
+    messages: effectiveMessages(messages.map(({ seq, message }) => ({ seq, message }))),
+    messageCount,
+    ...(latest && { latestRun: latest }),
+    ...(openRun && { openRun }),
+    ...(state && { state }),
+  };
+}
+
+export function openThreads({ scopeId, session, env, bells }: Access): ThreadStore {
+  return {
+    create: (init) => session.write((tx) => insertThread(tx, scopeId, toThreadRecord(init, env.clock()))),
+
+    load: (id) => session.read((db) => loadThreadRow(db, scopeId, id)?.record),
+
+    update: (id, patch) =>
+      session.write((tx) => {
+        const before = loadThreadRow(tx, scopeId, id);
+        if (before === undefined) throw missing(id);
+        const record = patchThread(before.record, patch, env.clock());
+        const { parentThreadId } = record;
+        if (parentThreadId !== undefined && parentThreadId !== before.record.parentThreadId) {
+          checkLineage(record, loadLineage(tx, scopeId, parentThreadId));
+        }
+        writeThreadRow(tx, scopeId, before, { ...before, record });
+        return record;
+      }),
+
+    delete: (id: ThreadId, children: ChildStrategy) =>
+      session.write((tx) => {
+        if (loadThreadRow(tx, scopeId, id) === undefined) throw missing(id);
+        deleteThreads(tx, scopeId, { id, children, bells });
+      }),
+
+    list: ({ after, limit, ...filter }) =>
+      session.read((db) => {
+        const where = threadConditions(new Conditions("?").add("scope_id = ?", scopeId), filter);
+        const size = clampLimit(limit);
+        const tail = afterThread(where, after).bind("ORDER BY updated_at DESC, thread_id LIMIT ?", size + 1);
+        const rows = db.all(`SELECT thread_id, record FROM thread ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readThread), size, threadPosition);
+      }),
+
+    count: (filter) =>
+      session.read((db) => {
+        const { where, values } = threadConditions(new Conditions("?").add("scope_id = ?", scopeId), filter);
+        return numberOf(db.get(`SELECT count(*) AS n FROM thread ${where}`, ...values) ?? {}, "n");
+      }),
+
+    loadState: (id) => session.read((db) => loadThreadState(db, scopeId, id)),
+
+    loadCheckpoint: (id) => session.snapshot((db) => loadCheckpoint(db, scopeId, id)),
+  };
+}
