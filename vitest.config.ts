@@ -4,7 +4,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["awaken-source", "module", "node", "import", "default"] } },
   resolve: { conditions: ["awaken-source", "module", "node", "import", "default"] },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
     passWithNoTests: false,
     restoreMocks: true,
   },

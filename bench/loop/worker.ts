@@ -1,4 +1,4 @@
-import { setImmediate as tick, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
 import { playAwaken } from "./awaken.ts";
 import { playBare } from "./bare.ts";
 import { createScenario, type Play, type Scenario, verify } from "./scenario.ts";

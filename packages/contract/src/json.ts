@@ -26,11 +26,23 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   }
   if (value === null) return true;
   if (depth > MAX_DEPTH || ("toJSON" in value && typeof value.toJSON === "function")) return false;
-  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  for (const key in value) if (!isJson(Reflect.get(value, key), depth + 1)) return false;
+  return Array.isArray(value) ? isJsonList(value, depth + 1) : hasPlainPrototype(value) && hasJsonValues(value, depth + 1);
+}
+
+/** A hole counts as undefined: JSON would make a null of it. */
+function isJsonList(list: readonly unknown[], depth: number): boolean {
+  for (let index = 0; index < list.length; index++) if (!isJson(list[index], depth)) return false;
   return true;
+}
+
+function hasJsonValues(object: { readonly [key: string]: unknown }, depth: number): boolean {
+  for (const key in object) if (!isJson(object[key], depth)) return false;
+  return true;
+}
+
+export function hasPlainPrototype(value: object): value is { readonly [key: string]: unknown } {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** The value as JSON would carry it: itself when it is plain, else what a round trip makes of it. Throws on what JSON cannot express. */

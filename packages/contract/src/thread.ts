@@ -7,8 +7,10 @@ import type { RunRecord } from "./run.ts";
 import { type PersistedState, STATE_SCHEMA_VERSION } from "./state.ts";
 import type { SequencedMessage } from "./store/effective-view.ts";
 import { messageSchema } from "./store/message-schema.ts";
+import { isMessage } from "./store/message-shape.ts";
 import { defineRecord } from "./store/record.ts";
 import { nonBlankSchema, persistedStateSchema, positionSchema, timeSchema } from "./store/schemas.ts";
+import { isPersistedState } from "./store/shapes.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "./stored.ts";
 
 export const THREAD_SCHEMA_VERSION = 1;
@@ -70,6 +72,7 @@ export const threadState = defineRecord<PersistedState>({
   name: "thread state",
   version: STATE_SCHEMA_VERSION,
   schema: persistedStateSchema,
+  accepts: isPersistedState,
 });
 
 export interface NewThread {
@@ -198,20 +201,27 @@ export const messageRecord = defineRecord<MessageRecord>({
     .refine((record) => endsBefore(record.message, record.seq), "a compaction mark must end before its own row"),
 });
 
-const deltaMessage = defineRecord<Message>({ name: "message", version: MESSAGE_SCHEMA_VERSION, schema: messageSchema });
+const deltaMessage = defineRecord<Message>({
+  name: "message",
+  version: MESSAGE_SCHEMA_VERSION,
+  schema: messageSchema,
+  accepts: isMessage,
+});
 
 /**
  * Throws `storage_validation` unless these messages may be appended with `nextSeq` as the seq of the first. Whether an id is already
  * in the log is for the store to check.
  */
 export function checkMessageDelta(messages: readonly Message[], { nextSeq }: { readonly nextSeq: number }): void {
-  const ids = new Set<MessageId>();
-  for (const [index, message] of messages.entries()) {
+  const ids = messages.length > 1 ? new Set<MessageId>() : undefined;
+  let seq = nextSeq;
+  for (const message of messages) {
     const { id } = deltaMessage.check(message);
-    if (ids.has(id)) throw new AwakenError("storage_validation", `message id '${id}' is twice in one delta`, { details: { id } });
-    ids.add(id);
-    if (!endsBefore(message, nextSeq + index)) {
-      throw new AwakenError("storage_validation", `compaction mark of message '${id}' must end before its own row ${nextSeq + index}`);
+    if (ids?.has(id)) throw new AwakenError("storage_validation", `message id '${id}' is twice in one delta`, { details: { id } });
+    ids?.add(id);
+    if (!endsBefore(message, seq)) {
+      throw new AwakenError("storage_validation", `compaction mark of message '${id}' must end before its own row ${seq}`);
     }
+    seq++;
   }
 }

@@ -49,6 +49,8 @@ export interface Runtime extends AsyncDisposable {
   send(id: string, input: RunRequest["input"]): boolean;
 }
 
+/** A pool has somewhere else to go: it leaves a member before the retries of one inference are spent. */
+const POOL_FAILURES = 2;
 const CANCEL_WAIT_MS = 5_000;
 const CANCEL_GRACE_MS = 30_000;
 
@@ -74,7 +76,7 @@ function openParts(init: RuntimeInit, registry: RegistryHandle): RunParts {
   const resolver = createResolver({
     snapshot: () => registry.snapshot(),
     log,
-    pools: new PoolCache({ clock, log }),
+    pools: new PoolCache({ clock, log, breakerPolicy: { failureThreshold: POOL_FAILURES } }),
     runtimePlugins: runtimePlugins({ ids, log }),
     knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
   });

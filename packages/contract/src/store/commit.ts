@@ -126,14 +126,16 @@ function checkMessages(commit: ThreadCommit): void {
 }
 
 function checkEvents(commit: ThreadCommit): void {
-  for (const { draft } of commit.events ?? []) {
+  if (commit.events === undefined) return;
+  for (const { draft } of commit.events) {
     const { threadId = commit.threadId, runId = commit.runId } = eventDraft.check(draft);
     if (threadId !== commit.threadId || runId !== commit.runId) throw refuse(`event '${draft.kind}' is of another scope`, commit);
   }
 }
 
 function checkLedger(commit: ThreadCommit): void {
-  const { claims = [], outcomes = [] } = commit.ledger ?? {};
+  if (commit.ledger === undefined) return;
+  const { claims = [], outcomes = [] } = commit.ledger;
   for (const rows of [claims, outcomes]) {
     const keys = rows.map((row) => row.idempotencyKey);
     if (new Set(keys).size !== keys.length) throw refuse("an idempotency key is twice in the ledger change", commit);
@@ -151,8 +153,9 @@ function checkDispatch(commit: ThreadCommit): void {
 }
 
 function checkPending(commit: ThreadCommit): void {
-  const consumed = commit.pending?.consume?.entries.map((entry) => entry.pendingId) ?? [];
-  if (consumed.length === 0) return;
+  const entries = commit.pending?.consume?.entries;
+  if (entries === undefined || entries.length === 0) return;
+  const consumed = entries.map((entry) => entry.pendingId);
   const wanted = new Set(consumed);
   const appended = (commit.messageDelta?.messages ?? []).map((message) => message.id).filter((id) => wanted.has(id));
   if (appended.length !== consumed.length || appended.some((id, index) => id !== consumed[index])) {

@@ -6,6 +6,7 @@ import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Page } from "./page.ts";
 import { defineRecord, sameJson } from "./record.ts";
 import { eventIdSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
+import { is, isObject, isString, isText, oneOf, refined, shape } from "./shape.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 export const EVENT_VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
@@ -79,7 +80,21 @@ const targeted = <Extra extends z.ZodRawShape>(extra: Extra) =>
     z.strictObject({ ...body, ...extra, runId: runIdSchema }),
   ]);
 
-export const eventDraft = defineRecord<EventDraft>({ name: "event", version: EVENT_SCHEMA_VERSION, schema: targeted({}) });
+const draftShape = refined(
+  shape(
+    { schemaVersion: is(EVENT_SCHEMA_VERSION), kind: isText, payload: isObject, visibility: oneOf(EVENT_VISIBILITIES), origin: isText },
+    { threadId: isText, runId: isText, causationId: isString, correlationId: isString },
+  ),
+  (draft: EventDraft) => draft.threadId !== undefined || draft.runId !== undefined,
+);
+export const isEventDraft = (value: unknown, depth: number): value is EventDraft => draftShape(value, depth);
+
+export const eventDraft = defineRecord<EventDraft>({
+  name: "event",
+  version: EVENT_SCHEMA_VERSION,
+  schema: targeted({}),
+  accepts: isEventDraft,
+});
 
 export const storedEvent = defineRecord<StoredEvent>({
   name: "event",

@@ -5,8 +5,10 @@ import type { JsonValue } from "../json.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
 import { toolResultSchema } from "./message-schema.ts";
+import { isFinalResult, isPendingResult } from "./message-shape.ts";
 import { defineRecord, sameJson } from "./record.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
+import { is, isCount, isJsonValue, isPosition, isString, isText, isTime, shape, tagged } from "./shape.ts";
 
 export const LEDGER_SCHEMA_VERSION = 1;
 
@@ -61,6 +63,27 @@ const body = {
   claimedAt: timeSchema,
 };
 
+const required = {
+  schemaVersion: is(LEDGER_SCHEMA_VERSION),
+  status: isString,
+  idempotencyKey: isText,
+  attempt: isPosition,
+  threadId: isText,
+  runId: isText,
+  messageId: isText,
+  toolCallId: isText,
+  toolName: isText,
+  step: isCount,
+  input: isJsonValue,
+  claimedAt: isTime,
+};
+const entryShape = tagged("status", {
+  claimed: shape(required),
+  suspended: shape({ ...required, result: isPendingResult, settledAt: isTime }),
+  finished: shape({ ...required, result: isFinalResult, settledAt: isTime }),
+});
+export const isLedgerEntry = (value: unknown, depth: number): value is LedgerEntry => entryShape(value, depth);
+
 export const ledgerEntry = defineRecord<LedgerEntry>({
   name: "ledger entry",
   version: LEDGER_SCHEMA_VERSION,
@@ -69,6 +92,7 @@ export const ledgerEntry = defineRecord<LedgerEntry>({
     z.strictObject({ ...body, status: z.literal("suspended"), result: toolResultSchema.refine(isPending), settledAt: timeSchema }),
     z.strictObject({ ...body, status: z.literal("finished"), result: toolResultSchema.refine(isOver), settledAt: timeSchema }),
   ]),
+  accepts: isLedgerEntry,
 });
 
 /** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */

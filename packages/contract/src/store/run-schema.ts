@@ -21,6 +21,7 @@ import {
   waitingReasonSchema,
 } from "../stored.ts";
 import { defineRecord } from "./record.ts";
+import { isRunProjection, isRunRecord } from "./run-shape.ts";
 import {
   adapterSchema,
   countSchema,
@@ -114,7 +115,12 @@ const projectionSchema = z.discriminatedUnion("status", [
 ]);
 
 /** What a commit may carry. An `ordinal` that came from a store is let through; the store keeps its own. */
-export const runProjection = defineRecord<RunProjection>({ name: "run", version: RUN_SCHEMA_VERSION, schema: projectionSchema });
+export const runProjection = defineRecord<RunProjection>({
+  name: "run",
+  version: RUN_SCHEMA_VERSION,
+  schema: projectionSchema,
+  accepts: isRunProjection,
+});
 
 const hasOrdinal = (run: RunProjection & { readonly ordinal?: number }): run is RunRecord => run.ordinal !== undefined;
 
@@ -123,4 +129,5 @@ export const runRecord = defineRecord<RunRecord>({
   name: "run",
   version: RUN_SCHEMA_VERSION,
   schema: projectionSchema.refine(hasOrdinal, "a stored run has an ordinal"),
+  accepts: isRunRecord,
 });

@@ -1,4 +1,4 @@
-import { isJson, isJsonObject } from "../json.ts";
+import { hasPlainPrototype, isJson, isJsonObject } from "../json.ts";
 
 // Hand-written twins of schemas, for values that are written all the time. They allocate nothing and say only yes or no. A record kind
 // asks its twin first; the schema explains a no and has the last word.
@@ -12,13 +12,8 @@ interface Field {
   readonly isRequired: 0 | 1;
 }
 
-type Plain = { readonly [key: string]: unknown };
-
-function isPlain(value: unknown): value is Plain {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
+const isPlain = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && hasPlainPrototype(value);
 
 /** A plain object with these fields and no other one. */
 export function shape(required: Checks, optional: Checks = {}): Check {
@@ -66,6 +61,14 @@ export const mapOf =
     return true;
   };
 
+/** As `check`, and the rule holds for what passed it. */
+export const refined =
+  <T>(check: Check, rule: (value: T) => boolean): Check =>
+  (value, depth) =>
+    passes<T>(value, depth, check) && rule(value);
+
+const passes = <T>(value: unknown, depth: number, check: Check): value is T => check(value, depth);
+
 export const is =
   (literal: string | number): Check =>
   (value) =>
@@ -90,10 +93,7 @@ const MAX_PAIRS = 16;
 
 /** No two ids are equal; undefined ones do not count. */
 export function areUnique<T>(items: readonly T[], idOf: (item: T) => string | undefined): boolean {
-  if (items.length > MAX_PAIRS) {
-    const ids = items.map(idOf).filter((id) => id !== undefined);
-    return new Set(ids).size === ids.length;
-  }
+  if (items.length > MAX_PAIRS) return areManyUnique(items, idOf);
   for (let index = 1; index < items.length; index++) {
     const item = items[index];
     const id = item === undefined ? undefined : idOf(item);
@@ -102,6 +102,17 @@ export function areUnique<T>(items: readonly T[], idOf: (item: T) => string | un
       const before = items[other];
       if (before !== undefined && idOf(before) === id) return false;
     }
+  }
+  return true;
+}
+
+function areManyUnique<T>(items: readonly T[], idOf: (item: T) => string | undefined): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const id = idOf(item);
+    if (id === undefined) continue;
+    if (seen.has(id)) return false;
+    seen.add(id);
   }
   return true;
 }

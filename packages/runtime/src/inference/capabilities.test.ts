@@ -4,7 +4,6 @@ import { type Capabilities, isCutoff, modelCapabilities, poolCapabilities } from
 import { tableCapabilities } from "./capability-table.ts";
 import { clampContext } from "./clamp-context.ts";
 import { discoveredCapabilities } from "./discovery.ts";
-import { knowledgeCutoff } from "./knowledge-cutoff.ts";
 
 const model = (fields: Capabilities = {}, name = "unheard-of") => parseModelSpec("m", { provider: "p", model: name, ...fields });
 const declared = (fields: Capabilities) => modelCapabilities(model(fields));
@@ -116,14 +115,5 @@ describe("discoveredCapabilities", () => {
       contextWindow: 1_048_576,
       maxOutputTokens: 8192,
     });
-  });
-});
-
-describe("knowledgeCutoff", () => {
-  it("tells the UTC date and the cutoff, before other context", () => {
-    const message = knowledgeCutoff("2025-06", Date.UTC(2026, 10, 3, 23, 59));
-    expect(message).toMatchObject({ key: "knowledge_cutoff.context", role: "system", target: "system", priority: -100 });
-    expect(message.content).toContain("2026-11-03");
-    expect(message.content).toContain("2025-06");
   });
 });

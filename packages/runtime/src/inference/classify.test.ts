@@ -94,6 +94,7 @@ describe("failureText", () => {
     for (const message of echoes) {
       expect(failureText({ type: "unauthorized", message })).not.toMatch(/abcdefghijklmnop/);
     }
+    expect(failureText({ type: "provider", message: "unknown key: response_format" })).toContain("response_format");
     expect(failureText({ type: "provider", message: "max_tokens: 4096 is too many tokens: reduce" })).toContain("4096 is too many tokens");
   });
 });

@@ -21,7 +21,8 @@ const SECRETS = [
   /\b(?:sk|pk|rk|gsk|xai|ak)[-_][A-Za-z0-9_-]{8,}/g,
   /\bAIza[A-Za-z0-9_-]{16,}/g,
   /(?<=\b(?:bearer|basic)\s+)[^\s"',;]{8,}/gi,
-  /(?<=\b(?:api[-_]?key|key|token|access_token)["']?\s*[=:]\s*["']?)[^\s"'&,;]{8,}/gi,
+  /(?<=\b(?:api[-_]?key|access[-_]token)["']?\s*[=:]\s*["']?)[^\s"'&,;]{8,}/gi,
+  /(?<=[?&](?:key|token)=)[^\s"'&]{8,}/gi,
 ] as const;
 
 const redact = (text: string): string => SECRETS.reduce((safe, secret) => safe.replace(secret, "***"), text);

@@ -15,7 +15,7 @@ const ENDINGS: Readonly<Record<StreamOutcome["type"], Ending>> = { ended: "ended
 let inferences = 0;
 
 function withInferenceId(request: InferenceRequest): InferenceRequest {
-  if (request.routing?.inferenceId !== undefined) return request;
+  if (request.routing?.inferenceId?.trim()) return request;
   inferences += 1;
   return { ...request, routing: { ...request.routing, inferenceId: `stream-${inferences}` } };
 }
@@ -52,7 +52,8 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
 
 /** The same question in the longer conversation. A checkpoint is of the first answer only. */
 function askAgain({ checkpoints: _, ...run }: InferenceRun, messages: readonly Message[]): InferenceRun {
-  return { ...run, request: { ...run.request, messages: [...run.request.messages, ...messages] } };
+  const longer = [...run.request.messages, ...messages];
+  return { ...run, request: { ...run.request, messages: run.reshape?.(longer) ?? longer } };
 }
 
 /** An answer that the vendor's filter cut is a failure, not an end. */

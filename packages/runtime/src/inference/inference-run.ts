@@ -17,6 +17,8 @@ export interface InferenceRun {
   /** Live events, called synchronously and in order. */
   readonly emit: (event: AgentEvent) => void;
   readonly policy: InferencePolicy;
+  /** Applied to the messages again when the conversation grows within the inference: they must still fit the window. */
+  readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** Where the stream in progress is kept, bound to one run and step. */
   readonly checkpoints?: CheckpointSlot;
 }

@@ -1,6 +1,6 @@
-import { addUsage, type MessageId, type StopReason, type Termination, type Turn } from "@awaken/contract";
+import { addUsage, type Message, type MessageId, type StopReason, type Termination, type Turn } from "@awaken/contract";
 import { type Inferred, infer } from "../inference/infer.ts";
-import { assemblePrompt } from "../prompt/assemble.ts";
+import { applyTransforms, assemblePrompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
@@ -66,6 +66,9 @@ async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; re
   });
   if (cleanup !== undefined) await ctx.phases.submit(cleanup);
   const { provider, policy } = plan;
+  const { transforms } = plan.env;
+  const reshape =
+    transforms.length === 0 ? undefined : (messages: readonly Message[]) => applyTransforms(messages, request.tools, transforms);
   const inferred = await infer({
     provider,
     request,
@@ -75,6 +78,7 @@ async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; re
     ids: ctx.ids,
     log: ctx.log,
     emit: ctx.emit,
+    reshape,
   });
   const { model, usage, durationMs } = inferred.turn;
   ctx.tally.usage = addUsage(ctx.tally.usage, usage);

@@ -106,12 +106,10 @@ function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
   return result.metadata === undefined ? result.data : { data: result.data, metadata: result.metadata };
 }
 
-/** The commands of one completion: the call runs, then stands where its result puts it. Observers never see it running alone. */
+/** One update from wherever the call stood to where its result puts it. Nobody ever sees it running alone. */
 function completion(ctx: RunContext, live: LiveCall, result: ToolResult) {
-  const final = result.type === "pending" ? suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, STATUS[toolOutcome(result)]);
-  return command()
-    .update(toolCallStates, { type: "set", call: stateOf(ctx, live, "running") })
-    .update(toolCallStates, { type: "set", call: final });
+  const call = result.type === "pending" ? suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, STATUS[toolOutcome(result)]);
+  return command().update(toolCallStates, { type: "set", call });
 }
 
 /** A tool's command that the state refuses is the tool's failure, not the run's. */

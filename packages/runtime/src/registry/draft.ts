@@ -27,7 +27,9 @@ function openRecord<Input>(table: ReadonlyMap<string, Input>, changes: Map<strin
   const put = (id: string | symbol, input: unknown): boolean => {
     checkOpen();
     if (typeof id === "symbol") return false;
-    changes.set(id, { type: "put", input });
+    // What is there already is no change, and takes an earlier one back.
+    if (table.has(id) && input === table.get(id)) changes.delete(id);
+    else changes.set(id, { type: "put", input });
     return true;
   };
   const ids = (): string[] => {
@@ -43,7 +45,7 @@ function openRecord<Input>(table: ReadonlyMap<string, Input>, changes: Map<strin
       defineProperty: (_target, id, descriptor) => "value" in descriptor && put(id, descriptor.value),
       deleteProperty(_target, id) {
         checkOpen();
-        if (typeof id === "string" && has(id)) changes.set(id, { type: "remove" });
+        if (typeof id === "string") table.has(id) ? changes.set(id, { type: "remove" }) : changes.delete(id);
         return true;
       },
       ownKeys: ids,

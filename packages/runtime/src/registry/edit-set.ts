@@ -12,8 +12,7 @@ function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes
   const table: Table<Entries[Name]> = set[name];
   const entries = new Map<string, Entries[Name] | undefined>();
   for (const [id, change] of changes[name]) {
-    if (change.type === "remove") entries.set(id, undefined);
-    else if (change.input !== table.get(id)) entries.set(id, READ_ENTRY[name](id, change.input));
+    entries.set(id, change.type === "put" ? READ_ENTRY[name](id, change.input) : undefined);
   }
   return entries.size === 0 ? table : table.with(entries);
 }
@@ -22,9 +21,8 @@ function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes
 function checkUntouched(seen: RegistrySet, current: RegistrySet, changes: Changes): void {
   if (seen === current) return;
   for (const name of TABLE_NAMES) {
-    for (const [id, change] of changes[name]) {
-      const before = seen[name].get(id);
-      if (before === current[name].get(id) || (change.type === "put" && change.input === before)) continue;
+    for (const id of changes[name].keys()) {
+      if (seen[name].get(id) === current[name].get(id)) continue;
       throw new AwakenError("registry_conflict", `${CATEGORY[name]} '${id}' was changed by another update in the meantime`, {
         details: { category: CATEGORY[name], id },
       });

@@ -1,4 +1,5 @@
 import { AwakenError, type Log } from "@awaken/contract";
+import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
@@ -6,6 +7,9 @@ import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
 
 /** `pinned` runs resolve inside one stored graph and can be replayed; `live` ones take what this process has. */
 export type ResolutionScope = { readonly type: "live" } | { readonly type: "pinned"; readonly resolutionId: string };
+
+/** A plan weighs some kilobytes and is made again in microseconds: only those in use are kept. */
+const MAX_PLANS = 512;
 
 export const LIVE: ResolutionScope = Object.freeze({ type: "live" });
 
@@ -49,7 +53,7 @@ function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
 /** A resolver over the live registries. It gives live plans only. */
 export function createResolver(init: ResolverInit): Resolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
-  const compiled = new WeakMap<RegistrySet, Map<string, RunPlan>>();
+  const compiled = new WeakMap<RegistrySet, BoundedMap<RunPlan>>();
 
   const compile = (set: RegistrySet, agentId: string): RunPlan => {
     const { plan, warnings } = resolveAgent(set, agentId, init);
@@ -58,11 +62,9 @@ export function createResolver(init: ResolverInit): Resolver {
   };
 
   const resolve = (set: RegistrySet, agentId: string): RunPlan => {
-    const plans = compiled.get(set) ?? new Map<string, RunPlan>();
+    const plans = compiled.get(set) ?? new BoundedMap<RunPlan>(MAX_PLANS);
     compiled.set(set, plans);
-    const plan = plans.get(agentId) ?? compile(set, agentId);
-    plans.set(agentId, plan);
-    return plan;
+    return plans.getOrCreate(agentId, () => compile(set, agentId));
   };
 
   return {

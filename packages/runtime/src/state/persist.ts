@@ -61,7 +61,7 @@ export function decodeValue(key: AnyStateKey, stored: JsonValue, version: number
   if (result.type === "invalid") refuse(key.name, result.message);
   if (result.value === undefined) refuse(key.name, "the schema gave undefined");
   try {
-    seal(key.name, result.value, key.persistent);
+    seal(key.name, result.value, undefined, key.persistent);
   } catch (cause) {
     refuse(key.name, `the schema gave what cannot be stored again: ${errorMessage(cause)}`, cause);
   }

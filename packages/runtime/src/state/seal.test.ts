@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { command } from "../phase/command.ts";
@@ -130,24 +131,81 @@ describe("a value that is not persistent", () => {
   });
 });
 
-describe("the cost of sealing", () => {
-  it("is paid once: what an update shares with the value before it is not visited again", () => {
-    let reads = 0;
-    const watched = new Proxy(
-      { n: 1 },
-      {
-        get(target, name, receiver) {
-          reads += 1;
-          return Reflect.get(target, name, receiver);
-        },
+/** Counts how often the insides of a value are looked at. */
+function watched(): { readonly value: object; readonly reads: () => number } {
+  let reads = 0;
+  const value = new Proxy(
+    { n: 1 },
+    {
+      get(target, name, receiver) {
+        reads += 1;
+        return Reflect.get(target, name, receiver);
       },
-    );
+    },
+  );
+  return { value, reads: () => reads };
+}
+
+describe("what an update shares with the value before it", () => {
+  it("is not visited again, in an object and in a list to which something is added or from which something is taken", () => {
     const store = filled();
-    const first = { watched, other: 0 };
-    store.commit(command().update(stored, first));
-    const once = reads;
+    const { value, reads } = watched();
+    store.commit(command().update(stored, { value, list: [1, value, 3], other: 0 }));
+    const once = reads();
     expect(once).toBeGreaterThan(0);
-    for (let n = 1; n < 50; n++) store.commit(command().update(stored, { ...first, other: n }));
-    expect(reads).toBe(once);
+    for (const list of [[1, value, 3, 4], [0, 1, value, 3, 4], [1, value, 3, 4], [value, 3, 4], [value]]) {
+      store.commit(command().update(stored, { value, list, other: list.length }));
+    }
+    expect(reads()).toBe(once);
+  });
+
+  it("is visited once when it has many places", () => {
+    const store = filled();
+    const { value, reads } = watched();
+    store.commit(command().update(stored, { value }));
+    const once = reads();
+    store.commit(command().update(stored, { a: value, b: [value, value], c: { d: value } }));
+    expect(reads()).toBe(2 * once);
+    let shared: object = { leaf: 1 };
+    for (let n = 0; n < 60; n++) shared = { left: shared, right: [shared] };
+    store.commit(command().update(stored, shared));
+  });
+
+  it("never hides what is wrong, wherever an update puts it, and all of a good one is frozen", () => {
+    const item = fc.oneof(
+      fc.integer(),
+      fc.record({ n: fc.integer(), tags: fc.array(fc.string(), { maxLength: 2 }) }),
+      fc.array(fc.integer()),
+    );
+    const edit = fc.record({ from: fc.nat({ max: 8 }), remove: fc.nat({ max: 3 }), insert: fc.array(item, { maxLength: 3 }) });
+    const poison = fc.constantFrom(Number.NaN, undefined, new Date(0), () => 1, { deep: [new Map()] }, [1n]);
+    const isDeepFrozen = (value: unknown): boolean =>
+      typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isDeepFrozen));
+    const edited = (list: readonly unknown[], { from, remove, insert }: { from: number; remove: number; insert: readonly unknown[] }) =>
+      list.toSpliced(from, remove, ...insert);
+    fc.assert(
+      fc.property(
+        fc.array(item, { maxLength: 8 }),
+        fc.array(edit, { maxLength: 4 }),
+        poison,
+        fc.nat({ max: 8 }),
+        (first, edits, bad, at) => {
+          const store = storeOf([stored]);
+          let list: readonly unknown[] = first;
+          store.commit(command().update(stored, { list, map: { ...list } }));
+          for (const one of edits) {
+            list = edited(list, one);
+            store.commit(command().update(stored, { list, map: { ...list } }));
+            expect(isDeepFrozen(store.snapshot().get(stored))).toBe(true);
+          }
+          const wrong = edited(list, { from: at, remove: 0, insert: [bad] });
+          expect(() => store.commit(command().update(stored, { list: wrong, map: {} }))).toThrow("is not plain JSON");
+          if (bad !== undefined)
+            expect(() => store.commit(command().update(stored, { list, map: { ...wrong } }))).toThrow("is not plain JSON");
+          expect(store.snapshot().get(stored)).toEqual({ list, map: { ...list } });
+        },
+      ),
+      { numRuns: 300 },
+    );
   });
 });

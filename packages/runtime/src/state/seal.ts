@@ -8,16 +8,16 @@ interface Problem {
   readonly what: string;
 }
 
-/** What is frozen to the bottom; of that, `checked` is also known to be plain JSON. An object may be frozen by others only at its top. */
-const frozen = new WeakSet<object>();
-const checked = new WeakSet<object>();
-
 /** A list or a literal, of any realm. */
 function isPlain(value: object): boolean {
   if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
 }
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const childOf = (value: unknown, name: string): unknown => (isObject(value) ? Reflect.get(value, name) : undefined);
 
 function leafProblem(value: unknown): string | undefined {
   switch (typeof value) {
@@ -27,7 +27,7 @@ function leafProblem(value: unknown): string | undefined {
     case "number":
       return Number.isFinite(value) ? undefined : `the number ${value}`;
     default:
-      return `a value of type ${typeof value}`;
+      return value === null ? undefined : `a value of type ${typeof value}`;
   }
 }
 
@@ -36,60 +36,70 @@ const within = (name: string, problem: Problem): Problem => ({
   what: problem.what,
 });
 
-function sealList(list: readonly unknown[], depth: number): Problem | undefined {
-  for (let index = 0; index < list.length; index++) {
-    const problem = sealJson(list[index], depth);
-    if (problem !== undefined) return within(String(index), problem);
-  }
-  return undefined;
-}
+/** Seals one value: `done` holds what this walk has been through, so that an object with many owners is visited once. */
+class JsonSeal {
+  readonly #done = new Set<object>();
 
-function sealObject(value: object, depth: number): Problem | undefined {
-  for (const name of Object.keys(value)) {
-    const child: unknown = Reflect.get(value, name);
-    // As JSON.stringify does: such a property is not there.
-    if (child === undefined) continue;
-    const problem = sealJson(child, depth);
-    if (problem !== undefined) return within(name, problem);
+  /** `before` is the sealed value that had the same place: what is the same object was visited in its time. */
+  visit(value: unknown, before: unknown, depth: number): Problem | undefined {
+    if (!isObject(value)) {
+      const what = leafProblem(value);
+      return what === undefined ? undefined : { path: "", what };
+    }
+    if (value === before || this.#done.has(value)) return undefined;
+    if (!isPlain(value)) return { path: "", what: `a ${value.constructor?.name ?? "class"} object` };
+    if (depth > MAX_DEPTH) return { path: "…", what: "a value nested too deeply, or in a cycle," };
+    const problem = Array.isArray(value) ? this.#visitList(value, before, depth + 1) : this.#visitObject(value, before, depth + 1);
+    if (problem !== undefined) return problem;
+    Object.freeze(value);
+    if (depth > 0) this.#done.add(value);
+    return undefined;
   }
-  return undefined;
-}
 
-function sealJson(value: unknown, depth: number): Problem | undefined {
-  if (value === null) return undefined;
-  if (typeof value !== "object") {
-    const what = leafProblem(value);
-    return what === undefined ? undefined : { path: "", what };
+  #visitList(list: readonly unknown[], before: unknown, depth: number): Problem | undefined {
+    const old: readonly unknown[] = Array.isArray(before) ? before : [];
+    let end = list.length;
+    // What stands at the end of both has only moved because something before it came or went.
+    for (let oldEnd = old.length; end > 0 && oldEnd > 0 && list[end - 1] === old[oldEnd - 1]; oldEnd--) end--;
+    for (let index = 0; index < end; index++) {
+      const problem = this.visit(list[index], old[index], depth);
+      if (problem !== undefined) return within(String(index), problem);
+    }
+    return undefined;
   }
-  if (checked.has(value)) return undefined;
-  if (!isPlain(value)) return { path: "", what: `a ${value.constructor?.name ?? "class"} object` };
-  if (depth > MAX_DEPTH) return { path: "…", what: "a value nested too deeply, or in a cycle," };
-  const problem = Array.isArray(value) ? sealList(value, depth + 1) : sealObject(value, depth + 1);
-  if (problem !== undefined) return problem;
-  Object.freeze(value);
-  checked.add(value);
-  return undefined;
+
+  #visitObject(value: object, before: unknown, depth: number): Problem | undefined {
+    for (const name of Object.keys(value)) {
+      const child = childOf(value, name);
+      // As JSON.stringify does: such a property is not there.
+      if (child === undefined) continue;
+      const problem = this.visit(child, childOf(before, name), depth);
+      if (problem !== undefined) return within(name, problem);
+    }
+    return undefined;
+  }
 }
 
 /** Cycles are fine here. What is not plain, such as a Map, cannot be frozen and stays the reducer's responsibility. */
-function freezeAll(root: unknown): void {
-  const open = [root];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null || checked.has(value) || frozen.has(value) || !isPlain(value)) continue;
+function freezeAll(root: unknown, before: unknown): void {
+  const done = new Set<object>();
+  const open = [{ value: root, before }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, before: old } = next;
+    if (!isObject(value) || value === old || done.has(value) || !isPlain(value)) continue;
+    done.add(value);
     Object.freeze(value);
-    frozen.add(value);
-    for (const child of Object.values(value)) open.push(child);
+    for (const name of Object.keys(value)) open.push({ value: childOf(value, name), before: childOf(old, name) });
   }
 }
 
 /**
- * Freezes a value for good, and checks on the way that a persistent one is plain JSON. Each object is visited once in its
- * life, so an update that shares structure with the value before it costs only what it added.
+ * Freezes a value for good, and checks on the way that a persistent one is plain JSON. Of what the value shares with the sealed
+ * one before it nothing is visited, so an update costs what it added.
  */
-export function seal(key: string, value: unknown, mustBeJson: boolean): void {
-  if (!mustBeJson) freezeAll(value);
-  const problem = mustBeJson ? sealJson(value, 0) : undefined;
+export function seal(key: string, value: unknown, before: unknown, mustBeJson: boolean): void {
+  if (!mustBeJson) freezeAll(value, before);
+  const problem = mustBeJson ? new JsonSeal().visit(value, before, 0) : undefined;
   if (problem === undefined) return;
   const path = problem.path.length > 200 ? `${problem.path.slice(0, 200)}…` : problem.path;
   throw new AwakenError("key_encode", `state key '${key}'${path === "" ? "" : ` at '${path}'`}: ${problem.what} is not plain JSON`, {

@@ -36,13 +36,13 @@ function attempt<T>(key: AnyStateKey, what: string, work: () => T): T {
   }
 }
 
-/** A value that a key made: there, frozen, and plain JSON if the key is persistent. */
-function sealed(key: AnyStateKey, what: string, make: () => unknown): unknown {
+/** A value that a key made out of the one before: there, frozen, and plain JSON if the key is persistent. */
+function sealed(key: AnyStateKey, what: string, before: unknown, make: () => unknown): unknown {
   const value = attempt(key, what, make);
   if (value === undefined) {
     throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
   }
-  seal(key.name, value, key.persistent);
+  seal(key.name, value, before, key.persistent);
   return value;
 }
 
@@ -200,13 +200,13 @@ export class StateStore {
   }
 
   #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
-    const value = current === undefined ? sealed(key, "initial", () => key.initial()) : current;
+    const value = current === undefined ? sealed(key, "initial", undefined, () => key.initial()) : current;
     const refusal = attempt(key, "refuse", () => key.refuse?.(value, update));
     if (refusal !== undefined) {
       this.#log.error(`state key '${key.name}' ignored an update: ${refusal}`);
       return current;
     }
-    return sealed(key, "apply", () => key.apply(value, update));
+    return sealed(key, "apply", value, () => key.apply(value, update));
   }
 
   #publish(values: readonly unknown[], opCount: number): void {

@@ -40,7 +40,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   return {
     messageCount: row.messages.length,
     events,
-    ...(commit.run === undefined || run === undefined ? undefined : { run: { ...commit.run, ordinal: run.ordinal } }),
+    ...(run === undefined ? undefined : { run }),
     ...(dispatch === undefined ? undefined : { dispatch: own(dispatch) }),
   };
 }

@@ -38,7 +38,7 @@ function deleteRows(change: Change, id: ThreadId): void {
   const row = tables.threads.get(id);
   if (row === undefined) return;
   const runs = new Set(row.runIds);
-  for (const { event } of tables.threadEvents.get(id)?.rows ?? []) {
+  for (const event of tables.threadEvents.get(id)?.events ?? []) {
     // Events may name a run that has no record yet; a run of another thread keeps its log.
     if (event.runId !== undefined && !tables.runs.has(event.runId)) runs.add(event.runId);
   }
@@ -63,7 +63,11 @@ function deleteRun(change: Change, id: RunId): void {
 function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, EventLog>, id: Id): void {
   const log = logs.get(id);
   if (log === undefined) return;
-  for (const { idempotencyKey } of log.rows) if (idempotencyKey !== undefined) journal.delete(tables.eventsByKey, idempotencyKey);
+  for (const { eventId } of log.events) {
+    const key = tables.keysByEvent.get(eventId);
+    if (key !== undefined) journal.delete(tables.eventsByKey, key);
+    journal.delete(tables.keysByEvent, eventId);
+  }
   journal.delete(logs, id);
   journal.after(() => log.markDeleted());
 }

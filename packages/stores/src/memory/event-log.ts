@@ -1,22 +1,17 @@
 import { AwakenError, type EventCursor, eventCursor, type StoredEvent } from "@awaken/contract";
-import type { Journal } from "./journal.ts";
-
-/** One event; it stands in the log of its thread and in that of its run. */
-export interface EventRow {
-  readonly event: StoredEvent;
-  /** Under which a repeated append finds it. */
-  readonly idempotencyKey?: string;
-}
+import type { Journal, Savepoint } from "./journal.ts";
 
 /** The events of one thread or run in their order. Cursors hold the tag of the log, so that they fit no other one. */
 export class EventLog {
   readonly type: "thread" | "run";
   readonly #tag: string;
-  readonly #rows: EventRow[] = [];
+  readonly #events: StoredEvent[] = [];
   readonly #wakes = new Set<() => void>();
-  /** The position of the oldest row that is kept; positions start at 1 and are never used again. */
+  /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
   #first = 1;
   #isDeleted = false;
+  /** The work that has appended last: it needs to be undone once, however much it appends. */
+  #savepoint: Savepoint | undefined;
   #readers = 0;
 
   constructor(type: "thread" | "run", tag: string) {
@@ -24,17 +19,17 @@ export class EventLog {
     this.#tag = tag;
   }
 
-  get rows(): readonly EventRow[] {
-    return this.#rows;
+  get events(): readonly StoredEvent[] {
+    return this.#events;
   }
 
   get head(): EventCursor | undefined {
-    return this.#rows.at(-1)?.event.cursors[this.type];
+    return this.#events.at(-1)?.cursors[this.type];
   }
 
-  /** The position of the newest row. */
+  /** The position of the newest event. */
   get last(): number {
-    return this.#first + this.#rows.length - 1;
+    return this.#first + this.#events.length - 1;
   }
 
   get first(): number {
@@ -43,37 +38,43 @@ export class EventLog {
 
   /** Nothing would be lost with it. */
   get isIdle(): boolean {
-    return this.#rows.length === 0 && this.#readers === 0;
+    return this.#events.length === 0 && this.#readers === 0;
   }
 
   nextCursor(): EventCursor {
     return eventCursor(`${this.#tag}-${this.last + 1}`);
   }
 
-  append(row: EventRow, journal: Journal): void {
-    journal.push(this.#rows, row);
-    if (this.#wakes.size > 0) journal.after(() => this.wake());
+  append(event: StoredEvent, journal: Journal): void {
+    if (this.#savepoint !== journal.savepoint) {
+      this.#savepoint = journal.savepoint;
+      const { length } = this.#events;
+      journal.undo(() => {
+        this.#events.length = length;
+      });
+      if (this.#wakes.size > 0) journal.after(() => this.wake());
+    }
+    this.#events.push(event);
   }
 
   /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
   positionOf(cursor: EventCursor): number {
     const position = Number(cursor.slice(this.#tag.length + 1));
-    const row = this.#rows[position - this.#first];
-    if (row?.event.cursors[this.type] === cursor) return position;
+    if (this.#events[position - this.#first]?.cursors[this.type] === cursor) return position;
     throw expired(`event cursor '${cursor}' is unknown or expired`);
   }
 
-  /** Up to `limit` rows after a position that a reader has reached; `cursor_expired` when rows behind it are gone. */
-  readAfter(position: number, limit: number): readonly EventRow[] {
+  /** Up to `limit` events after a position that a reader has reached; `cursor_expired` when some behind it are gone. */
+  readAfter(position: number, limit: number): readonly StoredEvent[] {
     if (this.#isDeleted || position + 1 < this.#first) throw expired("events were deleted before they were read");
     const from = position + 1 - this.#first;
-    return this.#rows.slice(from, from + limit);
+    return this.#events.slice(from, from + limit);
   }
 
-  /** Takes away the oldest rows as long as `isOld` says so. */
-  purge(isOld: (event: StoredEvent) => boolean): readonly EventRow[] {
-    const found = this.#rows.findIndex((row) => !isOld(row.event));
-    const purged = this.#rows.splice(0, found === -1 ? this.#rows.length : found);
+  /** Takes away the oldest events as long as `isOld` says so. */
+  purge(isOld: (event: StoredEvent) => boolean): readonly StoredEvent[] {
+    const found = this.#events.findIndex((event) => !isOld(event));
+    const purged = this.#events.splice(0, found === -1 ? this.#events.length : found);
     this.#first += purged.length;
     return purged;
   }

@@ -12,7 +12,7 @@ import {
   isSameEvent,
   type StoredEvent,
 } from "@awaken/contract";
-import { EventLog, type EventRow } from "./event-log.ts";
+import { EventLog } from "./event-log.ts";
 import { own, share } from "./own.ts";
 import type { Access, Change, Tables } from "./tables.ts";
 
@@ -31,10 +31,9 @@ export function eventPort(access: Access): EventStore {
     list: (scope, { after, visibilities, limit }) =>
       read((tables) => {
         const log = logOf(tables, scope);
-        const rows = rowsAfter(log, after);
         const size = clampLimit(limit);
         const found: StoredEvent[] = [];
-        for (const { event } of rows) {
+        for (const event of eventsAfter(log, after)) {
           if (visibilities !== undefined && !visibilities.includes(event.visibility)) continue;
           if (found.push(event) > size) break;
         }
@@ -63,14 +62,14 @@ function logOf(tables: Tables, scope: EventScope): EventLog | undefined {
 function openLog(tables: Tables, scope: EventScope): EventLog {
   const found = logOf(tables, scope);
   if (found !== undefined) return found;
-  const log = new EventLog(scope.type, tables.ids());
+  const log = new EventLog(scope.type, tables.tags());
   if (scope.type === "thread") tables.threadEvents.set(scope.threadId, log);
   else tables.runEvents.set(scope.runId, log);
   return log;
 }
 
-function rowsAfter(log: EventLog | undefined, cursor: EventCursor | undefined): readonly EventRow[] {
-  if (cursor === undefined) return log?.rows ?? [];
+function eventsAfter(log: EventLog | undefined, cursor: EventCursor | undefined): readonly StoredEvent[] {
+  if (cursor === undefined) return log?.events ?? [];
   if (log === undefined) throw new AwakenError("cursor_expired", `event cursor '${cursor}' is unknown or expired`);
   return log.readAfter(log.positionOf(cursor), Number.POSITIVE_INFINITY);
 }
@@ -96,12 +95,12 @@ async function* follow(
   let position = start;
   try {
     while (!signal.aborted) {
-      const { rows, change } = await read(() => {
+      const { events, change } = await read(() => {
         const found = log.readAfter(position, BATCH);
         // Listening begins in the same moment as reading ends, so that nothing falls between the two.
-        return { rows: found, change: found.length === 0 ? log.changed(signals) : undefined };
+        return { events: found, change: found.length === 0 ? log.changed(signals) : undefined };
       });
-      for (const { event } of rows) {
+      for (const event of events) {
         if (signal.aborted) return;
         position++;
         yield share(event);
@@ -126,24 +125,30 @@ function appendEvent(change: Change, append: EventAppend): StoredEvent {
   const { draft } = append;
   const key = keyOf(append);
   const first = key === undefined ? undefined : tables.eventsByKey.get(key);
-  if (first !== undefined) return repeated(first.event, append);
+  if (first !== undefined) return repeated(first, append);
 
   const thread = draft.threadId === undefined ? undefined : logFor(change, tables.threadEvents, draft.threadId, "thread");
   const run = draft.runId === undefined ? undefined : logFor(change, tables.runEvents, draft.runId, "run");
   checkExpected(append, thread, run);
-  const stamp = {
-    eventId: eventId(tables.ids()),
-    cursors: {
-      ...(thread === undefined ? undefined : { thread: thread.nextCursor() }),
-      ...(run === undefined ? undefined : { run: run.nextCursor() }),
-    },
-    createdAt: change.now,
-  };
-  const row: EventRow = { event: { ...own(draft), ...stamp }, ...(key === undefined ? undefined : { idempotencyKey: key }) };
-  thread?.append(row, journal);
-  run?.append(row, journal);
-  if (key !== undefined) journal.set(tables.eventsByKey, key, row);
-  return { ...draft, ...stamp, cursors: { ...stamp.cursors } };
+  const event = stamp(draft, share(cursorsOf(thread, run)), change.now);
+  const stored = { ...event, payload: own(draft.payload) };
+  thread?.append(stored, journal);
+  run?.append(stored, journal);
+  if (key !== undefined) {
+    journal.set(tables.eventsByKey, key, stored);
+    journal.set(tables.keysByEvent, event.eventId, key);
+  }
+  return event;
+}
+
+function cursorsOf(thread: EventLog | undefined, run: EventLog | undefined): StoredEvent["cursors"] {
+  if (thread === undefined) return run === undefined ? {} : { run: run.nextCursor() };
+  return run === undefined ? { thread: thread.nextCursor() } : { thread: thread.nextCursor(), run: run.nextCursor() };
+}
+
+/** The first cursor is unique in the store, so it is the id as well. */
+function stamp(draft: EventDraft, cursors: StoredEvent["cursors"], createdAt: number): StoredEvent {
+  return { ...draft, eventId: eventId(cursors.thread ?? cursors.run ?? ""), cursors, createdAt };
 }
 
 function repeated(first: StoredEvent, { draft, idempotency }: EventAppend): StoredEvent {
@@ -160,7 +165,7 @@ function repeated(first: StoredEvent, { draft, idempotency }: EventAppend): Stor
 function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, EventLog>, id: Id, type: EventLog["type"]): EventLog {
   const found = logs.get(id);
   if (found !== undefined) return found;
-  const log = new EventLog(type, tables.ids());
+  const log = new EventLog(type, tables.tags());
   journal.set(logs, id, log);
   return log;
 }

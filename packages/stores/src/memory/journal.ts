@@ -9,15 +9,23 @@ export class Journal {
   readonly #undo: (() => void)[] = [];
   #after: (() => void)[] = [];
   #depth = 0;
+  #savepoint: Savepoint | undefined;
+
+  /** The work that is under way; what was undone for another one is not undone for this one. */
+  get savepoint(): Savepoint | undefined {
+    return this.#savepoint;
+  }
 
   begin(): Savepoint {
     this.#depth++;
-    return { undo: this.#undo.length, after: this.#after.length };
+    this.#savepoint = { undo: this.#undo.length, after: this.#after.length };
+    return this.#savepoint;
   }
 
   /** The work is done; it stays when the work around it stays. */
   keep(): void {
     this.#depth--;
+    this.#savepoint = undefined;
     if (this.#depth > 0) return;
     this.#undo.length = 0;
     if (this.#after.length === 0) return;
@@ -30,6 +38,7 @@ export class Journal {
     while (this.#undo.length > undo) this.#undo.pop()?.();
     this.#after.length = after;
     this.#depth--;
+    this.#savepoint = undefined;
   }
 
   /** All of `work` or nothing of it. */

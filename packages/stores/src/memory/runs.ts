@@ -71,7 +71,7 @@ function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord
   }
 }
 
-/** Replaces the stored run with the one that the commit carries; gives what is stored then, if the commit carries one. */
+/** Replaces the stored run with the one that the commit carries. Gives the record, which shares nothing with the stored one. */
 export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): RunRecord | undefined {
   if (commit.run === undefined) return undefined;
   const { tables, journal } = change;
@@ -82,8 +82,8 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): 
     if (commit.isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
     checkRunTransition(before, commit.run);
   }
-  const run: RunRecord = { ...own(commit.run), ordinal: before?.ordinal ?? row.runIds.length };
-  journal.set(tables.runs, runId, run);
+  const run: RunRecord = { ...commit.run, ordinal: before?.ordinal ?? row.runIds.length };
+  journal.set(tables.runs, runId, own(run));
   writeTickets(change, before, run);
   writeLatest(change, row, before, run);
   return run;

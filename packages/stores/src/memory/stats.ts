@@ -34,7 +34,7 @@ function* threadRows<T>(tables: Tables, rowsOf: (row: NonNullable<ReturnType<Tab
 
 /** Each event once, although it may stand in two logs. */
 function* events(tables: Tables): Iterable<StoredEvent> {
-  const of = (logs: ReadonlyMap<unknown, EventLog>) => [...logs.values()].flatMap((log) => log.rows.map((row) => row.event));
+  const of = (logs: ReadonlyMap<unknown, EventLog>) => [...logs.values()].flatMap((log) => log.events);
   yield* of(tables.threadEvents);
   for (const event of of(tables.runEvents)) if (event.cursors.thread === undefined) yield event;
 }

@@ -37,7 +37,7 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
   const hints = new Broadcast<ScopedHint>();
-  const shared: Shared = { clock, ids, hints };
+  const shared: Shared = { clock, ids, tags: countedTags(ids()), hints };
   const gate = new Gate();
   const tenants = new Map<ScopeId, Tables>();
 
@@ -60,6 +60,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     stats: () => gate.read(() => statsOf([...tenants.values()])),
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Short, because they are in every cursor; the seed keeps cursors of another store from fitting. */
+function countedTags(seed: string): () => string {
+  let count = 0;
+  return () => {
+    count++;
+    return `${seed.slice(0, 8)}${count.toString(36)}`;
   };
 }
 

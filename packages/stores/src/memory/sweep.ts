@@ -1,4 +1,4 @@
-import type { Retention, StoredEvent, SweepResult } from "@awaken/contract";
+import type { EventId, Retention, SweepResult } from "@awaken/contract";
 import type { EventLog } from "./event-log.ts";
 import type { Tables } from "./tables.ts";
 
@@ -13,18 +13,20 @@ export function sweepTables(tables: Tables, retention: Retention, now: number): 
 }
 
 function sweepEvents(tables: Tables, cutoff: number): number {
-  const purged = new Set<StoredEvent>();
+  const purged = new Set<EventId>();
   const purge = <Id>(logs: Map<Id, EventLog>) => {
     for (const [id, log] of logs) {
-      for (const { event, idempotencyKey } of log.purge((each) => each.createdAt < cutoff)) {
-        purged.add(event);
-        if (idempotencyKey !== undefined) tables.eventsByKey.delete(idempotencyKey);
-      }
+      for (const event of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(event.eventId);
       if (log.isIdle) logs.delete(id);
     }
   };
   purge(tables.threadEvents);
   purge(tables.runEvents);
+  for (const eventId of purged) {
+    const key = tables.keysByEvent.get(eventId);
+    if (key !== undefined) tables.eventsByKey.delete(key);
+    tables.keysByEvent.delete(eventId);
+  }
   return purged.size;
 }
 

@@ -3,6 +3,7 @@ import type {
   ConfigKey,
   DispatchId,
   DispatchRecord,
+  EventId,
   LedgerEntry,
   MessageId,
   MessageRecord,
@@ -14,13 +15,14 @@ import type {
   RunRecord,
   ScopedHint,
   ScopeId,
+  StoredEvent,
   StreamCheckpoint,
   ThreadId,
   ThreadRecord,
   TicketId,
 } from "@awaken/contract";
 import { Broadcast } from "./broadcast.ts";
-import type { EventLog, EventRow } from "./event-log.ts";
+import type { EventLog } from "./event-log.ts";
 import type { Runner } from "./gate.ts";
 import type { Journal } from "./journal.ts";
 
@@ -28,6 +30,8 @@ import type { Journal } from "./journal.ts";
 export interface Shared {
   readonly clock: () => number;
   readonly ids: () => string;
+  /** A new one for each event log of the store. */
+  readonly tags: () => string;
   readonly hints: Broadcast<ScopedHint>;
 }
 
@@ -65,7 +69,9 @@ export interface Tables extends Shared {
   readonly ledgerByRun: Map<RunId, string[]>;
   readonly threadEvents: Map<ThreadId, EventLog>;
   readonly runEvents: Map<RunId, EventLog>;
-  readonly eventsByKey: Map<string, EventRow>;
+  /** By writer and idempotency key. */
+  readonly eventsByKey: Map<string, StoredEvent>;
+  readonly keysByEvent: Map<EventId, string>;
   readonly streamCheckpoints: Map<RunId, Map<number, StreamCheckpoint>>;
   readonly profiles: Map<ProfileOwner, Map<string, ProfileRecord>>;
   readonly config: Map<string, Map<string, ConfigEntry>>;
@@ -87,6 +93,7 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     threadEvents: new Map(),
     runEvents: new Map(),
     eventsByKey: new Map(),
+    keysByEvent: new Map(),
     streamCheckpoints: new Map(),
     profiles: new Map(),
     config: new Map(),

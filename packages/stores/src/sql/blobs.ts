@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AwakenError, type JsonObject } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
 import { jsonOf, type Row } from "./rows.ts";
 
 /** A part of a record that is stored beside it, under the hash of its JSON. */
@@ -18,7 +18,7 @@ export interface Encoded {
 type Path = readonly string[];
 
 /** Cuts out the smallest parts of the record that are above the limit. A record below it costs no more than its JSON. */
-export function encodeRecord(record: JsonObject, limit: number): Encoded {
+export function encodeRecord(record: object, limit: number): Encoded {
   const text = JSON.stringify(record);
   if (text.length <= limit) return { text, parts: null, blobs: [] };
   const blobs: Blob[] = [];

@@ -28,7 +28,7 @@ const orNull = (value: string | number | undefined): Value => value ?? null;
 export const MESSAGE_COLUMNS = "thread_id, seq, message_id, run_id, is_internal, record, parts";
 
 export function messageRow({ threadId: thread, seq, message, ...record }: MessageRecord, blobBytes: number): EncodedRow {
-  const { text, parts, blobs } = encodeRecord({ ...record, message: { ...message } }, blobBytes);
+  const { text, parts, blobs } = encodeRecord({ ...record, message }, blobBytes);
   const isInternal = message.visibility === "internal" ? 1 : 0;
   return { values: [thread, seq, message.id, orNull(message.metadata?.runId), isInternal, text, parts], blobs };
 }
@@ -65,7 +65,7 @@ export function dispatchRow(dispatch: DispatchRecord): Values {
 export const LEDGER_COLUMNS = "idempotency_key, thread_id, run_id, status, updated_at, record, parts";
 
 export function ledgerRow(entry: LedgerEntry, blobBytes: number): EncodedRow {
-  const { text, parts, blobs } = encodeRecord({ ...entry }, blobBytes);
+  const { text, parts, blobs } = encodeRecord(entry, blobBytes);
   return { values: [entry.idempotencyKey, entry.threadId, entry.runId, entry.status, ledgerTime(entry), text, parts], blobs };
 }
 

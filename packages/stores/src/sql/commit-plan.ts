@@ -8,9 +8,7 @@ import {
   foldedUpTo,
   type LedgerEntry,
   MESSAGE_SCHEMA_VERSION,
-  type MessageId,
   type MessageRecord,
-  type PendingRecord,
   projectRun,
   type RunRecord,
   readClaim,
@@ -23,7 +21,7 @@ import { fenceLost, planDispatch, type QueueReads } from "./dispatch-plan.ts";
 import type { Env } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
 import { planLedger } from "./ledger-plan.ts";
-import { type PendingPlan, planPending } from "./pending-plan.ts";
+import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
 
 /** A thread and the counters that make a commit cost what it changes, not what the thread holds. */
 export interface ThreadRow {
@@ -35,16 +33,12 @@ export interface ThreadRow {
 }
 
 /** What a commit asks its transaction, after the thread is locked. */
-export interface CommitReads extends QueueReads {
+export interface CommitReads extends QueueReads, PendingReads {
   thread(): ThreadRow | undefined;
   run(): RunRecord | undefined;
   /** From this thread up to the root, as far as they exist. */
   lineage(id: ThreadId): readonly ThreadId[];
   dispatch(id: DispatchId): DispatchRecord | undefined;
-  /** The queue of the thread, by position. */
-  pending(): readonly PendingRecord[];
-  /** Those of the ids that are in the log. */
-  committed(ids: readonly MessageId[]): ReadonlySet<string>;
   ledger(key: string): LedgerEntry | undefined;
   readonly events: EventReads;
 }

@@ -9,6 +9,7 @@ import {
   eventId,
   isSameEvent,
   type JsonObject,
+  type ScopeId,
   type StoredEvent,
   storedEvent,
 } from "@awaken/contract";
@@ -25,6 +26,9 @@ export const logOf = (scope: EventScope): Log =>
   scope.type === "thread" ? { type: "thread", id: scope.threadId } : { type: "run", id: scope.runId };
 
 export const logKey = ({ type, id }: Log): string => `${type} ${id}`;
+
+/** What whoever follows this log waits for. */
+export const bellKey = (scopeId: ScopeId, { type, id }: Log): string => JSON.stringify([scopeId, type, id]);
 
 /** The columns of an event row that say where it stands in logs of this type. */
 export const LOG_COLUMNS = {

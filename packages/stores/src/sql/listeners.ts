@@ -1,9 +1,15 @@
+import type { ConfigKey, ScopedHint, ScopeId } from "@awaken/contract";
+
 /** Beyond this a listener that does not read misses something: what goes through here is best effort. */
 const MAX_WAITING = 1_000;
 
 interface Listener<T> {
-  readonly accepts: (item: T) => boolean;
-  readonly waiting: T[];
+  /** Takes the item if it is for this listener. */
+  readonly offer: (item: T) => void;
+}
+
+interface Inbox<R> {
+  readonly waiting: R[];
   wake: () => void;
 }
 
@@ -25,36 +31,39 @@ export class Broadcast<T> {
   }
 
   send(item: T): void {
-    for (const listener of this.#listeners) {
-      if (!listener.accepts(item) || listener.waiting.length >= MAX_WAITING) continue;
-      listener.waiting.push(item);
-      listener.wake();
-    }
+    for (const { offer } of this.#listeners) offer(item);
   }
 
-  /** From this call on, until a signal aborts. */
-  listen(signals: readonly AbortSignal[], accepts: (item: T) => boolean): AsyncIterable<T> {
-    const listener: Listener<T> = { accepts, waiting: [], wake: () => {} };
+  /** From this call on, until a signal aborts; items that `pick` has no answer for are for others. */
+  listen<R>(signals: readonly AbortSignal[], pick: (item: T) => R | undefined): AsyncIterable<R> {
+    const inbox: Inbox<R> = { waiting: [], wake: () => {} };
+    const offer = (item: T) => {
+      const picked = inbox.waiting.length < MAX_WAITING ? pick(item) : undefined;
+      if (picked === undefined) return;
+      inbox.waiting.push(picked);
+      inbox.wake();
+    };
+    const listener = { offer };
     const off = onAbort(signals, () => stop());
     const stop = () => {
       off();
       this.#listeners.delete(listener);
-      listener.wake();
+      inbox.wake();
     };
     if (isAborted(signals)) off();
     else this.#listeners.add(listener);
-    return drain(listener, signals, stop);
+    return drain(inbox, signals, stop);
   }
 }
 
-async function* drain<T>(listener: Listener<T>, signals: readonly AbortSignal[], stop: () => void): AsyncGenerator<T, void, undefined> {
+async function* drain<R>(inbox: Inbox<R>, signals: readonly AbortSignal[], stop: () => void): AsyncGenerator<R, void, undefined> {
   try {
     while (!isAborted(signals)) {
-      const item = listener.waiting.shift();
+      const item = inbox.waiting.shift();
       if (item !== undefined) yield item;
       else {
         await new Promise<void>((resolve) => {
-          listener.wake = resolve;
+          inbox.wake = resolve;
         });
       }
     }
@@ -116,3 +125,18 @@ export class Bells {
     for (const key of this.#bells.keys()) this.ring(key);
   }
 }
+
+/** Who waits for what, in this process. */
+export interface Channels {
+  /** Followers of event logs. */
+  readonly bells: Bells;
+  readonly hints: Broadcast<ScopedHint>;
+  readonly config: Broadcast<ScopedConfigKey>;
+}
+
+export interface ScopedConfigKey {
+  readonly scopeId: ScopeId;
+  readonly key: ConfigKey;
+}
+
+export const createChannels = (): Channels => ({ bells: new Bells(), hints: new Broadcast(), config: new Broadcast() });

@@ -11,9 +11,12 @@ import {
   toPendingRecords,
 } from "@awaken/contract";
 
+/** Those of the ids that are in the log. */
+export type Committed = (ids: readonly MessageId[]) => ReadonlySet<string>;
+
 export interface PendingReads {
   pending(): readonly PendingRecord[];
-  committed(ids: readonly MessageId[]): ReadonlySet<string>;
+  readonly committed: Committed;
 }
 
 /** Rows to add at the end of the queue and rows to take out. A row that is added and taken in one commit is in neither. */
@@ -27,7 +30,7 @@ const NOTHING: PendingPlan = { added: [], removed: [] };
 export function planPending({ threadId, runId, pending }: ThreadCommit, reads: PendingReads, now: number): PendingPlan {
   if (pending === undefined) return NOTHING;
   const queue = reads.pending();
-  const appended = planAppend({ threadId, messages: pending.append ?? [], now }, queue, reads);
+  const appended = planAppend({ threadId, messages: pending.append ?? [], now }, queue, reads.committed);
   const taken = new Set(pending.consume === undefined ? [] : checkSelection([...queue, ...appended], pending.consume, runId));
   return {
     added: appended.filter((entry) => !taken.has(entry.pendingId)),
@@ -45,12 +48,12 @@ interface Append {
 export function planAppend(
   { threadId, messages, now }: Append,
   queue: readonly PendingRecord[],
-  reads: PendingReads,
+  isIn: Committed,
 ): readonly PendingRecord[] {
   if (messages.length === 0) return [];
   const records = toPendingRecords(messages, { threadId, length: queue.length, now });
   const waiting = new Set(queue.map((entry) => entry.pendingId));
-  const committed = reads.committed(records.map((record) => record.pendingId));
+  const committed = isIn(records.map((record) => record.pendingId));
   for (const { pendingId } of records) {
     if (committed.has(pendingId)) throw alreadyConsumed(pendingId);
     if (waiting.has(pendingId)) {

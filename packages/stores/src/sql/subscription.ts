@@ -18,16 +18,22 @@ export interface LogReader {
   bounds(): Promise<LogBounds>;
 }
 
-/** Every row after `from` once and in order, then what comes, until the bell is over. `leave` runs when the reader is gone. */
-export async function* follow(
-  reader: LogReader,
-  from: number,
-  bell: Bell,
-  leave: () => void,
-): AsyncGenerator<StoredEvent, void, undefined> {
+export interface Following {
+  readonly reader: LogReader;
+  /** The last row that counts as read. */
+  readonly from: number;
+  /** Rings when the log has changed, and when the signal aborts. */
+  readonly bell: Bell;
+  readonly signal: AbortSignal;
+  /** Runs when the reader is gone. */
+  readonly leave: () => void;
+}
+
+/** Every row once and in order, then what comes, until the signal aborts. */
+export async function* follow({ reader, from, bell, signal, leave }: Following): AsyncGenerator<StoredEvent, void, undefined> {
   try {
     let at = from;
-    while (!bell.isOver) {
+    while (!signal.aborted) {
       const rows = await reader.after(at);
       if (rows.length === 0) {
         await checkKept(reader, at);

@@ -1,6 +1,6 @@
 import { type ThreadPosition, type ThreadRecord, threadId, threadRecord } from "@awaken/contract";
-import type { ThreadRow } from "./commit-plan.ts";
 import type { Values } from "./columns.ts";
+import type { ThreadRow } from "./commit-plan.ts";
 import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
 
 export const THREAD_COLUMNS = "thread_id, updated_at, resource_id, parent_thread_id, message_count, folded, run_count, record";

@@ -1,6 +1,6 @@
 import type { ScopeId } from "@awaken/contract";
 import type { Env } from "../sql/env.ts";
-import type { Bells } from "../sql/listeners.ts";
+import type { Channels } from "../sql/listeners.ts";
 import type { Session } from "./session.ts";
 
 /** How the ports of one tenant get at the database. */
@@ -8,6 +8,5 @@ export interface Access {
   readonly scopeId: ScopeId;
   readonly session: Session;
   readonly env: Env;
-  /** By scope and log. */
-  readonly bells: Bells;
+  readonly channels: Channels;
 }

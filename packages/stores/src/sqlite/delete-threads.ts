@@ -1,5 +1,5 @@
 import { AwakenError, type ChildStrategy, type ScopeId, type ThreadId } from "@awaken/contract";
-import { logKey } from "../sql/event-log.ts";
+import { bellKey } from "../sql/event-log.ts";
 import type { Bells } from "../sql/listeners.ts";
 import { textOf } from "../sql/rows.ts";
 import { readThread, readThreadIds } from "../sql/thread-row.ts";
@@ -71,7 +71,7 @@ const DELETIONS: readonly string[] = [
   "DELETE FROM thread WHERE scope_id = ?1 AND thread_id = ?2",
   `DELETE FROM blob WHERE scope_id = ?1
      AND hash IN (SELECT hash FROM blob_use WHERE scope_id = ?1 AND thread_id = ?2)
-     AND hash NOT IN (SELECT hash FROM blob_use WHERE scope_id = ?1 AND thread_id <> ?2)`,
+     AND NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.scope_id = ?1 AND u.hash = blob.hash AND u.thread_id <> ?2)`,
   "DELETE FROM blob_use WHERE scope_id = ?1 AND thread_id = ?2",
 ];
 
@@ -79,9 +79,7 @@ function deleteRows(tx: Tx, scopeId: ScopeId, id: ThreadId, bells: Bells): void 
   const runs = tx.all(`SELECT run_id FROM ${OWN_RUNS}`, scopeId, id).map((row) => textOf(row, "run_id"));
   for (const deletion of DELETIONS) tx.run(deletion, scopeId, id);
   tx.afterCommit(() => {
-    bells.ring(bellKey(scopeId, logKey({ type: "thread", id })));
-    for (const run of runs) bells.ring(bellKey(scopeId, logKey({ type: "run", id: run })));
+    bells.ring(bellKey(scopeId, { type: "thread", id }));
+    for (const run of runs) bells.ring(bellKey(scopeId, { type: "run", id: run }));
   });
 }
-
-const bellKey = (scopeId: ScopeId, key: string): string => JSON.stringify([scopeId, key]);

@@ -22,7 +22,7 @@ import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_COLUMNS, 
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 import { deleteThreads } from "./delete-threads.ts";
-import { loadMessages } from "./messages.ts";
+import { inThread, loadMessages } from "./messages.ts";
 import { loadRun } from "./runs.ts";
 
 export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadRow | undefined {
@@ -90,7 +90,7 @@ function loadCheckpoint(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadC
   const open = openRunId === undefined || openRunId === latest?.runId ? undefined : loadRun(db, scopeId, runId(openRunId));
   const openRun = openRunId === latest?.runId ? latest : open;
   const state = loadThreadState(db, scopeId, id);
-  const messages = loadMessages(db, scopeId, new Conditions("?").add("thread_id = ?", id).add("seq > ?", folded), "ORDER BY seq");
+  const messages = loadMessages(db, scopeId, inThread(scopeId, id).add("seq > ?", folded), "ORDER BY seq");
   return {
     thread,
     messages: effectiveMessages(messages.map(({ seq, message }) => ({ seq, message }))),
@@ -101,7 +101,7 @@ function loadCheckpoint(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadC
   };
 }
 
-export function openThreads({ scopeId, session, env, bells }: Access): ThreadStore {
+export function threadPort({ scopeId, session, env, channels }: Access): ThreadStore {
   return {
     create: (init) => session.write((tx) => insertThread(tx, scopeId, toThreadRecord(init, env.clock()))),
 
@@ -123,7 +123,7 @@ export function openThreads({ scopeId, session, env, bells }: Access): ThreadSto
     delete: (id: ThreadId, children: ChildStrategy) =>
       session.write((tx) => {
         if (loadThreadRow(tx, scopeId, id) === undefined) throw missing(id);
-        deleteThreads(tx, scopeId, { id, children, bells });
+        deleteThreads(tx, scopeId, { id, children, bells: channels.bells });
       }),
 
     list: ({ after, limit, ...filter }) =>

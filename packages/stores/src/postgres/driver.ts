@@ -1,0 +1,70 @@
+import { AwakenError } from "@awaken/contract";
+import type { Row } from "../sql/rows.ts";
+
+// The part of `pg` that is used here, so that a pool of the host fits whatever version of its types the host has.
+
+export interface PgQuery {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export interface PgResult {
+  readonly rows: readonly Row[];
+  readonly command: string;
+  readonly rowCount: number | null;
+}
+
+export interface PgClient {
+  query(query: PgQuery | string): Promise<PgResult>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  removeListener(event: string, listener: (...values: never[]) => void): unknown;
+  /** True or an error closes the connection instead of giving it back. */
+  release(broken?: boolean | Error): void;
+  /** Whether queries are sent without waiting for the answers to those before. */
+  readonly pipeline?: boolean;
+}
+
+export interface PgPool {
+  connect(): Promise<PgClient>;
+  end(): Promise<void>;
+}
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
+const SESSION = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
+
+/** A pool of our own. `pg` is loaded here and nowhere else. */
+export async function createPool({ url, connections, connectTimeoutMs }: PoolOptions): Promise<PgPool> {
+  const { Pool } = await importPg();
+  const pool = new Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    // Since 8.22; older ones ignore it and answer one query after the other.
+    ...{ pipeline: true },
+  });
+  // An idle connection that breaks is replaced; whoever uses one hears of it from its query.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => {
+    client.query(SESSION).catch(() => {});
+  });
+  return pool;
+}
+
+async function importPg() {
+  try {
+    const module = await import("pg");
+    return module.default;
+  } catch (cause) {
+    throw new AwakenError("storage_io", "the PostgreSQL store needs the package 'pg': run `npm install pg`", { cause });
+  }
+}

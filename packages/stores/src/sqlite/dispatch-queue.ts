@@ -1,0 +1,83 @@
+import {
+  clampLimit,
+  type DispatchQueue,
+  expireDispatch,
+  type ScopedDispatch,
+  type ScopeId,
+  supersedeDispatch,
+  threadId,
+  scopeId as toScopeId,
+} from "@awaken/contract";
+import { INTERRUPTED } from "../sql/dispatch-plan.ts";
+import type { Env } from "../sql/env.ts";
+import type { Channels } from "../sql/listeners.ts";
+import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import type { Tx } from "./database.ts";
+import { loadEpoch, readDispatch, writeDispatch } from "./dispatch-rows.ts";
+import type { Session } from "./session.ts";
+
+/** Queued rows of threads that nobody holds. */
+const WAITING = `FROM dispatch q WHERE q.status = 'queued' AND NOT EXISTS (
+  SELECT 1 FROM dispatch c WHERE c.scope_id = q.scope_id AND c.thread_id = q.thread_id AND c.status = 'claimed')`;
+
+const scopeOf = (row: Row): ScopeId => toScopeId(textOf(row, "scope_id"));
+
+export interface QueueAccess {
+  readonly session: Session;
+  readonly env: Env;
+  readonly channels: Channels;
+}
+
+/** The queues of all tenants. */
+export function dispatchQueue({ session, env, channels }: QueueAccess): DispatchQueue {
+  return {
+    listDue: (limit) =>
+      session.read((db) =>
+        db
+          .all(
+            `SELECT q.scope_id, q.thread_id, min(q.available_at) AS since ${WAITING} AND q.available_at <= ?
+             GROUP BY q.scope_id, q.thread_id ORDER BY since LIMIT ?`,
+            ...[env.clock(), clampLimit(limit)],
+          )
+          .map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) })),
+      ),
+
+    nextDueInMs: () =>
+      session.read((db) => {
+        const row = db.get(`SELECT q.available_at ${WAITING} ORDER BY q.available_at LIMIT 1`);
+        return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
+      }),
+
+    reclaimExpired: (limit) =>
+      session.write((tx) => {
+        const sql = `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status = 'claimed' AND lease_until < ?
+          ORDER BY lease_until LIMIT ?`;
+        return tx.all(sql, env.clock(), clampLimit(limit)).flatMap((row) => reclaim(tx, row, { env, channels }) ?? []);
+      }),
+
+    listOver: ({ updatedSince = 0, limit }) =>
+      session.read((db) =>
+        db
+          .all(
+            `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status NOT IN ('queued', 'claimed') AND updated_at >= ?
+             ORDER BY updated_at LIMIT ?`,
+            ...[updatedSince, clampLimit(limit)],
+          )
+          .map((row) => ({ scopeId: scopeOf(row), dispatch: readDispatch(row) })),
+      ),
+
+    hints: ({ signal }) => channels.hints.listen([signal, env.closing], (hint) => hint),
+  };
+}
+
+function reclaim(tx: Tx, row: Row, { env, channels }: Pick<QueueAccess, "env" | "channels">): ScopedDispatch | undefined {
+  const scopeId = scopeOf(row);
+  const claimed = readDispatch(row);
+  if (claimed.status !== "claimed") return undefined;
+  const now = env.clock();
+  if (claimed.epoch < loadEpoch(tx, scopeId, claimed.threadId)) {
+    writeDispatch(tx, { scopeId, channels }, supersedeDispatch(claimed, INTERRUPTED, now));
+    return undefined;
+  }
+  return { scopeId, dispatch: writeDispatch(tx, { scopeId, channels }, expireDispatch(claimed, now)) };
+}

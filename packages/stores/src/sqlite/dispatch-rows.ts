@@ -1,0 +1,62 @@
+import { type DispatchId, type DispatchRecord, dispatchRecord, type QueuedDispatch, type ScopeId, type ThreadId } from "@awaken/contract";
+import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
+import type { QueueReads } from "../sql/dispatch-plan.ts";
+import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
+import type { Access } from "./access.ts";
+import type { Connection, Tx } from "./database.ts";
+
+export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
+
+export function loadDispatch(db: Connection, scopeId: ScopeId, id: DispatchId): DispatchRecord | undefined {
+  const row = db.get("SELECT dispatch_id, record FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id);
+  return row && readDispatch(row);
+}
+
+export function loadEpoch(db: Connection, scopeId: ScopeId, threadId: ThreadId): number {
+  const row = db.get("SELECT epoch FROM thread_epoch WHERE scope_id = ? AND thread_id = ?", scopeId, threadId);
+  return row === undefined ? 0 : numberOf(row, "epoch");
+}
+
+export const queueReads = (db: Connection, scopeId: ScopeId, threadId: ThreadId): QueueReads => ({
+  epoch: () => loadEpoch(db, scopeId, threadId),
+  isKnown: (id) => db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id) !== undefined,
+  isHeld: (key) => {
+    const sql = `SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND dedupe_key = ? AND dedupe_key IS NOT NULL
+      AND status IN ('queued', 'claimed')`;
+    return db.get(sql, scopeId, threadId, key) !== undefined;
+  },
+  hasClaim: () => hasClaim(db, scopeId, threadId),
+});
+
+export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): boolean {
+  return db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'claimed'", scopeId, threadId) !== undefined;
+}
+
+/** Queued rows of the thread by `compareDispatches`. */
+export function loadQueued(db: Connection, scopeId: ScopeId, threadId: ThreadId): readonly QueuedDispatch[] {
+  const sql = `SELECT dispatch_id, record FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued'
+    ORDER BY priority, created_at, dispatch_id`;
+  return db.all(sql, scopeId, threadId).flatMap((row) => {
+    const dispatch = readDispatch(row);
+    return dispatch.status === "queued" ? [dispatch] : [];
+  });
+}
+
+/** Who waits for work hears of it when it is durable. */
+export function writeDispatch<T extends DispatchRecord>(
+  tx: Tx,
+  { scopeId, channels }: Pick<Access, "scopeId" | "channels">,
+  dispatch: T,
+): T {
+  const values = dispatchRow(dispatch);
+  tx.run(
+    `INSERT INTO dispatch (scope_id, ${DISPATCH_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET
+       status = excluded.status, available_at = excluded.available_at, lease_until = excluded.lease_until,
+       updated_at = excluded.updated_at, record = excluded.record`,
+    ...[scopeId, ...values],
+  );
+  const { status, threadId } = dispatch;
+  if (status === "queued") tx.afterCommit(() => channels.hints.send({ type: "enqueued", scopeId, threadId }));
+  return dispatch;
+}

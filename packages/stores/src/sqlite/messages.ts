@@ -1,0 +1,79 @@
+import {
+  AwakenError,
+  clampLimit,
+  type MessageId,
+  type MessageRecord,
+  type MessageStore,
+  type ScopeId,
+  type ThreadId,
+} from "@awaken/contract";
+import { MESSAGE_COLUMNS, messageKey, messageRow, readMessage } from "../sql/columns.ts";
+import { Conditions, isFiltered, messageConditions } from "../sql/conditions.ts";
+import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
+import type { Access } from "./access.ts";
+import { decode, writeBlobs } from "./blobs.ts";
+import type { Connection, Tx } from "./database.ts";
+import { isConstraint } from "./errors.ts";
+
+const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => readMessage(row, decode(db, scopeId, row, messageKey(row)));
+
+/** Rows of one thread; `tail` is what stands behind the conditions. */
+export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions, tail: string): readonly MessageRecord[] {
+  const sql = `SELECT thread_id, seq, record, parts FROM message ${where.where} ${tail}`;
+  return db.all(sql, ...where.values).map(readOf(db, scopeId));
+}
+
+export const inThread = (scopeId: ScopeId, threadId: ThreadId): Conditions =>
+  new Conditions("?").add("scope_id = ?", scopeId).add("thread_id = ?", threadId);
+
+export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly MessageRecord[], blobBytes: number): void {
+  for (const record of messages) {
+    const { values, blobs } = messageRow(record, blobBytes);
+    try {
+      tx.run(`INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...values);
+    } catch (thrown) {
+      if (!isConstraint(thrown)) throw thrown;
+      const { threadId, message } = record;
+      throw new AwakenError("storage_validation", `message '${message.id}' is in the log of thread '${threadId}' already`, {
+        details: { threadId, messageId: message.id },
+        cause: thrown,
+      });
+    }
+    writeBlobs(tx, scopeId, record.threadId, blobs);
+  }
+}
+
+/** Those of the ids that are in the log. */
+export function loadCommitted(db: Connection, scopeId: ScopeId, threadId: ThreadId, ids: readonly MessageId[]): ReadonlySet<string> {
+  const sql = "SELECT message_id FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?";
+  return new Set(ids.flatMap((id) => db.all(sql, scopeId, threadId, id)).map((row) => textOf(row, "message_id")));
+}
+
+export function messagePort({ scopeId, session }: Access): MessageStore {
+  return {
+    list: (threadId, { order = "ascending", limit, ...filter }) =>
+      session.read((db) => {
+        const where = messageConditions(inThread(scopeId, threadId), filter);
+        const size = clampLimit(limit);
+        const tail = where.bind(`ORDER BY seq ${order === "descending" ? "DESC" : "ASC"} LIMIT ?`, size + 1);
+        return toPage(loadMessages(db, scopeId, where, tail), size, (record) => record.seq);
+      }),
+
+    count: (threadId, filter = {}) =>
+      session.read((db) => {
+        if (!isFiltered(filter)) {
+          const row = db.get("SELECT message_count AS n FROM thread WHERE scope_id = ? AND thread_id = ?", scopeId, threadId);
+          return row === undefined ? 0 : numberOf(row, "n");
+        }
+        const { where, values } = messageConditions(inThread(scopeId, threadId), filter);
+        return numberOf(db.get(`SELECT count(*) AS n FROM message ${where}`, ...values) ?? {}, "n");
+      }),
+
+    load: (threadId, ids) =>
+      session.snapshot((db) => {
+        const sql = "SELECT thread_id, seq, record, parts FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?";
+        const rows = [...new Set(ids)].flatMap((id) => db.all(sql, scopeId, threadId, id));
+        return rows.map(readOf(db, scopeId)).sort((a, b) => a.seq - b.seq);
+      }),
+  };
+}
