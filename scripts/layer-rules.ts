@@ -31,7 +31,7 @@ const RUNTIME =
 const ROOMS: Readonly<Record<string, RoomRules>> = {
   "@awaken/runtime": {
     rows: RUNTIME.split(" ").map((room) => [room]),
-    files: { "index.ts": "composition", "create-runtime.ts": "composition", "testing.ts": "testing" },
+    files: { "index.ts": "composition", "create-runtime.ts": "composition", "runtime-plugins.ts": "composition", "testing.ts": "testing" },
     testOnly: ["testing"],
     isClosed: true,
   },

@@ -25,8 +25,8 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
       return false;
   }
   if (value === null) return true;
-  if (depth > MAX_DEPTH || ("toJSON" in value && typeof value.toJSON === "function")) return false;
-  return Array.isArray(value) ? isJsonList(value, depth + 1) : hasPlainPrototype(value) && hasJsonValues(value, depth + 1);
+  if (depth > MAX_DEPTH) return false;
+  return isPlainList(value) ? isJsonList(value, depth + 1) : isPlainObject(value) && hasJsonValues(value, depth + 1);
 }
 
 /** A hole counts as undefined: JSON would make a null of it. */
@@ -40,10 +40,22 @@ function hasJsonValues(object: { readonly [key: string]: unknown }, depth: numbe
   return true;
 }
 
-export function hasPlainPrototype(value: object): value is { readonly [key: string]: unknown } {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+interface MaySpeak {
+  readonly toJSON?: unknown;
+  toString(): string;
 }
+
+/** JSON would ask it what to write instead. */
+const speaksForItself = (value: MaySpeak): boolean => typeof value.toJSON === "function";
+
+/** An object as a literal makes it, or without a prototype. What is in it is not looked at. */
+export function isPlainObject(value: unknown): value is { readonly [key: string]: unknown } {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && !speaksForItself(value);
+}
+
+export const isPlainList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && !speaksForItself(value);
 
 /** The value as JSON would carry it: itself when it is plain, else what a round trip makes of it. Throws on what JSON cannot express. */
 export function toJson(value: unknown): JsonValue {

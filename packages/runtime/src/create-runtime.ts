@@ -13,8 +13,11 @@ import { type RunResult, startRun, typedResult } from "./run/stream-run.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
 import { type Clock, systemClock } from "./stream/clock.ts";
 import { type Ids, uuidIds } from "./stream/ids.ts";
+import { type ToolList, toTools } from "./tool/foreign-tool.ts";
 
-export interface RuntimeInit extends RegistryInit {
+export interface RuntimeInit extends Omit<RegistryInit, "tools"> {
+  /** A list of ours, or by name with AI SDK tools among them. */
+  readonly tools?: ToolList;
   /** Where threads, runs and their state live. Without one a run knows nothing of another, and waits in memory. */
   readonly store?: ScopedStore;
   readonly clock?: Clock;
@@ -86,7 +89,7 @@ function openParts(init: RuntimeInit, registry: RegistryHandle): RunParts {
 
 /** The runtime: registries and runs, and nothing global. */
 export function createRuntime(init: RuntimeInit): Runtime {
-  const set = createRegistrySet(init);
+  const set = createRegistrySet({ ...init, tools: toTools(init.tools ?? []) });
   validateRegistry(set);
   const registry = new RegistryHandle(set);
   const parts = openParts(init, registry);

@@ -1,4 +1,4 @@
-import { hasPlainPrototype, isJson, isJsonObject } from "../json.ts";
+import { isJson, isJsonObject, isPlainList, isPlainObject } from "../json.ts";
 
 // Hand-written twins of schemas, for values that are written all the time. They allocate nothing and say only yes or no. A record kind
 // asks its twin first; the schema explains a no and has the last word.
@@ -12,9 +12,6 @@ interface Field {
   readonly isRequired: 0 | 1;
 }
 
-const isPlain = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null && hasPlainPrototype(value);
-
 /** A plain object with these fields and no other one. */
 export function shape(required: Checks, optional: Checks = {}): Check {
   const fields = new Map<string, Field>();
@@ -22,7 +19,7 @@ export function shape(required: Checks, optional: Checks = {}): Check {
   for (const [key, check] of Object.entries(required)) fields.set(key, { check, isRequired: 1 });
   const count = Object.keys(required).length;
   return (value, depth) => {
-    if (!isPlain(value)) return false;
+    if (!isPlainObject(value)) return false;
     let missing = count;
     for (const key in value) {
       const field = fields.get(key);
@@ -37,7 +34,7 @@ export function shape(required: Checks, optional: Checks = {}): Check {
 export function tagged(key: string, branches: Checks): Check {
   const byTag = new Map(Object.entries(branches));
   return (value, depth) => {
-    if (!isPlain(value)) return false;
+    if (!isPlainObject(value)) return false;
     const tag = value[key];
     const branch = typeof tag === "string" ? byTag.get(tag) : undefined;
     return branch?.(value, depth) ?? false;
@@ -47,7 +44,7 @@ export function tagged(key: string, branches: Checks): Check {
 export const listOf =
   (check: Check): Check =>
   (value, depth) => {
-    if (!Array.isArray(value)) return false;
+    if (!isPlainList(value)) return false;
     for (let index = 0; index < value.length; index++) if (!check(value[index], depth + 1)) return false;
     return true;
   };
@@ -56,7 +53,7 @@ export const listOf =
 export const mapOf =
   (check: Check): Check =>
   (value, depth) => {
-    if (!isPlain(value)) return false;
+    if (!isPlainObject(value)) return false;
     for (const key in value) if (key === "__proto__" || !check(value[key], depth + 1)) return false;
     return true;
   };

@@ -14,7 +14,8 @@ describe("register", () => {
   it("adds what is missing, keeps what is there, and changes no revision", () => {
     const store = storeOf([a]);
     store.commit(command().update(a, 1));
-    store.register([counter("a"), b, b, counter("b")]);
+    const doubling = defineState("b", { schema: z.number(), initial: () => 0, apply: (value, add: number) => value + 2 * add });
+    store.register([counter("a"), b, b, doubling]);
     expect(store.revision).toBe(1);
     expect(store.snapshot().get(a)).toBe(1);
     store.commit(command().update(b, 2));

@@ -94,7 +94,8 @@ export class StateStore {
 
   /** Adds the keys that are not there yet. */
   register(keys: readonly AnyStateKey[]): void {
-    const missing = new Map(keys.filter((key) => !this.#table.slots.has(key.name)).map((key) => [key.name, key]));
+    const missing = new Map<string, AnyStateKey>();
+    for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
     if (missing.size > 0) this.#setKeys([...this.#table.keys, ...missing.values()]);
   }
 

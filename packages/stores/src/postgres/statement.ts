@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { AwakenError } from "@awaken/contract";
+import type { PgClient, PgQuery, PgResult } from "./driver.ts";
+
+export type Parameter = string | number | null | readonly (string | number | null)[];
+
+/** SQL in which `~` stands for the schema of the store, and the values of its parameters. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly Parameter[];
+}
+
+export const sql = (text: string, ...values: readonly Parameter[]): Statement => ({ text, values });
+
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,47}$/;
+
+/** Schema names stand in the text of statements, so they are plain. */
+export function checkSchemaName(name: string): string {
+  if (SCHEMA_NAME.test(name)) return name;
+  throw new AwakenError("storage_validation", `schema name ${JSON.stringify(name)} must match ${SCHEMA_NAME.source}`);
+}
+
+function checkText(value: unknown): void {
+  if (typeof value === "string" ? !value.isWellFormed() : Array.isArray(value) && value.forEach(checkText)) {
+    throw new AwakenError("storage_validation", "a key or text holds half a surrogate pair");
+  }
+}
+
+/** Turns statements into queries that a connection prepares once. */
+export class Statements {
+  readonly #schema: string;
+  readonly #known = new Map<string, { readonly name: string; readonly text: string }>();
+
+  constructor(schema: string) {
+    this.#schema = schema;
+  }
+
+  toQuery({ text, values }: Statement): PgQuery {
+    for (const value of values) checkText(value);
+    return { ...(this.#known.get(text) ?? this.#prepare(text)), values };
+  }
+
+  /** Connections may be shared with other stores, so the name says what the text is. */
+  #prepare(text: string): { readonly name: string; readonly text: string } {
+    const full = text.replaceAll("~", `${this.#schema}.`);
+    const prepared = { name: `awaken_${createHash("sha256").update(full).digest("hex").slice(0, 24)}`, text: full };
+    this.#known.set(text, prepared);
+    return prepared;
+  }
+}
+
+/** Sends queries together if the connection can do that; the first error counts, and every query has its answer when this returns. */
+export async function sendAll(client: PgClient, queries: readonly PgQuery[]): Promise<readonly PgResult[]> {
+  if (client.pipeline !== true) {
+    const results: PgResult[] = [];
+    for (const query of queries) results.push(await client.query(query));
+    return results;
+  }
+  const settled = await Promise.allSettled(queries.map((query) => client.query(query)));
+  return settled.map((outcome) => {
+    if (outcome.status === "fulfilled") return outcome.value;
+    throw outcome.reason;
+  });
+}
