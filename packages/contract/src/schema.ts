@@ -2,8 +2,14 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { AwakenError, errorMessage } from "./error.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 
-/** Any Standard Schema (zod, valibot, arktype, …) that yields a `T`. */
-export type Schema<T = unknown> = StandardSchemaV1<unknown, T>;
+/** Any Standard Schema (zod, valibot, arktype, …) that yields a `T`: only what we use of it, which is quicker to infer from. */
+export interface Schema<T = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Result<T> | Promise<Result<T>>;
+  };
+}
 
 export type Validated<T> = { readonly type: "valid"; readonly value: T } | { readonly type: "invalid"; readonly message: string };
 

@@ -2,16 +2,44 @@ import { closedError } from "../sql/env.ts";
 import type { PgClient, PgPool, PgResult } from "./driver.ts";
 import { isConnectionLost, toStorageError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
-import { Statements, type Statement, sendAll } from "./statement.ts";
+import { type Statement, Statements, sendAll } from "./statement.ts";
 
 const ignore = () => {};
 
 export interface ConnectionsInit {
   readonly schema: string;
-  /** Opens the pool; called once it is needed. */
+  /** Called once the pool is needed. */
   readonly openPool: () => Promise<PgPool>;
   /** Whether the pool is ours to end. */
   readonly isOwn: boolean;
+}
+
+/** A connection while it is lent. */
+export class Lease {
+  readonly #client: PgClient;
+  readonly #statements: Statements;
+  #isLost = false;
+
+  constructor(client: PgClient, statements: Statements) {
+    this.#client = client;
+    this.#statements = statements;
+  }
+
+  /** Nothing can be sent any more, and it is not known what became of what was sent last. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Together if the connection can do that. Errors of the engine come out as they are. */
+  async send(statements: readonly Statement[]): Promise<readonly PgResult[]> {
+    const queries = statements.map((statement) => this.#statements.toQuery(statement));
+    try {
+      return await sendAll(this.#client, queries);
+    } catch (thrown) {
+      this.#isLost ||= isConnectionLost(thrown);
+      throw thrown;
+    }
+  }
 }
 
 /** The pool of a store. Tables are migrated before the first use; when that fails, the next use tries again. */
@@ -29,12 +57,7 @@ export class Connections {
     this.#statements = new Statements(init.schema);
   }
 
-  get isClosed(): boolean {
-    return this.#closed !== undefined;
-  }
-
-  /** Lends a connection to `work`. Errors of the engine come out as they are; a connection that broke is not lent again. */
-  async use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
+  async use<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw closedError();
     const used = this.#lend(work);
     this.#active.add(used);
@@ -45,17 +68,14 @@ export class Connections {
     }
   }
 
-  send(client: PgClient, statements: readonly Statement[]): Promise<readonly PgResult[]> {
-    return sendAll(
-      client,
-      statements.map((statement) => this.#statements.toQuery(statement)),
-    );
-  }
-
   /** A connection of one's own, until it is released. */
   async take(): Promise<PgClient> {
-    const pool = await this.#open();
-    return pool.connect();
+    try {
+      const pool = await this.#open();
+      return await pool.connect();
+    } catch (thrown) {
+      throw toStorageError(thrown);
+    }
   }
 
   /** Waits for what is under way; idempotent. */
@@ -66,34 +86,31 @@ export class Connections {
 
   async #shut(): Promise<void> {
     await Promise.allSettled(this.#active);
-    if (this.#init.isOwn) await this.#pool?.then((pool) => pool.end(), ignore);
+    const pool = await this.#pool?.catch(ignore);
+    if (this.#init.isOwn) await pool?.end();
   }
 
-  async #lend<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
+  async #lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     const client = await this.take();
-    let broken = false;
+    const lease = new Lease(client, this.#statements);
     // Without a listener a connection that breaks would end the process.
     client.on("error", ignore);
     try {
-      return await work(client);
-    } catch (thrown) {
-      broken = isConnectionLost(thrown);
-      throw thrown;
+      return await work(lease);
     } finally {
       client.removeListener("error", ignore);
-      client.release(broken);
+      client.release(lease.isLost);
     }
   }
 
   #open(): Promise<PgPool> {
-    if (this.#pool === undefined) {
-      const opening = this.#openMigrated();
-      this.#pool = opening;
-      opening.catch(() => {
-        if (this.#pool === opening) this.#pool = undefined;
-      });
-    }
-    return this.#pool;
+    if (this.#pool !== undefined) return this.#pool;
+    const opening = this.#openMigrated();
+    this.#pool = opening;
+    opening.catch(() => {
+      if (this.#pool === opening) this.#pool = undefined;
+    });
+    return opening;
   }
 
   async #openMigrated(): Promise<PgPool> {
@@ -103,7 +120,7 @@ export class Connections {
       return pool;
     } catch (thrown) {
       if (this.#init.isOwn) await pool.end().catch(ignore);
-      throw toStorageError(thrown);
+      throw thrown;
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Row } from "../sql/rows.ts";
 export interface PgQuery {
   readonly name: string;
   readonly text: string;
-  readonly values: readonly unknown[];
+  readonly values: unknown[];
 }
 
 export interface PgResult {

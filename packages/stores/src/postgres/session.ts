@@ -1,9 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import { overError } from "../sql/env.ts";
 import type { Row } from "../sql/rows.ts";
-import type { Connections } from "./connections.ts";
-import type { PgClient } from "./driver.ts";
-import { commitUnknown, isConnectionLost, isWorthAnotherTry, toStorageError } from "./errors.ts";
+import type { Connections, Lease } from "./connections.ts";
+import { commitUnknown, isWorthAnotherTry, toStorageError } from "./errors.ts";
 import { type Statement, sql } from "./statement.ts";
 
 export interface Tx {
@@ -36,44 +35,46 @@ interface Frame {
   readonly begin: Statement;
   readonly commit: Statement;
   readonly rollBack: readonly Statement[];
+  /** Its commit makes things durable. */
+  readonly isWhole: boolean;
 }
 
-const WHOLE: Frame = { begin: sql("BEGIN"), commit: sql("COMMIT"), rollBack: [sql("ROLLBACK")] };
+const WHOLE: Frame = { begin: sql("BEGIN"), commit: sql("COMMIT"), rollBack: [sql("ROLLBACK")], isWhole: true };
 const PART: Frame = {
   begin: sql("SAVEPOINT part"),
   commit: sql("RELEASE SAVEPOINT part"),
   rollBack: [sql("ROLLBACK TO SAVEPOINT part"), sql("RELEASE SAVEPOINT part")],
+  isWhole: false,
 };
+
+const ignore = () => {};
 
 /** Work on one connection between the begin and the commit of a frame. */
 class Attempt implements Tx {
-  readonly #connections: Connections;
-  readonly #client: PgClient;
+  readonly #lease: Lease;
   readonly #frame: Frame;
   #hasBegun = false;
 
-  constructor(connections: Connections, client: PgClient, frame: Frame) {
-    this.#connections = connections;
-    this.#client = client;
+  constructor(lease: Lease, frame: Frame) {
+    this.#lease = lease;
     this.#frame = frame;
   }
 
   async read(...statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
-    const before = this.#begin();
-    const results = await this.#connections.send(this.#client, [...before, ...statements]);
-    return results.slice(before.length).map((result) => result.rows);
+    const begin = this.#begin();
+    const results = await this.#lease.send([...begin, ...statements]);
+    return results.slice(begin.length).map((result) => result.rows);
   }
 
-  /** A lone write is a transaction already. */
-  async finish(writes: readonly Statement[], isAlone: boolean): Promise<void> {
+  async finish(writes: readonly Statement[]): Promise<void> {
     if (!this.#hasBegun && writes.length === 0) return;
-    const isBare = isAlone && !this.#hasBegun && writes.length === 1;
-    const statements = isBare ? writes : [...this.#begin(), ...writes, this.#frame.commit];
-    await this.#connections.send(this.#client, statements);
+    // A lone statement is a transaction already.
+    const isBare = this.#frame.isWhole && !this.#hasBegun && writes.length === 1;
+    await this.#lease.send(isBare ? writes : [...this.#begin(), ...writes, this.#frame.commit]);
   }
 
   async rollBack(): Promise<void> {
-    if (this.#hasBegun) await this.#connections.send(this.#client, this.#frame.rollBack);
+    if (this.#hasBegun && !this.#lease.isLost) await this.#lease.send(this.#frame.rollBack).catch(ignore);
   }
 
   #begin(): readonly Statement[] {
@@ -84,37 +85,32 @@ class Attempt implements Tx {
 }
 
 /** Until it is through, or fails for a reason that another try would not change. */
-async function perform<T>(start: () => Attempt, work: (tx: Tx) => Promise<Finish<T>>, isAlone: boolean): Promise<Finish<T>> {
+async function perform<T>(lease: Lease, frame: Frame, work: (tx: Tx) => Promise<Finish<T>>): Promise<Finish<T>> {
   for (let tries = 1; ; tries++) {
-    const attempt = start();
+    const attempt = new Attempt(lease, frame);
     let isCommitting = false;
     try {
       const finish = await work(attempt);
-      isCommitting = finish.writes.length > 0;
-      await attempt.finish(finish.writes, isAlone);
+      isCommitting = frame.isWhole && finish.writes.length > 0;
+      await attempt.finish(finish.writes);
       return finish;
     } catch (thrown) {
-      if (isConnectionLost(thrown)) throw isAlone && isCommitting ? new LostCommit(thrown) : thrown;
+      if (lease.isLost && isCommitting) throw commitUnknown(thrown);
       await attempt.rollBack();
-      if (!isWorthAnotherTry(thrown) || tries === MAX_ATTEMPTS) throw thrown;
+      if (lease.isLost || !isWorthAnotherTry(thrown) || tries === MAX_ATTEMPTS) throw toStorageError(thrown);
     }
   }
 }
 
-/** Keeps what broke the connection, so that it is not lent again. */
-class LostCommit extends Error {
-  override readonly name = "LostCommit";
-
-  constructor(cause: unknown) {
-    super("connection lost", { cause });
+async function send(lease: Lease, statements: readonly Statement[]) {
+  try {
+    return await lease.send(statements);
+  } catch (thrown) {
+    throw toStorageError(thrown);
   }
 }
 
-function toError(thrown: unknown): AwakenError {
-  return thrown instanceof LostCommit ? commitUnknown(thrown.cause) : toStorageError(thrown);
-}
-
-/** Every piece of work on a connection of the pool. */
+/** Each piece of work on a connection of the pool. */
 export class PooledSession implements Session {
   readonly #connections: Connections;
 
@@ -122,58 +118,93 @@ export class PooledSession implements Session {
     this.#connections = connections;
   }
 
-  async read(statement: Statement): Promise<readonly Row[]> {
-    try {
-      const [result] = await this.#connections.use((client) => this.#connections.send(client, [statement]));
-      return result?.rows ?? [];
-    } catch (thrown) {
-      throw toStorageError(thrown);
-    }
+  read(statement: Statement): Promise<readonly Row[]> {
+    return this.#connections.use(async (lease) => (await send(lease, [statement]))[0]?.rows ?? []);
   }
 
   async write<T>(work: (tx: Tx) => Promise<Finish<T>>): Promise<T> {
-    const connections = this.#connections;
-    try {
-      const finish = await connections.use((client) => perform(() => new Attempt(connections, client, WHOLE), work, true));
-      finish.tell?.();
-      return finish.result;
-    } catch (thrown) {
-      throw toError(thrown);
-    }
+    const finish = await this.#connections.use((lease) => perform(lease, WHOLE, work));
+    finish.tell?.();
+    return finish.result;
   }
 
   async transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
-    try {
-      return await this.#connections.use((client) => this.#hold(client, work));
-    } catch (thrown) {
-      throw thrown instanceof LostCommit || isEngineError(thrown) ? toError(thrown) : thrown;
-    }
-  }
-
-  async #hold<T>(client: PgClient, work: (inside: Session) => Promise<T>): Promise<T> {
-    const inside = new InnerSession(this.#connections, client);
-    await this.#connections.send(client, [WHOLE.begin]);
-    try {
-      const result = await work(inside);
+    return this.#connections.use(async (lease) => {
+      const inside = new InnerSession(lease);
+      await send(lease, [WHOLE.begin]);
+      let result: T;
+      try {
+        result = await work(inside);
+      } catch (thrown) {
+        await inside.end();
+        await lease.send(WHOLE.rollBack).catch(ignore);
+        throw thrown;
+      }
       await inside.end();
-      await this.#commit(client);
+      await commit(lease);
       inside.tell();
       return result;
-    } catch (thrown) {
-      await inside.end();
-      if (!(thrown instanceof LostCommit) && !inside.isBroken) await this.#connections.send(client, WHOLE.rollBack);
-      throw inside.isBroken ? new BrokenTransaction(thrown) : thrown;
-    }
+    });
+  }
+}
+
+async function commit(lease: Lease): Promise<void> {
+  if (lease.isLost) throw new AwakenError("storage_io", "the connection to PostgreSQL was lost, and the transaction with it");
+  let command: string | undefined;
+  try {
+    const [result] = await lease.send([WHOLE.commit]);
+    command = result?.command;
+  } catch (thrown) {
+    throw lease.isLost ? commitUnknown(thrown) : toStorageError(thrown);
+  }
+  if (command !== "COMMIT") throw new AwakenError("storage_io", "PostgreSQL has rolled this transaction back");
+}
+
+/** The way of a transaction that holds its connection: each piece of work has a savepoint, one after the other. */
+class InnerSession implements Session {
+  readonly #lease: Lease;
+  readonly #told: (() => void)[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+
+  constructor(lease: Lease) {
+    this.#lease = lease;
   }
 
-  async #commit(client: PgClient): Promise<void> {
-    let command: string | undefined;
-    try {
-      const [result] = await this.#connections.send(client, [WHOLE.commit]);
-      command = result?.command;
-    } catch (thrown) {
-      throw isConnectionLost(thrown) ? new LostCommit(thrown) : thrown;
-    }
-    if (command !== "COMMIT") throw new AwakenError("storage_io", "PostgreSQL has rolled this transaction back");
+  read(statement: Statement): Promise<readonly Row[]> {
+    return this.#enqueue(async () => {
+      try {
+        const [, result] = await this.#lease.send([PART.begin, statement, PART.commit]);
+        return result?.rows ?? [];
+      } catch (thrown) {
+        if (!this.#lease.isLost) await this.#lease.send(PART.rollBack).catch(ignore);
+        throw toStorageError(thrown);
+      }
+    });
+  }
+
+  write<T>(work: (tx: Tx) => Promise<Finish<T>>): Promise<T> {
+    return this.#enqueue(async () => {
+      const { result, tell } = await perform(this.#lease, PART, work);
+      if (tell !== undefined) this.#told.push(tell);
+      return result;
+    });
+  }
+
+  /** Refuses new work and waits for what is under way. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#last;
+  }
+
+  tell(): void {
+    for (const tell of this.#told) tell();
+  }
+
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isOver) return Promise.reject(overError());
+    const next = this.#last.then(work);
+    this.#last = next.catch(ignore);
+    return next;
   }
 }

@@ -37,7 +37,7 @@ export class Statements {
 
   toQuery({ text, values }: Statement): PgQuery {
     for (const value of values) checkText(value);
-    return { ...(this.#known.get(text) ?? this.#prepare(text)), values };
+    return { ...(this.#known.get(text) ?? this.#prepare(text)), values: [...values] };
   }
 
   /** Connections may be shared with other stores, so the name says what the text is. */

@@ -1,0 +1,180 @@
+import { AwakenError } from "@awaken/contract";
+import { numberOf } from "../sql/rows.ts";
+import type { PgClient, PgPool } from "./driver.ts";
+import { isConnectionLost, toStorageError } from "./errors.ts";
+
+/**
+ * Every step from one version of the tables to the next; `~` stands for the schema, and a step that was released never changes.
+ * `scope_id` is first in every key and index, except in those that the host's own queue and sweeps read across all tenants.
+ * Records are `json`, not `jsonb`: they come back as they were written, and `jsonb` refuses some strings that JSON allows.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE ~thread (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, updated_at double precision NOT NULL,
+    resource_id text COLLATE "C", parent_thread_id text COLLATE "C",
+    message_count bigint NOT NULL, folded bigint NOT NULL, run_count bigint NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, thread_id)
+  );
+  CREATE INDEX thread_activity ON ~thread (scope_id, updated_at DESC, thread_id);
+  CREATE INDEX thread_resource ON ~thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
+  CREATE INDEX thread_parent ON ~thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
+
+  CREATE TABLE ~thread_state (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, record json NOT NULL, PRIMARY KEY (scope_id, thread_id)
+  );
+
+  CREATE TABLE ~message (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, seq bigint NOT NULL,
+    message_id text COLLATE "C" NOT NULL, run_id text COLLATE "C", is_internal smallint NOT NULL, record json NOT NULL, parts json,
+    PRIMARY KEY (scope_id, thread_id, seq)
+  );
+  CREATE UNIQUE INDEX message_id ON ~message (scope_id, thread_id, message_id);
+
+  CREATE TABLE ~run (
+    scope_id text COLLATE "C" NOT NULL, run_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, ordinal bigint NOT NULL,
+    status text COLLATE "C" NOT NULL, created_at double precision NOT NULL, updated_at double precision NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, run_id)
+  ) WITH (fillfactor = 80);
+  CREATE UNIQUE INDEX run_ordinal ON ~run (scope_id, thread_id, ordinal);
+  CREATE INDEX run_creation ON ~run (scope_id, created_at, run_id);
+  CREATE INDEX run_status ON ~run (scope_id, status, created_at, run_id);
+
+  CREATE TABLE ~run_ticket (
+    scope_id text COLLATE "C" NOT NULL, ticket_id text COLLATE "C" NOT NULL, run_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (scope_id, ticket_id, run_id)
+  );
+  CREATE INDEX run_ticket_run ON ~run_ticket (scope_id, run_id);
+
+  CREATE TABLE ~pending (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, pending_id text COLLATE "C" NOT NULL,
+    place bigint NOT NULL, record json NOT NULL, parts json,
+    PRIMARY KEY (scope_id, thread_id, pending_id)
+  );
+  CREATE INDEX pending_place ON ~pending (scope_id, thread_id, place);
+
+  CREATE TABLE ~event_log (
+    scope_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+    last_seq bigint NOT NULL, last_at double precision NOT NULL,
+    PRIMARY KEY (scope_id, type, id)
+  ) WITH (fillfactor = 80);
+
+  CREATE TABLE ~event (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C", thread_seq bigint, run_id text COLLATE "C", run_seq bigint,
+    event_id text COLLATE "C" NOT NULL, created_at double precision NOT NULL, visibility text COLLATE "C" NOT NULL,
+    writer_id text COLLATE "C", idempotency_key text COLLATE "C", record json NOT NULL, parts json
+  );
+  CREATE UNIQUE INDEX event_thread ON ~event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL;
+  CREATE UNIQUE INDEX event_run ON ~event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;
+  CREATE UNIQUE INDEX event_key ON ~event (scope_id, writer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+  CREATE INDEX event_age ON ~event (created_at);
+
+  CREATE TABLE ~dispatch (
+    scope_id text COLLATE "C" NOT NULL, dispatch_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL, priority smallint NOT NULL, dedupe_key text COLLATE "C", epoch bigint NOT NULL,
+    available_at double precision NOT NULL, lease_until double precision, created_at double precision NOT NULL,
+    updated_at double precision NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, dispatch_id)
+  );
+  CREATE UNIQUE INDEX dispatch_claim ON ~dispatch (scope_id, thread_id) WHERE status = 'claimed';
+  CREATE UNIQUE INDEX dispatch_dedupe ON ~dispatch (scope_id, thread_id, dedupe_key)
+    WHERE dedupe_key IS NOT NULL AND status IN ('queued', 'claimed');
+  CREATE INDEX dispatch_order ON ~dispatch (scope_id, thread_id, priority, created_at, dispatch_id);
+  CREATE INDEX dispatch_due ON ~dispatch (available_at) WHERE status = 'queued';
+  CREATE INDEX dispatch_lease ON ~dispatch (lease_until) WHERE status = 'claimed';
+  CREATE INDEX dispatch_over ON ~dispatch (updated_at) WHERE status NOT IN ('queued', 'claimed');
+
+  CREATE TABLE ~thread_epoch (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, epoch bigint NOT NULL, PRIMARY KEY (scope_id, thread_id)
+  );
+
+  CREATE TABLE ~stream_checkpoint (
+    scope_id text COLLATE "C" NOT NULL, run_id text COLLATE "C" NOT NULL, step bigint NOT NULL, thread_id text COLLATE "C" NOT NULL,
+    updated_at double precision NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, run_id, step)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX stream_checkpoint_thread ON ~stream_checkpoint (scope_id, thread_id);
+
+  CREATE TABLE ~ledger (
+    scope_id text COLLATE "C" NOT NULL, idempotency_key text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL,
+    run_id text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL, updated_at double precision NOT NULL,
+    place bigint GENERATED ALWAYS AS IDENTITY, record json NOT NULL, parts json,
+    PRIMARY KEY (scope_id, idempotency_key)
+  );
+  CREATE INDEX ledger_run ON ~ledger (scope_id, run_id);
+  CREATE INDEX ledger_age ON ~ledger (updated_at);
+
+  CREATE TABLE ~profile (
+    scope_id text COLLATE "C" NOT NULL, owner text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, owner, key)
+  );
+
+  CREATE TABLE ~config (
+    scope_id text COLLATE "C" NOT NULL, namespace text COLLATE "C" NOT NULL, sort_key text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL, record json NOT NULL,
+    PRIMARY KEY (scope_id, namespace, sort_key)
+  );
+
+  CREATE TABLE ~blob (
+    scope_id text COLLATE "C" NOT NULL, hash text COLLATE "C" NOT NULL, body text NOT NULL, PRIMARY KEY (scope_id, hash)
+  );
+  CREATE TABLE ~blob_use (
+    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, hash text COLLATE "C" NOT NULL,
+    PRIMARY KEY (scope_id, thread_id, hash)
+  );
+  CREATE INDEX blob_use_hash ON ~blob_use (scope_id, hash);
+  `,
+];
+
+const ignore = () => {};
+
+async function loadVersion(client: PgClient, schema: string): Promise<number | undefined> {
+  const { rows } = await client.query(`SELECT to_regclass('${schema}.awaken_version') IS NOT NULL AS is_there`);
+  if (rows[0]?.["is_there"] !== true) return undefined;
+  const { rows: versions } = await client.query(`SELECT version FROM ${schema}.awaken_version`);
+  return versions[0] === undefined ? undefined : numberOf(versions[0], "version");
+}
+
+async function upgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
+  await client.query("BEGIN");
+  // Ten nodes may start at once: one migrates, the others wait here and find it done.
+  await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('awaken migrate ${schema}', 0))`);
+  const found = (await loadVersion(client, schema)) ?? 0;
+  checkKnown(found, migrations.length, schema);
+  if (found === 0) {
+    const { rows } = await client.query(`SELECT to_regnamespace('${schema}') IS NOT NULL AS is_there`);
+    // Asking for a schema that exists takes a right that the user of a prepared one may not have.
+    if (rows[0]?.["is_there"] !== true) await client.query(`CREATE SCHEMA ${schema}`);
+    await client.query(`CREATE TABLE ${schema}.awaken_version (version integer NOT NULL)`);
+    await client.query(`INSERT INTO ${schema}.awaken_version VALUES (0)`);
+  }
+  for (const step of migrations.slice(found)) await client.query(step.replaceAll("~", `${schema}.`));
+  await client.query(`UPDATE ${schema}.awaken_version SET version = ${migrations.length}`);
+  await client.query("COMMIT");
+}
+
+function checkKnown(found: number, known: number, schema: string): void {
+  if (found <= known) return;
+  const message = `PostgreSQL schema '${schema}' has version ${found} of the tables, this program knows up to ${known}`;
+  throw new AwakenError("storage_too_new", message, { details: { schema, found, known } });
+}
+
+/** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
+export async function migrate(pool: PgPool, schema: string, migrations: readonly string[] = MIGRATIONS): Promise<void> {
+  const client = await pool.connect();
+  client.on("error", ignore);
+  let isLost = false;
+  try {
+    const found = await loadVersion(client, schema);
+    if (found === migrations.length) return;
+    checkKnown(found ?? 0, migrations.length, schema);
+    await upgrade(client, schema, migrations);
+  } catch (thrown) {
+    isLost = isConnectionLost(thrown);
+    if (!isLost) await client.query("ROLLBACK").catch(ignore);
+    throw toStorageError(thrown);
+  } finally {
+    client.removeListener("error", ignore);
+    client.release(isLost);
+  }
+}
