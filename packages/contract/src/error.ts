@@ -122,5 +122,9 @@ export class AwakenError extends Error {
 /** The text of whatever was thrown. */
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === "string" ? thrown : String(thrown);
+  try {
+    return String(thrown);
+  } catch {
+    return "something that has no text was thrown";
+  }
 }

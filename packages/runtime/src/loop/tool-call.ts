@@ -9,6 +9,7 @@ import {
   type ToolCallStatus,
   type ToolResult,
   ticketId,
+  toJson,
   toolOutcome,
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
@@ -54,8 +55,15 @@ const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
 };
 
 function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
-  const { resumeMode, id: _id, message, ...rest } = suspension;
-  const kept = { ...rest, id: ticketOf(live, suspension), message: message?.trim() ? message : undefined };
+  const { resumeMode, action, message, parameters, responseSchema } = suspension;
+  // What a tool or a gate hands in is made plain here: it is stored and shown to people.
+  const kept = {
+    id: ticketOf(live, suspension),
+    action,
+    message: message?.trim() ? message : undefined,
+    ...(parameters === undefined ? {} : { parameters: toJson(parameters) }),
+    ...(responseSchema === undefined ? {} : { responseSchema }),
+  };
   return { ...stateOf(ctx, live, "suspended", kept), resumeMode: resumeMode ?? "replay-tool-call" };
 }
 
@@ -157,7 +165,9 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal): Tool
     signal,
     callId: live.call.id,
     toolName: live.call.name,
-    idempotencyKey: effectKey(ctx.identity.runId, live.messageId, live.call.id),
+    get idempotencyKey() {
+      return effectKey(ctx.identity.runId, live.messageId, live.call.id);
+    },
     resume: live.resume,
     ...reporters(ctx, live.call),
   };

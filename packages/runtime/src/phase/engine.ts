@@ -3,7 +3,7 @@ import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { Command, command, extendCommand } from "./command.ts";
-import { gather, rerun } from "./gather.ts";
+import { callHooks, gather, gatherNow, rerun } from "./gather.ts";
 import type { HookInput, HookScene, PhaseFacts, PhaseTable, RunScene } from "./hook.ts";
 import { Lock } from "./lock.ts";
 import { Submitter } from "./submit.ts";
@@ -12,6 +12,8 @@ export const DEFAULT_MAX_ROUNDS = 16;
 
 /** These close what was begun, so they run also after an abort. */
 const CLOSING: ReadonlySet<HookPhase> = new Set<HookPhase>(["stepEnd", "runEnd"]);
+
+const NOTHING = command();
 
 export type PhaseOutcome = "completed" | "cancelled";
 
@@ -62,14 +64,26 @@ export class PhaseEngine {
    */
   run<P extends HookPhase>(phase: P, facts: PhaseFacts[P], first?: Command): PhaseOutcome | Promise<PhaseOutcome> {
     if (this.#isCancelled(phase)) return first === undefined ? "cancelled" : this.#submitCancelled(first);
-    if (!this.#lock.isTaken && this.#table.hooks[phase].length === 0 && !this.#hasDue(phase)) {
-      if (first === undefined) return "completed";
-      if (first.actions.length === 0 && first.effects.length === 0) {
-        this.#submitter.submit(this.#table, first);
-        return "completed";
-      }
+    if (this.#lock.isTaken || this.#hasDue(phase)) return this.#lock.run(() => this.#runLocked(phase, facts, first));
+    const entries = this.#table.hooks[phase];
+    if (entries.length === 0) return this.#submitNow(first) ?? this.#lock.run(() => this.#runLocked(phase, facts, first));
+    const called = callHooks(this.#store, entries, this.#inputs(phase, facts));
+    const whole = gatherNow(this.#store, called, first ?? NOTHING);
+    const outcome = whole === undefined ? undefined : this.#submitNow(whole);
+    if (outcome !== undefined && this.#isCancelled(phase)) return "cancelled";
+    return outcome ?? this.#lock.run(() => this.#runLocked(phase, facts, first, called));
+  }
+
+  /** Without a promise, when nothing but a commit is to be done. What the hooks gave may be refused, `first` must stand: that way is longer. */
+  #submitNow(given: Command | undefined): PhaseOutcome | undefined {
+    if (given === undefined || given.isEmpty) return "completed";
+    if (given.actions.length > 0 || given.effects.length > 0) return undefined;
+    try {
+      this.#submitter.submit(this.#table, given);
+    } catch {
+      return undefined;
     }
-    return this.#lock.run(() => this.#runLocked(phase, facts, first));
+    return "completed";
   }
 
   /** What already happened is recorded, abort or not. */
@@ -88,10 +102,15 @@ export class PhaseEngine {
     this.#submitter.check(this.#table, given);
   }
 
-  async #runLocked<P extends HookPhase>(phase: P, facts: PhaseFacts[P], first: Command | undefined): Promise<PhaseOutcome> {
+  async #runLocked<P extends HookPhase>(
+    phase: P,
+    facts: PhaseFacts[P],
+    first: Command | undefined,
+    called = callHooks(this.#store, this.#table.hooks[phase], this.#inputs(phase, facts)),
+  ): Promise<PhaseOutcome> {
     const inputs = this.#inputs(phase, facts);
     const submit = (given: Command) => this.#submitter.submit(this.#table, given);
-    const deferred = await gather(this.#store, this.#table.hooks[phase], inputs, first ?? command(), submit);
+    const deferred = await gather(this.#store, called, first ?? command(), submit);
     for (const entry of deferred) await rerun(this.#store, entry, inputs, submit);
     if (this.#isCancelled(phase)) return "cancelled";
     await this.#execute(phase);

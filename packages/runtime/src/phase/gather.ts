@@ -10,22 +10,57 @@ const MAX_RERUNS = 8;
 
 type InputOf<P extends HookPhase> = (state: Snapshot) => HookInput<P>;
 
-async function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Promise<Command | undefined> {
-  let result: Command | undefined | void;
-  try {
-    result = await entry.hook(input);
-  } catch (cause) {
-    throw new AwakenError("hook_failed", `hook of plugin '${entry.plugin}' failed in ${input.phase}: ${errorMessage(cause)}`, {
-      cause,
-      details: { plugin: entry.plugin, phase: input.phase },
-    });
-  }
+const failed = (plugin: string, phase: HookPhase, cause: unknown): AwakenError =>
+  new AwakenError("hook_failed", `hook of plugin '${plugin}' failed in ${phase}: ${errorMessage(cause)}`, {
+    cause,
+    details: { plugin, phase },
+  });
+
+/** A copy, because the hook may hand out the same command again. */
+function stamped(result: Command | undefined | void, revision: number): Command | undefined {
   if (!(result instanceof Command) || result.isEmpty) return undefined;
-  // A copy: the hook may hand out the same command again.
-  const stamped = extendCommand(new Command(), result);
-  stamped.baseRevision ??= revision;
-  return stamped;
+  const copy = extendCommand(new Command(), result);
+  copy.baseRevision ??= revision;
+  return copy;
 }
+
+/** What a hook gave, or will give. A hook that does not wait costs no promise. */
+type Given = Command | undefined | Promise<Command | undefined>;
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+
+function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Given {
+  const { plugin, hook } = entry;
+  try {
+    const result = hook(input);
+    if (!isPromise(result)) return stamped(result, revision);
+    return Promise.resolve(result).then(
+      (command) => stamped(command, revision),
+      (cause: unknown) => {
+        throw failed(plugin, input.phase, cause);
+      },
+    );
+  } catch (cause) {
+    return Promise.reject(failed(plugin, input.phase, cause));
+  }
+}
+
+/** Calls all hooks on one snapshot. */
+export function callHooks<P extends HookPhase>(store: StateStore, entries: readonly HookEntry<P>[], inputOf: InputOf<P>): CalledHooks<P> {
+  const snapshot = store.snapshot();
+  const input = inputOf(snapshot);
+  const given = entries.map((entry) => call(entry, input, snapshot.revision));
+  return { entries, given, revision: snapshot.revision };
+}
+
+export interface CalledHooks<P extends HookPhase> {
+  readonly entries: readonly HookEntry<P>[];
+  readonly given: readonly Given[];
+  readonly revision: number;
+}
+
+const isHere = (given: Given): given is Command | undefined => !isPromise(given);
 
 const exclusiveKeys = (store: StateStore, given: Command): string[] =>
   touchedKeys(given).filter((key) => store.mergeRule(key) === "exclusive");
@@ -36,8 +71,10 @@ const isStale = (store: StateStore, given: Command, revision: number): boolean =
 
 /** Checked key by key, the revision of the whole store means nothing any more. */
 function settleBase(given: Command, revision: number): Command {
-  if (given.baseRevision === revision) given.baseRevision = undefined;
-  return given;
+  if (given.baseRevision !== revision) return given;
+  const settled = extendCommand(new Command(), given);
+  settled.baseRevision = undefined;
+  return settled;
 }
 
 /** Commits synchronously; the promise is that of the effects. */
@@ -74,32 +111,38 @@ function partition<P extends HookPhase>(
 }
 
 /** Every hook has ended when this throws, with the first failure in their order. */
-async function callAll<P extends HookPhase>(entries: readonly HookEntry<P>[], input: HookInput<P>, revision: number) {
-  const settled = await Promise.allSettled(entries.map((entry) => call(entry, input, revision)));
+async function awaitAll(given: readonly Given[]): Promise<readonly (Command | undefined)[]> {
+  const settled = await Promise.allSettled(given);
   return settled.map((result) => {
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });
 }
 
+/** All at once, if no hook had to wait, none has to run again and nothing remains to be done. Otherwise undefined, and nothing happened. */
+export function gatherNow<P extends HookPhase>(store: StateStore, called: CalledHooks<P>, first: Command): Command | undefined {
+  const { entries, given, revision } = called;
+  if (!given.every(isHere)) return undefined;
+  const { whole, deferred } = partition(store, entries, given, first, revision);
+  return deferred.length === 0 && whole.actions.length === 0 && whole.effects.length === 0 ? whole : undefined;
+}
+
 /**
- * Runs all hooks on one snapshot and submits, together with `first`, what does not conflict with it or with an earlier hook.
+ * Submits, together with `first`, what does not conflict with it or with an earlier hook.
  * Gives back the hooks that lost a conflict: each is to run again, alone, on what is there by then. What the hooks do wrong
  * fails the phase, but `first` is submitted even then: it already happened.
  */
 export async function gather<P extends HookPhase>(
   store: StateStore,
-  entries: readonly HookEntry<P>[],
-  inputOf: InputOf<P>,
+  called: CalledHooks<P>,
   first: Command,
   submit: Submit,
 ): Promise<readonly HookEntry<P>[]> {
-  const snapshot = store.snapshot();
   let effects: Promise<void> | undefined;
   let deferred: readonly HookEntry<P>[];
   try {
-    const given = await callAll(entries, inputOf(snapshot), snapshot.revision);
-    const gathered = partition(store, entries, given, first, snapshot.revision);
+    const given = await awaitAll(called.given);
+    const gathered = partition(store, called.entries, given, first, called.revision);
     effects = submit(gathered.whole);
     deferred = gathered.deferred;
   } catch (thrown) {

@@ -34,6 +34,8 @@ export interface StateKey<V, U> {
   readonly retainOnUninstall: boolean;
   readonly version: number;
   readonly migrations: readonly Migration[];
+  /** Its reducer is known to give new plain JSON: it is not looked through at every commit. */
+  readonly trusted: boolean;
   initial(): V;
   apply(value: V, update: U): V;
   refuse?(value: V, update: U): string | undefined;
@@ -43,7 +45,7 @@ export type AnyStateKey = StateKey<unknown, unknown>;
 
 const RESERVED = "__runtime.";
 
-function buildKey<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): StateKey<V, U> {
   // The one name that an object cannot have as a key.
   if (name.trim() === "" || name === "__proto__") throw new AwakenError("unknown_key", `'${name}' cannot be the name of a state key`);
   const migrations = init.migrations ?? [];
@@ -55,6 +57,7 @@ function buildKey<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
     persistent: init.persistent ?? true,
     retainOnUninstall: init.retainOnUninstall ?? false,
     migrations,
+    trusted,
     version: migrations.length + 1,
     initial: init.initial,
     apply: init.apply,
@@ -75,10 +78,17 @@ export function defineState<V extends Value, U>(name: string, init: StateInit<V,
       details: { key: name },
     });
   }
-  return buildKey(name, init);
+  return buildKey(name, init, false);
 }
+
+const runtimeName = (name: string): string => (name.startsWith("_") ? name : `${RESERVED}${name}`);
 
 /** The same for the runtime's own keys. */
 export function defineRuntimeState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
-  return buildKey(name.startsWith("_") ? name : `${RESERVED}${name}`, init);
+  return buildKey(runtimeName(name), init, false);
+}
+
+/** For keys of ours that change at every step and hold nothing that a user handed in. */
+export function defineTrustedState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+  return buildKey(runtimeName(name), init, true);
 }

@@ -7,7 +7,7 @@ import {
   type Termination,
   type WaitingReason,
 } from "@awaken/contract";
-import { defineRuntimeState } from "./key.ts";
+import { defineTrustedState } from "./key.ts";
 
 export type RunLifecycleUpdate =
   | { readonly type: "start"; readonly runId: RunId; readonly at: number }
@@ -32,7 +32,7 @@ function target(update: RunLifecycleUpdate, current: RunStatus): RunStatus {
 }
 
 /** The run's state machine. A hook ends the run by updating it to `done`. */
-export const runLifecycle = defineRuntimeState("run_lifecycle", {
+export const runLifecycle = defineTrustedState("run_lifecycle", {
   schema: runLifecycleSchema,
   initial: (): RunLifecycle => ({ runId: "" as RunId, status: "created", stepCount: 0, updatedAt: 0 }),
   refuse(value, update: RunLifecycleUpdate) {

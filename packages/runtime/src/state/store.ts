@@ -24,26 +24,48 @@ export type CommitListener = (notice: CommitNotice) => void;
 
 const EMPTY: SlotTable = { keys: [], slots: new Map() };
 
-/** Calls a key's own code; whatever that throws is `reducer_failed`. */
-function attempt<T>(key: AnyStateKey, what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} threw: ${errorMessage(cause)}`, {
-      cause,
-      details: { key: key.name },
-    });
-  }
-}
+const threw = (key: AnyStateKey, what: string, cause: unknown): AwakenError =>
+  new AwakenError("reducer_failed", `state key '${key.name}': ${what} threw: ${errorMessage(cause)}`, {
+    cause,
+    details: { key: key.name },
+  });
 
 /** A value that a key made out of the one before: there, frozen, and plain JSON if the key is persistent. */
-function sealed(key: AnyStateKey, what: string, before: unknown, make: () => unknown): unknown {
-  const value = attempt(key, what, make);
+function sealed(key: AnyStateKey, what: string, before: unknown, value: unknown): unknown {
   if (value === undefined) {
     throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
   }
-  seal(key.name, value, before, key.persistent);
+  if (key.trusted) Object.freeze(value);
+  else seal(key.name, value, before, key.persistent);
   return value;
+}
+
+function initialValue(key: AnyStateKey): unknown {
+  let value: unknown;
+  try {
+    value = key.initial();
+  } catch (cause) {
+    throw threw(key, "initial", cause);
+  }
+  return sealed(key, "initial", undefined, value);
+}
+
+function applied(key: AnyStateKey, before: unknown, update: unknown): unknown {
+  let value: unknown;
+  try {
+    value = key.apply(before, update);
+  } catch (cause) {
+    throw threw(key, "apply", cause);
+  }
+  return sealed(key, "apply", before, value);
+}
+
+function refusal(key: AnyStateKey, before: unknown, update: unknown): string | undefined {
+  try {
+    return key.refuse?.(before, update);
+  } catch (cause) {
+    throw threw(key, "refuse", cause);
+  }
 }
 
 /**
@@ -191,7 +213,7 @@ export class StateStore {
         details: { expected: baseRevision, actual: this.revision },
       });
     }
-    for (const { key } of batch.updates) this.#slot(key);
+    if (batch.updates.length > 1) for (const { key } of batch.updates) this.#slot(key);
     const values = this.#values.slice();
     for (const { key, update } of batch.updates) {
       const slot = this.#slot(key);
@@ -201,13 +223,13 @@ export class StateStore {
   }
 
   #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
-    const value = current === undefined ? sealed(key, "initial", undefined, () => key.initial()) : current;
-    const refusal = attempt(key, "refuse", () => key.refuse?.(value, update));
-    if (refusal !== undefined) {
-      this.#log.error(`state key '${key.name}' ignored an update: ${refusal}`);
+    const value = current === undefined ? initialValue(key) : current;
+    const refused = refusal(key, value, update);
+    if (refused !== undefined) {
+      this.#log.error(`state key '${key.name}' ignored an update: ${refused}`);
       return current;
     }
-    return sealed(key, "apply", value, () => key.apply(value, update));
+    return applied(key, value, update);
   }
 
   #publish(values: readonly unknown[], opCount: number): void {

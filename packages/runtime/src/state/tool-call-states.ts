@@ -1,5 +1,5 @@
 import { canToolCallMove, isToolCallOver, type ToolCallState, type ToolCallStates, toolCallStatesSchema } from "@awaken/contract";
-import { defineRuntimeState } from "./key.ts";
+import { defineTrustedState } from "./key.ts";
 
 export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCallState } | { readonly type: "clear" };
 
@@ -11,7 +11,7 @@ function settled(call: ToolCallState): ToolCallState {
 }
 
 /** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
-export const toolCallStates = defineRuntimeState("tool_call_states", {
+export const toolCallStates = defineTrustedState("tool_call_states", {
   scope: "thread",
   merge: "commutative",
   schema: toolCallStatesSchema,

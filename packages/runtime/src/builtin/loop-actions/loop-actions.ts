@@ -6,8 +6,8 @@ import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTo
 import { contextMessages } from "../../prompt/context-messages.ts";
 import { contentHash, contextThrottle, isDue } from "../../prompt/context-throttle.ts";
 import { inferenceOverrides } from "../../prompt/inference-overrides.ts";
-import { pendingWork } from "../../state/pending-work.ts";
 import { toolFilter } from "../../prompt/tool-filter.ts";
+import { pendingWork } from "../../state/pending-work.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 
 const DEFAULTS = { cooldownSteps: 0, persistent: false, consumeAfterEmit: false, priority: 0 };

@@ -1,11 +1,11 @@
 import { type StopStats, stopStatsSchema, type Turn } from "@awaken/contract";
-import { defineRuntimeState } from "../../state/key.ts";
+import { defineTrustedState } from "../../state/key.ts";
 
 const KEPT_TEXTS = 64;
 
 export type StopStatsUpdate = { readonly type: "start"; readonly at: number } | { readonly type: "turn"; readonly turn: Turn };
 
-export const stopStats = defineRuntimeState("stop_condition_stats", {
+export const stopStats = defineTrustedState("stop_condition_stats", {
   schema: stopStatsSchema,
   initial: (): StopStats => ({
     stepCount: 0,
