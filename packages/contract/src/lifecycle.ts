@@ -76,6 +76,6 @@ export const toolCallStateSchema = z.object({
 });
 export type ToolCallState = z.output<typeof toolCallStateSchema>;
 
-/** By call id. */
-export const toolCallStatesSchema = z.object({ calls: z.record(z.string(), toolCallStateSchema) });
+/** In the order of their first update; each call once. */
+export const toolCallStatesSchema = z.object({ calls: z.array(toolCallStateSchema).readonly() });
 export type ToolCallStates = z.output<typeof toolCallStatesSchema>;

@@ -35,7 +35,7 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
 export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
   const state = ctx.state.snapshot();
   const taken = new Set(state.get(decided)?.entries.map((entry) => entry.decisionId));
-  const calls = Object.values(state.get(toolCallStates)?.calls ?? {});
+  const calls = state.get(toolCallStates)?.calls ?? [];
   const change = command();
   const targets = new Set<string>();
   for (const addressed of batch) {

@@ -66,7 +66,7 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
 
 /** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
 function closeTickets(ctx: RunContext): void {
-  for (const call of Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {})) {
+  for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
     if (call.status !== "suspended" && call.status !== "resuming") continue;
     ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
     ctx.transcript.replace(toolMessage(ctx, call, toolFailure("cancelled", "the run ended before there was a decision")));

@@ -9,6 +9,7 @@ import {
   type ProfileStore,
   type RunIdentity,
   type SequencedMessage,
+  type ToolCallState,
   type Usage,
 } from "@awaken/contract";
 import { command } from "../phase/command.ts";
@@ -90,14 +91,17 @@ function openState({ plan, history }: Activation, log: Log): StateStore {
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
+/** Calls that wait, and those whose decision was taken by a process that died before it could follow it. */
+const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
+
 /** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
 function supersede(activation: Activation, handles: RunHandles, state: StateStore): readonly Message[] {
   if (activation.options.seededDecisions.length > 0 || !activation.input.some(isUserInput)) return [];
-  const tickets = openTickets({ state, identity: activation.identity });
-  if (tickets.length === 0) return [];
+  const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
+  if (calls.length === 0) return [];
   state.commit(command().update(toolCallStates, { type: "clear" }));
   const run = { ids: handles.ids, identity: activation.identity };
-  return tickets.map((ticket) => retraction(run, { id: ticket.toolCallId, name: ticket.toolName }));
+  return calls.sort((a, b) => (a.id < b.id ? -1 : 1)).map((call) => retraction(run, call));
 }
 
 function openTranscript({ history, input }: Activation, retractions: readonly Message[]): Transcript {

@@ -10,7 +10,7 @@ import { completeCall, type LiveCall } from "./tool-call.ts";
 import { runToolRound } from "./tool-round.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
-  const calls = Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {});
+  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
   return calls.filter((call) => call.status === status).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 

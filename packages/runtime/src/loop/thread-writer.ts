@@ -1,5 +1,7 @@
 import {
   AwakenError,
+  type CommitResult,
+  type CommitThread,
   type EventAppend,
   MAX_COMMIT_ATTEMPTS,
   type Message,
@@ -8,16 +10,28 @@ import {
   RUN_SCHEMA_VERSION,
   type RunActivation,
   type RunIdentity,
+  type RunInput,
   type RunProjection,
   type RunRecord,
-  type ScopedStore,
+  type RunStore,
+  sameJson,
   type Termination,
+  type ThreadCommit,
+  type ThreadStore,
 } from "@awaken/contract";
 import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
 
+/** What a writer needs of a store. */
+export interface CommitStore {
+  readonly threads: Pick<ThreadStore, "loadCheckpoint">;
+  readonly runs: Pick<RunStore, "load">;
+  readonly commit: CommitThread;
+  transaction<T>(work: (ports: Pick<CommitStore, "runs" | "commit">) => Promise<T>): Promise<T>;
+}
+
 export interface ThreadWriterInit {
-  readonly store: ScopedStore;
+  readonly store: CommitStore;
   readonly identity: RunIdentity;
   readonly activation: RunActivation;
   /** Ids of the messages that the run answers. */
@@ -35,55 +49,98 @@ type Body = Omit<Extract<RunProjection, { status: "created" }>, "status">;
 export class ThreadWriter implements CheckpointPort {
   readonly #init: ThreadWriterInit;
   readonly #createdAt: number;
+  readonly #startedAt: number;
+  readonly #input: RunInput;
   #count: number;
-  #isNew: boolean;
+  /** Nothing of this activation is written yet. */
+  #isFirst = true;
   #isResumed: boolean;
   #output: Body["output"];
 
   constructor(init: ThreadWriterInit) {
+    const { resumed } = init;
     this.#init = init;
     this.#count = init.messageCount;
-    this.#createdAt = init.resumed?.createdAt ?? init.now();
-    this.#isNew = init.resumed === undefined;
-    this.#isResumed = init.resumed !== undefined && init.resumed.status !== "created";
-    this.#output = init.resumed?.output;
+    this.#createdAt = resumed?.createdAt ?? init.now();
+    this.#startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? init.now();
+    this.#input = inputOf(init);
+    this.#isResumed = resumed !== undefined && resumed.status !== "created";
+    this.#output = resumed?.output;
   }
 
-  /** Somebody else may have appended meanwhile: then the same delta goes behind what they wrote. */
   async write(checkpoint: Checkpoint): Promise<{ readonly rowsBefore: number }> {
+    const { commit, rowsBefore } = await this.#land((count) => this.#compose(checkpoint, count));
+    this.#isFirst = false;
+    this.#isResumed = true;
+    this.#output = commit.run?.output;
+    return { rowsBefore };
+  }
+
+  /** Puts messages into the log that no checkpoint is going to carry. */
+  async append(messages: readonly Message[]): Promise<void> {
+    const { threadId, runId } = this.#init.identity;
+    await this.#land((count) => ({
+      threadId,
+      runId,
+      messageDelta: { messages, expectedMessageCount: count },
+      events: messages.map((message, index) => messageCommitted(this.#init.identity, message, count + 1 + index)),
+    }));
+  }
+
+  /** Somebody else may have appended meanwhile: then the same messages go behind theirs. An answer that was lost is looked up first. */
+  async #land(compose: (count: number) => ThreadCommit): Promise<{ readonly commit: ThreadCommit; readonly rowsBefore: number }> {
     for (let attempt = 1; ; attempt++) {
       const rowsBefore = this.#count;
+      const commit = compose(rowsBefore);
       try {
-        const result = await this.#commit(checkpoint);
-        this.#count = result.messageCount;
-        return { rowsBefore };
+        this.#count = (await this.#send(commit)).messageCount;
+        return { commit, rowsBefore };
       } catch (thrown) {
-        if (!AwakenError.is(thrown) || thrown.code !== "message_version_conflict" || attempt >= MAX_COMMIT_ATTEMPTS) throw thrown;
-        const actual = thrown.details["actual"];
-        if (typeof actual !== "number") throw thrown;
-        this.#count = actual;
+        if (attempt >= MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
+        const { actual } = thrown.details;
+        if (thrown.code === "message_version_conflict" && typeof actual === "number") this.#count = actual;
+        else if (thrown.code !== "commit_unknown") throw thrown;
+        else if (await this.#hasLanded(commit)) {
+          this.#count += commit.messageDelta?.messages.length ?? 0;
+          return { commit, rowsBefore };
+        }
       }
     }
   }
 
-  async #commit(checkpoint: Checkpoint) {
-    const { store, identity } = this.#init;
+  /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
+  #send(commit: ThreadCommit): Promise<CommitResult> {
+    const { store, resumed } = this.#init;
+    if (!this.#isFirst || resumed === undefined) return store.commit(commit);
+    return store.transaction(async ({ runs, commit: write }) => {
+      if (sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
+      const message = `run '${resumed.runId}' of thread '${resumed.threadId}' was taken up by somebody else`;
+      throw new AwakenError("thread_already_running", message, { details: { threadId: resumed.threadId, runId: resumed.runId } });
+    });
+  }
+
+  async #hasLanded({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {
+    const { store } = this.#init;
+    const stored = await store.runs.load(runId);
+    if (run !== undefined && !sameJson(stored, { ...run, ordinal: stored?.ordinal })) return false;
+    if (messageDelta === undefined) return true;
+    const { messages, expectedMessageCount } = messageDelta;
+    return ((await store.threads.loadCheckpoint(threadId))?.messageCount ?? 0) >= expectedMessageCount + messages.length;
+  }
+
+  #compose(checkpoint: Checkpoint, count: number): ThreadCommit {
+    const { identity, resumed } = this.#init;
     const { threadId, runId } = identity;
-    const messages = checkpoint.delta(this.#count);
-    const run = this.#project(checkpoint, messages);
-    const result = await store.commit({
+    const messages = checkpoint.delta(count);
+    return {
       threadId,
       runId,
-      run,
+      run: this.#project(checkpoint, messages),
       events: this.#events(checkpoint, messages),
-      ...(messages.length === 0 ? {} : { messageDelta: { messages, expectedMessageCount: this.#count } }),
-      ...(this.#isNew ? { isNewRun: true } : {}),
+      ...(messages.length === 0 ? {} : { messageDelta: { messages, expectedMessageCount: count } }),
+      ...(this.#isFirst && resumed === undefined ? { isNewRun: true } : {}),
       ...(Object.keys(checkpoint.threadState.extensions).length === 0 ? {} : { threadState: checkpoint.threadState }),
-    });
-    this.#isNew = false;
-    this.#isResumed = true;
-    this.#output = run.output;
-    return result;
+    };
   }
 
   #events({ events }: Checkpoint, messages: readonly Message[]): readonly EventAppend[] {
@@ -109,7 +166,7 @@ export class ThreadWriter implements CheckpointPort {
   }
 
   #project(checkpoint: Checkpoint, messages: readonly Message[]): RunProjection {
-    const { identity, activation, input, resumed, now } = this.#init;
+    const { identity, activation, now } = this.#init;
     const output = this.#outputRange(messages);
     const at = now();
     const body: Body = {
@@ -118,7 +175,7 @@ export class ThreadWriter implements CheckpointPort {
       threadId: identity.threadId,
       agentId: identity.agentId,
       activation,
-      input: resumed?.input ?? { triggerMessageIds: input, selectedMessageIds: [] },
+      input: this.#input,
       createdAt: this.#createdAt,
       updatedAt: at,
       steps: checkpoint.tally.steps,
@@ -129,8 +186,15 @@ export class ThreadWriter implements CheckpointPort {
       ...(identity.dispatchId === undefined ? {} : { dispatchId: identity.dispatchId }),
       ...(identity.sessionId === undefined ? {} : { sessionId: identity.sessionId }),
     };
-    return withStatus(body, checkpoint, resumed !== undefined && "startedAt" in resumed ? (resumed.startedAt ?? at) : this.#createdAt, at);
+    return withStatus(body, checkpoint, this.#startedAt, at);
   }
+}
+
+/** A run that goes on answers what it was asked first, and what came with its going on. */
+function inputOf({ resumed, input }: ThreadWriterInit): RunInput {
+  const before = resumed?.input ?? { triggerMessageIds: [], selectedMessageIds: [] };
+  const added = input.filter((id) => !before.triggerMessageIds.includes(id));
+  return { ...before, triggerMessageIds: [...before.triggerMessageIds, ...added] };
 }
 
 function withStatus(body: Body, { lifecycle, tickets, tally, ending }: Checkpoint, startedAt: number, at: number): RunProjection {

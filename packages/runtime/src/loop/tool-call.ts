@@ -69,7 +69,7 @@ function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension)
 
 /** The open tickets of the run, by call id. */
 export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readonly Ticket[] {
-  const calls = Object.values(ctx.state.snapshot().get(toolCallStates)?.calls ?? {});
+  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
   return calls
     .filter((call) => call.status === "suspended" && call.suspension !== undefined)
     .sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -35,7 +35,11 @@ const set = (call: ToolCallState) => command().update(toolCallStates, { type: "s
 function fresh() {
   const log = recordedLog();
   const store = storeOf([toolCallStates], log);
-  return { log, store, calls: () => store.snapshot().get(toolCallStates)?.calls };
+  return {
+    log,
+    store,
+    calls: () => Object.fromEntries((store.snapshot().get(toolCallStates)?.calls ?? []).map((call) => [call.id, call])),
+  };
 }
 
 describe("toolCallStates", () => {
@@ -61,7 +65,7 @@ describe("toolCallStates", () => {
     for (const status of TOOL_CALL_STATUSES) {
       const { store, calls } = fresh();
       store.commit(set(callAt(status)));
-      expect(calls()?.["c1"]?.status).toBe(status);
+      expect(calls()["c1"]?.status).toBe(status);
     }
   });
 
@@ -70,21 +74,21 @@ describe("toolCallStates", () => {
       const { store, calls } = fresh();
       store.commit(set(callAt(status, waiting)));
       const isOver = ["succeeded", "failed", "cancelled"].includes(status);
-      expect(calls()?.["c1"]).toEqual(callAt(status, isOver ? {} : waiting));
+      expect(calls()["c1"]).toEqual(callAt(status, isOver ? {} : waiting));
     }
   });
 
   it("shows running and the end in one commit: nobody sees running alone", () => {
     const { store, calls } = fresh();
     const seen: unknown[] = [];
-    store.onCommit(({ snapshot }) => seen.push(snapshot.get(toolCallStates)?.calls["c1"]?.status));
+    store.onCommit(({ snapshot }) => seen.push(snapshot.get(toolCallStates)?.calls.find((call) => call.id === "c1")?.status));
     store.commit(
       command()
         .update(toolCallStates, { type: "set", call: callAt("running") })
         .update(toolCallStates, { type: "set", call: callAt("succeeded") }),
     );
     expect(seen).toEqual(["succeeded"]);
-    expect(calls()?.["c1"]?.status).toBe("succeeded");
+    expect(calls()["c1"]?.status).toBe("succeeded");
   });
 
   it("clears all calls, and then takes the same id anew", () => {
@@ -93,7 +97,7 @@ describe("toolCallStates", () => {
     store.commit(command().update(toolCallStates, { type: "clear" }));
     expect(calls()).toEqual({});
     store.commit(set(callAt("running")));
-    expect(calls()?.["c1"]?.status).toBe("running");
+    expect(calls()["c1"]?.status).toBe("running");
     expect(log.errors).toEqual([]);
   });
 
@@ -101,7 +105,7 @@ describe("toolCallStates", () => {
     const { store, calls, log } = fresh();
     for (const id of ["a", "constructor", "toString"]) store.commit(set(callAt("running", { id: toolCallId(id) })));
     store.commit(set(callAt("failed", { id: toolCallId("a") })));
-    expect(Object.values(calls() ?? {}).map((call) => call.status)).toEqual(["failed", "running", "running"]);
+    expect(Object.values(calls()).map((call) => call.status)).toEqual(["failed", "running", "running"]);
     expect(log.errors).toEqual([]);
   });
 
@@ -110,6 +114,11 @@ describe("toolCallStates", () => {
     store.commit(set(callAt("suspended", { suspension: { ...waiting.suspension, message: "  " } })));
     const again = storeOf([toolCallStates]);
     again.restoreThread(JSON.parse(JSON.stringify(store.export("thread"))));
-    expect(again.snapshot().get(toolCallStates)?.calls["c1"]?.suspension).toEqual({ id: "s1", action: "approve", message: undefined });
+    expect(
+      again
+        .snapshot()
+        .get(toolCallStates)
+        ?.calls.find((call) => call.id === "c1")?.suspension,
+    ).toEqual({ id: "s1", action: "approve", message: undefined });
   });
 });

@@ -10,20 +10,24 @@ function settled(call: ToolCallState): ToolCallState {
   return rest;
 }
 
+export const findCall = (value: ToolCallStates, id: string): ToolCallState | undefined => value.calls.find((call) => call.id === id);
+
 /** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
 export const toolCallStates = defineTrustedState("tool_call_states", {
   scope: "thread",
   merge: "commutative",
   schema: toolCallStatesSchema,
-  initial: (): ToolCallStates => ({ calls: {} }),
+  initial: (): ToolCallStates => ({ calls: [] }),
   refuse(value, update: ToolCallStatesUpdate) {
     if (update.type === "clear") return undefined;
-    const from = value.calls[update.call.id]?.status ?? "new";
+    const from = findCall(value, update.call.id)?.status ?? "new";
     const to = update.call.status;
     return canToolCallMove(from, to) ? undefined : `tool call '${update.call.id}' is ${from} and cannot become ${to}`;
   },
   apply(value, update: ToolCallStatesUpdate): ToolCallStates {
-    if (update.type === "clear") return { calls: {} };
-    return { calls: { ...value.calls, [update.call.id]: settled(update.call) } };
+    if (update.type === "clear") return { calls: [] };
+    const call = settled(update.call);
+    const { calls } = value;
+    return { calls: findCall(value, call.id) === undefined ? [...calls, call] : calls.map((each) => (each.id === call.id ? call : each)) };
   },
 });
