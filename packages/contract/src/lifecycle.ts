@@ -45,11 +45,16 @@ export function isToolCallOver(status: ToolCallStatus): boolean {
   return NEXT[status].length === 0;
 }
 
-/** A blank string is as good as none. */
-const textOrNone = z
-  .string()
-  .optional()
-  .transform((text) => (text === undefined || text.trim() === "" ? undefined : text));
+/** What a call waits for. A blank message is as good as none, and none is left out: it is stored again as it was read. */
+const suspensionSchema = z
+  .object({
+    id: ticketIdSchema,
+    action: z.string(),
+    message: z.string().exactOptional(),
+    parameters: jsonValueSchema.exactOptional(),
+    responseSchema: jsonObjectSchema.exactOptional(),
+  })
+  .transform(({ message, ...rest }): typeof rest & { message?: string } => (message?.trim() ? { ...rest, message } : rest));
 
 export const toolCallStateSchema = z.object({
   id: toolCallIdSchema,
@@ -62,15 +67,7 @@ export const toolCallStateSchema = z.object({
   resumeMode: resumeModeSchema,
   updatedAt: z.number(),
   /** What the call waits for, while it is suspended or being resumed. */
-  suspension: z
-    .object({
-      id: ticketIdSchema,
-      action: z.string(),
-      message: textOrNone,
-      parameters: jsonValueSchema.exactOptional(),
-      responseSchema: jsonObjectSchema.exactOptional(),
-    })
-    .exactOptional(),
+  suspension: suspensionSchema.exactOptional(),
   /** The decision that resumes it. */
   decision: decisionSchema.exactOptional(),
 });

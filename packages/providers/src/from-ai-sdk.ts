@@ -10,8 +10,9 @@ import {
 import { streamV3 } from "./ai-sdk-v3.ts";
 import { streamV4 } from "./ai-sdk-v4.ts";
 import { Call } from "./call/call.ts";
+import { headerSecrets, modelSecrets } from "./model-secrets.ts";
 import type { Headers } from "./request/to-options.ts";
-import { createScrub } from "./scrub.ts";
+import { lazyScrub } from "./scrub.ts";
 
 export type AiSdkModel = LanguageModelV4 | LanguageModelV3;
 /** An AI SDK provider: `openai`, `createAnthropic({ … })`, `customProvider({ … })`, or a function from id to model. */
@@ -25,7 +26,7 @@ export interface AiSdkOptions {
   readonly timeoutMs?: number;
   /** Sent with every call. */
   readonly headers?: Headers;
-  /** Texts that must not show up in errors. */
+  /** Texts that must not show up in errors, besides the credentials that the model's own headers show. */
   readonly secrets?: readonly string[];
 }
 
@@ -66,11 +67,13 @@ function streamModel(model: AiSdkModel, request: InferenceRequest, headers: Head
 export function fromAiSdk(source: AiSdkSource, options: AiSdkOptions = {}): Provider {
   if (!isAiSdkSource(source)) throw new AwakenError("invalid_spec", "expected an AI SDK model or provider");
   const { timeoutMs = TIMEOUT_MS, headers = {}, secrets = [] } = options;
-  const limits = { timeoutMs, scrub: createScrub(secrets) };
   const stream = async (request: InferenceRequest, { signal }: InferenceOptions): Promise<AsyncIterable<StreamPart>> => {
-    const call = new Call(signal, limits);
+    let model: AiSdkModel | undefined;
+    const findSecrets = () => [...secrets, ...headerSecrets(headers), ...(model === undefined ? [] : modelSecrets(model))];
+    const call = new Call(signal, { timeoutMs, scrub: lazyScrub(findSecrets) });
     try {
-      return await streamModel(findModel(source, request.model), request, headers, call);
+      model = findModel(source, request.model);
+      return await streamModel(model, request, headers, call);
     } catch (thrown) {
       const error = call.explain(thrown);
       call.end();

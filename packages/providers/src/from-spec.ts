@@ -2,6 +2,7 @@ import { AwakenError, isJsonObject, type JsonObject, type Provider, type Provide
 import { VENDOR_ADAPTERS, type VendorAdapter, type VendorSettings } from "./adapters.ts";
 import { classify } from "./classify.ts";
 import { type AiSdkProvider, fromAiSdk } from "./from-ai-sdk.ts";
+import { headerSecrets } from "./model-secrets.ts";
 import type { Headers } from "./request/to-options.ts";
 import { createScrub, toSafeCause } from "./scrub.ts";
 
@@ -9,8 +10,6 @@ export interface SpecOptions {
   /** More vendors, or others for the same names; by the spec's `adapter`. */
   readonly adapters?: Readonly<Record<string, VendorAdapter>>;
 }
-
-const AUTH_HEADER = /auth|key|token|secret|cookie/i;
 
 function fail(spec: ProviderSpec, problem: string): never {
   throw new AwakenError("invalid_spec", `provider '${spec.id}': ${problem}`, { details: { providerId: spec.id, adapter: spec.adapter } });
@@ -54,8 +53,7 @@ function readSettings(spec: ProviderSpec, headers: Headers): VendorSettings {
 
 function findSecrets({ apiKey, headers }: VendorSettings, { keyVariable }: VendorAdapter): string[] {
   const key = apiKey ?? (keyVariable === undefined ? undefined : process.env[keyVariable]);
-  const tokens = Object.entries(headers).flatMap(([name, value]) => (AUTH_HEADER.test(name) ? [value, value.replace(/^\w+\s+/, "")] : []));
-  return key === undefined ? tokens : [key, ...tokens];
+  return [...(key === undefined ? [] : [key]), ...headerSecrets(headers)];
 }
 
 const isMissingModule = (thrown: unknown): boolean =>

@@ -15,6 +15,15 @@ export function createScrub(secrets: readonly string[]): Scrub {
   return (text) => longestFirst.reduce((clean, secret) => clean.replaceAll(secret, MASK), text);
 }
 
+/** As `createScrub`, for secrets that are looked for when there is a text to clean. */
+export function lazyScrub(find: () => readonly string[]): Scrub {
+  let scrub: Scrub | undefined;
+  return (text) => {
+    scrub ??= createScrub(find());
+    return scrub(text);
+  };
+}
+
 function readCause(thrown: Error): unknown {
   if (thrown.cause !== undefined) return thrown.cause;
   return thrown instanceof AggregateError ? thrown.errors[0] : undefined;

@@ -5,11 +5,22 @@ import { validateRegistry } from "./registry/diagnostics.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
-import { cancel, cancelAndWait, type DecisionInput, decide, resume, send, type TicketDecision, wait } from "./run/control.ts";
+import {
+  cancel,
+  cancelAndWait,
+  type DecisionInput,
+  decide,
+  resume,
+  send,
+  type TicketDecision,
+  type WaitOptions,
+  wait,
+} from "./run/control.ts";
+import { MemoryThreads } from "./run/memory-threads.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import { RunStream } from "./run/run-stream.ts";
-import { type RunResult, startRun, typedResult } from "./run/stream-run.ts";
+import { type RunResult, startRequest } from "./run/stream-run.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
 import { type Clock, systemClock } from "./stream/clock.ts";
 import { type Ids, uuidIds } from "./stream/ids.ts";
@@ -18,7 +29,7 @@ import { type ToolList, toTools } from "./tool/foreign-tool.ts";
 export interface RuntimeInit extends Omit<RegistryInit, "tools"> {
   /** A list of ours, or by name with AI SDK tools among them. */
   readonly tools?: ToolList;
-  /** Where threads, runs and their state live. Without one a run knows nothing of another, and waits in memory. */
+  /** Where threads, runs and their state live. Without one they live in memory, as long as the runtime; profiles need one. */
   readonly store?: ScopedStore;
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -32,6 +43,10 @@ export interface RuntimeInit extends Omit<RegistryInit, "tools"> {
 /** The verbs. Everything that is asked of runs goes through here. */
 export interface Runtime extends AsyncDisposable {
   readonly registry: RegistryHandle;
+  /** Reads the registry as it is at each call. */
+  readonly resolver: Resolver;
+  /** As it was given. */
+  readonly store: ScopedStore | undefined;
   /** Runs to the end, or to the next decision. */
   run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
   /** The same, with its events. Leaving the iteration detaches; the run goes on. */
@@ -40,15 +55,15 @@ export interface Runtime extends AsyncDisposable {
   decide(ticket: string, decision: DecisionInput): Promise<void>;
   /** Several tickets of one run, all or none. */
   decideAll(decisions: readonly TicketDecision[]): Promise<void>;
-  /** The result of a run, when it is over or waits. */
-  wait(runId: string): Promise<RunResult>;
+  /** The result of a run, when it is over or waits; of one that another process executes it is asked for again and again. */
+  wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
   resume(runId: string): Promise<RunResult>;
-  /** By run id or thread id. True when a run was told to stop. */
-  cancel(id: string): boolean;
+  /** By run id or thread id. True when a run was told to stop: an active one is told at once; one that waits is ended. */
+  cancel(id: string): Promise<boolean>;
   /** The same, and waits up to 5 s, or as told, until the thread is free. */
   cancelAndWait(id: string, options?: { readonly timeoutMs?: number }): Promise<boolean>;
-  /** Messages for a run that is active. False when there is none. */
+  /** Messages for a run that is active, read after its current step at the earliest. False when there is none. */
   send(id: string, input: RunRequest["input"]): boolean;
 }
 
@@ -72,7 +87,7 @@ function checkAgents(resolver: Resolver): void {
   if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
 }
 
-function openParts(init: RuntimeInit, registry: RegistryHandle): RunParts {
+function openParts(init: RuntimeInit, registry: RegistryHandle, closing: AbortSignal): RunParts {
   const ids = init.ids ?? uuidIds;
   const clock = init.clock ?? systemClock;
   const log = init.log ?? consoleLog;
@@ -84,7 +99,17 @@ function openParts(init: RuntimeInit, registry: RegistryHandle): RunParts {
     knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
   });
   if (init.checked !== false) checkAgents(resolver);
-  return { resolver, store: init.store, active: new ActiveRuns(), clock, ids, log, cancelGraceMs: init.cancelGraceMs ?? CANCEL_GRACE_MS };
+  return {
+    resolver,
+    records: init.store ?? new MemoryThreads(() => clock.now()),
+    profiles: init.store?.profiles,
+    active: new ActiveRuns(),
+    clock,
+    ids,
+    log,
+    cancelGraceMs: init.cancelGraceMs ?? CANCEL_GRACE_MS,
+    closing,
+  };
 }
 
 /** The runtime: registries and runs, and nothing global. */
@@ -92,21 +117,25 @@ export function createRuntime(init: RuntimeInit): Runtime {
   const set = createRegistrySet({ ...init, tools: toTools(init.tools ?? []) });
   validateRegistry(set);
   const registry = new RegistryHandle(set);
-  const parts = openParts(init, registry);
+  const closing = new AbortController();
+  const parts = openParts(init, registry, closing.signal);
   return {
     registry,
-    run: async (request) => typedResult(await startRun(parts, request, undefined, undefined).result),
+    resolver: parts.resolver,
+    store: init.store,
+    run: async (request) => startRequest(parts, request).result,
     stream: (request) => new RunStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
     decideAll: (decisions) => decide(parts, decisions),
-    wait: (id) => wait(parts, id),
+    wait: (id, options) => wait(parts, id, options),
     resume: (id) => resume(parts, id),
     cancel: (id) => cancel(parts, id),
     cancelAndWait: (id, options) => cancelAndWait(parts, id, options?.timeoutMs ?? CANCEL_WAIT_MS),
     send: (id, input) => send(parts, id, input),
     async [Symbol.asyncDispose]() {
+      closing.abort();
       const runs = parts.active.all();
-      for (const run of runs) run.controller.abort(new AwakenError("cancelled", "the runtime was closed"));
+      for (const run of runs) run.cancel("the runtime was closed");
       await Promise.all(runs.map((run) => run.released));
     },
   };

@@ -90,6 +90,8 @@ describe("check", () => {
     ["a map", new Map()],
     ["a class instance", new (class Point {})()],
     ["an undefined item", [1, undefined]],
+    ["a hole", new Array(1)],
+    ["a list with a toJSON", Object.assign([], { toJSON: () => 1 })],
     ["a circle", circle],
     ["100,000 levels", deep],
   ])("refuses %s", (_, any) => {

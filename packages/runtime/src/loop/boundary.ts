@@ -36,10 +36,12 @@ export async function crossBoundary(ctx: RunContext, at: BoundaryName): Promise<
   let isNew = false;
   const arrived: Message[] = [];
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
-  if (ctx.boundary.stage !== undefined && arrived.length > 0) await ctx.boundary.stage(arrived);
+  // Senders try again when they are not sure; the log has room for a message once.
+  const fresh = arrived.filter((message) => !ctx.transcript.has(message.id));
+  if (ctx.boundary.stage !== undefined && fresh.length > 0) await ctx.boundary.stage(fresh);
   else {
-    for (const message of arrived) ctx.transcript.append(message);
-    isNew = arrived.length > 0;
+    for (const message of fresh) ctx.transcript.append(message);
+    isNew = fresh.length > 0;
   }
   for (const entry of await ctx.boundary.freeze(at)) {
     ctx.transcript.show(entry);

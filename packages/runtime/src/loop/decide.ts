@@ -31,8 +31,8 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   else if (valid.type === "invalid") refuse(call, `the edited input does not fit: ${valid.message}`);
 }
 
-/** Applies all of them or none. A decision whose id was taken before changes nothing. */
-export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
+/** Applies all of them or none. A decision whose id was taken before changes nothing. True when something changed. */
+export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
   const state = ctx.state.snapshot();
   const taken = new Set(state.get(decided)?.entries.map((entry) => entry.decisionId));
   const calls = state.get(toolCallStates)?.calls ?? [];
@@ -50,4 +50,5 @@ export async function applyDecisions(ctx: RunContext, batch: readonly AddressedD
     change.update(decided, { ticketId: call.suspension?.id ?? ticketId(call.id), decisionId: decision.id });
   }
   ctx.state.commit(change);
+  return targets.size > 0;
 }

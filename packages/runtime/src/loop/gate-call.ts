@@ -1,10 +1,11 @@
-import type { ToolResult } from "@awaken/contract";
+import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { resolveGates } from "../tool/gate.ts";
+import { plainVerdict } from "../tool/plain.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
-import type { Intercept } from "../tool/verdict.ts";
+import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import type { RunContext } from "./run-context.ts";
 import type { AllowedCall, LiveCall } from "./tool-call.ts";
 
@@ -28,14 +29,16 @@ async function pluginIntercept(ctx: RunContext, live: LiveCall, tool: Tool | und
   const { gates } = ctx.active.plan.env;
   if (gates.length === 0) return undefined;
   const toolKind = tool?.traits.kind ?? guessToolKind(live.call.name);
-  const input = { ...scene(ctx), phase: "toolGate", call: live.call, toolKind, resume: live.resume } as const;
+  const call = { ...live.call, input: inputOf(live) };
+  const input = { ...scene(ctx), phase: "toolGate", call, toolKind, resume: live.resume } as const;
   const intercept = await resolveGates(gates, input, ctx.log);
   return intercept !== undefined && isAnswered(live, intercept) ? undefined : intercept;
 }
 
 async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepared: PreparedCall): Promise<Intercept | undefined> {
   if (!tool.traits.canApprove) return undefined;
-  const verdict = await prepared.approve(scene(ctx));
+  const given: Verdict | undefined = await prepared.approve(scene(ctx));
+  const verdict = plainVerdict(given ?? allow());
   return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
 }
 
@@ -54,6 +57,15 @@ export async function gateCall(ctx: RunContext, live: LiveCall): Promise<Gated> 
     if (intercept !== undefined) return { type: "intercepted", intercept };
     return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
   }
+  try {
+    return await gateByTool(ctx, live, tool, intercept);
+  } catch (thrown) {
+    // The tool's own checks are the tool's code: it does not run, and the model reads why.
+    return settled(live, toolFailure("internal", errorMessage(thrown)));
+  }
+}
+
+async function gateByTool(ctx: RunContext, live: LiveCall, tool: Tool, intercept: Intercept | undefined): Promise<Gated> {
   const checked = tool.prepare(inputOf(live));
   const valid = checked instanceof Promise ? await checked : checked;
   if (valid.type === "invalid") return settled(live, toolFailure("invalid_arguments", valid.message));

@@ -28,24 +28,35 @@ function together(commands: readonly (Command | undefined)[]): Command | undefin
   return commands.reduce((all, one) => (all === undefined || one === undefined ? (all ?? one) : extendCommand(all, one)), undefined);
 }
 
-function bindPlugins(ctx: RunContext): () => void {
+/** Whatever plugin fails to let go, the others do; and of those that are bound before one fails, none is forgotten. */
+function bindPlugins(ctx: RunContext): void {
+  const undo: (() => void)[] = [];
+  ctx.active.unbind = () => {
+    for (const unbind of undo.splice(0)) {
+      try {
+        unbind();
+      } catch (thrown) {
+        ctx.log.error(`a plugin could not be unbound: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+      }
+    }
+  };
   const run = {
     signal: ctx.signal,
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
     send: ctx.inbox.push.bind(ctx.inbox),
   };
-  const undo = ctx.active.plan.env.plugins.map((plugin) => plugin.onBind?.(run));
-  return () => {
-    for (const unbind of undo) unbind?.();
-  };
+  for (const plugin of ctx.active.plan.env.plugins) {
+    const unbind = plugin.onBind?.(run);
+    if (unbind !== undefined) undo.push(unbind);
+  }
 }
 
 /** The keys of the agent's plugins are there before any of them acts. */
 export async function activateAgent(ctx: RunContext): Promise<void> {
   const { env, agent } = ctx.active.plan;
   ctx.state.register(env.stateKeys);
-  ctx.active.unbind = bindPlugins(ctx);
+  bindPlugins(ctx);
   const state = ctx.state.snapshot();
   const change = together(env.plugins.map((plugin) => plugin.onActivate?.(agent, state)));
   if (change !== undefined) await ctx.phases.submit(change);

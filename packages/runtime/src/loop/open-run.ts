@@ -91,12 +91,15 @@ function openState({ plan, history }: Activation, log: Log): StateStore {
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
+/** Whether calls that wait are abandoned by this activation. */
+export const isSuperseding = ({ options, input }: Activation): boolean => options.seededDecisions.length === 0 && input.some(isUserInput);
+
 /** Calls that wait, and those whose decision was taken by a process that died before it could follow it. */
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
 
 /** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
 function supersede(activation: Activation, handles: RunHandles, state: StateStore): readonly Message[] {
-  if (activation.options.seededDecisions.length > 0 || !activation.input.some(isUserInput)) return [];
+  if (!isSuperseding(activation)) return [];
   const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
   if (calls.length === 0) return [];
   state.commit(command().update(toolCallStates, { type: "clear" }));

@@ -2,11 +2,19 @@ import { isJson, toJson } from "@awaken/contract";
 import { note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 
-const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/;
+const FENCE = "```";
+
+/** What stands inside a code fence, when the whole answer is one. */
+function unfenced(text: string): string {
+  const whole = text.trim();
+  const start = whole.indexOf("\n");
+  if (start === -1 || !whole.startsWith(FENCE) || !whole.endsWith(FENCE)) return text;
+  return whole.slice(start + 1, -FENCE.length);
+}
 
 function parse(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
-    return { value: JSON.parse(FENCE.exec(text)?.[1] ?? text) };
+    return { value: JSON.parse(unfenced(text)) };
   } catch {
     return { problem: "it is not JSON" };
   }

@@ -1,12 +1,25 @@
-import type { ToolCall, ToolCallProgress } from "@awaken/contract";
+import type { AgentEvent, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
 import type { ToolContext } from "../tool/tool.ts";
 import type { RunContext } from "./run-context.ts";
 
-type Reporters = Pick<ToolContext, "progress" | "activity" | "output">;
+/** What a running tool tells live listeners, until its call is over: a tool that goes on alone is not heard any more. */
+export interface Reporters {
+  readonly report: Pick<ToolContext, "progress" | "activity" | "output">;
+  close(): void;
+}
 
-/** What a running tool tells live listeners. */
-export function reporters(ctx: RunContext, call: ToolCall): Reporters {
-  const { identity } = ctx;
+export function openReporters(ctx: RunContext, call: ToolCall): Reporters {
+  let isOpen = true;
+  const emit = (event: AgentEvent): void => {
+    if (isOpen) ctx.emit(event);
+  };
+  const close = () => {
+    isOpen = false;
+  };
+  return { report: reporters(ctx.identity, call, emit), close };
+}
+
+function reporters(identity: RunIdentity, call: ToolCall, emit: (event: AgentEvent) => void): Reporters["report"] {
   return {
     progress(report) {
       const content = {
@@ -21,13 +34,13 @@ export function reporters(ctx: RunContext, call: ToolCall): Reporters {
         ...(identity.parentRunId === undefined ? {} : { parentRunId: identity.parentRunId }),
         ...(identity.parentToolCallId === undefined ? {} : { parentCallId: identity.parentToolCallId }),
       } satisfies ToolCallProgress;
-      ctx.emit({ type: "activity-snapshot", messageId: call.id, activityType: "tool-call-progress", content, replace: true });
+      emit({ type: "activity-snapshot", messageId: call.id, activityType: "tool-call-progress", content, replace: true });
     },
     activity(activityType, content) {
-      ctx.emit({ type: "activity-snapshot", messageId: call.id, activityType, content });
+      emit({ type: "activity-snapshot", messageId: call.id, activityType, content });
     },
     output(delta) {
-      ctx.emit({ type: "tool-call-stream-delta", toolCallId: call.id, toolName: call.name, delta });
+      emit({ type: "tool-call-stream-delta", toolCallId: call.id, toolName: call.name, delta });
     },
   };
 }

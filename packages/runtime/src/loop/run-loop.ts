@@ -9,7 +9,7 @@ import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
 import { hasSuspended, replayDecided } from "./resume.ts";
-import type { RunContext } from "./run-context.ts";
+import type { AddressedDecision, RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 import { openTickets } from "./tool-call.ts";
 
@@ -97,9 +97,10 @@ async function closeStep(ctx: RunContext, outcome: StepOutcome): Promise<void> {
   const close = command().update(runLifecycle, { type: "step-completed", ...now(ctx) });
   if (outcome.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) });
   ctx.state.commit(close);
+  // Also when a hook fails: its end is told before that of the run.
+  ctx.tally.unsettledStep = ctx.tally.steps;
   const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
   if (typeof done !== "string") await done;
-  ctx.tally.unsettledStep = ctx.tally.steps;
   // A natural end is mostly the end of the run: then one commit is enough for both.
   if (outcome.type !== "natural-end") await settleStep(ctx);
 }
@@ -126,6 +127,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
     return undefined;
   }
   if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return { type: "natural-end" };
+  if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
     return { type: "natural-end" };
@@ -148,15 +150,13 @@ async function suspend(ctx: RunContext): Promise<Termination | undefined> {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) }));
   }
   while (hasSuspended(ctx)) {
-    const batch = ctx.decisions.drain().flat();
-    if (batch.length === 0) {
-      if (!ctx.options.waitsForDecisions || ctx.decisions.isClosed) return { type: "suspended" };
-      await pause(ctx);
-      if (ctx.signal.aborted) return { type: "cancelled" };
-      continue;
-    }
-    const ended = await resumeWith(ctx, batch);
-    if (ended !== undefined) return ended;
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    const batches = ctx.decisions.drain();
+    if (batches.length > 0) {
+      const ended = await resumeWith(ctx, batches);
+      if (ended !== undefined) return ended;
+    } else if (!ctx.options.waitsForDecisions || ctx.decisions.isClosed) return { type: "suspended" };
+    else await pause(ctx);
   }
   ctx.state.commit(command().update(runLifecycle, { type: "set-running", ...now(ctx) }));
   return undefined;
@@ -173,19 +173,23 @@ async function pause(ctx: RunContext): Promise<void> {
     ctx.emitSnapshot();
     ctx.tell(waits);
   }
-  await Promise.race([ctx.decisions.ready(ctx.signal), ctx.inbox.ready(ctx.signal)]);
+  const isInboxOver = ctx.inbox.isClosed && ctx.inbox.size === 0;
+  await Promise.race([ctx.decisions.ready(ctx.signal), ...(isInboxOver ? [] : [ctx.inbox.ready(ctx.signal)])]);
   if (ctx.inbox.size > 0 && (await crossBoundary(ctx, "next-step"))) await ctx.checkpoints.write();
 }
 
-/** A batch that does not fit changes nothing and the run keeps waiting: one stale click must not kill it. */
-async function resumeWith(ctx: RunContext, batch: Parameters<typeof applyDecisions>[1]): Promise<Termination | undefined> {
-  try {
-    await applyDecisions(ctx, batch);
-  } catch (thrown) {
-    if (!AwakenError.is(thrown)) throw thrown;
-    ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
-    return undefined;
+/** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
+async function resumeWith(ctx: RunContext, batches: readonly (readonly AddressedDecision[])[]): Promise<Termination | undefined> {
+  let isDecided = false;
+  for (const batch of batches) {
+    try {
+      if (await applyDecisions(ctx, batch)) isDecided = true;
+    } catch (thrown) {
+      if (!AwakenError.is(thrown)) throw thrown;
+      ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
+    }
   }
+  if (!isDecided) return undefined;
   if (ctx.tally.isPaused) {
     ctx.tally.isPaused = false;
     announce(ctx);

@@ -40,8 +40,14 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   const { turn } = inferred;
   for (const message of inferred.inserted) ctx.transcript.append(message);
   if (ctx.signal.aborted) return keepText(ctx, messageId, turn, CANCELLED);
-  const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-  if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, turn, CANCELLED);
+  try {
+    const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
+    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, turn, CANCELLED);
+  } catch (thrown) {
+    // Listeners have heard it already.
+    keepText(ctx, messageId, turn, CANCELLED);
+    throw thrown;
+  }
   const ended = ending(ctx) ?? failed(turn);
   if (ended !== undefined) return keepText(ctx, messageId, turn, ended);
   return act(ctx, messageId, inferred);

@@ -9,7 +9,6 @@ import {
   type ToolCallStatus,
   type ToolResult,
   ticketId,
-  toJson,
   toolOutcome,
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
@@ -19,7 +18,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { PreparedCall, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { toolMessage } from "./messages.ts";
-import { reporters } from "./report.ts";
+import { openReporters, type Reporters } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** A call in the hands of the loop. */
@@ -56,12 +55,11 @@ const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
 
 function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
   const { resumeMode, action, message, parameters, responseSchema } = suspension;
-  // What a tool or a gate hands in is made plain here: it is stored and shown to people.
   const kept = {
     id: ticketOf(live, suspension),
     action,
-    message: message?.trim() ? message : undefined,
-    ...(parameters === undefined ? {} : { parameters: toJson(parameters) }),
+    ...(message?.trim() ? { message } : {}),
+    ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
   };
   return { ...stateOf(ctx, live, "suspended", kept), resumeMode: resumeMode ?? "replay-tool-call" };
@@ -132,12 +130,17 @@ function checked(ctx: RunContext, reply: ToolReply): ToolReply {
   }
 }
 
-/** Commits a call's reply together with what its hooks add, then publishes it. */
+/** Commits a call's reply together with what its hooks add, then publishes it. A failing hook throws, and the call keeps its result. */
 export async function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Promise<ToolResult> {
   const { result, command: own } = checked(ctx, given);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
-  const done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
-  if (typeof done !== "string") await done;
+  try {
+    const done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
+    if (typeof done !== "string") await done;
+  } catch (thrown) {
+    recordCall(ctx, live, result);
+    throw thrown;
+  }
   publish(ctx, live, result);
   return result;
 }
@@ -158,7 +161,7 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
   recordCall(ctx, live, result);
 }
 
-function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal): ToolContext {
+function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, { report }: Reporters): ToolContext {
   return {
     ...ctx.active.scene,
     state: ctx.state.snapshot(),
@@ -169,16 +172,18 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal): Tool
       return effectKey(ctx.identity.runId, live.messageId, live.call.id);
     },
     resume: live.resume,
-    ...reporters(ctx, live.call),
+    ...report,
   };
 }
 
 /** Never rejects. */
 export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
   if ("reply" in allowed) return Promise.resolve(allowed.reply);
-  return executeCall(allowed.prepared, (signal) => toolContext(ctx, allowed, signal), ctx.signal, {
+  const reporters = openReporters(ctx, allowed.call);
+  return executeCall(allowed.prepared, (signal) => toolContext(ctx, allowed, signal, reporters), ctx.signal, {
     clock: ctx.clock,
     timeoutMs: allowed.tool.traits.timeoutMs,
     graceMs: ctx.options.cancelGraceMs,
+    onSettled: reporters.close,
   });
 }

@@ -23,7 +23,8 @@ export async function runToolRound(ctx: RunContext, calls: readonly LiveCall[]):
 class Round {
   readonly #ctx: RunContext;
   readonly #calls: readonly LiveCall[];
-  readonly #open: Set<LiveCall>;
+  /** Ids of calls without a result. */
+  readonly #open: Set<string>;
   readonly #isSequential: boolean;
   #allowed: AllowedCall[] = [];
   #isSuspended = false;
@@ -33,7 +34,7 @@ class Round {
   constructor(ctx: RunContext, calls: readonly LiveCall[]) {
     this.#ctx = ctx;
     this.#calls = calls;
-    this.#open = new Set(calls);
+    this.#open = new Set(calls.map((live) => live.call.id));
     this.#isSequential = ctx.active.plan.agent.toolExecution === "sequential";
   }
 
@@ -51,6 +52,7 @@ class Round {
       else {
         const reason = await this.#intercept(live, gated.intercept);
         if (reason !== undefined) return { type: "blocked", reason };
+        if (this.#isStopped) break;
       }
     }
     // After a break there is nothing to flush, or the run is cancelled: what did not begin is interrupted, in call order.
@@ -60,8 +62,7 @@ class Round {
 
   /** Calls that nobody got to, or that a failure cut off. */
   interruptOpen(): void {
-    for (const live of this.#calls) if (this.#open.has(live)) interruptCall(this.#ctx, live);
-    this.#open.clear();
+    for (const live of this.#calls) if (this.#open.delete(live.call.id)) interruptCall(this.#ctx, live);
   }
 
   /** Gives the reason when the call is blocked: the run ends. */
@@ -71,9 +72,10 @@ class Round {
         await this.#complete(live, toolFailure("denied", intercept.reason, { rejected: true }));
         return intercept.reason;
       case "suspend":
-        this.#open.delete(live);
+        this.#open.delete(live.call.id);
         suspendCall(this.#ctx, live, intercept.suspension);
         this.#isSuspended = true;
+        this.#isStopped = this.#isSequential;
         return undefined;
       case "answer":
         await this.#complete(live, intercept.result);
@@ -86,15 +88,9 @@ class Round {
   }
 
   async #finish(live: LiveCall, reply: Parameters<typeof completeCall>[2]): Promise<void> {
-    // A failing hook throws: the call keeps the result that the tool gave.
-    try {
-      const result = await completeCall(this.#ctx, live, reply);
-      this.#open.delete(live);
-      if (result.type === "pending") this.#isSuspended = true;
-    } catch (thrown) {
-      if (this.#open.delete(live)) recordCall(this.#ctx, live, reply.result);
-      throw thrown;
-    }
+    this.#open.delete(live.call.id);
+    const result = await completeCall(this.#ctx, live, reply);
+    if (result.type === "pending") this.#isSuspended = true;
   }
 
   async #flush(): Promise<void> {
@@ -108,7 +104,7 @@ class Round {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
       if (!(await this.#before(call))) return;
-      await this.#finish(this.#live(call), await execute(this.#ctx, call));
+      await this.#finish(call, await execute(this.#ctx, call));
       if (this.#isSuspended) {
         this.#isStopped = true;
         return;
@@ -125,14 +121,13 @@ class Round {
     for (const [index, call] of allowed.entries()) {
       const reply = await replies[index];
       if (reply === undefined) continue;
-      const live = this.#live(call);
       if (failure === undefined) {
         try {
-          await this.#finish(live, reply);
+          await this.#finish(call, reply);
         } catch (thrown) {
           failure = { thrown };
         }
-      } else if (this.#open.delete(live)) recordCall(this.#ctx, live, reply.result);
+      } else if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
     }
     if (failure !== undefined) throw failure.thrown;
   }
@@ -141,9 +136,5 @@ class Round {
   async #before(call: AllowedCall): Promise<boolean> {
     if ("reply" in call) return true;
     return (await this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume })) === "completed";
-  }
-
-  #live(call: AllowedCall): LiveCall {
-    return this.#calls.find((live) => live.call.id === call.call.id) ?? call;
   }
 }

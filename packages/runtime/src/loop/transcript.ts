@@ -21,6 +21,11 @@ export class Transcript {
     return this.#view;
   }
 
+  /** Whether the message is in the log, as far as this run has seen it, or will be. */
+  has(id: MessageId): boolean {
+    return this.#seqs.has(id) || this.#delta.some((message) => message.id === id);
+  }
+
   append(message: Message): void {
     this.#view.push(message);
     this.#delta.push(message);
@@ -73,8 +78,8 @@ export class Transcript {
   #firstRowAfter(summary: MessageId, count: number): number {
     const shown = this.#view.slice(this.#view.findIndex((message) => message.id === summary) + 1);
     const uncommitted = new Map(this.#delta.map((message, index) => [message.id, count + 1 + index]));
-    const rows = shown.map((message) => this.#seqs.get(message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY);
-    return Math.min(...rows, Number.POSITIVE_INFINITY);
+    const rowOf = (message: Message) => this.#seqs.get(message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY;
+    return shown.reduce((lowest, message) => Math.min(lowest, rowOf(message)), Number.POSITIVE_INFINITY);
   }
 
   /** The delta is in the log, behind `count` rows. */

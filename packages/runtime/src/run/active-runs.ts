@@ -1,8 +1,13 @@
-import { AwakenError, type RunId, type ThreadId, type Ticket } from "@awaken/contract";
+import { AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId, type Ticket } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Queue } from "../stream/queue.ts";
+
+interface Offer {
+  readonly batch: readonly AddressedDecision[];
+  readonly settle: (isTaken: boolean) => void;
+}
 
 /** What controls a run from outside while it is active. */
 export class ActiveRun {
@@ -12,30 +17,72 @@ export class ActiveRun {
   readonly decisions = new Queue<readonly AddressedDecision[]>();
   /** Resolves when the slot is free again; never rejects. */
   readonly released: Promise<void>;
-  readonly release: () => void;
+  /** Every id that it is known by: a claim may turn out to be for a run that exists. */
+  readonly runIds = new Set<RunId>();
   runId: RunId;
   /** Set once the run is under way. */
   result: Promise<LoopResult> | undefined;
-  /** The tickets that the run waits with, while it waits in memory. */
-  tickets: readonly Ticket[] = [];
+  /** The tickets that are open at this moment. */
+  tickets: () => readonly Ticket[] = () => [];
+  readonly #offers = new Set<Offer>();
+  readonly #resolveReleased: () => void;
 
   constructor(threadId: ThreadId, runId: RunId) {
     this.threadId = threadId;
     this.runId = runId;
+    this.runIds.add(runId);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.released = promise;
-    this.release = resolve;
+    this.#resolveReleased = resolve;
   }
 
-  /** Whether every one of these decisions is about a ticket of this run. */
+  cancel(why = "the run was cancelled"): void {
+    this.controller.abort(new AwakenError("cancelled", why));
+  }
+
+  /** Whether one of these decisions is about a ticket that is open here. */
   holds(batch: readonly AddressedDecision[]): boolean {
-    return batch.every(({ target }) => this.tickets.some((ticket) => ticket.id === target || ticket.toolCallId === target));
+    const tickets = this.tickets();
+    return batch.some(({ target }) => tickets.some((ticket) => ticket.id === target || ticket.toolCallId === target));
   }
 
-  /** Throws when the run does not take decisions any more. */
+  /** Kept until a call waits that it is about. Throws when the run does not take decisions any more. */
   send(batch: readonly AddressedDecision[]): void {
     if (this.decisions.push(batch)) return;
     throw new AwakenError("channel_closed", `run '${this.runId}' takes no decisions any more`, { details: { runId: this.runId } });
+  }
+
+  /** True when the run has these decisions on record; false when it left without them. */
+  async offer(batch: readonly AddressedDecision[]): Promise<boolean> {
+    if (!this.decisions.push(batch)) {
+      await this.released;
+      return false;
+    }
+    return new Promise((settle) => {
+      this.#offers.add({ batch, settle });
+    });
+  }
+
+  /** The run's record has these decisions now. */
+  record(decided: RunRecord["decided"]): void {
+    if (this.#offers.size === 0) return;
+    const ids = new Set<DecisionId>(decided.map((entry) => entry.decisionId));
+    for (const offer of this.#offers) {
+      if (!offer.batch.every(({ decision }) => ids.has(decision.id))) continue;
+      this.#offers.delete(offer);
+      offer.settle(true);
+    }
+  }
+
+  /** Nothing reaches the run any more, and whoever waits for it goes on. */
+  close(): void {
+    this.inbox.close();
+    this.decisions.close();
+    // Whoever keeps the handle does not keep the run.
+    this.tickets = () => [];
+    for (const offer of this.#offers) offer.settle(false);
+    this.#offers.clear();
+    this.#resolveReleased();
   }
 }
 
@@ -43,8 +90,8 @@ export type Found = { readonly type: "found"; readonly run: ActiveRun } | { read
 
 /** The runs of this process: at most one per thread and one per run id. */
 export class ActiveRuns {
-  readonly #byThread = new Map<ThreadId, ActiveRun>();
-  readonly #byRun = new Map<RunId, ActiveRun>();
+  readonly #byThread = new Map<string, ActiveRun>();
+  readonly #byRun = new Map<string, ActiveRun>();
 
   get size(): number {
     return this.#byThread.size;
@@ -67,24 +114,28 @@ export class ActiveRuns {
     if (run.runId === runId) return;
     this.#refuseActive(runId);
     this.#byRun.set(runId, run);
+    run.runIds.add(runId);
     run.runId = runId;
   }
 
   /** Frees what this very run holds: a late release cannot free a newer run. */
   release(run: ActiveRun): void {
     if (this.#byThread.get(run.threadId) === run) this.#byThread.delete(run.threadId);
-    for (const [id, active] of this.#byRun) if (active === run) this.#byRun.delete(id);
-    run.inbox.close();
-    run.decisions.close();
-    run.release();
+    for (const id of run.runIds) if (this.#byRun.get(id) === run) this.#byRun.delete(id);
+    run.close();
   }
 
   onThread(threadId: string): ActiveRun | undefined {
-    return this.#byThread.get(threadId as ThreadId);
+    return this.#byThread.get(threadId);
   }
 
   byRun(runId: string): ActiveRun | undefined {
-    return this.#byRun.get(runId as RunId);
+    return this.#byRun.get(runId);
+  }
+
+  /** The run that one of these decisions is about, as far as it waits here. */
+  holding(batch: readonly AddressedDecision[]): readonly ActiveRun[] {
+    return this.all().filter((run) => run.holds(batch));
   }
 
   /** By run id or thread id. One id that names two runs names none. */

@@ -1,87 +1,40 @@
-import {
-  AwakenError,
-  type DecisionAction,
-  decisionId,
-  type JsonValue,
-  NO_USAGE,
-  type RunRecord,
-  type Termination,
-  ticketId,
-  runId as toRunId,
-} from "@awaken/contract";
+import { AwakenError, type RunRecord, type Termination, threadId, runId as toRunId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
-import type { AddressedDecision } from "../loop/run-context.ts";
+import { sleep } from "../stream/clock.ts";
+import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
-import { type RunRequest, toMessages } from "./run-request.ts";
+import { type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
+import { type RunResult, toRunResult } from "./run-result.ts";
 import { startRun } from "./stream-run.ts";
 
-/** What a user says about a ticket. `id` makes it idempotent: the same id twice decides once. */
-export type DecisionInput = DecisionAction & { readonly id?: string; readonly by?: string };
+export { decide } from "./decide.ts";
+export type { DecisionInput, TicketDecision } from "./decision-input.ts";
 
-export interface TicketDecision {
-  readonly ticket: string;
-  readonly decision: DecisionInput;
+/** How often the record of a run is read that another process executes, and for how long. */
+const POLL_MS = 250;
+const WAIT_MS = 300_000;
+
+export interface WaitOptions {
+  /** How long to ask for a run that another process executes, or that was cut off. Default 5 minutes. */
+  readonly timeoutMs?: number;
 }
 
-function addressed(parts: RunParts, { ticket, decision }: TicketDecision): AddressedDecision {
-  return { target: ticket, decision: { ...decision, id: decisionId(decision.id ?? parts.ids()), decidedAt: parts.clock.now() } };
-}
-
-const notFound = (ticket: string) =>
-  new AwakenError("ticket_not_found", `no waiting run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
-
-/** The run whose ticket this is. A ticket that was decided already belongs to its run still. */
-async function runOfTicket(parts: RunParts, ticket: string): Promise<RunRecord> {
-  const runs = (await parts.store?.runs.listByTicket(ticketId(ticket))) ?? [];
-  const waiting = runs.filter((run) => run.status === "waiting");
-  if (waiting.length > 1) {
-    throw new AwakenError("ambiguous_id", `the ticket '${ticket}' is open in ${waiting.length} runs`, { details: { ticketId: ticket } });
-  }
-  const run = waiting[0] ?? runs[0];
-  if (run === undefined) throw notFound(ticket);
+async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
+  const run = await parts.records.runs.load(toRunId(id));
+  if (run === undefined) throw new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
   return run;
 }
 
-/** Whether each of these decisions was taken before. */
-function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
-  return batch.every(({ decision }) => run.decided.some((entry) => entry.decisionId === decision.id));
-}
+type SettledRun = Extract<RunRecord, { status: "done" | "waiting" }>;
 
-/** Without a store the waiting run is in memory, and the only place to look is there. */
-function decideInMemory(parts: RunParts, batch: readonly AddressedDecision[]): void {
-  const targets = parts.active.all().filter((run) => run.holds(batch));
-  const [run] = targets;
-  if (run === undefined) throw notFound(batch[0]?.target ?? "");
-  run.send(batch);
-}
+const isSettled = (run: RunRecord): run is SettledRun => run.status === "done" || run.status === "waiting";
 
-/**
- * Decides one or more tickets of one run, all or none, and lets the run go on here. Returns when the decisions are taken;
- * `wait` gives the result.
- */
-export async function decide(parts: RunParts, decisions: readonly TicketDecision[]): Promise<void> {
-  const [first] = decisions;
-  if (first === undefined) throw new AwakenError("invalid_activation", "invalid activation: there is no decision");
-  const batch = decisions.map((decision) => addressed(parts, decision));
-  if (parts.store === undefined) return decideInMemory(parts, batch);
-  const run = await runOfTicket(parts, first.ticket);
-  if (isDone(run, batch)) return;
-  const active = parts.active.byRun(run.runId);
-  if (active !== undefined) return active.send(batch);
-  if (run.status !== "waiting") {
-    throw new AwakenError("ticket_not_open", `the ticket '${first.ticket}' of run '${run.runId}' is not open any more`, {
-      details: { ticketId: first.ticket, runId: run.runId },
-    });
-  }
-  await startRun(parts, { thread: run.threadId }, { type: "resume", runId: run.runId, decisions: batch }, undefined).begun;
-}
-
-const terminationOf = (run: RunRecord): Termination => {
+const terminationOf = (run: SettledRun): Termination => {
   if (run.status === "done") return run.outcome.termination;
-  return run.status === "waiting" && run.waiting.reason === "awaiting-tasks" ? { type: "natural-end" } : { type: "suspended" };
+  return run.waiting.reason === "awaiting-tasks" ? { type: "natural-end" } : { type: "suspended" };
 };
 
-function recordedResult(run: RunRecord): LoopResult {
+function recordedResult(run: SettledRun): LoopResult {
   const outcome = run.status === "done" ? run.outcome : undefined;
   return {
     runId: run.runId,
@@ -90,40 +43,76 @@ function recordedResult(run: RunRecord): LoopResult {
     status: run.status,
     termination: terminationOf(run),
     steps: run.steps,
-    usage: run.usage ?? NO_USAGE,
+    usage: run.usage,
     tickets: run.status === "waiting" ? run.waiting.tickets : [],
-    output: outcome?.output satisfies JsonValue | undefined,
+    output: outcome?.output,
   };
 }
 
-/** The result of a run: when it is over or waits. A run that no one executes is answered from its record. */
-export async function wait(parts: RunParts, id: string): Promise<LoopResult> {
-  const active = parts.active.byRun(id);
-  if (active?.result !== undefined) return active.result;
-  const run = await parts.store?.runs.load(toRunId(id));
-  if (run === undefined) throw new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
-  return recordedResult(run);
+/** The result of a run: when it is over or waits. One that another process executes is answered from its record, when that says so. */
+export async function wait(parts: RunParts, id: string, { timeoutMs = WAIT_MS }: WaitOptions = {}): Promise<RunResult> {
+  const ended = await settled(parts, id, parts.clock.now() + timeoutMs);
+  return toRunResult(ended, ended.output);
+}
+
+async function settled(parts: RunParts, id: string, until: number): Promise<LoopResult> {
+  for (;;) {
+    const active = parts.active.byRun(id);
+    if (active?.result !== undefined) return active.result;
+    const run = await loadRun(parts, id);
+    if (isSettled(run)) return recordedResult(run);
+    if (parts.active.byRun(id) !== undefined) continue;
+    const left = until - parts.clock.now();
+    if (left <= 0) {
+      throw new AwakenError("timeout", `run '${id}' is ${run.status}, and nobody here executes it: if it was cut off, resume it`, {
+        details: { runId: id, status: run.status },
+      });
+    }
+    if (!(await sleep(parts.clock, Math.min(POLL_MS, left), parts.closing))) throw new AwakenError("cancelled", "the runtime is closed");
+  }
+}
+
+/** The run that waits under this run id or thread id. */
+async function waitingRun(parts: RunParts, id: string): Promise<RunRecord | undefined> {
+  const byRun = await parts.records.runs.load(toRunId(id));
+  const onThread = (await parts.records.threads.loadCheckpoint(threadId(id)))?.openRun;
+  const found = [byRun, onThread].filter((run) => run?.status === "waiting");
+  return found.length > 1 && found[0]?.runId !== found[1]?.runId ? undefined : found[0];
+}
+
+/** Tells a run to stop: an active one in the synchronous part of the call; one that waits is taken up only to be ended. */
+async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined> {
+  const found = parts.active.find(id);
+  if (found.type === "found") {
+    found.run.cancel();
+    return found.run;
+  }
+  if (found.type === "ambiguous") parts.log.warn(`cancel: '${id}' names two runs, none is cancelled`);
+  if (found.type === "ambiguous" || id.trim() === "") return undefined;
+  const waiting = await waitingRun(parts, id);
+  if (waiting === undefined) return undefined;
+  // Somebody may have taken it up meanwhile.
+  if (parts.active.byRun(waiting.runId) !== undefined || parts.active.find(id).type !== "none") return stop(parts, id);
+  const { run, begun } = startRun(parts, resumeOrder(waiting, []));
+  run.cancel();
+  await begun;
+  return run;
 }
 
 /** True when a run was found and told to stop. An id that names two runs stops none. */
-export function cancel(parts: RunParts, id: string): boolean {
-  const found = parts.active.find(id);
-  if (found.type === "ambiguous") parts.log.warn(`cancel: '${id}' names two runs, none is cancelled`);
-  if (found.type !== "found") return false;
-  found.run.controller.abort(new AwakenError("cancelled", "the run was cancelled"));
-  return true;
+export async function cancel(parts: RunParts, id: string): Promise<boolean> {
+  return (await stop(parts, id)) !== undefined;
 }
 
 /** Cancels and waits until the thread is free. False when there is no run, or it did not stop in time. */
 export async function cancelAndWait(parts: RunParts, id: string, timeoutMs: number): Promise<boolean> {
-  const found = parts.active.find(id);
-  if (found.type !== "found") return false;
-  cancel(parts, id);
+  const run = await stop(parts, id);
+  if (run === undefined) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stop = parts.clock.timer(timeoutMs, () => resolve(false));
-  void found.run.released.then(() => resolve(true));
+  const stopTimer = parts.clock.timer(timeoutMs, () => resolve(false));
+  void run.released.then(() => resolve(true));
   const isReleased = await promise;
-  stop();
+  stopTimer();
   return isReleased;
 }
 
@@ -136,11 +125,11 @@ export function send(parts: RunParts, id: string, input: RunRequest["input"]): b
 }
 
 /** Goes on with a run that was cut off. A run that is over, or waits for a decision, has nothing to go on with. */
-export async function resume(parts: RunParts, id: string): Promise<LoopResult> {
-  const run = await parts.store?.runs.load(toRunId(id));
-  if (run === undefined) throw new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
+export async function resume(parts: RunParts, id: string): Promise<RunResult> {
+  const run = await loadRun(parts, id);
   if (run.status === "done" || (run.status === "waiting" && run.waiting.tickets.length > 0)) {
     throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
   }
-  return startRun(parts, { thread: run.threadId }, { type: "resume", runId: run.runId, decisions: [] }, undefined).result;
+  const ended = await startRun(parts, resumeOrder(run, [])).result;
+  return toRunResult(ended, ended.output);
 }

@@ -1,28 +1,35 @@
 import {
   AwakenError,
+  type MessageId,
   type PersistedState,
   type RunId,
   type RunRecord,
-  type ScopedStore,
   type ThreadCheckpoint,
   type ThreadId,
 } from "@awaken/contract";
-import { NO_HISTORY, type ThreadHistory } from "../loop/open-run.ts";
+import type { ThreadHistory } from "../loop/open-run.ts";
 import { activeAgent } from "../state/active-agent.ts";
-import type { RunIntentInput, RunRequest } from "./run-request.ts";
+import type { RunRecords } from "./run-parts.ts";
+import type { RunOrder } from "./run-request.ts";
 
 const DEFAULT_AGENT = "default";
 
-/** What the store knows that a new activation depends on. */
+/** What the records say that a new activation depends on. */
 export interface LoadedThread {
   readonly history: ThreadHistory;
   /** The agent that the run is of. */
   readonly agentId: string;
   /** The agent that acts now: another one after a handoff. */
   readonly actingAgentId: string;
+  /** Messages of the request that are in the log already. */
+  readonly logged: ReadonlySet<MessageId>;
   /** The run that goes on, if one does. */
   readonly resumed: RunRecord | undefined;
+  /** A run that waits for decisions and is not the one that goes on: a new user message leaves it nothing to wait for. */
+  readonly abandonable: WaitingRecord | undefined;
 }
+
+type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
 
 const refuse = (why: string): never => {
   throw new AwakenError("invalid_resume", `invalid resume: ${why}`);
@@ -33,52 +40,65 @@ function storedAgent(state: PersistedState | undefined): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
-function agentOf(request: RunRequest, checkpoint: ThreadCheckpoint | undefined): string {
-  const latest = checkpoint?.latestRun;
-  return request.agent ?? storedAgent(checkpoint?.state) ?? storedAgent(latest?.state) ?? (latest?.agentId.trim() || DEFAULT_AGENT);
+function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecord {
+  if (run.threadId === threadId) return run;
+  return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
 }
 
-async function explicitRun(store: ScopedStore, threadId: ThreadId, runId: RunId): Promise<RunRecord> {
-  const run = await store.runs.load(runId);
+async function namedRun(records: RunRecords, threadId: ThreadId, runId: RunId): Promise<RunRecord> {
+  const run = await records.runs.load(runId);
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
-  if (run.threadId !== threadId) refuse(`run '${runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
-  if (run.status === "done") refuse(`run '${runId}' is done`);
-  return run;
+  return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
+}
+
+async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId): Promise<RunRecord | undefined> {
+  const run = await records.runs.load(runId);
+  if (run === undefined) return undefined;
+  return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
 }
 
 /** The run that this activation continues: the one that is named, or the one that the thread waits with. */
-async function resumedRun(store: ScopedStore, threadId: ThreadId, intent: RunIntentInput, checkpoint: ThreadCheckpoint | undefined) {
-  if (intent.type === "resume") return explicitRun(store, threadId, intent.runId);
-  if (intent.runId !== undefined) {
-    const known = await store.runs.load(intent.runId);
-    if (known !== undefined && known.status !== "created") refuse(`run_id_hint '${intent.runId}' already exists as a run`);
-    return known;
-  }
-  const waiting = [checkpoint?.openRun, checkpoint?.latestRun].find((run) => run?.status === "waiting");
-  return waiting;
+function resumedRun(records: RunRecords, { threadId, intent }: RunOrder, checkpoint: ThreadCheckpoint | undefined) {
+  if (intent.type === "resume") return namedRun(records, threadId, intent.runId);
+  if (intent.runId !== undefined) return hintedRun(records, threadId, intent.runId);
+  return waitingRun(checkpoint);
 }
 
-/** One consistent read of the thread, and who goes on with what. Without a store there is nothing to know. */
-export async function loadThread(
-  store: ScopedStore | undefined,
-  threadId: ThreadId,
-  request: RunRequest,
-  intent: RunIntentInput,
-): Promise<LoadedThread> {
-  if (store === undefined) {
-    if (intent.type === "resume") refuse(`continue_run_id '${intent.runId}' requires run storage`);
-    const agentId = request.agent ?? DEFAULT_AGENT;
-    return { history: NO_HISTORY, agentId, actingAgentId: agentId, resumed: undefined };
-  }
-  const checkpoint = await store.threads.loadCheckpoint(threadId);
-  const resumed = await resumedRun(store, threadId, intent, checkpoint);
+function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
+  for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) if (run?.status === "waiting") return run;
+  return undefined;
+}
+
+/** One consistent read of the thread, and who goes on with what. */
+export async function loadThread(records: RunRecords, order: RunOrder): Promise<LoadedThread> {
+  const checkpoint = await records.threads.loadCheckpoint(order.threadId);
+  const resumed = await resumedRun(records, order, checkpoint);
   const history: ThreadHistory = {
     messages: checkpoint?.messages ?? [],
     messageCount: checkpoint?.messageCount ?? 0,
     threadState: checkpoint?.state,
     run: resumed === undefined ? undefined : { state: resumed.state, steps: resumed.steps, usage: resumed.usage },
   };
-  const agentId = resumed?.agentId ?? agentOf(request, checkpoint);
-  const handedTo = resumed === undefined ? undefined : storedAgent(checkpoint?.state);
-  return { history, agentId, actingAgentId: handedTo ?? agentId, resumed };
+  const waiting = waitingRun(checkpoint);
+  const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(order.threadId, order.namedMessages);
+  return {
+    history,
+    resumed,
+    logged: new Set(logged.map(({ message }) => message.id)),
+    abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
+    ...agentsOf(order.agentId, checkpoint, resumed),
+  };
+}
+
+/** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */
+function agentsOf(
+  asked: string | undefined,
+  checkpoint: ThreadCheckpoint | undefined,
+  resumed: RunRecord | undefined,
+): Pick<LoadedThread, "agentId" | "actingAgentId"> {
+  if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
+  const run = resumed ?? checkpoint?.latestRun;
+  const own = run?.agentId.trim() || DEFAULT_AGENT;
+  const acting = storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
+  return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };
 }

@@ -1,18 +1,28 @@
-import type { AgentEvent, Log, ScopedStore } from "@awaken/contract";
+import type { AgentEvent, Log, MessageStore, ProfileStore, RunStore } from "@awaken/contract";
+import type { CommitStore } from "../loop/thread-writer.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 
+/** What runs need of a store. */
+export interface RunRecords extends CommitStore {
+  readonly runs: Pick<RunStore, "load" | "listByTicket">;
+  readonly messages: Pick<MessageStore, "load">;
+}
+
 /** What every run of one runtime shares. */
 export interface RunParts {
   readonly resolver: Resolver;
-  readonly store: ScopedStore | undefined;
+  readonly records: RunRecords;
+  readonly profiles: ProfileStore | undefined;
   readonly active: ActiveRuns;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly cancelGraceMs: number;
+  /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
+  readonly closing: AbortSignal;
 }
 
 export type Listen = (event: AgentEvent) => void;

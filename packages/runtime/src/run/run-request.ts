@@ -1,12 +1,19 @@
 import {
+  ADAPTERS,
   type Adapter,
   AwakenError,
   type InferenceOverride,
   inferenceOverrideSchema,
+  isJson,
+  isJsonObject,
   type Message,
+  type MessageId,
   messageId,
+  ORIGINS,
   type Origin,
+  RUN_MODES,
   type RunId,
+  type RunIdentity,
   type RunMode,
   runId,
   type Schema,
@@ -16,10 +23,12 @@ import {
   type UserContent,
   validateSync,
 } from "@awaken/contract";
-import type { AddressedDecision } from "../loop/run-context.ts";
+import type { AddressedDecision, OutputSpec } from "../loop/run-context.ts";
+import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import { readDecisions, type TicketDecision } from "./decision-input.ts";
 
-/** A message as a caller writes it; the id is made when it is left out. */
+/** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message. */
 export interface MessageInput {
   readonly role: "user" | "assistant" | "system";
   readonly content: string | readonly UserContent[];
@@ -52,20 +61,34 @@ export interface RunRequest<O = unknown> {
   readonly frontendTools?: readonly ToolDescriptor[];
   /** Cancels the run. */
   readonly signal?: AbortSignal;
-  /** The id of the new run; it must not exist. */
+  /** The id of the new run; it must not exist, unless the run was only created. */
   readonly runId?: string;
+  /** Goes on with this run of the thread instead of a new one. */
+  readonly resume?: string;
+  /** About tickets of the run that is resumed: all or none. */
+  readonly decisions?: readonly TicketDecision[];
   readonly trace?: RunTraceInput;
 }
 
-/** Goes on with a run, with or without decisions about its tickets. */
-export interface RunResume {
-  readonly type: "resume";
-  readonly runId: RunId;
-  readonly decisions: readonly AddressedDecision[];
-}
+/** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
+export type RunIntentInput =
+  | { readonly type: "new"; readonly runId: RunId | undefined }
+  | { readonly type: "resume"; readonly runId: RunId; readonly decisions: readonly AddressedDecision[] };
 
-/** Why this activation happens. */
-export type RunIntentInput = { readonly type: "new"; readonly runId: RunId | undefined } | RunResume;
+/** A request that was read: nothing in it is wrong by itself. */
+export interface RunOrder {
+  readonly threadId: ThreadId;
+  readonly intent: RunIntentInput;
+  readonly agentId?: string;
+  readonly input: readonly Message[];
+  /** Ids that the caller gave to messages: they may be in the log already. */
+  readonly namedMessages: readonly MessageId[];
+  readonly trace: RunTraceInput;
+  readonly output?: OutputSpec;
+  readonly overrides?: InferenceOverride;
+  readonly frontendTools?: readonly ToolDescriptor[];
+  readonly signal?: AbortSignal;
+}
 
 const refuse = (why: string): never => {
   throw new AwakenError("invalid_activation", `invalid activation: ${why}`);
@@ -73,6 +96,10 @@ const refuse = (why: string): never => {
 
 function checkBlank(name: string, value: string | undefined): void {
   if (value !== undefined && (typeof value !== "string" || value.trim() === "")) refuse(`${name} must be a non-blank string`);
+}
+
+function checkOneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value !== undefined && !allowed.includes(value)) refuse(`${name} must be one of ${allowed.join(", ")}, got ${JSON.stringify(value)}`);
 }
 
 function toMessage(input: MessageInput, ids: Ids): Message {
@@ -96,27 +123,95 @@ export function toMessages(input: RunRequest["input"], ids: Ids): readonly Messa
   if (input === undefined) return [];
   if (typeof input === "string") return [toMessage({ role: "user", content: input }, ids)];
   if (!Array.isArray(input)) refuse("input must be a string or a list of messages");
-  return input.map((message) => toMessage(message, ids));
+  const messages = input.map((message) => toMessage(message, ids));
+  if (new Set(messages.map((message) => message.id)).size < messages.length) refuse("a message id is there twice");
+  return messages;
+}
+
+const namedMessages = (input: RunRequest["input"] = []): readonly MessageId[] =>
+  typeof input === "string" ? [] : input.flatMap(({ id }) => (id === undefined ? [] : [messageId(id)]));
+
+/** As a record may have it: what clients add of their own is left out. */
+function readTool({ id, description, parameters, category, metadata }: ToolDescriptor): ToolDescriptor {
+  checkBlank("the id of a frontend tool", id);
+  if (typeof id !== "string" || typeof description !== "string") refuse("a frontend tool needs an id and a description");
+  for (const part of [parameters, metadata ?? {}]) {
+    if (!isJsonObject(part) || !isJson(part)) refuse(`parameters and metadata of the frontend tool '${id}' must be JSON objects`);
+  }
+  return {
+    id,
+    description,
+    parameters,
+    ...(category === undefined ? {} : { category }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+function checkTrace(trace: RunTraceInput): void {
+  const { origin, runMode, adapter, ...texts } = trace;
+  checkOneOf("trace.origin", origin, ORIGINS);
+  checkOneOf("trace.runMode", runMode, RUN_MODES);
+  checkOneOf("trace.adapter", adapter, ADAPTERS);
+  for (const [name, value] of Object.entries(texts)) checkBlank(`trace.${name}`, value);
+}
+
+function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest, ids: Ids, clock: Clock): RunIntentInput {
+  checkBlank("runId", hint);
+  checkBlank("resume", resume);
+  if (resume === undefined) {
+    if (decisions.length > 0) refuse("decisions need the run that they are about: say which to resume");
+    return { type: "new", runId: hint === undefined ? undefined : runId(hint) };
+  }
+  if (thread === undefined) refuse("a run is resumed on its thread: say which");
+  if (hint !== undefined) refuse("a run that is resumed has its id already: runId and resume exclude each other");
+  return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock) };
 }
 
 /** Everything that can be said about a request before anything is looked up. */
-export function checkRequest(request: RunRequest, intent: RunIntentInput): void {
-  checkBlank("agent", request.agent);
-  checkBlank("thread", request.thread);
-  checkBlank("runId", request.runId);
-  for (const [name, value] of Object.entries(request.trace ?? {})) checkBlank(`trace.${name}`, value);
-  if (request.overrides !== undefined) {
-    const checked = validateSync(inferenceOverrideSchema, request.overrides);
+export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
+  const { agent, thread, overrides, frontendTools, signal, trace = {} } = request;
+  checkBlank("agent", agent);
+  checkBlank("thread", thread);
+  checkTrace(trace);
+  if (overrides !== undefined) {
+    const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
   }
-  if (intent.type === "new" && toMessages(request.input, () => "x").length === 0) refuse("there is no input");
-  if (intent.type === "resume") {
-    for (const { target, decision } of intent.decisions) {
-      checkBlank("decision target", target);
-      checkBlank("decision id", decision.id);
-    }
-  }
+  const intent = readIntent(request, ids, clock);
+  const input = toMessages(request.input, ids);
+  if (intent.type === "new" && input.length === 0) refuse("there is no input");
+  return {
+    threadId: threadId(thread ?? ids()),
+    intent,
+    input,
+    namedMessages: namedMessages(request.input),
+    trace,
+    ...(agent === undefined ? {} : { agentId: agent }),
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(frontendTools === undefined ? {} : { frontendTools: frontendTools.map(readTool) }),
+    ...(signal === undefined ? {} : { signal }),
+  };
 }
 
-export const threadOf = (request: RunRequest, ids: Ids): ThreadId => threadId(request.thread ?? ids());
-export const newRunId = (request: RunRequest, ids: Ids): RunId => runId(request.runId ?? ids());
+/** Goes on with a run, with nothing new but decisions. */
+export function resumeOrder(
+  run: { readonly threadId: ThreadId; readonly runId: RunId },
+  decisions: readonly AddressedDecision[],
+): RunOrder {
+  return { threadId: run.threadId, intent: { type: "resume", runId: run.runId, decisions }, input: [], namedMessages: [], trace: {} };
+}
+
+/** What the trace of a request says of the identity of its run. */
+export function identityTrace(trace: RunTraceInput): Omit<RunIdentity, "threadId" | "runId" | "agentId"> {
+  const { parentRunId, parentThreadId, sessionId, transportRequestId, correlationId } = trace;
+  return {
+    origin: trace.origin ?? "user",
+    runMode: trace.runMode ?? "foreground",
+    adapter: trace.adapter ?? "internal",
+    ...(parentRunId === undefined ? {} : { parentRunId: runId(parentRunId) }),
+    ...(parentThreadId === undefined ? {} : { parentThreadId: threadId(parentThreadId) }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(transportRequestId === undefined ? {} : { transportRequestId }),
+    ...(correlationId === undefined ? {} : { correlationId }),
+  };
+}

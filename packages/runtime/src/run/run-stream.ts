@@ -1,21 +1,20 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
 import { EventStream } from "../stream/event-stream.ts";
-import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
-import { type RunResult, startRun, typedResult } from "./stream-run.ts";
+import { type RunResult, type StartedRequest, startRequest } from "./stream-run.ts";
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   readonly #events = new EventStream<AgentEvent, RunResult<O>>();
-  readonly #run: ActiveRun;
+  readonly #run: StartedRequest<O>["run"];
 
   constructor(parts: RunParts, request: RunRequest<O>) {
     const events = this.#events;
-    const { run, result } = startRun(parts, request, undefined, (event) => events.push(event));
+    const { run, result } = startRequest(parts, request, (event) => events.push(event));
     this.#run = run;
     result.then(
-      (ended) => events.end(typedResult<O>(ended)),
+      (ended) => events.end(ended),
       (thrown) => events.fail(thrown),
     );
   }
@@ -29,6 +28,7 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
     return this.#run.threadId;
   }
 
+  /** Rejects when the run could not begin; how it ended otherwise, failures too, is in the result. */
   get result(): Promise<RunResult<O>> {
     return this.#events.result;
   }

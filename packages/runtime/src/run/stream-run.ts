@@ -1,175 +1,170 @@
 import {
-  type MessageId,
-  type RunActivation,
+  AwakenError,
+  errorMessage,
   type RunId,
-  type RunIdentity,
-  type RunIntent,
   runId,
+  type Schema,
+  type ThreadId,
+  threadId,
   toJsonSchema,
   validate,
 } from "@awaken/contract";
+import type { CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { type Activation, openRun } from "../loop/open-run.ts";
+import { isSuperseding, openRun } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
-import type { OutputSpec, RunOptions } from "../loop/run-context.ts";
+import type { OutputSpec, RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
-import { ThreadWriter } from "../loop/thread-writer.ts";
+import type { ThreadWriter } from "../loop/thread-writer.ts";
+import { openTickets } from "../loop/tool-call.ts";
 import { onAbort } from "../stream/abort.ts";
-import { frontendTool } from "../tool/frontend-tool.ts";
+import { abandon } from "./abandon.ts";
+import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { type LoadedThread, loadThread } from "./load-thread.ts";
+import { loadThread } from "./load-thread.ts";
 import type { Listen, RunParts } from "./run-parts.ts";
-import { checkRequest, newRunId, type RunIntentInput, type RunRequest, type RunResume, threadOf, toMessages } from "./run-request.ts";
+import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
+import { type RunResult, toRunResult } from "./run-result.ts";
 
-/** How a run ended or where it waits. */
-export interface RunResult<O = unknown> extends Omit<LoopResult, "output"> {
-  /** The typed answer of a run that asked for one and got it. */
-  readonly output: O | undefined;
-}
+export type { RunResult } from "./run-result.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
 export interface StartedRun {
   readonly run: ActiveRun;
   readonly result: Promise<LoopResult>;
-  /** Resolves when the run is set up and its decisions are taken; rejects when it cannot begin. */
+  /** Resolves when the run is set up and what it goes on with is on record; rejects when it cannot begin. */
   readonly begun: Promise<void>;
 }
 
-/** The output was checked by the schema that gave `O` its type. */
-export function typedResult<O>(result: LoopResult): RunResult<O> {
-  return result as RunResult<O>;
-}
-
-/** Takes the thread and starts; without a resume it is a new intent. Throws at once when the request is wrong or the thread is taken. */
-export function startRun(parts: RunParts, request: RunRequest, resume: RunResume | undefined, listen: Listen | undefined): StartedRun {
-  const intent: RunIntentInput = resume ?? { type: "new", runId: request.runId === undefined ? undefined : runId(request.runId) };
-  checkRequest(request, intent);
-  const threadId = threadOf(request, parts.ids);
-  const run = parts.active.claim(threadId, intent.type === "resume" ? intent.runId : newRunId(request, parts.ids));
+/** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
+export function startRun(parts: RunParts, order: RunOrder, listen?: Listen): StartedRun {
+  if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  const run = parts.active.claim(order.threadId, order.intent.runId ?? runId(parts.ids()));
   const begun = Promise.withResolvers<void>();
   begun.promise.catch(() => {});
-  const result = execute(parts, run, request, intent, listen, begun.resolve).finally(() => {
+  const result = execute(parts, run, order, listen, begun.resolve).finally(() => {
     parts.active.release(run);
   });
+  // Whoever wants to know looks at one of the two.
   result.catch(begun.reject);
   run.result = result;
   return { run, result, begun: begun.promise };
 }
 
+/** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
+export interface StartedRequest<O> {
+  readonly run: { readonly runId: RunId; readonly threadId: ThreadId };
+  /** Never unhandled: it may be looked at late, or not at all. */
+  readonly result: Promise<RunResult<O>>;
+}
+
+/** Never throws: whatever is wrong with the request is the result's rejection. */
+export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?: Listen): StartedRequest<O> {
+  let order: RunOrder | undefined;
+  try {
+    order = readRequest(request, parts.ids, parts.clock);
+    const output = new TypedOutput(request.output);
+    const started = startRun(parts, output.spec === undefined ? order : { ...order, output: output.spec }, listen);
+    const result = started.result.then((ended) => toRunResult(ended, output.value));
+    result.catch(() => {});
+    return { run: started.run, result };
+  } catch (thrown) {
+    const result = Promise.reject<RunResult<O>>(thrown);
+    result.catch(() => {});
+    return { run: { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) }, result };
+  }
+}
+
+/** Keeps the answer as the schema gave it: what is recorded of it is JSON, and its type is gone. */
+class TypedOutput<O> {
+  readonly spec: OutputSpec | undefined;
+  value: O | undefined;
+
+  constructor(schema: Schema<O> | undefined) {
+    if (schema === undefined) return;
+    const check = async (value: unknown) => {
+      const checked = await validate(schema, value);
+      this.value = checked.type === "valid" ? checked.value : undefined;
+      return checked;
+    };
+    this.spec = { schema: toJsonSchema(schema), validate: check };
+  }
+}
+
 async function execute(
   parts: RunParts,
   run: ActiveRun,
-  request: RunRequest,
-  intent: RunIntentInput,
+  order: RunOrder,
   listen: Listen | undefined,
   onBegun: () => void,
 ): Promise<LoopResult> {
-  const off = request.signal === undefined ? undefined : onAbort(request.signal, () => run.controller.abort(request.signal?.reason));
+  const { signal } = order;
+  const off = signal === undefined ? undefined : onAbort(signal, () => run.controller.abort(signal.reason));
   try {
-    const resolution = parts.resolver.open();
-    const loaded = await loadThread(parts.store, run.threadId, request, intent);
-    if (loaded.resumed !== undefined) parts.active.adopt(run, loaded.resumed.runId);
-    const activation = activate(parts, run, request, intent, loaded, resolution.resolve(loaded.actingAgentId));
-    const ctx = openRun(activation, {
-      signal: run.controller.signal,
-      clock: parts.clock,
-      ids: parts.ids,
-      log: parts.log,
-      listen: listener(run, parts, listen),
-      inbox: run.inbox,
-      decisions: run.decisions,
-      boundary: NO_QUEUE,
-      checkpoints: openWriter(parts, activation, loaded, request, intent),
-      profileStore: parts.store?.profiles,
-      replan: async (agentId) => resolution.resolve(agentId),
-    });
-    await takeSeededDecisions(ctx);
+    const { ctx, writer } = await prepare(parts, run, order, listen);
     onBegun();
-    return await runLoop(ctx);
+    try {
+      return await runLoop(ctx);
+    } finally {
+      await keepUnread(run, ctx, writer);
+    }
   } finally {
     off?.();
   }
 }
 
-/** A run that waits in memory is decided by what it told about its tickets. */
-function listener(run: ActiveRun, parts: RunParts, listen: Listen | undefined): Listen | undefined {
-  if (parts.store !== undefined) return listen;
-  return (event) => {
-    if (event.type === "run-end") run.tickets = event.tickets;
-    listen?.(event);
-  };
-}
-
-function identityOf(run: ActiveRun, request: RunRequest, intent: RunIntentInput, { agentId, resumed }: LoadedThread): RunIdentity {
-  const { origin = "user", runMode, adapter = "internal", ...rest } = request.trace ?? {};
-  const trace = resumed?.activation.trace ?? { origin, adapter, ...rest };
-  return {
-    ...(trace as Omit<RunIdentity, "threadId" | "runId" | "agentId" | "runMode">),
-    threadId: run.threadId,
-    runId: run.runId,
-    agentId,
-    runMode: runMode ?? (intent.type === "resume" ? "resume" : "foreground"),
-  };
-}
-
-function outputSpec(request: RunRequest): OutputSpec | undefined {
-  const { output } = request;
-  return output === undefined ? undefined : { schema: toJsonSchema(output), validate: (value) => validate(output, value) };
-}
-
-function activate(
-  parts: RunParts,
-  run: ActiveRun,
-  request: RunRequest,
-  intent: RunIntentInput,
-  loaded: LoadedThread,
-  plan: Activation["plan"],
-): Activation {
-  const { resumed, history } = loaded;
-  const stored = resumed?.activation.options;
-  const options: RunOptions = {
-    overrides: request.overrides ?? stored?.overrides,
-    frontendTools: (request.frontendTools ?? stored?.frontendTools ?? []).map(frontendTool),
-    output: outputSpec(request),
-    isContinuation: resumed !== undefined && resumed.status !== "created",
-    seededDecisions: intent.type === "resume" ? intent.decisions : [],
-    waitsForDecisions: parts.store === undefined,
-    cancelGraceMs: parts.cancelGraceMs,
-  };
-  return { identity: identityOf(run, request, intent, loaded), plan, history, input: toMessages(request.input, parts.ids), options };
-}
-
-const intentOf = (intent: RunIntentInput, resumed: RunId | undefined): RunIntent => {
-  if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
-  return resumed === undefined ? { type: "new-intent" } : { type: "continuation-from-run", runId: resumed };
-};
-
-function openWriter(
-  parts: RunParts,
-  activation: Activation,
-  loaded: LoadedThread,
-  request: RunRequest,
-  intent: RunIntentInput,
-): ThreadWriter | undefined {
-  if (parts.store === undefined) return undefined;
-  const { identity, options, input } = activation;
-  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, ...trace } = identity;
-  const data: RunActivation = {
-    intent: intentOf(intent, loaded.resumed?.runId),
-    options: {
-      frontendTools: request.frontendTools ?? loaded.resumed?.activation.options.frontendTools ?? [],
-      ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
-    },
-    trace,
-    seededDecisions: [],
-  };
-  return new ThreadWriter({
-    store: parts.store,
-    identity,
-    activation: data,
-    input: input.map((message): MessageId => message.id),
-    resumed: loaded.resumed,
-    messageCount: loaded.history.messageCount,
-    now: () => parts.clock.now(),
+/** Everything before the loop. What throws here leaves the run as it was on record. */
+async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen: Listen | undefined) {
+  const resolution = parts.resolver.open();
+  const loaded = await loadThread(parts.records, order);
+  const { resumed } = loaded;
+  if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
+  const activation = activate(parts, run, order, loaded, resolution.resolve(loaded.actingAgentId));
+  const writer = openWriter(parts, activation, order, loaded);
+  const ctx = openRun(activation, {
+    signal: run.controller.signal,
+    clock: parts.clock,
+    ids: parts.ids,
+    log: parts.log,
+    listen,
+    inbox: run.inbox,
+    decisions: run.decisions,
+    boundary: NO_QUEUE,
+    checkpoints: recording(run, writer),
+    profileStore: parts.profiles,
+    replan: async (agentId) => resolution.resolve(agentId),
   });
+  run.tickets = () => openTickets(ctx);
+  await takeSeededDecisions(ctx);
+  if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
+  // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
+  if (resumed !== undefined) await ctx.checkpoints.write();
+  return { ctx, writer };
+}
+
+/**
+ * A record says that its run waits only when the run has left: until then a decision may still let it go on here, and nobody else
+ * may take it up. Whoever waits for a decision to be taken learns it from the commit that has it.
+ */
+function recording(run: ActiveRun, writer: ThreadWriter): CheckpointPort {
+  return {
+    async write(checkpoint) {
+      const { lifecycle, ending, decided } = checkpoint;
+      const isStillHere = lifecycle.status === "waiting" && ending === undefined;
+      const written = await writer.write(isStillHere ? { ...checkpoint, lifecycle: { ...lifecycle, status: "running" } } : checkpoint);
+      run.record(decided);
+      return written;
+    },
+  };
+}
+
+/** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread. Never rejects. */
+async function keepUnread({ inbox }: ActiveRun, { log, identity }: RunContext, writer: ThreadWriter): Promise<void> {
+  const unread = inbox.drain().flatMap((item) => (item.type === "messages" ? item.messages : []));
+  if (unread.length === 0) return;
+  try {
+    await writer.append(unread);
+  } catch (thrown) {
+    log.error(`${unread.length} messages could not be kept: ${errorMessage(thrown)}`, { runId: identity.runId });
+  }
 }

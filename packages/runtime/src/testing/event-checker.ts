@@ -7,6 +7,9 @@ export class EventOrderError extends Error {
 
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
+const INFERENCE_END = 3;
+const SNAPSHOT = 5;
+
 /** Order inside a step: a later group never goes back to an earlier one. */
 const STAGES: Partial<Record<AgentEvent["type"], number>> = {
   "text-delta": 1,
@@ -16,16 +19,29 @@ const STAGES: Partial<Record<AgentEvent["type"], number>> = {
   "tool-call-delta": 1,
   "tool-call-cancel": 1,
   "stream-reset": 1,
-  "tool-call-ready": 1,
-  "inference-end": 2,
-  "tool-call-end": 3,
-  "state-snapshot": 4,
+  "tool-call-ready": 2,
+  "inference-end": INFERENCE_END,
+  "tool-call-stream-delta": 4,
+  "tool-call-end": 4,
+  "state-snapshot": SNAPSHOT,
 };
+
+interface Step {
+  readonly number: number;
+  stage: number;
+  /** Calls that were announced, in the order of declaration. */
+  readonly started: Set<string>;
+  /** Calls that have come whole, in order; the first `completed` of them are over. */
+  readonly ready: string[];
+  completed: number;
+}
 
 /** Follows the events of one run and throws at the first that breaks an ordering guarantee. */
 export class EventChecker {
   #count = 0;
-  #step: { readonly number: number; stage: number; readonly started: Set<string>; readonly ready: string[]; completed: number } | undefined;
+  #last: AgentEvent["type"] | undefined;
+  #runId: string | undefined;
+  #step: Step | undefined;
   /** A step asked for tools and ran none: then it was the last one. */
   #mustEnd = false;
   #lastStep = 0;
@@ -33,30 +49,37 @@ export class EventChecker {
   /** It waits in memory: it goes on with a new `run-start`, or ends right here. */
   #isPaused = false;
   #isOver = false;
-  readonly #open = new Set<string>();
+  /** Calls of this stream that have their last result. */
+  readonly #settled = new Set<string>();
 
   see(event: AgentEvent): void {
     this.#count += 1;
     if (this.#isOver) this.#fail(event, "comes after the terminal event");
+    this.#take(event);
+    this.#last = event.type;
+  }
+
+  /** Call when the run is over. */
+  end(): void {
+    if (!this.#isOver) throw new EventOrderError(`no terminal event after ${this.#count} events`);
+  }
+
+  #take(event: AgentEvent): void {
     switch (event.type) {
       case "run-start":
-        if (this.#isRunning) this.#fail(event, "comes twice");
-        this.#isRunning = true;
-        this.#isPaused = false;
+        this.#seeRunStart(event);
         return;
       case "run-end":
         this.#seeRunEnd(event);
         return;
+      case "error":
+        this.#isOver = true;
+        return;
       case "step-start":
-        if (this.#mustEnd) this.#fail(event, "follows a step whose calls were not run");
-        if (!this.#isRunning || this.#step !== undefined) this.#fail(event, "opens inside an open step, or outside the run");
-        if (event.step !== this.#lastStep + 1 && this.#lastStep !== 0) this.#fail(event, `is not the step after ${this.#lastStep}`);
-        this.#lastStep = event.step;
-        this.#step = { number: event.step, stage: 0, started: new Set(), ready: [], completed: 0 };
+        this.#seeStepStart(event);
         return;
       case "step-end":
-        if (this.#step?.number !== event.step) this.#fail(event, "closes no open step");
-        this.#closeStep(event);
+        this.#seeStepEnd(event);
         return;
       default:
         if (!this.#isRunning && !(this.#isPaused && event.type === "state-snapshot")) this.#fail(event, "is outside the run");
@@ -65,80 +88,124 @@ export class EventChecker {
     }
   }
 
-  /** Call when the run is over. */
-  end(): void {
-    if (!this.#isOver) throw new EventOrderError(`no terminal event after ${this.#count} events`);
-  }
-
   #fail(event: AgentEvent, why: string): never {
     throw new EventOrderError(`event ${this.#count} (${event.type}) ${why}`);
+  }
+
+  #seeRunStart(event: EventOf<"run-start">): void {
+    if (this.#isRunning) this.#fail(event, "comes twice");
+    if (this.#runId !== undefined && this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
+    this.#runId = event.runId;
+    this.#isRunning = true;
+    this.#isPaused = false;
   }
 
   /** Without a result it is only a pause: the run goes on in the same stream. */
   #seeRunEnd(event: EventOf<"run-end">): void {
     if (!this.#isRunning && !this.#isPaused) this.#fail(event, "ends a run that has not begun");
     if (this.#step !== undefined) this.#fail(event, "leaves a step open");
+    if (this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
+    if (this.#last !== "state-snapshot") this.#fail(event, "has no state-snapshot right before it");
+    if (event.result === undefined && event.termination.type !== "suspended") this.#fail(event, "has no result");
+    if (event.result === undefined && this.#isPaused) this.#fail(event, "tells the same pause twice");
     this.#isRunning = false;
     this.#isPaused = event.result === undefined;
     this.#isOver = !this.#isPaused;
-    if (this.#isPaused && event.termination.type !== "suspended") this.#fail(event, "has no result");
   }
 
-  #closeStep(event: AgentEvent): void {
-    if (this.#open.size > 0) {
-      if (this.#step !== undefined && this.#step.completed > 0) {
-        this.#fail(event, `leaves calls without a completion: ${[...this.#open].join(", ")}`);
-      }
-      this.#mustEnd = true;
-      this.#open.clear();
+  #seeStepStart(event: EventOf<"step-start">): void {
+    if (this.#mustEnd) this.#fail(event, "follows a step whose calls were not run");
+    if (!this.#isRunning || this.#step !== undefined) this.#fail(event, "opens inside an open step, or outside the run");
+    if (event.step !== this.#lastStep + 1 && this.#lastStep !== 0) this.#fail(event, `is not the step after ${this.#lastStep}`);
+    this.#lastStep = event.step;
+    this.#step = { number: event.step, stage: 0, started: new Set(), ready: [], completed: 0 };
+  }
+
+  #seeStepEnd(event: EventOf<"step-end">): void {
+    if (this.#step?.number !== event.step) this.#fail(event, "closes no open step");
+    if (this.#last !== "state-snapshot") this.#fail(event, "has no state-snapshot right before it");
+    const { ready, completed } = this.#step;
+    if (completed > 0 && completed < ready.length) {
+      this.#fail(event, `leaves calls without a completion: ${ready.slice(completed).join(", ")}`);
     }
+    this.#mustEnd = completed < ready.length;
     this.#step = undefined;
   }
 
   #seeStage(event: AgentEvent): void {
     const stage = STAGES[event.type];
-    if (stage === undefined || this.#step === undefined) {
-      if (stage !== undefined && stage < 3) this.#fail(event, "is outside a step");
+    if (stage === undefined) return;
+    if (this.#step === undefined) {
+      if (stage <= INFERENCE_END) this.#fail(event, "is outside a step");
       return;
     }
     if (stage < this.#step.stage) this.#fail(event, "comes too late in its step");
+    if (stage === INFERENCE_END && this.#step.stage === stage) this.#fail(event, "comes twice in a step");
+    if (event.type === "tool-call-end" && this.#step.stage < INFERENCE_END) this.#fail(event, "comes before the inference has ended");
     this.#step.stage = stage;
   }
 
   #seeCall(event: AgentEvent): void {
     switch (event.type) {
       case "tool-call-start":
+        this.#settled.delete(event.toolCallId);
+        // Anew after a reset: then it is declared here.
+        this.#step?.started.delete(event.toolCallId);
         this.#step?.started.add(event.toolCallId);
         return;
       case "tool-call-delta":
         if (!this.#step?.started.has(event.toolCallId)) this.#fail(event, "comes before its start");
         return;
+      case "stream-reset":
+        this.#step?.started.clear();
+        return;
       case "tool-call-ready":
-        if (this.#step?.ready.includes(event.toolCallId)) this.#fail(event, "comes twice");
-        this.#step?.ready.push(event.toolCallId);
-        this.#open.add(event.toolCallId);
+        this.#seeReady(event);
+        return;
+      case "tool-call-stream-delta":
+        if (this.#settled.has(event.toolCallId)) this.#fail(event, "comes after the end of its call");
         return;
       case "tool-call-end":
         this.#seeEnd(event);
         return;
       case "tool-call-resumed":
         if (this.#step !== undefined) this.#fail(event, "is inside a step");
+        this.#settle(event, event.toolCallId);
         return;
       default:
         return;
     }
   }
 
+  /** Calls come whole in the order in which they were declared; those that were cancelled are passed over. */
+  #seeReady(event: EventOf<"tool-call-ready">): void {
+    const started = this.#step?.started;
+    if (this.#step?.ready.at(-1) === event.toolCallId) this.#fail(event, "comes twice");
+    if (!started?.has(event.toolCallId)) this.#fail(event, "comes twice, before its start, or out of order");
+    for (const id of started) {
+      started.delete(id);
+      if (id === event.toolCallId) break;
+    }
+    this.#step?.ready.push(event.toolCallId);
+  }
+
   /** Completions of a step come in the order in which the calls were declared; a resumed call may only be suspended again. */
   #seeEnd(event: EventOf<"tool-call-end">): void {
+    const { toolCallId, outcome } = event;
     if (this.#step === undefined) {
-      if (event.outcome !== "suspended") this.#fail(event, "is outside a step and no new suspension");
+      if (outcome !== "suspended") this.#fail(event, "is outside a step and no new suspension");
+      if (this.#settled.has(toolCallId)) this.#fail(event, "suspends a call that is over");
       return;
     }
-    const next = this.#step.ready.find((id) => this.#open.has(id));
-    if (next !== event.toolCallId) this.#fail(event, `is not the completion of the next open call (${next ?? "none"})`);
-    this.#open.delete(event.toolCallId);
+    const next = this.#step.ready[this.#step.completed];
+    if (next !== toolCallId) this.#fail(event, `is not the completion of the next open call (${next ?? "none"})`);
     this.#step.completed += 1;
+    if (outcome !== "suspended") this.#settle(event, toolCallId);
+  }
+
+  #settle(event: AgentEvent, id: string): void {
+    if (this.#settled.has(id)) this.#fail(event, "is the second result of its call");
+    this.#settled.add(id);
   }
 }
 

@@ -1,4 +1,6 @@
+export { CRASH_POINTS, CrashError, type CrashPlan, type CrashPoint, type CrashPoints, crashPoints } from "./crash-points.ts";
 export { checkEvents, EventChecker, EventOrderError } from "./event-checker.ts";
+export { type EventRecorder, recordEvents, recordStream } from "./event-recorder.ts";
 export { countingIds, type FakeClock, fakeClock, instantClock } from "./fake-clock.ts";
 export { decide, eventTypes, lifecycleTypes, runScripted, type ScriptedRun, type ScriptedRunInit, userMessage } from "./run-scripted.ts";
 export {

@@ -1,6 +1,7 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
 import { onAbort } from "../stream/abort.ts";
 import type { Clock } from "../stream/clock.ts";
+import { plainResult } from "./plain.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
 const WORDS: Record<ToolErrorCode, string> = {
@@ -28,6 +29,25 @@ export interface ExecuteLimits {
   readonly timeoutMs: number | undefined;
   /** After the run's abort: how long to wait for the tool to stop by itself. */
   readonly graceMs: number;
+  /** The call has its reply: what the tool does from now on is nobody's business. */
+  readonly onSettled: () => void;
+}
+
+function plainReply(given: ToolReply): ToolReply {
+  try {
+    return { result: plainResult(given.result), command: given.command };
+  } catch (thrown) {
+    return { result: toolFailure("internal", `the tool's result cannot be used: ${errorMessage(thrown)}`), command: undefined };
+  }
+}
+
+/** Also a tool that throws before it gives a promise. */
+function begin(prepared: PreparedCall, context: ToolContext): Promise<ToolReply> {
+  try {
+    return Promise.resolve(prepared.execute(context));
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
 }
 
 /**
@@ -50,6 +70,7 @@ export function executeCall(
       stopTimer();
       stopGrace();
       offAbort();
+      limits.onSettled();
       resolve(reply);
     };
     const fail = (result: ToolResult) => settle({ result, command: undefined });
@@ -63,8 +84,9 @@ export function executeCall(
         fail(toolFailure("timeout", `no result within ${timeoutMs} ms`, { timedOut: true }));
       });
     }
-    prepared.execute(contextOf(own?.signal ?? run)).then(settle, (thrown: unknown) => {
-      fail(run.aborted ? toolFailure("cancelled", errorMessage(thrown)) : toolFailure("execution_failed", errorMessage(thrown)));
-    });
+    begin(prepared, contextOf(own?.signal ?? run)).then(
+      (reply) => settle(plainReply(reply)),
+      (thrown: unknown) => fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
+    );
   });
 }

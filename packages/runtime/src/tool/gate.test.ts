@@ -37,17 +37,17 @@ describe("resolveGates", () => {
     ]) {
       expect(await resolved(...order)).toEqual({ verdict: stop, errors: [] });
     }
-    expect((await resolved(given, wait)).verdict).toBe(wait);
-    expect((await resolved(wait, given)).verdict).toBe(wait);
+    expect((await resolved(given, wait)).verdict).toEqual(wait);
+    expect((await resolved(wait, given)).verdict).toEqual(wait);
   });
 
   it("core-execution 29: of two equals the first is kept, and the mistake is logged", async () => {
     const second = block("second");
     const { verdict, errors } = await resolved(allow(), stop, given, second);
-    expect(verdict).toBe(stop);
+    expect(verdict).toEqual(stop);
     expect(errors).toEqual(["gates of plugins 'p2' and 'p4' both block the tool 'pay'; the first is kept"]);
-    expect((await resolved(wait, suspend({ action: "other" }))).verdict).toBe(wait);
-    expect((await resolved(given, answer(2))).verdict).toBe(given);
+    expect((await resolved(wait, suspend({ action: "other" }))).verdict).toEqual(wait);
+    expect((await resolved(given, answer(2))).verdict).toEqual(given);
   });
 
   it("does not intercept when nobody objects", async () => {
@@ -74,7 +74,7 @@ describe("resolveGates", () => {
         seen.push(`${name} ends`);
         return name === "a" ? stop : undefined;
       };
-    expect((await resolved(slow("a", 5), slow("b", 0))).verdict).toBe(stop);
+    expect((await resolved(slow("a", 5), slow("b", 0))).verdict).toEqual(stop);
     expect(seen).toEqual(["a begins", "a ends", "b begins", "b ends"]);
     expect(inputs.size).toBe(1);
   });
@@ -128,7 +128,7 @@ describe("policies", () => {
       ),
     ).toBeUndefined();
     for (const verdict of [stop, wait, { type: "answer", result: results } as const]) {
-      expect(await resolveGates(gates(policyGate(async () => verdict)), input(), recordedLog())).toBe(verdict);
+      expect(await resolveGates(gates(policyGate(async () => verdict)), input(), recordedLog())).toEqual(verdict);
     }
   });
 

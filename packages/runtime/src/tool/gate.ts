@@ -1,5 +1,6 @@
 import { type Adapter, AwakenError, errorMessage, type JsonValue, type Log, type RunMode, type ToolCall } from "@awaken/contract";
 import type { HookScene, ResumedCall } from "../phase/hook.ts";
+import { plainVerdict } from "./plain.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Intercept, Verdict } from "./verdict.ts";
 
@@ -59,8 +60,6 @@ export async function resolveGates(gates: readonly GateEntry[], input: GateInput
   for (const { plugin, gate } of gates) {
     const verdict = await callGate(plugin, gate, input);
     if (verdict === undefined || verdict.type === "allow") continue;
-    // From untyped code: what is not understood must not let the tool run.
-    if (!Object.hasOwn(RANK, verdict.type)) throw gateFailed(plugin, input, `unknown verdict ${JSON.stringify(verdict)}`);
     const difference = winner === undefined ? 1 : RANK[verdict.type] - RANK[winner.verdict.type];
     if (difference > 0) winner = { verdict, plugin };
     else if (difference === 0) {
@@ -74,7 +73,8 @@ export async function resolveGates(gates: readonly GateEntry[], input: GateInput
 
 async function callGate(plugin: string, gate: Gate, input: GateInput): Promise<Verdict | undefined> {
   try {
-    return (await gate(input)) ?? undefined;
+    const verdict = (await gate(input)) ?? undefined;
+    return verdict === undefined ? undefined : plainVerdict(verdict);
   } catch (cause) {
     throw gateFailed(plugin, input, errorMessage(cause), cause);
   }

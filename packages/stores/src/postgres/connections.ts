@@ -78,14 +78,15 @@ export class Connections {
     }
   }
 
-  /** Waits for what is under way; idempotent. */
-  close(): Promise<void> {
-    this.#closed ??= this.#shut();
+  /** Takes no more work and waits for what is under way, then for `last`; idempotent. */
+  close(last: () => Promise<void>): Promise<void> {
+    this.#closed ??= this.#shut(last);
     return this.#closed;
   }
 
-  async #shut(): Promise<void> {
+  async #shut(last: () => Promise<void>): Promise<void> {
     await Promise.allSettled(this.#active);
+    await last();
     const pool = await this.#pool?.catch(ignore);
     if (this.#init.isOwn) await pool?.end();
   }

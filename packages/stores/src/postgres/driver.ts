@@ -20,7 +20,7 @@ export interface PgClient {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
   on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
-  removeListener(event: string, listener: (...values: never[]) => void): unknown;
+  removeListener(event: "error", listener: () => void): unknown;
   /** True or an error closes the connection instead of giving it back. */
   release(broken?: boolean | Error): void;
   /** Whether queries are sent without waiting for the answers to those before. */
@@ -49,8 +49,8 @@ export async function createPool({ url, connections, connectTimeoutMs }: PoolOpt
     max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    // Since 8.22; older ones ignore it and answer one query after the other.
-    ...{ pipeline: true },
+    // Older versions of `pg` ignore it and send one query after the other.
+    pipeline: true,
   });
   // An idle connection that breaks is replaced; whoever uses one hears of it from its query.
   pool.on("error", () => {});

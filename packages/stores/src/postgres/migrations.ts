@@ -6,27 +6,24 @@ import { isConnectionLost, toStorageError } from "./errors.ts";
 /**
  * Every step from one version of the tables to the next; `~` stands for the schema, and a step that was released never changes.
  * `scope_id` is first in every key and index, except in those that the host's own queue and sweeps read across all tenants.
- * Records are `json`, not `jsonb`: they come back as they were written, and `jsonb` refuses some strings that JSON allows.
+ * Records are `json`, not `jsonb`: they come back as they were written, and `jsonb` refuses some strings that JSON allows. So do the
+ * operators that look into `json`: what queries need stands in columns.
  */
 export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE ~thread (
     scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, updated_at double precision NOT NULL,
-    resource_id text COLLATE "C", parent_thread_id text COLLATE "C",
-    message_count bigint NOT NULL, folded bigint NOT NULL, run_count bigint NOT NULL, record json NOT NULL,
+    resource_id text COLLATE "C", parent_thread_id text COLLATE "C", latest_run_id text COLLATE "C", open_run_id text COLLATE "C",
+    message_count bigint NOT NULL, folded bigint NOT NULL, run_count bigint NOT NULL, record json NOT NULL, state json,
     PRIMARY KEY (scope_id, thread_id)
   );
   CREATE INDEX thread_activity ON ~thread (scope_id, updated_at DESC, thread_id);
   CREATE INDEX thread_resource ON ~thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
   CREATE INDEX thread_parent ON ~thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
 
-  CREATE TABLE ~thread_state (
-    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, record json NOT NULL, PRIMARY KEY (scope_id, thread_id)
-  );
-
   CREATE TABLE ~message (
     scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, seq bigint NOT NULL,
-    message_id text COLLATE "C" NOT NULL, run_id text COLLATE "C", is_internal smallint NOT NULL, record json NOT NULL, parts json,
+    message_id text COLLATE "C" NOT NULL, run_id text COLLATE "C", is_internal smallint NOT NULL, record json NOT NULL, parts text,
     PRIMARY KEY (scope_id, thread_id, seq)
   );
   CREATE UNIQUE INDEX message_id ON ~message (scope_id, thread_id, message_id);
@@ -48,26 +45,34 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE ~pending (
     scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL, pending_id text COLLATE "C" NOT NULL,
-    place bigint NOT NULL, record json NOT NULL, parts json,
+    place bigint NOT NULL, record json NOT NULL, parts text,
     PRIMARY KEY (scope_id, thread_id, pending_id)
   );
   CREATE INDEX pending_place ON ~pending (scope_id, thread_id, place);
 
-  CREATE TABLE ~event_log (
-    scope_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
-    last_seq bigint NOT NULL, last_at double precision NOT NULL,
-    PRIMARY KEY (scope_id, type, id)
-  ) WITH (fillfactor = 80);
-
   CREATE TABLE ~event (
-    scope_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C", thread_seq bigint, run_id text COLLATE "C", run_seq bigint,
-    event_id text COLLATE "C" NOT NULL, created_at double precision NOT NULL, visibility text COLLATE "C" NOT NULL,
-    writer_id text COLLATE "C", idempotency_key text COLLATE "C", record json NOT NULL, parts json
+    scope_id text COLLATE "C" NOT NULL, batch_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C", thread_seq bigint,
+    run_id text COLLATE "C", run_seq bigint, count integer NOT NULL, created_at double precision NOT NULL,
+    record json NOT NULL, parts text
   );
   CREATE UNIQUE INDEX event_thread ON ~event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL;
   CREATE UNIQUE INDEX event_run ON ~event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;
-  CREATE UNIQUE INDEX event_key ON ~event (scope_id, writer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
   CREATE INDEX event_age ON ~event (created_at);
+
+  CREATE TABLE ~event_key (
+    scope_id text COLLATE "C" NOT NULL, writer_id text COLLATE "C" NOT NULL, idempotency_key text COLLATE "C" NOT NULL,
+    thread_id text COLLATE "C", thread_seq bigint, run_id text COLLATE "C", run_seq bigint, created_at double precision NOT NULL,
+    PRIMARY KEY (scope_id, writer_id, idempotency_key)
+  );
+  CREATE INDEX event_key_thread ON ~event_key (scope_id, thread_id) WHERE thread_id IS NOT NULL;
+  CREATE INDEX event_key_run ON ~event_key (scope_id, run_id) WHERE thread_id IS NULL;
+  CREATE INDEX event_key_age ON ~event_key (created_at);
+
+  CREATE TABLE ~swept_log (
+    scope_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+    last_seq bigint NOT NULL, last_at double precision NOT NULL,
+    PRIMARY KEY (scope_id, type, id)
+  );
 
   CREATE TABLE ~dispatch (
     scope_id text COLLATE "C" NOT NULL, dispatch_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL,
@@ -98,7 +103,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE ~ledger (
     scope_id text COLLATE "C" NOT NULL, idempotency_key text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL,
     run_id text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL, updated_at double precision NOT NULL,
-    place bigint GENERATED ALWAYS AS IDENTITY, record json NOT NULL, parts json,
+    place bigint GENERATED ALWAYS AS IDENTITY, record json NOT NULL, parts text,
     PRIMARY KEY (scope_id, idempotency_key)
   );
   CREATE INDEX ledger_run ON ~ledger (scope_id, run_id);

@@ -9,7 +9,6 @@ import {
 } from "@awaken/contract";
 import { type Encoded, encodeRecord } from "./blobs.ts";
 import type { Value } from "./conditions.ts";
-import { type EventRow, eventBody } from "./event-log.ts";
 import { ledgerTime } from "./ledger-plan.ts";
 import { numberOf, type Row, readRecord, textOf } from "./rows.ts";
 
@@ -38,17 +37,6 @@ export const messageKey = (row: Row): string => `${textOf(row, "thread_id")}#${n
 export function readMessage(row: Row, stored: unknown): MessageRecord {
   const own = { threadId: textOf(row, "thread_id"), seq: numberOf(row, "seq") };
   return readRecord(messageRecord, stored, messageKey(row), own);
-}
-
-export const EVENT_COLUMNS =
-  "thread_id, thread_seq, run_id, run_seq, event_id, created_at, visibility, writer_id, idempotency_key, record, parts";
-
-/** An event of a run alone has no thread that its large parts could live with, so they stay in the row. */
-export function eventRow({ eventId, draft, threadSeq, runSeq, createdAt, idempotency }: EventRow, blobBytes: number): EncodedRow {
-  const { text, parts, blobs } = encodeRecord(eventBody(draft), draft.threadId === undefined ? Number.POSITIVE_INFINITY : blobBytes);
-  const logs = [orNull(draft.threadId), orNull(threadSeq), orNull(draft.runId), orNull(runSeq)];
-  const values = [...logs, eventId, createdAt, draft.visibility, orNull(idempotency?.writerId), orNull(idempotency?.key), text, parts];
-  return { values, blobs };
 }
 
 export const DISPATCH_COLUMNS =

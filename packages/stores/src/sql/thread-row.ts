@@ -3,11 +3,13 @@ import type { Values } from "./columns.ts";
 import type { ThreadRow } from "./commit-plan.ts";
 import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
 
-export const THREAD_COLUMNS = "thread_id, updated_at, resource_id, parent_thread_id, message_count, folded, run_count, record";
+export const THREAD_COLUMNS =
+  "thread_id, updated_at, resource_id, parent_thread_id, latest_run_id, open_run_id, message_count, folded, run_count, record";
 
 export function threadValues({ record, messageCount, folded, runCount }: ThreadRow): Values {
-  const { id, metadata, resourceId = null, parentThreadId = null } = record;
-  return [id, metadata.updatedAt, resourceId, parentThreadId, messageCount, folded, runCount, JSON.stringify(record)];
+  const { id, metadata, resourceId = null, parentThreadId = null, latestRun, openRunId = null } = record;
+  const columns = [id, metadata.updatedAt, resourceId, parentThreadId, latestRun?.id ?? null, openRunId, messageCount, folded, runCount];
+  return [...columns, JSON.stringify(record)];
 }
 
 export const readThread = (row: Row): ThreadRecord => threadRecord.read(jsonOf(row, "record"), textOf(row, "thread_id"));

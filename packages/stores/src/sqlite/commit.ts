@@ -39,15 +39,8 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   const { thread, messages, run, ledger, pending, dispatch, events } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);
-  writeThreadRow(tx, scopeId, thread.before, thread.after);
+  writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
   if (run !== undefined) writeRun(tx, scopeId, run.before, run.after);
-  if (threadState !== undefined) {
-    tx.run(
-      `INSERT INTO thread_state (scope_id, thread_id, record) VALUES (?, ?, ?)
-       ON CONFLICT (scope_id, thread_id) DO UPDATE SET record = excluded.record`,
-      ...[scopeId, threadId, JSON.stringify(threadState)],
-    );
-  }
   writeLedger(tx, scopeId, ledger, env.blobBytes);
   writePending(tx, access, { threadId, ...pending });
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);

@@ -56,7 +56,8 @@ const OWN_RUNS = `(
     AND NOT EXISTS (SELECT 1 FROM run r WHERE r.scope_id = ?1 AND r.run_id = e.run_id))`;
 
 const DELETIONS: readonly string[] = [
-  `DELETE FROM event_log WHERE scope_id = ?1 AND ((type = 'thread' AND id = ?2) OR (type = 'run' AND id IN ${OWN_RUNS}))`,
+  `DELETE FROM swept_log WHERE scope_id = ?1 AND ((type = 'thread' AND id = ?2) OR (type = 'run' AND id IN ${OWN_RUNS}))`,
+  `DELETE FROM event_key WHERE scope_id = ?1 AND thread_id IS NULL AND run_id IN ${OWN_RUNS}`,
   `DELETE FROM event WHERE scope_id = ?1 AND thread_id IS NULL AND run_id IN ${OWN_RUNS}`,
   `DELETE FROM ledger WHERE scope_id = ?1 AND run_id IN ${OWN_RUNS}`,
   `DELETE FROM run_ticket WHERE scope_id = ?1 AND run_id IN ${OWN_RUNS}`,
@@ -66,7 +67,7 @@ const DELETIONS: readonly string[] = [
   "DELETE FROM pending WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM dispatch WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM stream_checkpoint WHERE scope_id = ?1 AND thread_id = ?2",
-  "DELETE FROM thread_state WHERE scope_id = ?1 AND thread_id = ?2",
+  "DELETE FROM event_key WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM thread_epoch WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM thread WHERE scope_id = ?1 AND thread_id = ?2",
   `DELETE FROM blob WHERE scope_id = ?1

@@ -3,80 +3,104 @@ import {
   type EventCursor,
   type EventStart,
   type EventStore,
+  type EventVisibility,
   eventDraft,
+  type Page,
   type ScopeId,
   type StoredEvent,
 } from "@awaken/contract";
-import { EVENT_COLUMNS, eventRow } from "../sql/columns.ts";
-import { Conditions } from "../sql/conditions.ts";
 import {
   bellKey,
   type EventPlan,
   type EventReads,
   expiredCursor,
-  LOG_COLUMNS,
   type Log,
+  type LogHead,
   logOf,
   planEvents,
   readCursor,
-  readEvent,
-  readHead,
 } from "../sql/event-log.ts";
+import {
+  EVENT_COLUMNS,
+  EVENT_KEY_COLUMNS,
+  eventKeyValues,
+  eventValues,
+  isVisible,
+  LOG_COLUMNS,
+  numbered,
+  readBatch,
+  readHead,
+} from "../sql/event-rows.ts";
 import { Bell } from "../sql/listeners.ts";
-import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
+import { numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
 import { follow, type LogBounds, type NumberedEvent } from "../sql/subscription.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 
-/** Rows that a follower takes at a time. */
+/** Rows that are read at a time. */
 const BATCH = 64;
-const COLUMNS = "thread_id, thread_seq, run_id, run_seq, event_id, created_at, record, parts";
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => readEvent(row, decode(db, scopeId, row, textOf(row, "event_id")));
+const readRow = (db: Connection, scopeId: ScopeId, row: Row): readonly StoredEvent[] =>
+  readBatch(row, decode(db, scopeId, row, textOf(row, "batch_id")));
 
-function loadHead(db: Connection, scopeId: ScopeId, log: Log) {
+function loadHead(db: Connection, scopeId: ScopeId, log: Log): LogHead {
   const { id, seq } = LOG_COLUMNS[log.type];
-  const row = db.get(
-    `SELECT l.last_seq, l.last_at, e.event_id AS kept_id, e.${seq} AS kept_seq FROM event_log l
-     LEFT JOIN event e ON e.scope_id = ?1 AND e.${id} = ?3 AND e.${seq} = l.last_seq
-     WHERE l.scope_id = ?1 AND l.type = ?2 AND l.id = ?3`,
-    ...[scopeId, log.type, log.id],
-  );
-  return readHead(log.type, row);
+  const sql = `SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count FROM event
+    WHERE scope_id = ? AND ${id} = ? ORDER BY ${seq} DESC LIMIT 1`;
+  return readHead(log.type, db.get(sql, scopeId, log.id) ?? loadSwept(db, scopeId, log));
+}
+
+/** How far a log came that has no event left. */
+function loadSwept(db: Connection, scopeId: ScopeId, log: Log): Row | undefined {
+  const sql = "SELECT last_seq, last_at, NULL AS batch_id FROM swept_log WHERE scope_id = ? AND type = ? AND id = ?";
+  return db.get(sql, scopeId, log.type, log.id);
+}
+
+/** Events from number `from` on, by rows: those of the row that holds it, and of the rows after it. */
+function loadFrom(db: Connection, scopeId: ScopeId, log: Log, from: number, limit = BATCH): readonly NumberedEvent[] {
+  const { id, seq } = LOG_COLUMNS[log.type];
+  const sql = `SELECT scope_id, ${EVENT_COLUMNS} FROM event WHERE scope_id = ?1 AND ${id} = ?2 AND ${seq} >= coalesce(
+      (SELECT max(${seq}) FROM event WHERE scope_id = ?1 AND ${id} = ?2 AND ${seq} <= ?3), 0) ORDER BY ${seq} LIMIT ?4`;
+  const rows = db.all(sql, scopeId, log.id, from, limit);
+  return rows.flatMap((row) => numbered(row, readRow(db, scopeId, row), log.type)).filter((event) => event.seq >= from);
+}
+
+function loadKnown(db: Connection, scopeId: ScopeId, writerId: string, key: string): StoredEvent | undefined {
+  const sql = "SELECT thread_id, thread_seq, run_id, run_seq FROM event_key WHERE scope_id = ? AND writer_id = ? AND idempotency_key = ?";
+  const row = db.get(sql, scopeId, writerId, key);
+  if (row === undefined) return undefined;
+  const type = textIn(row, "thread_id") === undefined ? "run" : "thread";
+  const { id, seq } = LOG_COLUMNS[type];
+  const at = numberOf(row, seq);
+  return loadFrom(db, scopeId, { type, id: textOf(row, id) }, at, 1).find((event) => event.seq === at)?.event;
 }
 
 export const eventReads = (db: Connection, scopeId: ScopeId): EventReads => ({
-  known: (writerId, key) => {
-    const sql = `SELECT ${COLUMNS} FROM event WHERE scope_id = ? AND writer_id = ? AND idempotency_key = ?`;
-    const row = db.get(sql, scopeId, writerId, key);
-    return row && readOf(db, scopeId)(row);
-  },
+  known: (writerId, key) => loadKnown(db, scopeId, writerId, key),
   head: (log) => loadHead(db, scopeId, log),
 });
 
-export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { rows, heads }: EventPlan): void {
-  for (const row of rows) {
-    const { values, blobs } = eventRow(row, env.blobBytes);
-    tx.run(`INSERT INTO event (scope_id, ${EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...values);
-    if (row.draft.threadId !== undefined) writeBlobs(tx, scopeId, row.draft.threadId, blobs);
+const marks = (columns: string): string => columns.replaceAll(/\w+/g, "?");
+
+export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batches, keys, logs }: EventPlan): void {
+  for (const batch of batches) {
+    const { values, blobs } = eventValues(batch, env.blobBytes);
+    tx.run(INSERT_EVENT, scopeId, ...values);
+    if (batch.threadId !== undefined) writeBlobs(tx, scopeId, batch.threadId, blobs);
   }
-  for (const { log, head } of heads.values()) {
-    tx.run(
-      `INSERT INTO event_log (scope_id, type, id, last_seq, last_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (scope_id, type, id) DO UPDATE SET last_seq = excluded.last_seq, last_at = excluded.last_at`,
-      ...[scopeId, log.type, log.id, head.lastSeq, head.lastAt],
-    );
-    tx.afterCommit(() => channels.bells.ring(bellKey(scopeId, log)));
-  }
+  for (const key of keys) tx.run(INSERT_KEY, scopeId, ...eventKeyValues(key));
+  for (const log of logs) tx.afterCommit(() => channels.bells.ring(bellKey(scopeId, log)));
 }
 
-/** The number of the row that a cursor names; `cursor_expired` unless it is kept. */
+const INSERT_EVENT = `INSERT INTO event (scope_id, ${EVENT_COLUMNS}) VALUES (?, ${marks(EVENT_COLUMNS)})`;
+/** A key whose event was swept is free again. */
+const INSERT_KEY = `INSERT OR REPLACE INTO event_key (scope_id, ${EVENT_KEY_COLUMNS}) VALUES (?, ${marks(EVENT_KEY_COLUMNS)})`;
+
+/** The number of the event that a cursor names; `cursor_expired` unless it is kept. */
 function positionOf(db: Connection, scopeId: ScopeId, log: Log, cursor: EventCursor): number {
-  const { seq, eventId } = readCursor(log.type, cursor);
-  const columns = LOG_COLUMNS[log.type];
-  const sql = `SELECT event_id FROM event WHERE scope_id = ? AND ${columns.id} = ? AND ${columns.seq} = ?`;
-  if (db.get(sql, scopeId, log.id, seq)?.["event_id"] === eventId) return seq;
+  const seq = readCursor(log.type, cursor);
+  if (loadFrom(db, scopeId, log, seq, 1)[0]?.event.cursors[log.type] === cursor) return seq;
   throw expiredCursor(cursor);
 }
 
@@ -86,10 +110,24 @@ function loadBounds(db: Connection, scopeId: ScopeId, log: Log): LogBounds {
   return { first: first && numberOf(first, "seq"), last: loadHead(db, scopeId, log).lastSeq };
 }
 
-function loadAfter(db: Connection, scopeId: ScopeId, log: Log, after: number): readonly NumberedEvent[] {
-  const { id, seq } = LOG_COLUMNS[log.type];
-  const sql = `SELECT ${COLUMNS} FROM event WHERE scope_id = ? AND ${id} = ? AND ${seq} > ? ORDER BY ${seq} LIMIT ${BATCH}`;
-  return db.all(sql, scopeId, log.id, after).map((row) => ({ seq: numberOf(row, seq), event: readOf(db, scopeId)(row) }));
+interface EventQuery {
+  readonly after?: EventCursor;
+  readonly visibilities?: readonly EventVisibility[];
+  readonly limit?: number;
+}
+
+function loadPage(db: Connection, scopeId: ScopeId, log: Log, { after, visibilities, limit }: EventQuery): Page<StoredEvent, EventCursor> {
+  const size = clampLimit(limit);
+  const found: StoredEvent[] = [];
+  let at = after === undefined ? 0 : positionOf(db, scopeId, log, after);
+  while (found.length <= size) {
+    const events = loadFrom(db, scopeId, log, at + 1);
+    found.push(...events.map(({ event }) => event).filter((event) => isVisible(event, visibilities)));
+    at = events.at(-1)?.seq ?? at;
+    if (events.length === 0) break;
+  }
+  const { items, next } = toPage(found, size, (event) => event.cursors[log.type]);
+  return next === undefined ? { items } : { items, next };
 }
 
 function startOf(db: Connection, scopeId: ScopeId, log: Log, from: EventStart): number {
@@ -101,7 +139,7 @@ function startOf(db: Connection, scopeId: ScopeId, log: Log, from: EventStart): 
 function subscribe(access: Access, log: Log, from: EventStart, signal: AbortSignal): Promise<AsyncIterable<StoredEvent>> {
   const { scopeId, session, env, channels } = access;
   const reader = {
-    after: (seq: number) => session.snapshot((db) => loadAfter(db, scopeId, log, seq)),
+    after: (seq: number) => session.snapshot((db) => loadFrom(db, scopeId, log, seq + 1)),
     bounds: () => session.snapshot((db) => loadBounds(db, scopeId, log)),
   };
   return session.snapshot((db) => {
@@ -124,20 +162,9 @@ export function eventPort(access: Access): EventStore {
         return plan.events;
       }),
 
-    list: (scope, { after, visibilities, limit }) =>
-      session.snapshot((db) => {
-        const log = logOf(scope);
-        const { id, seq } = LOG_COLUMNS[log.type];
-        const where = new Conditions("?").add("scope_id = ?", scopeId).add(`${id} = ?`, log.id).oneOf("visibility", visibilities);
-        if (after !== undefined) where.add(`${seq} > ?`, positionOf(db, scopeId, log, after));
-        const size = clampLimit(limit);
-        const tail = where.bind(`ORDER BY ${seq} LIMIT ?`, size + 1);
-        const rows = db.all(`SELECT ${COLUMNS} FROM event ${where.where} ${tail}`, ...where.values);
-        const page = toPage(rows.map(readOf(db, scopeId)), size, (event) => event.cursors[log.type]);
-        return { items: page.items, ...(page.next && { next: page.next }) };
-      }),
+    list: (scope, query) => session.snapshot((db) => loadPage(db, scopeId, logOf(scope), query)),
 
-    loadHead: (scope) => session.read((db) => loadHead(db, scopeId, logOf(scope)).cursor),
+    loadHead: (scope) => session.snapshot((db) => loadHead(db, scopeId, logOf(scope)).cursor),
 
     subscribe: (scope, from, { signal }) => subscribe(access, logOf(scope), from, signal),
   };

@@ -13,16 +13,12 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE thread (
     scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, updated_at REAL NOT NULL, resource_id TEXT, parent_thread_id TEXT,
-    message_count INTEGER NOT NULL, folded INTEGER NOT NULL, run_count INTEGER NOT NULL, record TEXT NOT NULL,
+    latest_run_id TEXT, open_run_id TEXT, message_count INTEGER NOT NULL, folded INTEGER NOT NULL, run_count INTEGER NOT NULL, record TEXT NOT NULL, state TEXT,
     PRIMARY KEY (scope_id, thread_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX thread_activity ON thread (scope_id, updated_at DESC, thread_id);
   CREATE INDEX thread_resource ON thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
   CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
-
-  CREATE TABLE thread_state (
-    scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (scope_id, thread_id)
-  ) STRICT;
 
   CREATE TABLE message (
     scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, seq INTEGER NOT NULL, message_id TEXT NOT NULL, run_id TEXT,
@@ -51,18 +47,25 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX pending_place ON pending (scope_id, thread_id, place);
 
-  CREATE TABLE event_log (
-    scope_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, last_seq INTEGER NOT NULL, last_at REAL NOT NULL,
-    PRIMARY KEY (scope_id, type, id)
-  ) STRICT, WITHOUT ROWID;
-
   CREATE TABLE event (
-    scope_id TEXT NOT NULL, thread_id TEXT, thread_seq INTEGER, run_id TEXT, run_seq INTEGER, event_id TEXT NOT NULL,
-    created_at REAL NOT NULL, visibility TEXT NOT NULL, writer_id TEXT, idempotency_key TEXT, record TEXT NOT NULL, parts TEXT
+    scope_id TEXT NOT NULL, batch_id TEXT NOT NULL, thread_id TEXT, thread_seq INTEGER, run_id TEXT, run_seq INTEGER,
+    count INTEGER NOT NULL, created_at REAL NOT NULL, record TEXT NOT NULL, parts TEXT
   ) STRICT;
   CREATE UNIQUE INDEX event_thread ON event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL;
   CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;
-  CREATE UNIQUE INDEX event_key ON event (scope_id, writer_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+  CREATE TABLE event_key (
+    scope_id TEXT NOT NULL, writer_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, thread_id TEXT, thread_seq INTEGER,
+    run_id TEXT, run_seq INTEGER, created_at REAL NOT NULL,
+    PRIMARY KEY (scope_id, writer_id, idempotency_key)
+  ) STRICT;
+  CREATE INDEX event_key_thread ON event_key (scope_id, thread_id) WHERE thread_id IS NOT NULL;
+  CREATE INDEX event_key_run ON event_key (scope_id, run_id) WHERE thread_id IS NULL;
+
+  CREATE TABLE swept_log (
+    scope_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, last_seq INTEGER NOT NULL, last_at REAL NOT NULL,
+    PRIMARY KEY (scope_id, type, id)
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE dispatch (
     scope_id TEXT NOT NULL, dispatch_id TEXT NOT NULL, thread_id TEXT NOT NULL, status TEXT NOT NULL, priority INTEGER NOT NULL,

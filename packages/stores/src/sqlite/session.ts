@@ -120,7 +120,7 @@ export class Writer implements Session {
       }
       const group = this.#takeGroup();
       const left = commitGroup(this.#db, group);
-      this.#line.unshift(...left.map((job): Entry => ({ type: "write", job })));
+      if (left.length > 0) this.#line.unshift(...left.map((job): Entry => ({ type: "write", job })));
       if (this.#line.length === 0) return;
       this.#schedule();
       return;

@@ -12,7 +12,7 @@ export function loadStats(db: Connection): StoreStats {
     messages: numberIn(db, "SELECT coalesce(sum(message_count), 0) AS n FROM thread"),
     runs: countRuns(db.all("SELECT status, count(*) AS n FROM run GROUP BY status")),
     pending: rows("pending"),
-    events: rows("event"),
+    events: numberIn(db, "SELECT coalesce(sum(count), 0) AS n FROM event"),
     dispatches: countDispatches(db.all("SELECT status, count(*) AS n FROM dispatch GROUP BY status")),
     streamCheckpoints: rows("stream_checkpoint"),
     ledger: rows("ledger"),

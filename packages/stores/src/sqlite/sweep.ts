@@ -1,34 +1,66 @@
 import type { Retention, SweepResult } from "@awaken/contract";
-import { numberOf } from "../sql/rows.ts";
-import type { Connection } from "./database.ts";
+import { EVENT_COLUMNS, LOG_COLUMNS } from "../sql/event-rows.ts";
+import { numberOf, type Row, textIn, textOf } from "../sql/rows.ts";
+import type { Tx } from "./database.ts";
 import type { Session } from "./session.ts";
 
 /** Rows that one transaction deletes, so that nobody waits for long. */
 const BATCH = 500;
 
-/** Deletes a batch and gives the number of rows. */
-type Step = (tx: Connection, cutoff: number) => number;
+/** Deletes a batch of rows. `count` is what they stand for. */
+type Step = (tx: Tx, cutoff: number) => { readonly rows: number; readonly count: number };
 
 async function repeat(session: Session, step: Step, keptMs: number | undefined, now: number): Promise<number> {
   if (keptMs === undefined) return 0;
   let total = 0;
   for (;;) {
-    const count = await session.write((tx) => step(tx, now - keptMs));
+    const { rows, count } = await session.write((tx) => step(tx, now - keptMs));
     total += count;
-    if (count < BATCH) return total;
+    if (rows < BATCH) return total;
   }
 }
 
 const deleteOld =
   (table: string, condition: string): Step =>
-  (tx, cutoff) =>
-    tx.run(`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} t WHERE ${condition} LIMIT ${BATCH})`, cutoff);
+  (tx, cutoff) => {
+    const sql = `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} t WHERE ${condition} LIMIT ${BATCH})`;
+    const rows = tx.run(sql, cutoff);
+    return { rows, count: rows };
+  };
 
-/** Rows stand in the order of their writing, so the old ones are the first; what a clock that went back puts behind others stays longer. */
+/**
+ * Rows stand in the order of their writing, so the old ones are the first; what a clock that went back has put behind others stays a
+ * little longer. The numbers of a log go on where they were, also when all of its events are gone.
+ */
 const deleteEvents: Step = (tx, cutoff) => {
-  const newest = tx.get(`SELECT max(rowid) AS row FROM (SELECT rowid FROM event ORDER BY rowid LIMIT ${BATCH})`);
-  if (newest?.["row"] == null) return 0;
-  return tx.run("DELETE FROM event WHERE rowid <= ? AND created_at < ?", numberOf(newest, "row"), cutoff);
+  const first = tx.all(`SELECT rowid, scope_id, ${EVENT_COLUMNS} FROM event ORDER BY rowid LIMIT ${BATCH}`);
+  const old = first.filter((row) => numberOf(row, "created_at") < cutoff);
+  let count = 0;
+  for (const row of old) {
+    count += numberOf(row, "count");
+    for (const type of LOG_TYPES) keepNumber(tx, row, type);
+    tx.run("DELETE FROM event WHERE rowid = ?", numberOf(row, "rowid"));
+  }
+  return { rows: old.length, count };
+};
+
+const LOG_TYPES = ["thread", "run"] as const;
+
+function keepNumber(tx: Tx, row: Row, type: (typeof LOG_TYPES)[number]): void {
+  const { id, seq } = LOG_COLUMNS[type];
+  const log = textIn(row, id);
+  if (log === undefined) return;
+  tx.run(
+    `INSERT INTO swept_log (scope_id, type, id, last_seq, last_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope_id, type, id) DO UPDATE SET
+       last_seq = max(last_seq, excluded.last_seq), last_at = max(last_at, excluded.last_at)`,
+    ...[textOf(row, "scope_id"), type, log, numberOf(row, seq) + numberOf(row, "count") - 1, numberOf(row, "created_at")],
+  );
+}
+
+/** In the order of their writing too. */
+const deleteKeys: Step = (tx, cutoff) => {
+  const sql = `DELETE FROM event_key WHERE created_at < ? AND rowid IN (SELECT rowid FROM event_key ORDER BY rowid LIMIT ${BATCH})`;
+  return { rows: tx.run(sql, cutoff), count: 0 };
 };
 
 const deleteDispatches = deleteOld("dispatch", "t.status NOT IN ('queued', 'claimed') AND t.updated_at < ?");
@@ -39,6 +71,7 @@ const deleteLedger = deleteOld(
 );
 
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
+  await repeat(session, deleteKeys, retention.eventsMs, now);
   return {
     events: await repeat(session, deleteEvents, retention.eventsMs, now),
     dispatches: await repeat(session, deleteDispatches, retention.dispatchesMs, now),

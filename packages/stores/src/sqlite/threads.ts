@@ -30,22 +30,22 @@ export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): T
   return row && readThreadRow(row);
 }
 
-/** The index over activity moves with each write; the other ones only with their own columns. */
-export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow): void {
-  const values = threadValues(after);
+/** What a write leaves out of the state stays. The index over activity moves each time, the other ones only with their own columns. */
+export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow, state?: PersistedState): void {
+  const [id = null, updatedAt = null, resourceId = null, parentId = null, ...rest] = threadValues(after);
+  const stateText = state === undefined ? null : JSON.stringify(state);
   if (before === undefined) {
-    tx.run(`INSERT INTO thread (scope_id, ${THREAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...values);
+    const values = [scopeId, id, updatedAt, resourceId, parentId, ...rest, stateText];
+    tx.run(`INSERT INTO thread (scope_id, ${THREAD_COLUMNS}, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
     return;
   }
-  const [id, updatedAt, resourceId, parentId, ...rest] = values;
-  const isMoved = before.record.resourceId !== after.record.resourceId || before.record.parentThreadId !== after.record.parentThreadId;
   const where = "WHERE scope_id = ? AND thread_id = ?";
-  if (isMoved) {
-    tx.run(`UPDATE thread SET resource_id = ?, parent_thread_id = ? ${where}`, resourceId ?? null, parentId ?? null, scopeId, id ?? null);
-  }
+  const isMoved = before.record.resourceId !== after.record.resourceId || before.record.parentThreadId !== after.record.parentThreadId;
+  if (isMoved) tx.run(`UPDATE thread SET resource_id = ?, parent_thread_id = ? ${where}`, resourceId, parentId, scopeId, id);
   tx.run(
-    `UPDATE thread SET updated_at = ?, message_count = ?, folded = ?, run_count = ?, record = ? ${where}`,
-    ...[updatedAt ?? null, ...rest, scopeId, id ?? null],
+    `UPDATE thread SET updated_at = ?, latest_run_id = ?, open_run_id = ?, message_count = ?, folded = ?, run_count = ?, record = ?,
+       state = coalesce(?, state) ${where}`,
+    ...[updatedAt, ...rest, stateText, scopeId, id],
   );
 }
 
@@ -65,8 +65,8 @@ export function loadLineage(db: Connection, scopeId: ScopeId, id: ThreadId): rea
 }
 
 export function loadThreadState(db: Connection, scopeId: ScopeId, id: ThreadId): PersistedState | undefined {
-  const row = db.get("SELECT record FROM thread_state WHERE scope_id = ? AND thread_id = ?", scopeId, id);
-  return row && threadState.read(jsonOf(row, "record"), id);
+  const row = db.get("SELECT state FROM thread WHERE scope_id = ? AND thread_id = ? AND state IS NOT NULL", scopeId, id);
+  return row && threadState.read(jsonOf(row, "state"), id);
 }
 
 function insertThread(tx: Tx, scopeId: ScopeId, record: ThreadRecord): ThreadRecord {

@@ -1,9 +1,10 @@
 import { type StopStats, stopStatsSchema, type Turn } from "@awaken/contract";
 import { defineTrustedState } from "../../state/key.ts";
 
-const KEPT_TEXTS = 64;
-
-export type StopStatsUpdate = { readonly type: "start"; readonly at: number } | { readonly type: "turn"; readonly turn: Turn };
+/** `keptTexts`: how many of the latest texts somebody compares. They travel with every commit, so no more are kept. */
+export type StopStatsUpdate =
+  | { readonly type: "start"; readonly at: number }
+  | { readonly type: "turn"; readonly turn: Turn; readonly keptTexts: number };
 
 export const stopStats = defineTrustedState("stop_condition_stats", {
   schema: stopStatsSchema,
@@ -17,7 +18,7 @@ export const stopStats = defineTrustedState("stop_condition_stats", {
   }),
   apply(value, update: StopStatsUpdate): StopStats {
     if (update.type === "start") return { ...value, startTimeMs: update.at };
-    const { turn } = update;
+    const { turn, keptTexts } = update;
     const isError = turn.stopReason === "error";
     return {
       ...value,
@@ -25,7 +26,7 @@ export const stopStats = defineTrustedState("stop_condition_stats", {
       totalInputTokens: value.totalInputTokens + turn.usage.inputTokens,
       totalOutputTokens: value.totalOutputTokens + turn.usage.outputTokens,
       consecutiveErrors: isError ? value.consecutiveErrors + 1 : 0,
-      recentTexts: turn.text === "" ? value.recentTexts : [...value.recentTexts, turn.text].slice(-KEPT_TEXTS),
+      recentTexts: keptTexts === 0 || turn.text === "" ? value.recentTexts : [...value.recentTexts, turn.text].slice(-keptTexts),
     };
   },
 });

@@ -136,8 +136,8 @@ describe("stopPolicy", () => {
 });
 
 describe("the stats", () => {
-  it("start at runStart and count every turn, failed ones too, and keep the last 64 texts", async () => {
-    const run = await running([]);
+  it("start at runStart and count every turn, failed ones too, and keep as many texts as somebody compares", async () => {
+    const run = await running([{ type: "loop-detection", window: 64 }]);
     expect(run.stats()).toEqual({
       stepCount: 0,
       totalInputTokens: 0,
@@ -159,12 +159,15 @@ describe("the stats", () => {
     for (let n = 0; n < 100; n++) await run.turn(turnOf(`text ${n}`));
     expect(run.stats()?.recentTexts).toHaveLength(64);
     expect(run.stats()?.recentTexts.at(-1)).toBe("text 99");
+    const other = await running([]);
+    await other.turn(turnOf("long text"));
+    expect(other.stats()?.recentTexts).toEqual([]);
   });
 
   it("include the turn that stops the run, and the first reason stays", async () => {
     const run = await running([{ type: "content-match", pattern: "stop" }], 2);
     expect(await run.turn(turnOf("stop"))).toMatchObject({ code: "content-match" });
-    expect(run.stats()).toMatchObject({ stepCount: 1, recentTexts: ["stop"] });
+    expect(run.stats()).toMatchObject({ stepCount: 1, recentTexts: [] });
     expect(await run.turn(turnOf("more"))).toMatchObject({ code: "content-match" });
   });
 

@@ -11,6 +11,7 @@ import { stopStats } from "./stats.ts";
  */
 export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[] = []): Plugin {
   const all: readonly StopCondition[] = [{ type: "max-steps", steps: maxSteps }, ...conditions];
+  const keptTexts = conditions.reduce((most, one) => (one.type === "loop-detection" ? Math.max(most, one.window) : most), 0);
   return definePlugin({
     id: conditions.length === 0 ? "stop-condition:max-steps" : "stop-condition",
     register(r) {
@@ -19,7 +20,7 @@ export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[
         state.get(stopStats) === undefined ? command().update(stopStats, { type: "start", at: clock.now() }) : undefined,
       );
       r.hook("afterInference", ({ state, turn, clock }) => {
-        const update = { type: "turn", turn } as const;
+        const update = { type: "turn", turn, keptTexts } as const;
         const stats = stopStats.apply(state.get(stopStats) ?? stopStats.initial(), update);
         const reason = firstStop(all, { stats, turn, now: clock.now() });
         const change = command().update(stopStats, update);

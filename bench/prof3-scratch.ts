@@ -1,0 +1,14 @@
+import { rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import { nextStep, startConversation } from "./store/step.ts";
+const f="/tmp/sb/p.db"; for (const s of ["","-wal","-shm"]) rmSync(f+s,{force:true});
+const store=sqliteStore(f,{synchronous:"normal"});
+const cs=Array.from({length:Number(process.argv[2]??1)},startConversation);
+for(let i=0;i<500;i++) await store.commit(nextStep(cs[i%cs.length]!));
+const db=new DatabaseSync(f);
+db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+for(let i=0;i<100;i++) await store.commit(nextStep(cs[i%cs.length]!));
+console.log(db.prepare("PRAGMA wal_checkpoint(PASSIVE)").get(), "frames per commit = log/100");
+console.log(db.prepare("select name, sum(pgsize) b, count(*) pages from dbstat group by name order by b desc").all().map((r:any)=>r.name+" "+r.b+" "+r.pages).join("\n"));
+await store.close();

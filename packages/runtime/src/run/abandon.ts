@@ -1,0 +1,25 @@
+import { AwakenError, type RunRecord, runIdentity, sameJson } from "@awaken/contract";
+import { canonicalEvent } from "../loop/canonical-events.ts";
+import type { RunParts } from "./run-parts.ts";
+
+/** A run that waits, and whose calls another run of the thread is about to retract: nobody can go on with it. */
+export async function abandon(parts: RunParts, run: Extract<RunRecord, { status: "waiting" }>): Promise<void> {
+  const { threadId, runId } = run;
+  const { waiting: _waiting, ...body } = run;
+  const at = parts.clock.now();
+  const termination = { type: "cancelled" } as const;
+  const event = { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } } as const;
+  await parts.records.transaction(async ({ runs, commit }) => {
+    if (!sameJson(await runs.load(runId), run)) {
+      throw new AwakenError("thread_already_running", `run '${runId}' of thread '${threadId}' was taken up by somebody else`, {
+        details: { threadId, runId },
+      });
+    }
+    await commit({
+      threadId,
+      runId,
+      run: { ...body, status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } },
+      events: [canonicalEvent(runIdentity(run), event, true)],
+    });
+  });
+}

@@ -1,0 +1,69 @@
+import { type RunActivation, type RunIdentity, type RunIntent, runIdentity } from "@awaken/contract";
+import type { Activation } from "../loop/open-run.ts";
+import { ThreadWriter } from "../loop/thread-writer.ts";
+import { frontendTool } from "../tool/frontend-tool.ts";
+import type { ActiveRun } from "./active-runs.ts";
+import type { LoadedThread } from "./load-thread.ts";
+import type { RunParts } from "./run-parts.ts";
+import { identityTrace, type RunOrder } from "./run-request.ts";
+
+/** A run that goes on is who it was. */
+function identityOf(run: ActiveRun, { trace, intent }: RunOrder, { agentId, resumed }: LoadedThread): RunIdentity {
+  const { threadId, runId } = run;
+  if (resumed === undefined) return { ...identityTrace(trace), threadId, runId, agentId };
+  const { runMode = intent.type === "resume" ? "resume" : "foreground" } = trace;
+  return { ...runIdentity(resumed), agentId, runMode };
+}
+
+/** What to run, as data: the order with what the records add to it. */
+export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loaded: LoadedThread, plan: Activation["plan"]): Activation {
+  const { resumed, history } = loaded;
+  const { overrides = resumed?.activation.options.overrides, intent } = order;
+  return {
+    identity: identityOf(run, order, loaded),
+    plan,
+    history,
+    input: order.input.filter((message) => !loaded.logged.has(message.id)),
+    options: {
+      overrides,
+      frontendTools: frontendTools(order, loaded).map(frontendTool),
+      output: order.output,
+      isContinuation: resumed !== undefined && resumed.status !== "created",
+      seededDecisions: intent.type === "resume" ? intent.decisions : [],
+      waitsForDecisions: false,
+      cancelGraceMs: parts.cancelGraceMs,
+    },
+  };
+}
+
+const frontendTools = (order: RunOrder, { resumed }: LoadedThread) =>
+  order.frontendTools ?? resumed?.activation.options.frontendTools ?? [];
+
+function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
+  if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
+  if (resumed === undefined || resumed.status === "created") return { type: "new-intent" };
+  return { type: "continuation-from-run", runId: resumed.runId };
+}
+
+export function openWriter(parts: RunParts, activation: Activation, order: RunOrder, loaded: LoadedThread): ThreadWriter {
+  const { identity, options } = activation;
+  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, ...trace } = identity;
+  const data: RunActivation = {
+    intent: intentOf(order, loaded),
+    options: {
+      frontendTools: frontendTools(order, loaded),
+      ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
+    },
+    trace,
+    seededDecisions: [],
+  };
+  return new ThreadWriter({
+    store: parts.records,
+    identity,
+    activation: data,
+    input: order.input.map((message) => message.id),
+    resumed: loaded.resumed,
+    messageCount: loaded.history.messageCount,
+    now: () => parts.clock.now(),
+  });
+}

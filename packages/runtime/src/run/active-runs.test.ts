@@ -1,0 +1,163 @@
+import { decisionId, runId, threadId, ticketId } from "@awaken/contract";
+import { memoryStore } from "@awaken/stores/memory";
+import { describe, expect, it } from "vitest";
+import { createRuntime } from "../create-runtime.ts";
+import type { AddressedDecision } from "../loop/run-context.ts";
+import { ActiveRun, ActiveRuns } from "./active-runs.ts";
+
+const decision = (target: string, id = "d1"): AddressedDecision => ({
+  target,
+  decision: { id: decisionId(id), action: "approve", decidedAt: 0 },
+});
+
+const thread = threadId("thread-1");
+const handle = (id = "run-1") => new ActiveRun(thread, runId(id));
+
+describe("seed 002", () => {
+  it("seed 002: new_creates_runtime", () => {
+    const runtime = createRuntime({});
+    expect(runtime.store).toBeUndefined();
+    expect([runtime.registry.version, runtime.resolver.agentIds()]).toEqual([1, []]);
+  });
+
+  it("seed 002: resolver_returns_ref", () => {
+    const { resolver } = createRuntime({});
+    expect(() => resolver.open().resolve("any")).toThrow(
+      expect.objectContaining({ code: "agent_not_found", message: "agent not found: any" }),
+    );
+  });
+
+  it("seed 002: resolver_arc_returns_clone", async () => {
+    const runtime = createRuntime({});
+    const { resolver } = runtime;
+    expect(() => resolver.open().resolve("x")).toThrow(expect.objectContaining({ code: "agent_not_found" }));
+    await expect(runtime.run({ agent: "x", input: "hi" })).rejects.toMatchObject({ code: "agent_not_found" });
+  });
+
+  it("seed 002: with_thread_run_store_sets_store", () => {
+    const store = memoryStore();
+    expect(createRuntime({ store }).store).toBe(store);
+  });
+
+  it("seed 002: thread_run_store_none_by_default", () => {
+    expect(createRuntime({}).store).toBeUndefined();
+  });
+
+  it("seed 002: create_run_channels_returns_triple", () => {
+    const run = handle();
+    expect([run.runId, run.controller.signal.aborted, run.decisions.size, run.decisions.isClosed]).toEqual(["run-1", false, 0, false]);
+  });
+
+  it("seed 002: register_run_succeeds", () => {
+    const runs = new ActiveRuns();
+    expect(runs.claim(thread, runId("run-1"))).toMatchObject({ runId: "run-1", threadId: "thread-1" });
+    expect(runs.size).toBe(1);
+  });
+
+  it("seed 002: register_run_fails_for_same_thread", () => {
+    const runs = new ActiveRuns();
+    const first = runs.claim(thread, runId("run-1"));
+    expect(() => runs.claim(thread, runId("run-2"))).toThrow(
+      expect.objectContaining({ code: "thread_already_running", details: { threadId: "thread-1" } }),
+    );
+    expect([runs.onThread("thread-1"), runs.byRun("run-2")]).toEqual([first, undefined]);
+  });
+
+  it("seed 002: unregister_run_allows_reregistration", () => {
+    const runs = new ActiveRuns();
+    runs.release(runs.claim(thread, runId("run-1")));
+    expect(runs.claim(thread, runId("run-2")).runId).toBe("run-2");
+  });
+
+  it("seed 002: run_handle_cancel", () => {
+    const run = handle();
+    run.cancel();
+    run.cancel("again");
+    expect(run.controller.signal.aborted).toBe(true);
+    expect(run.controller.signal.reason).toMatchObject({ code: "cancelled", message: "the run was cancelled" });
+  });
+
+  it("seed 002: run_handle_send_decisions", () => {
+    const run = handle();
+    run.send([decision("call-1"), decision("call-2", "d2")]);
+    const batches = run.decisions.drain();
+    expect(batches).toHaveLength(1);
+    expect(batches[0]?.map((entry) => entry.target)).toEqual(["call-1", "call-2"]);
+  });
+
+  it("seed 002: run_handle_send_decision_single", () => {
+    const run = handle();
+    run.send([decision("call-2")]);
+    expect(run.decisions.drain()).toEqual([[decision("call-2")]]);
+  });
+
+  it("seed 002: run_handle_send_decisions_closed_channel", () => {
+    const run = handle();
+    run.decisions.close();
+    expect(() => run.send([decision("call-1")])).toThrow(expect.objectContaining({ code: "channel_closed", details: { runId: "run-1" } }));
+  });
+});
+
+describe("active runs", () => {
+  it("registry-and-runtime 40: a claim with an active run id takes nothing of the other thread", () => {
+    const runs = new ActiveRuns();
+    runs.claim(thread, runId("r"));
+    expect(() => runs.claim(threadId("other"), runId("r"))).toThrow(expect.objectContaining({ code: "thread_already_running" }));
+    expect([runs.onThread("other"), runs.size]).toEqual([undefined, 1]);
+  });
+
+  it("registry-and-runtime 42: the loop drains two sends as two batches, in order", () => {
+    const run = handle();
+    run.send([decision("a"), decision("b", "d2")]);
+    run.send([decision("c", "d3")]);
+    expect(run.decisions.drain().map((batch) => batch.length)).toEqual([2, 1]);
+  });
+
+  it("registry-and-runtime 43: the handle of a run that ended throws, and an offer to it is not taken", async () => {
+    const runs = new ActiveRuns();
+    const run = runs.claim(thread, runId("r"));
+    const offered = run.offer([decision("a")]);
+    runs.release(run);
+    expect(await offered).toBe(false);
+    expect(await run.offer([decision("a")])).toBe(false);
+    expect(() => run.send([decision("a")])).toThrow(expect.objectContaining({ code: "channel_closed" }));
+    expect(run.inbox.push({ type: "wake" })).toBe(false);
+  });
+
+  it("a late release of an old run does not free a newer one", () => {
+    const runs = new ActiveRuns();
+    const old = runs.claim(thread, runId("r"));
+    runs.release(old);
+    const next = runs.claim(thread, runId("r"));
+    runs.release(old);
+    expect([runs.onThread("thread-1"), runs.byRun("r")]).toEqual([next, next]);
+  });
+
+  it("a claim that turns out to be for a known run is found under both ids, and leaves nothing behind", () => {
+    const runs = new ActiveRuns();
+    const run = runs.claim(thread, runId("new"));
+    runs.adopt(run, runId("known"));
+    expect([run.runId, runs.byRun("new"), runs.byRun("known")]).toEqual(["known", run, run]);
+    const other = runs.claim(threadId("t2"), runId("other"));
+    expect(() => runs.adopt(other, runId("known"))).toThrow(expect.objectContaining({ code: "thread_already_running" }));
+    runs.release(run);
+    runs.release(other);
+    expect([runs.size, runs.byRun("new"), runs.byRun("known"), runs.byRun("other")]).toEqual([0, undefined, undefined, undefined]);
+  });
+
+  it("an offer is taken when all of its decisions are on record", async () => {
+    const run = handle();
+    let isTaken: boolean | undefined;
+    void run.offer([decision("a", "d1"), decision("b", "d2")]).then((taken) => {
+      isTaken = taken;
+    });
+    const entry = (id: string) => ({ ticketId: ticketId("a"), decisionId: decisionId(id) });
+    run.record([entry("d1")]);
+    await Promise.resolve();
+    expect(isTaken).toBeUndefined();
+    run.record([entry("d1"), entry("d2")]);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(isTaken).toBe(true);
+  });
+});

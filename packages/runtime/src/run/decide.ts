@@ -1,0 +1,110 @@
+import { AwakenError, type RunRecord, ticketId } from "@awaken/contract";
+import type { AddressedDecision } from "../loop/run-context.ts";
+import type { ActiveRun } from "./active-runs.ts";
+import { readDecisions, type TicketDecision } from "./decision-input.ts";
+import type { RunParts } from "./run-parts.ts";
+import { resumeOrder } from "./run-request.ts";
+import { startRun } from "./stream-run.ts";
+
+/** Decisions about tickets of one run. */
+interface Batch {
+  readonly ticket: string;
+  readonly decisions: readonly AddressedDecision[];
+  /** A run id or a thread id, when the caller named the run. */
+  readonly run: string | undefined;
+}
+
+const ambiguous = (id: string, why: string) => new AwakenError("ambiguous_id", why, { details: { id } });
+
+const notOpen = (ticket: string, { runId }: RunRecord) =>
+  new AwakenError("ticket_not_open", `the ticket '${ticket}' of run '${runId}' is not open any more`, {
+    details: { ticketId: ticket, runId },
+  });
+
+function readBatch(parts: RunParts, decisions: readonly TicketDecision[]): Batch {
+  const [first] = decisions;
+  if (first === undefined) throw new AwakenError("invalid_activation", "invalid activation: there is no decision");
+  const named = new Set(decisions.flatMap(({ decision }) => decision.run ?? []));
+  if (named.size > 1) throw new AwakenError("invalid_activation", "invalid activation: the decisions of a batch are about one run");
+  return { ticket: first.ticket, decisions: readDecisions(decisions, parts.ids, parts.clock), run: [...named][0] };
+}
+
+/**
+ * Decides one or more tickets of one run, all or none, and lets the run go on here. Returns when the decisions are on record, or, for
+ * calls that do not wait yet, when they are kept; `wait` gives the result.
+ */
+export async function decide(parts: RunParts, given: readonly TicketDecision[]): Promise<void> {
+  const batch = readBatch(parts, given);
+  let lost: AwakenError | undefined;
+  for (;;) {
+    const active = activeRun(parts, batch);
+    if (active !== undefined) {
+      if (batch.run !== undefined && !active.holds(batch.decisions)) return active.send(batch.decisions);
+      await refuseOthers(parts, batch, active);
+      if (await active.offer(batch.decisions)) return;
+      continue;
+    }
+    const run = await recordedRun(parts, batch, lost);
+    if (isDone(run, batch.decisions)) return;
+    const busy = parts.active.byRun(run.runId) ?? parts.active.onThread(run.threadId);
+    if (busy !== undefined) {
+      if (await busy.offer(batch.decisions)) return;
+      continue;
+    }
+    lost = await resumeWith(parts, run, batch);
+    if (lost === undefined) return;
+  }
+}
+
+/** The active run that the batch is for: the one that is named, or the one that has an open ticket of it. */
+function activeRun(parts: RunParts, { ticket, decisions, run }: Batch): ActiveRun | undefined {
+  if (run !== undefined) {
+    const found = parts.active.find(run);
+    if (found.type === "ambiguous") throw ambiguous(run, `'${run}' names two runs`);
+    return found.type === "found" ? found.run : undefined;
+  }
+  const holding = parts.active.holding(decisions);
+  if (holding.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${holding.length} runs`);
+  return holding[0];
+}
+
+const isOpen = (run: RunRecord, ticket: string): boolean =>
+  run.status === "waiting" && run.waiting.tickets.some((open) => open.id === ticket || open.toolCallId === ticket);
+
+/** The ticket of an active run may be that of a run that waits, too: then nobody knows which is meant. */
+async function refuseOthers(parts: RunParts, { ticket, run: named }: Batch, active: ActiveRun): Promise<void> {
+  if (named !== undefined) return;
+  const runs = await parts.records.runs.listByTicket(ticketId(ticket));
+  if (runs.some((run) => run.runId !== active.runId && isOpen(run, ticket)))
+    throw ambiguous(ticket, `the ticket '${ticket}' is open in two runs`);
+}
+
+/** The run whose ticket this is. A ticket that was decided already belongs to its run still. */
+async function recordedRun(parts: RunParts, { ticket, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
+  const all = await parts.records.runs.listByTicket(ticketId(ticket));
+  const runs = named === undefined ? all : all.filter((run) => run.runId === named || run.threadId === named);
+  const waiting = runs.filter((run) => isOpen(run, ticket));
+  if (waiting.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${waiting.length} runs`);
+  const run = waiting[0] ?? runs[0];
+  if (run !== undefined) return run;
+  // The run had the ticket a moment ago: somebody else executes it now.
+  if (lost !== undefined) throw lost;
+  throw new AwakenError("ticket_not_found", `no waiting run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
+}
+
+/** Whether each of these decisions was taken before. */
+function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
+  return batch.every(({ decision }) => run.decided.some((entry) => entry.decisionId === decision.id));
+}
+
+/** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
+async function resumeWith(parts: RunParts, run: RunRecord, { ticket, decisions }: Batch): Promise<AwakenError | undefined> {
+  if (!isOpen(run, ticket)) throw notOpen(ticket, run);
+  try {
+    await startRun(parts, resumeOrder(run, decisions)).begun;
+    return undefined;
+  } catch (thrown) {
+    if (AwakenError.is(thrown) && thrown.code === "thread_already_running") return thrown;
+    throw thrown;
+  }
+}

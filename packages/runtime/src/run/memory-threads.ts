@@ -1,0 +1,139 @@
+import {
+  AwakenError,
+  type CommitResult,
+  checkCommit,
+  checkRunTransition,
+  effectiveMessages,
+  MESSAGE_SCHEMA_VERSION,
+  type MessageDelta,
+  type MessageId,
+  type PersistedState,
+  projectRun,
+  type RunId,
+  type RunRecord,
+  type SequencedMessage,
+  type ThreadCheckpoint,
+  type ThreadCommit,
+  type ThreadId,
+  type ThreadRecord,
+  toThreadRecord,
+} from "@awaken/contract";
+import type { RunRecords } from "./run-parts.ts";
+
+interface Row {
+  record: ThreadRecord;
+  state: PersistedState | undefined;
+  readonly log: SequencedMessage[];
+  readonly seqs: Map<MessageId, number>;
+  runCount: number;
+}
+
+/** The threads of a runtime that was given no store: what its runs need of one, and no more. They live as long as it does. */
+export class MemoryThreads implements RunRecords {
+  readonly #now: () => number;
+  readonly #rows = new Map<ThreadId, Row>();
+  readonly #runs = new Map<RunId, RunRecord>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  readonly threads: RunRecords["threads"] = {
+    loadCheckpoint: async (id) => this.#checkpoint(this.#rows.get(id)),
+  };
+
+  readonly runs: RunRecords["runs"] = {
+    load: async (id) => this.#runs.get(id),
+    listByTicket: async (id) => {
+      const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
+      const found = [...this.#runs.values()].filter((run) => isOpen(run) || run.decided.some((entry) => entry.ticketId === id));
+      return [...found.filter(isOpen), ...found.filter((run) => !isOpen(run)).reverse()];
+    },
+  };
+
+  readonly messages: RunRecords["messages"] = {
+    load: async (threadId, ids) => {
+      const row = this.#rows.get(threadId);
+      const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
+      const entries = seqs.flatMap((seq) => row?.log[seq - 1] ?? []);
+      return entries.map((entry) => ({
+        ...entry,
+        threadId,
+        createdAt: row?.record.metadata.createdAt ?? 0,
+        schemaVersion: MESSAGE_SCHEMA_VERSION,
+      }));
+    },
+  };
+
+  /** In one synchronous piece: nobody sees half of it. Everything that can refuse comes before the first change. */
+  readonly commit: RunRecords["commit"] = async (commit) => this.#commit(commit);
+
+  /** Runs of one thread come one after the other in this process, so nothing has to be kept apart. */
+  transaction<T>(work: (ports: RunRecords) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  #checkpoint(row: Row | undefined): ThreadCheckpoint | undefined {
+    if (row === undefined) return undefined;
+    const { record, state, log } = row;
+    const latestRun = record.latestRun === undefined ? undefined : this.#runs.get(record.latestRun.id);
+    const openRun = record.openRunId === undefined ? undefined : this.#runs.get(record.openRunId);
+    return {
+      thread: record,
+      messages: effectiveMessages(log),
+      messageCount: log.length,
+      ...(latestRun === undefined ? {} : { latestRun }),
+      ...(openRun === undefined ? {} : { openRun }),
+      ...(state === undefined ? {} : { state }),
+    };
+  }
+
+  #commit(commit: ThreadCommit): CommitResult {
+    checkCommit(commit);
+    const { threadId, messageDelta, threadState } = commit;
+    const row = this.#rows.get(threadId) ?? this.#newRow(threadId);
+    if (messageDelta !== undefined) checkDelta(row, threadId, messageDelta);
+    const run = this.#nextRun(row, commit);
+    this.#rows.set(threadId, row);
+    for (const message of messageDelta?.messages ?? []) {
+      row.log.push({ seq: row.log.length + 1, message });
+      row.seqs.set(message.id, row.log.length);
+    }
+    if (threadState !== undefined) row.state = threadState;
+    if (run !== undefined) {
+      row.runCount = Math.max(row.runCount, run.ordinal);
+      row.record = projectRun(row.record, run);
+      this.#runs.set(run.runId, run);
+    }
+    return { messageCount: row.log.length, events: [], ...(run === undefined ? {} : { run }) };
+  }
+
+  #newRow(threadId: ThreadId): Row {
+    const record = toThreadRecord({ id: threadId }, this.#now());
+    return { record, state: undefined, log: [], seqs: new Map(), runCount: 0 };
+  }
+
+  #nextRun(row: Row, { run, runId, isNewRun }: ThreadCommit): RunRecord | undefined {
+    if (run === undefined) return undefined;
+    const before = this.#runs.get(runId);
+    if (before !== undefined) {
+      if (isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
+      checkRunTransition(before, run);
+    }
+    return { ...run, ordinal: before?.ordinal ?? row.runCount + 1 };
+  }
+}
+
+function checkDelta(row: Row, threadId: ThreadId, { messages, expectedMessageCount: expected }: MessageDelta): void {
+  const actual = row.log.length;
+  if (actual !== expected) {
+    throw new AwakenError("message_version_conflict", `thread '${threadId}' has ${actual} messages, not ${expected}`, {
+      details: { threadId, expected, actual },
+    });
+  }
+  const known = messages.find((message) => row.seqs.has(message.id));
+  if (known === undefined) return;
+  throw new AwakenError("storage_validation", `message '${known.id}' is in the log of thread '${threadId}' already`, {
+    details: { threadId, messageId: known.id },
+  });
+}

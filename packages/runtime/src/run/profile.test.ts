@@ -1,0 +1,88 @@
+import type { ScopedStore } from "@awaken/contract";
+import { memoryStore } from "@awaken/stores/memory";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { createRuntime } from "../create-runtime.ts";
+import { definePlugin } from "../plugin/define-plugin.ts";
+import { defineProfile, sharedScope } from "../state/profile.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+
+const taste = defineProfile("taste", { schema: z.object({ colour: z.string() }), initial: () => ({ colour: "none" }) });
+const unknown = defineProfile("unknown", { schema: z.string(), initial: () => "" });
+
+function open(turns: readonly ScriptStep[], seen: unknown[], storage: { store?: ScopedStore } = { store: memoryStore() }) {
+  const learn = defineTool({
+    id: "learn",
+    description: "",
+    input: z.object({ colour: z.string() }),
+    execute: async ({ colour }, { profile, identity }) => {
+      await profile.write(taste, identity.agentId, { colour });
+      await profile.write(taste, sharedScope.global, { colour: `${colour}!` });
+      return "learned";
+    },
+  });
+  const ask = defineTool({
+    id: "ask-unknown",
+    description: "",
+    input: z.object({}),
+    execute: async (_input, { profile }) => profile.read(unknown, "a"),
+  });
+  const tastes = definePlugin({
+    id: "tastes",
+    register(r) {
+      r.profile(taste);
+      r.hook("runStart", async ({ profile, identity }) => {
+        seen.push([identity.agentId, await profile.read(taste, identity.agentId), await profile.read(taste, sharedScope.global)]);
+      });
+    },
+  });
+  const silent = definePlugin({ id: "silent", register: (r) => r.profile(unknown) });
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "scripted-1" } },
+    agents: {
+      ana: { model: "fast", plugins: ["tastes"] },
+      ben: { model: "fast", plugins: ["tastes"] },
+      cleo: { model: "fast", plugins: ["tastes", "silent"], activePlugins: ["tastes"] },
+    },
+    tools: [learn, ask],
+    plugins: [tastes, silent],
+    log: { warn() {}, error() {} },
+    ...storage,
+  });
+}
+
+describe("profiles", () => {
+  it("registry-and-runtime 52: hooks and tools read and write them; what is missing reads as its default, owners do not see each other", async () => {
+    const seen: unknown[] = [];
+    const runtime = open([toolCall("learn", { colour: "red" }), text("ok"), text("a"), text("b")], seen);
+    await runtime.run({ agent: "ana", thread: "t1", input: "x" });
+    await runtime.run({ agent: "ana", thread: "t2", input: "x" });
+    await runtime.run({ agent: "ben", thread: "t3", input: "x" });
+    expect(seen).toEqual([
+      ["ana", { colour: "none" }, { colour: "none" }],
+      ["ana", { colour: "red" }, { colour: "red!" }],
+      ["ben", { colour: "none" }, { colour: "red!" }],
+    ]);
+  });
+
+  it("registry-and-runtime 52: a key that no plugin registered cannot be read; one of a plugin that is filtered out can", async () => {
+    const results: string[] = [];
+    const runtime = open([toolCall("ask-unknown", {}), text("a"), toolCall("ask-unknown", {}), text("b")], []);
+    for (const agent of ["ana", "cleo"]) {
+      for await (const event of runtime.stream({ agent, input: "x" })) {
+        if (event.type === "tool-call-end") results.push(event.result.type === "error" ? event.result.message : event.result.type);
+      }
+    }
+    expect(results).toEqual([expect.stringContaining("profile key not registered: unknown"), "success"]);
+  });
+
+  it("need a store, and say so", async () => {
+    const runtime = open([], [], {});
+    expect(await runtime.run({ agent: "ana", input: "x" })).toMatchObject({
+      termination: { type: "error", message: expect.stringContaining("no profile store") },
+    });
+  });
+});

@@ -1,0 +1,153 @@
+import { type DispatchStatus, dispatchId, type Store, scopeId, threadId } from "@awaken/contract";
+import { describe, expect } from "vitest";
+import { claimed } from "./dispatches.ts";
+import { append, dispatch, R1, T1, T2, T3, user, WORKER } from "./records.ts";
+import { type StoreTest, take } from "./world.ts";
+
+export function queueConformance(it: StoreTest): void {
+  describe("the queue of all tenants", () => {
+    due(it);
+    reclaiming(it);
+    hints(it);
+  });
+}
+
+const OTHER = scopeId("other");
+
+function due(it: StoreTest): void {
+  const dueThreads = async ({ queue }: Store, limit?: number) =>
+    (await queue.listDue(limit)).map((each) => `${each.scopeId}/${each.threadId}`);
+
+  it("lists threads with a dispatch to claim and none claimed, the longest available first", async ({ store, clock }) => {
+    await store.dispatches.enqueue(dispatch("later", { threadId: T3, availableAt: clock.now() + 50 }));
+    await store.scoped(OTHER).dispatches.enqueue(dispatch("d1", { availableAt: clock.now() - 5 }));
+    await store.dispatches.enqueue(dispatch("d2", { threadId: T2 }));
+    await store.dispatches.enqueue(dispatch("d3", { threadId: T2, availableAt: clock.now() - 1 }));
+    await claimed(store, "held");
+    await store.dispatches.enqueue(dispatch("behind"));
+    expect(await dueThreads(store)).toEqual(["other/t1", "default/t2"]);
+    expect(await dueThreads(store, 1)).toEqual(["other/t1"]);
+    clock.advance(50);
+    expect(await dueThreads(store)).toEqual(["other/t1", "default/t2", "default/t3"]);
+  });
+
+  it("tells when the next dispatch of a free thread becomes available", async ({ store, clock }) => {
+    expect(await store.queue.nextDueInMs()).toBeUndefined();
+    await store.dispatches.enqueue(dispatch("d1", { availableAt: clock.now() + 70 }));
+    await store.scoped(OTHER).dispatches.enqueue(dispatch("d1", { availableAt: clock.now() + 90 }));
+    expect(await store.queue.nextDueInMs()).toBe(70);
+    clock.advance(30);
+    expect(await store.queue.nextDueInMs()).toBe(40);
+    await store.dispatches.claimDispatch(dispatchId("d1"), WORKER);
+    expect(await store.queue.nextDueInMs()).toBe(60);
+    clock.advance(100);
+    expect(await store.queue.nextDueInMs()).toBe(0);
+  });
+
+  it("server-and-durability 29: a nacked dispatch is due again by itself after its delay", async ({ store, clock }) => {
+    const row = await claimed(store);
+    await store.dispatches.nack(row, { error: "io", delayMs: 250 });
+    expect(await dueThreads(store)).toEqual([]);
+    expect(await store.queue.nextDueInMs()).toBe(250);
+    clock.advance(250);
+    expect(await dueThreads(store)).toEqual(["default/t1"]);
+  });
+
+  it("lists dispatches that are over, the longest first", async ({ store, clock }) => {
+    for (const [index, id] of ["a", "b", "c"].entries()) {
+      const own = index === 1 ? store.scoped(OTHER) : store;
+      await own.dispatches.enqueue(dispatch(id));
+      clock.advance(1);
+      await own.dispatches.cancel(dispatchId(id));
+    }
+    await store.dispatches.enqueue(dispatch("open"));
+    const ids = async (query: Parameters<Store["queue"]["listOver"]>[0]) =>
+      (await store.queue.listOver(query)).map((each) => each.dispatch.dispatchId);
+    expect(await ids({})).toEqual(["a", "b", "c"]);
+    expect(await ids({ limit: 2 })).toEqual(["a", "b"]);
+    expect(await ids({ updatedSince: clock.now() })).toEqual(["c"]);
+    expect((await store.queue.listOver({}))[1]?.scopeId).toBe(OTHER);
+  });
+}
+
+function reclaiming(it: StoreTest): void {
+  const statusOf = async (store: Store, id: string): Promise<DispatchStatus | undefined> =>
+    (await store.dispatches.load(dispatchId(id)))?.status;
+
+  it("server-and-durability 25: a lease that ends now is not expired, one that ended before is", async ({ store, clock }) => {
+    await claimed(store);
+    clock.advance(WORKER.leaseMs);
+    expect(await store.queue.reclaimExpired()).toEqual([]);
+    expect(await statusOf(store, "d1")).toBe("claimed");
+    clock.advance(1);
+    const [reclaimed] = await store.queue.reclaimExpired();
+    expect(reclaimed).toMatchObject({
+      scopeId: "default",
+      dispatch: { dispatchId: "d1", status: "queued", attemptCount: 1, availableAt: clock.now() },
+    });
+    expect(await store.dispatches.load(dispatchId("d1"))).toEqual(reclaimed?.dispatch);
+    expect(await store.queue.reclaimExpired()).toEqual([]);
+  });
+
+  it("server-and-durability 8: a dispatch dead-lettered by lease expiry does not report a run status", async ({ store, clock }) => {
+    const row = await claimed(store, "d1", { maxAttempts: 1 });
+    await store.dispatches.recordStart(row, "instance-1");
+    clock.advance(WORKER.leaseMs + 1);
+    const [dead] = await store.queue.reclaimExpired();
+    expect(dead?.dispatch).toMatchObject({ status: "dead-letter", attemptCount: 1, completedAt: clock.now() });
+    expect(Object.keys(dead?.dispatch ?? {})).not.toContain("echo");
+    expect(await store.dispatches.load(row.dispatchId)).toEqual(dead?.dispatch);
+  });
+
+  it("an extended lease is not expired", async ({ store, clock }) => {
+    const row = await claimed(store);
+    clock.advance(WORKER.leaseMs - 1);
+    expect(await store.dispatches.extendLease(row, WORKER.leaseMs)).toBe(true);
+    clock.advance(WORKER.leaseMs);
+    expect(await store.queue.reclaimExpired()).toEqual([]);
+  });
+
+  it("an expired row of an older epoch is superseded and not returned", async ({ store, clock }) => {
+    await claimed(store);
+    await store.dispatches.interrupt(T1);
+    clock.advance(WORKER.leaseMs + 1);
+    expect(await store.queue.reclaimExpired()).toEqual([]);
+    expect(await statusOf(store, "d1")).toBe("superseded");
+  });
+
+  it("two callers at once never get the same row, and each row is dead-lettered once", async ({ store, peer, clock }) => {
+    for (let index = 0; index < 6; index++) await claimed(store, `d${index}`, { threadId: threadId(`t${index}`), maxAttempts: 1 });
+    clock.advance(WORKER.leaseMs + 1);
+    const found = (await Promise.all([store, peer, store, peer].map((node) => node.queue.reclaimExpired()))).flat();
+    expect(found.map((each) => each.dispatch.dispatchId).sort()).toEqual(["d0", "d1", "d2", "d3", "d4", "d5"]);
+    for (const { dispatch: row } of found) expect(row).toMatchObject({ status: "dead-letter", attemptCount: 1 });
+  });
+}
+
+function hints(it: StoreTest): void {
+  it("work that is enqueued and hints for runs reach whoever listens", async ({ store, peer }) => {
+    const listening = new AbortController();
+    const heard = take(store.queue.hints({ signal: listening.signal }), 4);
+    // Listening may need a moment on engines that ask their server for it.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await peer.dispatches.enqueue(dispatch("d1"));
+    await peer.scoped(OTHER).dispatches.hint({ type: "cancel", threadId: T2, runId: R1 });
+    await peer.commit(append(0, [user("m1")], { threadId: T3, dispatch: { type: "enqueue", dispatch: dispatch("d2", { threadId: T3 }) } }));
+    await peer.dispatches.hint({ type: "wake", threadId: T1, runId: R1 });
+    expect(await heard).toEqual([
+      { type: "enqueued", scopeId: "default", threadId: T1 },
+      { type: "cancel", scopeId: "other", threadId: T2, runId: R1 },
+      { type: "enqueued", scopeId: "default", threadId: T3 },
+      { type: "wake", scopeId: "default", threadId: T1, runId: R1 },
+    ]);
+    listening.abort();
+  });
+
+  it("listening ends with its signal", async ({ store }) => {
+    const listening = new AbortController();
+    const heard = take(store.queue.hints({ signal: listening.signal }), 1);
+    listening.abort();
+    expect(await heard).toEqual([]);
+    expect(await take(store.queue.hints({ signal: AbortSignal.abort() }), 1)).toEqual([]);
+  });
+}

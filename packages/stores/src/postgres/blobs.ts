@@ -1,0 +1,40 @@
+import { isJsonObject, type ScopeId, type ThreadId } from "@awaken/contract";
+import { type Blob, decodeRecord } from "../sql/blobs.ts";
+import { jsonOf, type Row } from "../sql/rows.ts";
+import { insertRows } from "./insert-rows.ts";
+import { lockBlobsForUse } from "./locks.ts";
+import type { Statement } from "./statement.ts";
+
+/** Large parts live as long as one of the threads that use them. */
+export function writeBlobs(scopeId: ScopeId, threadId: ThreadId, blobs: readonly Blob[]): readonly Statement[] {
+  if (blobs.length === 0) return [];
+  const unique = [...new Map(blobs.map((blob) => [blob.hash, blob])).values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  const onConflict = "ON CONFLICT DO NOTHING";
+  return [
+    lockBlobsForUse(scopeId),
+    ...insertRows(
+      scopeId,
+      { table: "blob", columns: "hash, body", onConflict },
+      unique.map(({ hash, body }) => [hash, body]),
+    ),
+    ...insertRows(
+      scopeId,
+      { table: "blob_use", columns: "thread_id, hash", onConflict },
+      unique.map(({ hash }) => [threadId, hash]),
+    ),
+  ];
+}
+
+/** A column with the large parts of a row by their hashes, read in the same moment as the row. */
+export const bodiesOf = (table: string): string =>
+  `CASE WHEN ${table}.parts IS NULL THEN NULL ELSE (SELECT json_object_agg(b.hash, b.body) FROM ~blob b
+     WHERE b.scope_id = ${table}.scope_id AND b.hash IN (SELECT m[1] FROM regexp_matches(${table}.parts, '[0-9a-f]{64}', 'g') AS m)) END AS bodies`;
+
+/** The JSON of a row with its large parts put back. */
+export function decode(row: Row, key: string): unknown {
+  const bodies = jsonOf(row, "bodies");
+  return decodeRecord(row, key, (hash) => {
+    const body = isJsonObject(bodies) ? bodies[hash] : undefined;
+    return typeof body === "string" ? body : undefined;
+  });
+}

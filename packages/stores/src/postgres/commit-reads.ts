@@ -1,0 +1,96 @@
+import type { MessageId, RunId, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
+import type { CommitReads, ThreadRow } from "../sql/commit-plan.ts";
+import { type Row, textOf } from "../sql/rows.ts";
+import { readRun } from "../sql/run-row.ts";
+import { readThreadIds, readThreadRow, THREAD_COLUMNS } from "../sql/thread-row.ts";
+import { lockDispatch, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
+import { eventReads } from "./events.ts";
+import { readEffect, selectEffects } from "./ledger.ts";
+import { lockLineageOfOrphan, lockThread } from "./locks.ts";
+import { readCommitted, selectCommitted } from "./messages.ts";
+import { readQueue, selectPending } from "./pending.ts";
+import type { Tx } from "./session.ts";
+import { type Statement, sql } from "./statement.ts";
+import { selectLineage } from "./threads.ts";
+
+const selectThreadAndRun = (scopeId: ScopeId, threadId: ThreadId, runId: RunId): Statement => {
+  const columns = THREAD_COLUMNS.split(", ").map((column) => `t.${column}`);
+  const text = `SELECT ${columns.join(", ")}, r.run_id, r.record AS run FROM (SELECT 1) AS one
+    LEFT JOIN ~thread t ON t.scope_id = $1 AND t.thread_id = $2
+    LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3`;
+  return sql(text, scopeId, threadId, runId);
+};
+
+/** The parent that the run would give its thread. */
+function parentOf({ run, threadId }: ThreadCommit): ThreadId | undefined {
+  const parent = run?.activation.trace.parentThreadId;
+  return parent === threadId ? undefined : parent;
+}
+
+/** Statements that are sent together, and what to do with their rows. */
+class Questions {
+  readonly #asked: { readonly statement: Statement; readonly answer: (rows: readonly Row[]) => void }[] = [];
+
+  /** Nothing is asked, and nothing found, without a statement. */
+  ask<T>(statement: Statement | undefined, read: (rows: readonly Row[]) => T): () => T {
+    let rows: readonly Row[] = [];
+    const answer = (found: readonly Row[]) => {
+      rows = found;
+    };
+    if (statement !== undefined) this.#asked.push({ statement, answer });
+    return () => read(rows);
+  }
+
+  async send(tx: Tx): Promise<void> {
+    const answers = await tx.read(...this.#asked.map(({ statement }) => statement));
+    for (const [index, { answer }] of this.#asked.entries()) answer(answers[index] ?? []);
+  }
+}
+
+/** Locks the thread, then reads in one round trip whatever the plan of this commit may ask. */
+export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadCommit): Promise<{ reads: CommitReads; lastPlace: number }> {
+  const { threadId, runId, fence, pending, ledger, dispatch } = commit;
+  const parent = parentOf(commit);
+  const newcomer = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed" ? dispatch.dispatch : undefined;
+  const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
+  const keys = [...(ledger?.claims ?? []), ...(ledger?.outcomes ?? [])].map((row) => row.idempotencyKey);
+  const needsQueue = fence !== undefined || dispatch !== undefined;
+  const events = eventReads(scopeId, commit.events ?? []);
+
+  const questions = new Questions();
+  const nothing = () => undefined;
+  questions.ask(lockThread(scopeId, threadId), nothing);
+  questions.ask(parent && lockLineageOfOrphan(scopeId, threadId), nothing);
+  const both = questions.ask(selectThreadAndRun(scopeId, threadId, runId), ([row = {}]) => ({
+    thread: readThreadIn(row),
+    run: readRunIn(row),
+  }));
+  const lineage = questions.ask(parent && selectLineage(scopeId, parent), readThreadIds);
+  const fenced = questions.ask(fence && lockDispatch(scopeId, fence.dispatchId), (rows) => rows.map(readDispatch)[0]);
+  const queue = questions.ask(needsQueue ? selectQueueState(scopeId, threadId, newcomer) : undefined, readQueueState);
+  const waiting = questions.ask(pending && selectPending(scopeId, threadId), readQueue);
+  const committed = questions.ask(ids.length === 0 ? undefined : selectCommitted(scopeId, threadId, ids), readCommitted);
+  const effects = questions.ask(keys.length === 0 ? undefined : selectEffects(scopeId, keys), (rows) => rows.map(readEffect));
+  const answers = events.statements.map((statement) => questions.ask(statement, (rows) => rows));
+  await questions.send(tx);
+
+  const { thread, run } = both();
+  const { entries, lastPlace } = waiting();
+  const byKey = new Map(effects().map((entry) => [entry.idempotencyKey, entry]));
+  const reads: CommitReads = {
+    ...queue(),
+    thread: () => thread,
+    run: () => run,
+    lineage,
+    dispatch: fenced,
+    pending: () => entries,
+    committed,
+    ledger: (key) => byKey.get(key),
+    events: events.read(answers.map((answer) => answer())),
+  };
+  return { reads, lastPlace };
+}
+
+const readThreadIn = (row: Row): ThreadRow | undefined => (row["thread_id"] == null ? undefined : readThreadRow(row));
+
+const readRunIn = (row: Row) => (row["run_id"] == null ? undefined : readRun({ run_id: textOf(row, "run_id"), record: row["run"] }));

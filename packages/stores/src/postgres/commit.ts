@@ -1,0 +1,58 @@
+import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
+import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
+import type { Access } from "./access.ts";
+import { loadForCommit } from "./commit-reads.ts";
+import { tellQueued, writeDispatches } from "./dispatch-rows.ts";
+import { tellOf, writeEvents } from "./events.ts";
+import { writeLedger } from "./ledger.ts";
+import { insertMessages } from "./messages.ts";
+import { writePending } from "./pending.ts";
+import { writeRun } from "./runs.ts";
+import type { Statement } from "./statement.ts";
+import { dropCheckpoint } from "./stream-checkpoints.ts";
+import { writeThreadRow } from "./threads.ts";
+
+/** Two round trips: one locks and reads all that the plan asks, one writes and commits. */
+export const commitPort =
+  (access: Access): CommitThread =>
+  async (commit) => {
+    checkCommit(commit);
+    return access.session.write(async (tx) => {
+      const { reads, lastPlace } = await loadForCommit(tx, access.scopeId, commit);
+      const plan = planCommit(commit, reads, access.env);
+      return { writes: writesOf(access, commit, plan, lastPlace), result: resultOf(plan), tell: tellAll(access, plan) };
+    });
+  };
+
+function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: number): readonly Statement[] {
+  const { scopeId, env } = access;
+  const { threadId, runId, threadState, landedStep } = commit;
+  const { thread, messages, run, ledger, pending, dispatch, events } = plan;
+  return [
+    ...insertMessages(scopeId, messages, env.blobBytes),
+    writeThreadRow(scopeId, thread.before, thread.after, threadState),
+    ...(run === undefined ? [] : writeRun(scopeId, run.before, run.after)),
+    ...writeLedger(scopeId, ledger, env.blobBytes),
+    ...writePending(access, { threadId, ...pending, lastPlace }),
+    ...(dispatch === undefined ? [] : writeDispatches(scopeId, [dispatch.after])),
+    ...writeEvents(access, events),
+    ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
+  ];
+}
+
+const resultOf = ({ thread, run, dispatch, events }: CommitPlan): CommitResult => ({
+  messageCount: thread.after.messageCount,
+  events: events.events,
+  ...(run && { run: run.after }),
+  ...(dispatch && { dispatch: dispatch.after }),
+});
+
+function tellAll(access: Access, { dispatch, events }: CommitPlan): () => void {
+  const tellEvents = tellOf(access, events);
+  if (dispatch === undefined) return tellEvents;
+  const tellDispatch = tellQueued(access, [dispatch.after]);
+  return () => {
+    tellEvents();
+    tellDispatch();
+  };
+}

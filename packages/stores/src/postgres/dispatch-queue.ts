@@ -1,0 +1,91 @@
+import {
+  clampLimit,
+  type DispatchQueue,
+  type DispatchRecord,
+  expireDispatch,
+  type ScopedDispatch,
+  type ScopeId,
+  supersedeDispatch,
+  threadId,
+  scopeId as toScopeId,
+} from "@awaken/contract";
+import { INTERRUPTED } from "../sql/dispatch-plan.ts";
+import type { Env } from "../sql/env.ts";
+import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import { readDispatch, tellQueued, writeDispatches } from "./dispatch-rows.ts";
+import type { Session } from "./session.ts";
+import { sql } from "./statement.ts";
+import type { Wire } from "./wire.ts";
+
+/** Queued rows of threads that nobody holds. */
+const WAITING = `FROM ~dispatch q WHERE q.status = 'queued' AND NOT EXISTS (
+  SELECT 1 FROM ~dispatch c WHERE c.scope_id = q.scope_id AND c.thread_id = q.thread_id AND c.status = 'claimed')`;
+
+const scopeOf = (row: Row): ScopeId => toScopeId(textOf(row, "scope_id"));
+
+export interface QueueAccess {
+  readonly session: Session;
+  readonly env: Env;
+  readonly wire: Wire;
+}
+
+/** The queues of all tenants. */
+export function dispatchQueue(access: QueueAccess): DispatchQueue {
+  const { session, env, wire } = access;
+  return {
+    async listDue(limit) {
+      const text = `SELECT q.scope_id, q.thread_id, min(q.available_at) AS since ${WAITING} AND q.available_at <= $1
+        GROUP BY q.scope_id, q.thread_id ORDER BY since LIMIT $2`;
+      const rows = await session.read(sql(text, env.clock(), clampLimit(limit)));
+      return rows.map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) }));
+    },
+
+    async nextDueInMs() {
+      const [row] = await session.read(sql(`SELECT q.available_at ${WAITING} ORDER BY q.available_at LIMIT 1`));
+      return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
+    },
+
+    reclaimExpired: (limit) => reclaimExpired(access, clampLimit(limit)),
+
+    async listOver({ updatedSince = 0, limit }) {
+      const text = `SELECT scope_id, dispatch_id, record FROM ~dispatch
+        WHERE status NOT IN ('queued', 'claimed') AND updated_at >= $1 ORDER BY updated_at LIMIT $2`;
+      const rows = await session.read(sql(text, updatedSince, clampLimit(limit)));
+      return rows.map((row) => ({ scopeId: scopeOf(row), dispatch: readDispatch(row) }));
+    },
+
+    hints: ({ signal }) => wire.hints([signal, env.closing]),
+  };
+}
+
+/** Rows that another node reclaims right now, or that a commit still relies on, are passed over. */
+const EXPIRED = `SELECT d.scope_id, d.dispatch_id, d.record,
+    coalesce((SELECT e.epoch FROM ~thread_epoch e WHERE e.scope_id = d.scope_id AND e.thread_id = d.thread_id), 0) AS epoch
+  FROM ~dispatch d WHERE d.status = 'claimed' AND d.lease_until < $1 ORDER BY d.lease_until LIMIT $2 FOR UPDATE OF d SKIP LOCKED`;
+
+interface Reclaimed {
+  readonly scopeId: ScopeId;
+  readonly dispatch: DispatchRecord;
+}
+
+function reclaim(row: Row, now: number): readonly Reclaimed[] {
+  const claimed = readDispatch(row);
+  if (claimed.status !== "claimed") return [];
+  const isStale = claimed.epoch < numberOf(row, "epoch");
+  return [{ scopeId: scopeOf(row), dispatch: isStale ? supersedeDispatch(claimed, INTERRUPTED, now) : expireDispatch(claimed, now) }];
+}
+
+function reclaimExpired({ session, env, wire }: QueueAccess, limit: number): Promise<readonly ScopedDispatch[]> {
+  return session.write(async (tx) => {
+    const now = env.clock();
+    const [rows = []] = await tx.read(sql(EXPIRED, now, limit));
+    const reclaimed = rows.flatMap((row) => reclaim(row, now));
+    return {
+      writes: reclaimed.flatMap(({ scopeId, dispatch }) => writeDispatches(scopeId, [dispatch])),
+      result: reclaimed.filter(({ dispatch }) => dispatch.status !== "superseded"),
+      tell: () => {
+        for (const { scopeId, dispatch } of reclaimed) tellQueued({ scopeId, wire }, [dispatch])();
+      },
+    };
+  });
+}

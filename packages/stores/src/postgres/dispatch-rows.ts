@@ -1,0 +1,74 @@
+import { type DispatchId, type DispatchRecord, dispatchRecord, type QueuedDispatch, type ScopeId, type ThreadId } from "@awaken/contract";
+import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
+import type { QueueReads } from "../sql/dispatch-plan.ts";
+import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
+import type { Access } from "./access.ts";
+import { insertRows } from "./insert-rows.ts";
+import { type Statement, sql } from "./statement.ts";
+
+export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
+
+export const selectDispatch = (scopeId: ScopeId, id: DispatchId): Statement =>
+  sql("SELECT dispatch_id, record FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $2", scopeId, id);
+
+/** Nobody reclaims the row while a commit or a move relies on it. */
+export const lockDispatch = (scopeId: ScopeId, id: DispatchId): Statement => {
+  const { text, values } = selectDispatch(scopeId, id);
+  return { text: `${text} FOR UPDATE`, values };
+};
+
+export const selectEpoch = (scopeId: ScopeId, threadId: ThreadId): Statement =>
+  sql("SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2", scopeId, threadId);
+
+export const readEpoch = (rows: readonly Row[]): number => (rows[0] === undefined ? 0 : numberOf(rows[0], "epoch"));
+
+export interface Newcomer {
+  readonly dispatchId: DispatchId;
+  readonly dedupeKey?: string;
+}
+
+/** What a queue knows when something is to be added to it. */
+export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, newcomer: Newcomer | undefined): Statement =>
+  sql(
+    `SELECT (SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2) AS epoch,
+       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $3) AS is_known,
+       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND dedupe_key = $4 AND dedupe_key IS NOT NULL
+         AND status IN ('queued', 'claimed')) AS is_held,
+       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status = 'claimed') AS has_claim`,
+    ...[scopeId, threadId, newcomer?.dispatchId ?? null, newcomer?.dedupeKey ?? null],
+  );
+
+export function readQueueState(rows: readonly Row[]): QueueReads {
+  const [row = {}] = rows;
+  return {
+    epoch: () => (row["epoch"] === null || row["epoch"] === undefined ? 0 : numberOf(row, "epoch")),
+    isKnown: () => row["is_known"] === true,
+    isHeld: () => row["is_held"] === true,
+    hasClaim: () => row["has_claim"] === true,
+  };
+}
+
+/** Open rows of the thread by `compareDispatches`. */
+export const selectOpen = (scopeId: ScopeId, threadId: ThreadId): Statement =>
+  sql(
+    `SELECT dispatch_id, record FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status IN ('queued', 'claimed')
+     ORDER BY priority, created_at, dispatch_id FOR UPDATE`,
+    ...[scopeId, threadId],
+  );
+
+export const queuedIn = (dispatches: readonly DispatchRecord[]): readonly QueuedDispatch[] =>
+  dispatches.flatMap((dispatch) => (dispatch.status === "queued" ? [dispatch] : []));
+
+const ON_CONFLICT = `ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET
+  status = excluded.status, available_at = excluded.available_at, lease_until = excluded.lease_until,
+  updated_at = excluded.updated_at, record = excluded.record`;
+
+export const writeDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] =>
+  insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT }, dispatches.map(dispatchRow));
+
+/** Who waits for work hears of it when it is durable. */
+export function tellQueued({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {
+  return () => {
+    for (const { threadId } of queuedIn(dispatches)) wire.hint({ type: "enqueued", scopeId, threadId });
+  };
+}

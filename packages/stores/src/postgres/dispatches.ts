@@ -1,0 +1,224 @@
+import {
+  ackDispatch,
+  type ClaimedDispatch,
+  type ClaimRequest,
+  cancelDispatch,
+  claimQueued,
+  clampLimit,
+  type DispatchRecord,
+  type DispatchStore,
+  deadLetterDispatch,
+  extendLease,
+  type Fence,
+  type Interruption,
+  nackDispatch,
+  type QueuedDispatch,
+  readClaim,
+  recordResult,
+  recordStart,
+  releaseDispatch,
+  supersedeDispatch,
+  type ThreadId,
+} from "@awaken/contract";
+import { Conditions } from "../sql/conditions.ts";
+import { fenceLost, INTERRUPTED, planEnqueue } from "../sql/dispatch-plan.ts";
+import { countDispatches } from "../sql/run-row.ts";
+import type { Access } from "./access.ts";
+import {
+  lockDispatch,
+  queuedIn,
+  readDispatch,
+  readEpoch,
+  readQueueState,
+  selectDispatch,
+  selectEpoch,
+  selectOpen,
+  selectQueueState,
+  tellQueued,
+  writeDispatches,
+} from "./dispatch-rows.ts";
+import { lockThread, lockThreadOf } from "./locks.ts";
+import type { Finish, Tx } from "./session.ts";
+import { sql } from "./statement.ts";
+
+export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
+
+/** Writes these rows; the answer is the last one's. */
+function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
+  return { writes: writeDispatches(access.scopeId, rows), result, tell: tellQueued(access, rows) };
+}
+
+type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
+
+function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
+  const { scopeId, session, env, wire } = access;
+  return {
+    enqueue: (init) =>
+      session.write(async (tx) => {
+        const { threadId } = init;
+        const [, state = []] = await tx.read(lockThread(scopeId, threadId), selectQueueState(scopeId, threadId, init));
+        const queued = planEnqueue(init, readQueueState(state), env.clock());
+        return finish(access, [queued], queued);
+      }),
+
+    claim: (threadId, request) =>
+      session.write((tx) => claim(tx, access, threadId, { request, accepts: (row) => row.availableAt <= env.clock() })),
+
+    async claimDispatch(id, request) {
+      const [row] = (await session.read(selectDispatch(scopeId, id))).map(readDispatch);
+      if (row === undefined) return undefined;
+      return session.write((tx) => claim(tx, access, row.threadId, { request, accepts: (queued) => queued.dispatchId === id }));
+    },
+
+    cancel: (id) =>
+      session.write(async (tx) => {
+        const [, rows = []] = await tx.read(lockThreadOf(scopeId, id), lockDispatch(scopeId, id));
+        const [dispatch] = rows.map(readDispatch);
+        if (dispatch?.status !== "queued") return { writes: [], result: undefined };
+        const cancelled = cancelDispatch(dispatch, env.clock());
+        return finish(access, [cancelled], cancelled);
+      }),
+
+    interrupt: (threadId) => session.write((tx) => interrupt(tx, access, threadId)),
+
+    hint: (hint) => session.write(async () => ({ writes: [], result: undefined, tell: () => wire.hint({ ...hint, scopeId }) })),
+  };
+}
+
+interface Claiming {
+  readonly request: ClaimRequest;
+  readonly accepts: (row: QueuedDispatch) => boolean;
+}
+
+/** The first row that is accepted; rows of an older epoch are superseded on the way. */
+async function claim(tx: Tx, access: Access, threadId: ThreadId, claiming: Claiming): Promise<Finish<ClaimedDispatch | undefined>> {
+  const { scopeId, env } = access;
+  const [, epochRows = [], rows = []] = await tx.read(
+    lockThread(scopeId, threadId),
+    selectEpoch(scopeId, threadId),
+    selectOpen(scopeId, threadId),
+  );
+  const now = env.clock();
+  const epoch = readEpoch(epochRows);
+  const open = rows.map(readDispatch);
+  const stale = queuedIn(open).filter((row) => row.epoch < epoch);
+  const superseded = stale.map((row) => supersedeDispatch(row, INTERRUPTED, now));
+  const isFree = open.every((row) => row.status !== "claimed");
+  const next = isFree ? queuedIn(open).find((row) => row.epoch >= epoch && claiming.accepts(row)) : undefined;
+  if (next === undefined) return finish(access, superseded, undefined);
+  const { consumer, leaseMs } = claiming.request;
+  const claimed = claimQueued(next, { claimToken: env.ids(), claimedBy: consumer, leaseMs, now });
+  return finish(access, [...superseded, claimed], claimed);
+}
+
+async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Finish<Interruption>> {
+  const { scopeId, env } = access;
+  const [, epochRows = [], rows = []] = await tx.read(
+    lockThread(scopeId, threadId),
+    selectEpoch(scopeId, threadId),
+    selectOpen(scopeId, threadId),
+  );
+  const epoch = readEpoch(epochRows) + 1;
+  const open = rows.map(readDispatch);
+  const superseded = queuedIn(open).map((row) => supersedeDispatch(row, INTERRUPTED, env.clock()));
+  const claimed = open.find((row) => row.status === "claimed");
+  const raise = sql(
+    `INSERT INTO ~thread_epoch (scope_id, thread_id, epoch) VALUES ($1, $2, $3)
+     ON CONFLICT (scope_id, thread_id) DO UPDATE SET epoch = excluded.epoch`,
+    ...[scopeId, threadId, epoch],
+  );
+  return {
+    writes: [raise, ...writeDispatches(scopeId, superseded)],
+    result: { epoch, superseded, ...(claimed && { claimed }) },
+  };
+}
+
+type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
+
+/** What the holder of a claim may do. */
+function workerMoves(access: Access): Pick<DispatchStore, WorkerMove> {
+  const { session } = access;
+
+  /** Moves the row of a fence that is held; a stale one is superseded for good before the fence is refused. */
+  async function settle<T extends DispatchRecord>(fence: Fence, move: (claimed: ClaimedDispatch, now: number) => T): Promise<T> {
+    const settled = await session.write((tx) => moveHeld(tx, access, fence, move));
+    if (settled === "lost" || settled === "stale") throw fenceLost(fence.dispatchId, settled);
+    return settled;
+  }
+
+  return {
+    async extendLease(fence, leaseMs) {
+      const settled = await session.write((tx) => moveHeld(tx, access, fence, (claimed, now) => extendLease(claimed, leaseMs, now)));
+      return settled !== "lost" && settled !== "stale";
+    },
+
+    async recordStart(fence, instanceId) {
+      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
+    },
+
+    async recordResult(fence, result) {
+      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
+    },
+
+    async ack(fence) {
+      await settle(fence, ackDispatch);
+    },
+
+    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
+
+    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
+
+    release: (fence) => settle(fence, releaseDispatch),
+
+    supersedeClaimed: (fence, reason) =>
+      session.write(async (tx) => {
+        const { dispatch } = await loadFenced(tx, access, fence);
+        if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return { writes: [], result: undefined };
+        const superseded = supersedeDispatch(dispatch, reason, access.env.clock());
+        return finish(access, [superseded], superseded);
+      }),
+  };
+}
+
+async function loadFenced(tx: Tx, { scopeId }: Access, { dispatchId }: Fence) {
+  const epochOf = `SELECT e.epoch FROM ~thread_epoch e JOIN ~dispatch d ON d.scope_id = e.scope_id AND d.thread_id = e.thread_id
+    WHERE d.scope_id = $1 AND d.dispatch_id = $2`;
+  const [, rows = [], epoch = []] = await tx.read(
+    lockThreadOf(scopeId, dispatchId),
+    lockDispatch(scopeId, dispatchId),
+    sql(epochOf, scopeId, dispatchId),
+  );
+  return { dispatch: rows.map(readDispatch)[0], epoch: readEpoch(epoch) };
+}
+
+async function moveHeld<T extends DispatchRecord>(
+  tx: Tx,
+  access: Access,
+  fence: Fence,
+  move: (claimed: ClaimedDispatch, now: number) => T,
+): Promise<Finish<T | "lost" | "stale">> {
+  const now = access.env.clock();
+  const { dispatch, epoch } = await loadFenced(tx, access, fence);
+  const claim = readClaim(dispatch, fence.claimToken, epoch);
+  if (dispatch?.status !== "claimed" || claim === "lost") return { writes: [], result: "lost" };
+  if (claim === "stale") return finish(access, [supersedeDispatch(dispatch, INTERRUPTED, now)], claim);
+  const moved = move(dispatch, now);
+  return finish(access, [moved], moved);
+}
+
+function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {
+  return {
+    load: async (id) => (await session.read(selectDispatch(scopeId, id))).map(readDispatch)[0],
+
+    async list(threadId, { statuses, offset = 0, limit }) {
+      const where = new Conditions("$").add("scope_id = ?", scopeId).add("thread_id = ?", threadId).oneOf("status", statuses);
+      const page = [clampLimit(limit), Math.max(Math.trunc(offset), 0)];
+      const tail = where.bind("ORDER BY priority, created_at, dispatch_id LIMIT ? OFFSET ?", ...page);
+      const rows = await session.read(sql(`SELECT dispatch_id, record FROM ~dispatch ${where.where} ${tail}`, ...where.values));
+      return rows.map(readDispatch);
+    },
+
+    countByStatus: async () =>
+      countDispatches(await session.read(sql("SELECT status, count(*) AS n FROM ~dispatch WHERE scope_id = $1 GROUP BY status", scopeId))),
+  };
+}

@@ -1,0 +1,42 @@
+import type { ScopeId, ThreadId } from "@awaken/contract";
+import { type Statement, sql } from "./statement.ts";
+
+// Advisory locks of one transaction. Their order: threads, then lineage, then blobs; a deadlock in spite of it is tried again.
+
+/** The key of a thread's lock, of a column or parameter with its id; `$1` is the scope. */
+const threadKey = (id: string): string => `hashtextextended('~thread' || chr(31) || $1 || chr(31) || ${id}, 0)`;
+
+export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
+  sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
+
+/** In this order. */
+export const lockThreads = (scopeId: ScopeId, ids: readonly ThreadId[]): Statement =>
+  sql(`SELECT pg_advisory_xact_lock(${threadKey("id")}) FROM unnest($2::text[]) AS id`, scopeId, ids);
+
+/** The thread of a dispatch, if there is one. */
+export const lockThreadOf = (scopeId: ScopeId, dispatchId: string): Statement =>
+  sql(
+    `SELECT pg_advisory_xact_lock(${threadKey("thread_id")}) FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $2`,
+    ...[scopeId, dispatchId],
+  );
+
+const LINEAGE = "hashtextextended('~lineage' || chr(31) || $1, 0)";
+
+/** Whoever gives a thread a parent, or deletes one: parents exist, and nobody is his own ancestor. */
+export const lockLineage = (scopeId: ScopeId): Statement => sql(`SELECT pg_advisory_xact_lock(${LINEAGE})`, scopeId);
+
+/** Only while the thread has no parent yet, so that a child's later commits do not wait for each other. */
+export const lockLineageOfOrphan = (scopeId: ScopeId, id: ThreadId): Statement =>
+  sql(
+    `SELECT pg_advisory_xact_lock(${LINEAGE})
+     WHERE NOT EXISTS (SELECT 1 FROM ~thread WHERE scope_id = $1 AND thread_id = $2 AND parent_thread_id IS NOT NULL)`,
+    ...[scopeId, id],
+  );
+
+const BLOBS = "hashtextextended('~blob' || chr(31) || $1, 0)";
+
+/** Who adds blobs, beside others. */
+export const lockBlobsForUse = (scopeId: ScopeId): Statement => sql(`SELECT pg_advisory_xact_lock_shared(${BLOBS})`, scopeId);
+
+/** Who deletes blobs that nobody uses any more, alone. */
+export const lockBlobs = (scopeId: ScopeId): Statement => sql(`SELECT pg_advisory_xact_lock(${BLOBS})`, scopeId);

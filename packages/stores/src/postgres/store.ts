@@ -1,0 +1,85 @@
+import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
+import { createEnv, type SqlOptions } from "../sql/env.ts";
+import type { Access } from "./access.ts";
+import { commitPort } from "./commit.ts";
+import { configPort } from "./config-records.ts";
+import { Connections } from "./connections.ts";
+import { dispatchQueue } from "./dispatch-queue.ts";
+import { dispatchPort } from "./dispatches.ts";
+import { createPool, type PgPool } from "./driver.ts";
+import { eventPort } from "./events.ts";
+import { ledgerPort } from "./ledger.ts";
+import { messagePort } from "./messages.ts";
+import { pendingPort } from "./pending.ts";
+import { profilePort } from "./profiles.ts";
+import { runPort } from "./runs.ts";
+import { PooledSession, type Session } from "./session.ts";
+import { checkSchemaName } from "./statement.ts";
+import { loadStats } from "./stats.ts";
+import { streamCheckpointPort } from "./stream-checkpoints.ts";
+import { sweepTables } from "./sweep.ts";
+import { threadPort } from "./threads.ts";
+import { Wire } from "./wire.ts";
+
+export interface PostgresStoreOptions extends SqlOptions {
+  /** Made when it does not exist; `awaken` when left out. Stores of several schemas may share a database. */
+  readonly schema?: string;
+  /** How many connections may be open, for a pool of our own; 10 when left out. */
+  readonly connections?: number;
+  readonly connectTimeoutMs?: number;
+}
+
+/**
+ * A store in a PostgreSQL database, for many processes at once. It connects and migrates at the first call, and again after a failure.
+ * A pool that is handed in stays open when the store closes; made with `pipeline: true` it costs a commit two round trips, else one for
+ * each statement.
+ */
+export function postgresStore(urlOrPool: string | PgPool, options: PostgresStoreOptions = {}): Store {
+  const { connections: limit = 10, connectTimeoutMs = 10_000 } = options;
+  const schema = checkSchemaName(options.schema ?? "awaken");
+  const closing = new AbortController();
+  const env = createEnv(options, closing.signal);
+  const isOwn = typeof urlOrPool === "string";
+  // One more for the connection that listens.
+  const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: limit + 1, connectTimeoutMs }) : urlOrPool);
+  const connections = new Connections({ schema, openPool, isOwn });
+  const session = new PooledSession(connections);
+  const wire = new Wire(connections);
+
+  function scoped(id: ScopeId): ScopedStore {
+    const scopeId = toScopeId(id);
+    const portsIn = (own: Session) => portsOf({ scopeId, session: own, env, wire });
+    return { scopeId, ...portsIn(session), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
+  }
+
+  const close = () => {
+    const closed = connections.close(() => wire.close());
+    closing.abort();
+    return closed;
+  };
+  return {
+    ...scoped(DEFAULT_SCOPE),
+    scoped,
+    queue: dispatchQueue({ session, env, wire }),
+    sweep: (retention) => sweepTables(session, retention, env.clock()),
+    stats: () => loadStats(session, schema),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function portsOf(access: Access): StorePorts {
+  return {
+    threads: threadPort(access),
+    messages: messagePort(access),
+    runs: runPort(access),
+    pending: pendingPort(access),
+    events: eventPort(access),
+    dispatches: dispatchPort(access),
+    streamCheckpoints: streamCheckpointPort(access),
+    ledger: ledgerPort(access),
+    profiles: profilePort(access),
+    config: configPort(access),
+    commit: commitPort(access),
+  };
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { DEFAULT_SCOPE, type JsonObject, type Store } from "@awaken/contract";
+import pg from "pg";
+import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
+import { textOf } from "../sql/rows.ts";
+import { damaged, placeOf } from "../sql/test-damage.ts";
+import { type PostgresStoreOptions, postgresStore } from "./store.ts";
+import { serverUrl } from "./test-server.ts";
+
+// Stores in schemas of their own, for tests.
+
+export const freshSchema = (): string => `test_${randomBytes(8).toString("hex")}`;
+
+/** For what a store has no method for. */
+export async function runSql(text: string, values: readonly unknown[] = []): Promise<readonly { readonly [column: string]: unknown }[]> {
+  const client = new pg.Client(await serverUrl());
+  await client.connect();
+  try {
+    return (await client.query(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export const dropSchema = (schema: string): Promise<unknown> => runSql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+
+const schemas = new WeakMap<Store, string>();
+
+export function schemaOf(store: Store): string {
+  const schema = schemas.get(store);
+  if (schema === undefined) throw new Error("not a store of this test");
+  return schema;
+}
+
+/** The schema goes when the store closes. */
+export async function openTestStore(options: PostgresStoreOptions = {}): Promise<Store> {
+  const schema = options.schema ?? freshSchema();
+  const store = postgresStore(await serverUrl(), { connections: 4, ...options, schema });
+  const close = async () => {
+    await store.close();
+    await dropSchema(schema);
+  };
+  const own = { ...store, close, [Symbol.asyncDispose]: close };
+  schemas.set(own, schema);
+  return own;
+}
+
+async function damage(store: Store, row: StoredRow, fields: JsonObject): Promise<void> {
+  const at = placeOf(row);
+  const { table, key, column = "record" } = at;
+  const where = `WHERE ${["scope_id", ...Object.keys(key)].map((name, index) => `${name} = $${index + 1}`).join(" AND ")}`;
+  const values = [DEFAULT_SCOPE, ...Object.values(key)];
+  const name = `${schemaOf(store)}.${table}`;
+  const [found] = await runSql(`SELECT ${column}::text AS json FROM ${name} ${where}`, values);
+  if (found === undefined) throw new Error(`no ${row.type} to damage`);
+  await runSql(`UPDATE ${name} SET ${column} = $${values.length + 1} ${where}`, [...values, damaged(textOf(found, "json"), at, fields)]);
+}
+
+export const hooks: ConformanceHooks = {
+  corrupt: damage,
+  openPeer: async (store, clock) => postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 }),
+};

@@ -1,0 +1,182 @@
+import { createHash, randomUUID } from "node:crypto";
+import { isJsonObject, type ScopedHint, type ScopeId } from "@awaken/contract";
+import { bellKey, type Log } from "../sql/event-log.ts";
+import { type Bell, type Channels, createChannels, type ScopedConfigKey } from "../sql/listeners.ts";
+import type { Connections } from "./connections.ts";
+import type { PgClient } from "./driver.ts";
+
+/** What one process tells the others. Logs are named by a hash, because the server takes less than 8,000 bytes. */
+type Notice =
+  | { readonly type: "log"; readonly key: string }
+  | { readonly type: "hint"; readonly hint: ScopedHint }
+  | { readonly type: "config"; readonly change: ScopedConfigKey };
+
+const MAX_BYTES = 7_900;
+/** Notices of so short a time are sent together. */
+const PAUSE_MS = 3;
+/** A notice may be lost with its process; so followers look by themselves now and then. */
+const LOOK_MS = 5_000;
+const MAX_DELAY_MS = 5_000;
+
+const NOTIFY = { name: "awaken_notify", text: "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text" } as const;
+
+const ignore = () => {};
+
+const keyOf = (scopeId: ScopeId, log: Log): string => createHash("sha256").update(bellKey(scopeId, log)).digest("base64url").slice(0, 27);
+
+/**
+ * LISTEN and NOTIFY between the processes of one schema. Notices are sent after the commit that they tell of, outside of it: inside,
+ * they would make all commits of the server wait for each other.
+ */
+export class Wire {
+  readonly #connections: Connections;
+  readonly #channels: Channels = createChannels();
+  readonly #origin = randomUUID();
+  readonly #waiting = new Set<string>();
+  readonly #look: NodeJS.Timeout;
+  #listener: PgClient | undefined;
+  #isListening = false;
+  #isClosed = false;
+  #failures = 0;
+  #sending: Promise<void> | undefined;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    this.#look = setInterval(() => this.#channels.bells.ringAll(), LOOK_MS);
+    this.#look.unref();
+  }
+
+  ring(scopeId: ScopeId, log: Log): void {
+    this.#publish({ type: "log", key: keyOf(scopeId, log) });
+  }
+
+  hint(hint: ScopedHint): void {
+    this.#publish({ type: "hint", hint });
+  }
+
+  configChanged(change: ScopedConfigKey): void {
+    this.#publish({ type: "config", change });
+  }
+
+  /** Rings with each change of the log, in whatever process, until the answer is called. */
+  follow(scopeId: ScopeId, log: Log, bell: Bell): () => void {
+    this.#listen();
+    return this.#channels.bells.hang(keyOf(scopeId, log), bell);
+  }
+
+  hints(signals: readonly AbortSignal[]): AsyncIterable<ScopedHint> {
+    this.#listen();
+    return this.#channels.hints.listen(signals, (hint) => hint);
+  }
+
+  configChanges(scopeId: ScopeId, signals: readonly AbortSignal[]): AsyncIterable<ScopedConfigKey["key"]> {
+    this.#listen();
+    return this.#channels.config.listen(signals, (change) => (change.scopeId === scopeId ? change.key : undefined));
+  }
+
+  /** Sends what is waiting, and lets go of the connection. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#look);
+    await this.#sending;
+    this.#listener?.release(true);
+    this.#listener = undefined;
+  }
+
+  #publish(notice: Notice): void {
+    this.#deliver(notice);
+    const text = JSON.stringify({ origin: this.#origin, notice });
+    if (Buffer.byteLength(text) > MAX_BYTES || this.#isClosed) return;
+    this.#waiting.add(text);
+    this.#sending ??= this.#send();
+  }
+
+  async #send(): Promise<void> {
+    try {
+      while (this.#waiting.size > 0) {
+        const texts = [...this.#waiting];
+        this.#waiting.clear();
+        await this.#notify(texts);
+        if (!this.#isClosed) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS).unref());
+      }
+    } catch {
+      // Best effort: whoever waits also looks by himself.
+    } finally {
+      this.#sending = undefined;
+    }
+  }
+
+  async #notify(texts: readonly string[]): Promise<void> {
+    const client = await this.#connections.take();
+    client.on("error", ignore);
+    let isSent = false;
+    try {
+      await client.query({ name: NOTIFY.name, text: NOTIFY.text, values: [this.#channel, texts] });
+      isSent = true;
+    } finally {
+      client.removeListener("error", ignore);
+      client.release(!isSent);
+    }
+  }
+
+  get #channel(): string {
+    return `awaken_${this.#connections.schema}`;
+  }
+
+  #deliver(notice: Notice): void {
+    if (notice.type === "log") this.#channels.bells.ring(notice.key);
+    else if (notice.type === "hint") this.#channels.hints.send(notice.hint);
+    else this.#channels.config.send(notice.change);
+  }
+
+  #receive(text: string | undefined): void {
+    const message: unknown = JSON.parse(text ?? "null");
+    if (!isJsonObject(message) || message["origin"] === this.#origin) return;
+    const notice: unknown = message["notice"];
+    if (isNotice(notice)) this.#deliver(notice);
+  }
+
+  #listen(): void {
+    if (this.#isListening || this.#isClosed) return;
+    this.#isListening = true;
+    this.#connect().catch(() => this.#reconnect());
+  }
+
+  async #connect(): Promise<void> {
+    const client = await this.#connections.take();
+    if (this.#isClosed) return client.release();
+    this.#listener = client;
+    let isOver = false;
+    const lost = () => {
+      if (isOver || this.#listener !== client) return;
+      isOver = true;
+      this.#listener = undefined;
+      client.release(true);
+      this.#reconnect();
+    };
+    client.on("error", lost);
+    client.on("end", lost);
+    client.on("notification", ({ payload }) => this.#receive(payload));
+    await client.query(`LISTEN ${this.#channel}`).catch(lost);
+    this.#failures = 0;
+    // What was told before this moment went past us.
+    this.#channels.bells.ringAll();
+  }
+
+  #reconnect(): void {
+    if (this.#isClosed) return;
+    const delay = Math.min(250 * 2 ** this.#failures++, MAX_DELAY_MS);
+    setTimeout(() => {
+      if (!this.#isClosed) this.#connect().catch(() => this.#reconnect());
+    }, delay).unref();
+  }
+}
+
+/** Only our own kind writes to the channel, but anybody may. */
+function isNotice(value: unknown): value is Notice {
+  if (!isJsonObject(value)) return false;
+  const { type, key, hint, change } = value;
+  if (type === "log") return typeof key === "string";
+  if (type === "hint") return isJsonObject(hint) && typeof hint["scopeId"] === "string" && typeof hint["type"] === "string";
+  return type === "config" && isJsonObject(change) && typeof change["scopeId"] === "string" && isJsonObject(change["key"]);
+}
