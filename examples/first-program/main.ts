@@ -1,8 +1,7 @@
 // One agent, two tools, one approval. The model is scripted, so this runs without a key:
 // the weather is asked for twice in parallel, then a refund has to be approved by a person.
-import { allow, ask, createRuntime, defineTool } from "@awaken/runtime";
-import { scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
-import { memoryStore } from "@awaken/stores/memory";
+import { allow, ask, createRuntime, defineTool, memoryStore } from "awaken";
+import { scripted, text, toolCall, toolCalls } from "awaken/testing";
 import * as z from "zod";
 
 const weather = defineTool({

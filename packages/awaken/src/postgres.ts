@@ -1,0 +1,1 @@
+export { type PostgresStoreOptions, postgresStore } from "@awaken/stores/postgres";
