@@ -12,13 +12,16 @@ import {
   type ToolCallState,
   type Usage,
 } from "@awaken/contract";
+import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
+import type { Env } from "../plugin/env.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import { type SlotTable, slotTable } from "../state/snapshot.ts";
 import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -74,13 +77,22 @@ export interface RunHandles {
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }
 
-const LOOP_KEYS: readonly AnyStateKey[] = [runLifecycle, toolCallStates, decided, activeAgent, pendingWork];
+const LOOP_KEYS: readonly AnyStateKey[] = [runLifecycle, toolCallStates, decided, activeAgent, pendingWork, pendingActions, failedActions];
+
+/** Every run of a plan has the same keys. */
+const tables = new WeakMap<Env, SlotTable>();
+
+function tableOf(env: Env): SlotTable {
+  const known = tables.get(env);
+  if (known !== undefined) return known;
+  const table = slotTable([...LOOP_KEYS, ...env.stateKeys]);
+  tables.set(env, table);
+  return table;
+}
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
 function openState({ plan, history }: Activation, log: Log): StateStore {
-  const state = new StateStore(log);
-  state.register(LOOP_KEYS);
-  state.register(plan.env.stateKeys);
+  const state = new StateStore(log, tableOf(plan.env));
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip");
   if (history.threadState !== undefined) state.restoreThread(history.threadState);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.

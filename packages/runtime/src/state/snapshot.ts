@@ -6,6 +6,14 @@ export interface SlotTable {
   readonly slots: ReadonlyMap<string, number>;
 }
 
+/** One slot per name; of two keys with one name the first. */
+export function slotTable(given: Iterable<AnyStateKey>): SlotTable {
+  const byName = new Map<string, AnyStateKey>();
+  for (const key of given) if (!byName.has(key.name)) byName.set(key.name, key);
+  const keys = [...byName.values()];
+  return { keys, slots: new Map(keys.map((key, slot) => [key.name, slot])) };
+}
+
 /** What hooks, gates and tools may know of the state: its values at one revision, for ever. */
 export interface StateReader {
   readonly revision: number;

@@ -11,7 +11,7 @@ import type { Batch } from "./batch.ts";
 import type { AnyStateKey } from "./key.ts";
 import { decodeState, decodeValue, encodeState, type UnknownKeys } from "./persist.ts";
 import { seal } from "./seal.ts";
-import { type SlotTable, Snapshot } from "./snapshot.ts";
+import { type SlotTable, Snapshot, slotTable } from "./snapshot.ts";
 
 export interface CommitNotice {
   readonly previousRevision: number;
@@ -82,8 +82,14 @@ export class StateStore {
   #notices: CommitNotice[] = [];
   readonly #log: Log;
 
-  constructor(log: Log) {
+  /** `table` may be shared by many stores: it is replaced, never changed. */
+  constructor(log: Log, table: SlotTable = EMPTY) {
     this.#log = log;
+    if (table === EMPTY) return;
+    this.#table = table;
+    this.#values = new Array<undefined>(table.keys.length).fill(undefined);
+    this.#changedAt = new Array<number>(table.keys.length).fill(0);
+    this.#snapshot = new Snapshot(0, table, this.#values);
   }
 
   get revision(): number {
@@ -260,7 +266,7 @@ export class StateStore {
 
   #setKeys(keys: readonly AnyStateKey[]): void {
     const before = this.#table;
-    this.#table = { keys, slots: new Map(keys.map((key, slot) => [key.name, slot])) };
+    this.#table = slotTable(keys);
     const from = keys.map((key) => before.slots.get(key.name));
     const changedAt = this.#changedAt;
     this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
