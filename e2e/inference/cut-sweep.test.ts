@@ -8,7 +8,7 @@ import { openTaskRuntime } from "./support/task-runtime.ts";
 import { VENDOR_NAMES } from "./support/vendors.ts";
 import { openWire, type Wire } from "./support/wire.ts";
 
-const CUTS = 48;
+const CUTS = 40;
 const RETRY = { maxRetries: 2, backoffBaseMs: 1, maxStreamRetries: 2 };
 
 /** Tasks whose answers are words, then calls, without thoughts: the later the cut, the more of it can be kept. */
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => wire?.[Symbol.asyncDispose]());
 
-describe.each(VENDOR_NAMES)("%s: the first answer is cut at 48 places, from its first byte to its last", (agent) => {
+describe.each(VENDOR_NAMES)("%s: the first answer is cut at 40 places, from its first byte to its last", (agent) => {
   const reservations = new Reservations();
   const store = memoryStore();
   const outcomes: Outcome[] = [];

@@ -66,49 +66,61 @@ async function openDuo(first: VendorName, second: VendorName): Promise<Duo> {
 /** Tasks that think first: their reasoning is signed by the vendor that it came from. */
 const TASKS = [3, 9, 15, 21] as const;
 
-describe.each(PAIRS)("a pool of %s and %s: the first dies in the middle of an answer", (first, second) => {
-  let duo: Duo;
-  const outcomes: Outcome[] = [];
-  const asked: { readonly home: number; readonly other: number }[] = [];
+interface Conversation {
+  readonly outcomes: readonly Outcome[];
+  /** How many requests each server had seen after each run. */
+  readonly asked: readonly { readonly home: number; readonly other: number }[];
+}
 
-  const converse = async (task: number) => {
-    const { runtime, store, home, other } = duo;
+/** Four runs on one thread. The first server dies in the second run, in the middle of its second answer, and is back for the last run. */
+async function converse({ runtime, store, home, other, skip }: Duo): Promise<Conversation> {
+  const outcomes: Outcome[] = [];
+  const asked: { home: number; other: number }[] = [];
+  const run = async (task: number) => {
     outcomes.push(await runTask({ runtime, store, agent: "agent", task, thread: "conversation" }));
     asked.push({ home: home.requests.length, other: other.requests.length });
   };
+  await run(TASKS[0]);
+  const before = home.requests.length;
+  home.chooseFault = () => {
+    if (home.requests.length < before + 2) return undefined;
+    setTimeout(() => void home.die(), 20);
+    return { type: "stall", at: 0.5 };
+  };
+  await run(TASKS[1]);
+  home.chooseFault = () => undefined;
+  await run(TASKS[2]);
+  await home.revive();
+  skip(COOLDOWN_MS);
+  await run(TASKS[3]);
+  return { outcomes, asked };
+}
+
+describe.each(PAIRS)("a pool of %s and %s: the first dies in the middle of an answer", (first, second) => {
+  let duo: Duo;
+  let conversation: Conversation;
 
   beforeAll(async () => {
     duo = await openDuo(first, second);
-    const { home } = duo;
-    await converse(TASKS[0]);
-    const before = home.requests.length;
-    home.chooseFault = () => {
-      if (home.requests.length < before + 2) return undefined;
-      setTimeout(() => void home.die(), 20);
-      return { type: "stall", at: 0.5 };
-    };
-    await converse(TASKS[1]);
-    home.chooseFault = () => undefined;
-    await converse(TASKS[2]);
-    await home.revive();
-    duo.skip(COOLDOWN_MS);
-    await converse(TASKS[3]);
+    conversation = await converse(duo);
   }, 30_000);
   afterAll(() => duo?.[Symbol.asyncDispose]());
 
   test("the conversation goes on with the other, as if nothing had happened", () => {
-    expectNaturalEnd(outcomes);
-    for (const outcome of outcomes) expectSameText(outcome);
+    expectNaturalEnd(conversation.outcomes);
+    for (const outcome of conversation.outcomes) expectSameText(outcome);
     expectOnce(duo.reservations, TASKS);
   });
 
   test("the first served until it died, in the second step of the second run", () => {
+    const { asked } = conversation;
     expect(asked[0]).toEqual({ home: 4, other: 0 });
     expect(asked[1]?.home).toBe(6);
     expect(asked[1]?.other).toBeGreaterThanOrEqual(3);
   });
 
   test("the conversation stays there, also when the first is back and would be admitted", () => {
+    const { asked } = conversation;
     expect(asked.slice(1).map(({ home }) => home)).toEqual([6, 6, 6]);
     expect((asked[2]?.other ?? 0) - (asked[1]?.other ?? 0)).toBe(4);
     expect((asked[3]?.other ?? 0) - (asked[2]?.other ?? 0)).toBe(4);

@@ -55,81 +55,85 @@ const RETURNED: Readonly<Record<VendorName, (body: JsonObject) => void>> = {
   },
 };
 
-describe.each(VENDOR_NAMES)("%s: a tool run over HTTP", (name) => {
-  let wire: Wire;
-  let store: Store;
-  let followed: Followed;
+interface Ran {
+  readonly wire: Wire;
+  readonly store: Store;
+  readonly followed: Followed;
+}
 
+async function run(name: VendorName): Promise<Ran> {
+  const wire = await openWire(play);
+  const store = memoryStore();
+  await using runtime = createRuntime({
+    providers: { [name]: VENDORS[name].provider({ url: wire.url }) },
+    models: { model: { provider: name, model: VENDORS[name].model } },
+    agents: { agent: { model: "model", instructions: "Be brief.", reasoningEffort: "high" } },
+    tools: [weather],
+    store,
+    log: SILENT,
+  });
+  return { wire, store, followed: await follow(runtime.stream({ agent: "agent", thread: "t", input: "Weather in Oslo and 東京?" })) };
+}
+
+function eventsOf<Type extends AgentEvent["type"]>({ events }: Followed, type: Type) {
+  return events.filter((event): event is Extract<AgentEvent, { type: Type }> => event.type === type);
+}
+
+async function expectStored({ store, followed }: Ran): Promise<void> {
+  const messages = await storedMessages(store, "t");
+  expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "assistant"]);
+  const [, asked, oslo, tokyo, answered] = messages;
+  const parts: readonly AssistantContent[] = asked?.role === "assistant" ? asked.content : [];
+  expect(parts).toMatchObject([
+    { type: "reasoning", text: THOUGHT },
+    { type: "text", text: FIRST },
+    { type: "tool-call", name: "weather", input: { city: "Oslo" } },
+    { type: "tool-call", name: "weather", input: { city: "東京" } },
+  ]);
+  const ids = parts.flatMap((part) => (part.type === "tool-call" ? [part.id] : []));
+  expect([oslo, tokyo]).toMatchObject(ids.map((toolCallId) => ({ toolCallId, toolName: "weather", status: "success" })));
+  expect(answered === undefined ? "" : messageText(answered)).toBe(LAST);
+  const run = await store.runs.load(followed.result.runId);
+  expect(run).toMatchObject({ status: "done", steps: 2, usage: followed.result.usage, outcome: { response: LAST } });
+}
+
+describe.each(VENDOR_NAMES)("%s: a tool run over HTTP", (name) => {
+  let ran: Ran;
   beforeAll(async () => {
-    wire = await openWire(play);
-    store = memoryStore();
-    await using runtime = createRuntime({
-      providers: { [name]: VENDORS[name].provider({ url: wire.url }) },
-      models: { model: { provider: name, model: VENDORS[name].model } },
-      agents: { agent: { model: "model", instructions: "Be brief.", reasoningEffort: "high" } },
-      tools: [weather],
-      store,
-      log: SILENT,
-    });
-    followed = await follow(runtime.stream({ agent: "agent", thread: "t", input: "Weather in Oslo and 東京?" }));
+    ran = await run(name);
   });
   afterAll(async () => {
-    await wire?.[Symbol.asyncDispose]();
-    await store?.close();
+    await ran?.wire[Symbol.asyncDispose]();
+    await ran?.store.close();
   });
 
-  const eventsOf = <Type extends AgentEvent["type"]>(type: Type) =>
-    followed.events.filter((event): event is Extract<AgentEvent, { type: Type }> => event.type === type);
-
   test("text, reasoning, parallel calls and usage reach the events", () => {
+    const { followed } = ran;
     expect(followed.text).toBe(FIRST + LAST);
     expect(followed.reasoning).toBe(THOUGHT);
-    expect(eventsOf("text-delta").length).toBeGreaterThan(4);
-    expect(eventsOf("tool-call-ready").map(({ input }) => input)).toEqual([{ city: "Oslo" }, { city: "東京" }]);
-    const results = eventsOf("tool-call-end").map(({ outcome, result }) => [outcome, result.type === "success" && result.data]);
+    expect(eventsOf(followed, "text-delta").length).toBeGreaterThan(4);
+    expect(eventsOf(followed, "tool-call-ready").map(({ input }) => input)).toEqual([{ city: "Oslo" }, { city: "東京" }]);
+    const results = eventsOf(followed, "tool-call-end").map(({ outcome, result }) => [outcome, result.type === "success" && result.data]);
     expect(results).toEqual([
       ["succeeded", { city: "Oslo", tempC: 21 }],
       ["succeeded", { city: "東京", tempC: 27 }],
     ]);
-    expect(eventsOf("inference-end").map(({ usage }) => usage)).toMatchObject([
+    expect(eventsOf(followed, "inference-end").map(({ usage }) => usage)).toMatchObject([
       { inputTokens: 20, outputTokens: 11, totalTokens: 31 },
       { inputTokens: 40, outputTokens: 9, totalTokens: 49 },
     ]);
   });
 
   test("they reach the result", () => {
-    expect(followed.result).toMatchObject({
-      text: LAST,
-      status: "done",
-      termination: { type: "natural-end" },
-      steps: 2,
-      usage: { inputTokens: 60, outputTokens: 20, totalTokens: 80 },
-    });
+    const usage = { inputTokens: 60, outputTokens: 20, totalTokens: 80 };
+    expect(ran.followed.result).toMatchObject({ text: LAST, status: "done", termination: { type: "natural-end" }, steps: 2, usage });
   });
 
-  test("they reach the stored log", async () => {
-    const messages = await storedMessages(store, "t");
-    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "assistant"]);
-    const [, asked, oslo, tokyo, answered] = messages;
-    const parts: readonly AssistantContent[] = asked?.role === "assistant" ? asked.content : [];
-    expect(parts).toMatchObject([
-      { type: "reasoning", text: THOUGHT },
-      { type: "text", text: FIRST },
-      { type: "tool-call", name: "weather", input: { city: "Oslo" } },
-      { type: "tool-call", name: "weather", input: { city: "東京" } },
-    ]);
-    const ids = parts.flatMap((part) => (part.type === "tool-call" ? [part.id] : []));
-    expect([oslo, tokyo]).toMatchObject(ids.map((toolCallId) => ({ toolCallId, toolName: "weather", status: "success" })));
-    expect(answered === undefined ? "" : messageText(answered)).toBe(LAST);
-    const run = await store.runs.load(followed.result.runId);
-    expect(run).toMatchObject({ status: "done", steps: 2, usage: followed.result.usage, outcome: { response: LAST } });
-  });
+  test("they reach the stored log", () => expectStored(ran));
 
   test("they go back to the vendor: reasoning as it came, each call with its result", () => {
-    const [first, second] = wire.requests;
-    expect(wire.requests).toHaveLength(2);
-    expect(checkAnswered(name, first?.body ?? {})).toBe(0);
-    expect(checkAnswered(name, second?.body ?? {})).toBe(2);
-    RETURNED[name](second?.body ?? {});
+    const { requests } = ran.wire;
+    expect(requests.map(({ body }) => checkAnswered(name, body))).toEqual([0, 2]);
+    RETURNED[name](requests[1]?.body ?? {});
   });
 });

@@ -78,7 +78,6 @@ function withoutPrefix({ blocks }: Answer, prefix: string): FixtureBlock[] {
 }
 
 const USAGE = { input_tokens: 7, output_tokens: 5, prompt_tokens: 7, completion_tokens: 5 };
-export const TOKENS_PER_ANSWER = 12;
 
 /** aimock's fixture: answers any conversation about a task, and goes on exactly where a broken answer stopped. */
 export class TaskModel {

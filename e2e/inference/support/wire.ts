@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Agent, createServer, type IncomingMessage, request as open, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request as open, type ServerResponse } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue } from "@awaken/contract";
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from "@copilotkit/aimock";
 import { type Fault, type Reply, send } from "./faults.ts";
@@ -19,7 +19,7 @@ export type ChooseFault = (request: WireRequest) => Fault | undefined;
 export interface Wire extends AsyncDisposable {
   readonly url: string;
   readonly requests: WireRequest[];
-  /** Called once per request, before it is answered. */
+  /** Called once per request, when it is about to be answered. */
   chooseFault: ChooseFault;
   /** Ends every connection, also those in the middle of an answer, and listens no more. */
   die(): Promise<void>;
@@ -41,31 +41,32 @@ function readBody(bytes: Buffer): JsonObject {
   return body;
 }
 
-async function forward(base: string, message: IncomingMessage, body: Buffer, agent: Agent): Promise<Reply> {
+/** On a connection of its own: a kept one that aimock just closed would be a fault that nobody chose. */
+async function forward(base: string, message: IncomingMessage, body: Buffer): Promise<Reply> {
   const { host: _, connection: __, ...headers } = message.headers;
-  const upstream = open(new URL(message.url ?? "/", base), { method: message.method ?? "POST", headers, agent });
+  const upstream = open(new URL(message.url ?? "/", base), { method: message.method ?? "POST", headers, agent: false });
   upstream.end(body);
-  const [answer]: [IncomingMessage] = await once(upstream, "response").then(([first]) => [first]);
+  const [answer]: IncomingMessage[] = await once(upstream, "response");
+  if (answer === undefined) throw new Error("no response");
   return { status: answer.statusCode ?? 502, type: answer.headers["content-type"] ?? "", body: await readAll(answer) };
 }
 
 export async function openWire(play: (request: ChatCompletionRequest) => FixtureResponse, dice: Random = random(1)): Promise<Wire> {
-  const mock = new LLMock({ port: 0, host: HOST, chunkSize: 6, journalMaxEntries: 1 });
+  const mock = new LLMock({ port: 0, host: HOST, chunkSize: 10, journalMaxEntries: 1 });
   mock.on({}, play);
   await mock.start();
-  const agent = new Agent({ keepAlive: true });
   const requests: WireRequest[] = [];
   const answer = async (message: IncomingMessage, response: ServerResponse) => {
     const bytes = await readAll(message);
     const path = message.url ?? "";
     const request: WireRequest = { vendor: vendorOfPath(path), path, body: readBody(bytes) };
     requests.push(request);
-    const fault = wire.chooseFault(request);
-    await send(response, await forward(mock.url, message, bytes, agent), fault, dice);
+    await send(response, await forward(mock.url, message, bytes), wire.chooseFault(request), dice);
   };
   const server = createServer((message, response) => {
     answer(message, response).catch(() => response.destroy());
   });
+  server.keepAliveTimeout = 0; // never: a client may reuse a connection at any time
   const listen = async (port: number): Promise<number> => {
     server.listen(port, HOST);
     await once(server, "listening");
@@ -88,7 +89,6 @@ export async function openWire(play: (request: ChatCompletionRequest) => Fixture
     revive: async () => void (await listen(port)),
     async [Symbol.asyncDispose]() {
       await die();
-      agent.destroy();
       await mock.stop();
     },
   };

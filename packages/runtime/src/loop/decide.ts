@@ -1,6 +1,7 @@
-import { AwakenError, type ToolCallState, ticketId } from "@awaken/contract";
+import { AwakenError, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import type { Tool } from "../tool/tool.ts";
 import { decided } from "./decided.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 
@@ -16,6 +17,16 @@ const refuse = (call: ToolCallState, why: string): never => {
   });
 };
 
+/** What the tool has against the input. A check that breaks is one that the input has not passed. */
+async function problemOf(tool: Tool, input: JsonValue): Promise<string | undefined> {
+  try {
+    const valid = await tool.prepare(input);
+    return valid.type === "invalid" ? valid.message : undefined;
+  } catch (thrown) {
+    return errorMessage(thrown);
+  }
+}
+
 /** The mode says what a decision may be: one that becomes the result must bring a result. */
 async function check(ctx: RunContext, call: ToolCallState, { decision }: AddressedDecision): Promise<void> {
   if (call.status !== "suspended") {
@@ -26,9 +37,10 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   if (decision.action !== "approve") return;
   if (call.resumeMode === "use-decision-as-tool-result") refuse(call, "it needs an answer, there is nothing to run after an approval");
   if (decision.input === undefined) return;
-  const valid = await ctx.active.tools.get(call.name)?.prepare(decision.input);
-  if (valid === undefined) refuse(call, "the tool does not exist any more");
-  else if (valid.type === "invalid") refuse(call, `the edited input does not fit: ${valid.message}`);
+  const tool = ctx.active.tools.get(call.name);
+  if (tool === undefined) return refuse(call, "the tool does not exist any more");
+  const problem = await problemOf(tool, decision.input);
+  if (problem !== undefined) refuse(call, `the edited input does not fit: ${problem}`);
 }
 
 /** Applies all of them or none. A decision whose id was taken before changes nothing. True when something changed. */

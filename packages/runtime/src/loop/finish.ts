@@ -73,6 +73,14 @@ function closeTickets(ctx: RunContext): void {
   }
 }
 
+function tryCloseTickets(ctx: RunContext): void {
+  try {
+    closeTickets(ctx);
+  } catch (thrown) {
+    ctx.log.error(`open calls could not be closed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  }
+}
+
 /** Hooks of the end run whatever happened, and none of them can keep the run from ending. */
 async function runEndHooks(ctx: RunContext, termination: Termination): Promise<Termination> {
   try {
@@ -88,7 +96,7 @@ async function runEndHooks(ctx: RunContext, termination: Termination): Promise<T
 /** The one door: lifecycle, hooks, commit, and exactly one terminal event. A commit that fails is the run's failure. */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
-    closeTickets(ctx);
+    tryCloseTickets(ctx);
     ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = await runEndHooks(ctx, ctx.state.snapshot().get(runLifecycle)?.termination ?? given);

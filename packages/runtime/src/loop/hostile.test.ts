@@ -7,7 +7,7 @@ import type { InboxItem } from "../plugin/inbox.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { Queue } from "../stream/queue.ts";
 import { fakeClock, instantClock } from "../testing/fake-clock.ts";
-import { decide, eventTypes, runScripted, type ScriptedRunInit } from "../testing/run-scripted.ts";
+import { decide, eventTypes, runScripted, type ScriptedRunInit, userMessage } from "../testing/run-scripted.ts";
 import { text, toolCall, toolCalls } from "../testing/script.ts";
 import { ThreadLog } from "../testing/thread-log.ts";
 import { defineTool, type ToolInit } from "../tool/define-tool.ts";
@@ -41,7 +41,9 @@ function expectAnswered(messages: readonly Message[]): void {
 }
 
 const results = (messages: readonly Message[]) =>
-  messages.flatMap((message) => (message.role === "tool" ? [[message.status, ...message.content.map((part) => (part.type === "text" ? part.text : ""))]] : []));
+  messages.flatMap((message) =>
+    message.role === "tool" ? [[message.status, ...message.content.map((part) => (part.type === "text" ? part.text : ""))]] : [],
+  );
 
 describe("tools that give what nobody can use", () => {
   const cases: readonly (readonly [string, () => unknown])[] = [
@@ -62,7 +64,13 @@ describe("tools that give what nobody can use", () => {
     ["a command that is none", () => reply(1, { command: untyped({ odd: true }) })],
   ];
   it.each(cases)("%s is a result, and the thread can be read again", async (_name, give) => {
-    const turns = [toolCalls([{ name: "odd", input: {}, id: "c1" }, { name: "ok", input: {}, id: "c2" }]), text("done")];
+    const turns = [
+      toolCalls([
+        { name: "odd", input: {}, id: "c1" },
+        { name: "ok", input: {}, id: "c2" },
+      ]),
+      text("done"),
+    ];
     const { result, thread } = await runScripted({ turns, tools: [simple("odd", { execute: give }), simple("ok")] });
     expect(result.termination).toEqual({ type: "natural-end" });
     expectAnswered(thread.messages);
@@ -148,7 +156,11 @@ describe("reports that come late", () => {
       },
     });
     const events: AgentEvent[] = [];
-    const model = [toolCall("slow", {}), () => (late.resolve(), text("done"))];
+    const done = () => {
+      late.resolve();
+      return text("done");
+    };
+    const model = [toolCall("slow", {}), done];
     const run = await runScripted({ turns: model, tools: [slow], clock: instantClock(), onEvent: (event) => events.push(event) });
     await ended.promise;
     expect(run.result.text).toBe("done");
@@ -169,13 +181,16 @@ const throwing = (phase: "stepEnd" | "runEnd" | "afterToolExecute" | "afterInfer
   });
 
 describe("hooks that throw", () => {
-  it.each(["runStart", "stepStart", "afterInference", "beforeToolExecute", "afterToolExecute", "stepEnd"] as const)("in %s: the run fails, its step is closed, nothing is open", async (phase) => {
-    const init: ScriptedRunInit = { turns: [toolCall("ok", {}), text("done")], tools: [simple("ok")], plugins: [throwing(phase)] };
-    const { result, events, thread } = await runScripted(init);
-    expect(result.termination).toMatchObject({ type: "error", code: "hook_failed" });
-    expect(eventTypes(events).filter((type) => type === "step-start")).toHaveLength(phase === "runStart" ? 0 : 1);
-    expectAnswered(thread.messages);
-  });
+  it.each(["runStart", "stepStart", "afterInference", "beforeToolExecute", "afterToolExecute", "stepEnd"] as const)(
+    "in %s: the run fails, its step is closed, nothing is open",
+    async (phase) => {
+      const init: ScriptedRunInit = { turns: [toolCall("ok", {}), text("done")], tools: [simple("ok")], plugins: [throwing(phase)] };
+      const { result, events, thread } = await runScripted(init);
+      expect(result.termination).toMatchObject({ type: "error", code: "hook_failed" });
+      expect(eventTypes(events).filter((type) => type === "step-start")).toHaveLength(phase === "runStart" ? 0 : 1);
+      expectAnswered(thread.messages);
+    },
+  );
 
   it("in runEnd: the run ends as it would have", async () => {
     const { result } = await runScripted({ turns: [text("done")], plugins: [throwing("runEnd")] });
@@ -234,7 +249,11 @@ describe("decisions", () => {
     decisionQueue.push([decide("c1", { action: "approve" }, "ana")]);
     decisionQueue.push([decide("c1", { action: "approve" }, "bob")]);
     decisionQueue.push([decide("gone", { action: "approve" }, "eve")]);
-    const { result } = await runScripted({ turns: [toolCall("asks", {}, { id: "c1" }), text("done")], tools: [asking(ran)], decisionQueue });
+    const { result } = await runScripted({
+      turns: [toolCall("asks", {}, { id: "c1" }), text("done")],
+      tools: [asking(ran)],
+      decisionQueue,
+    });
     expect(result.text).toBe("done");
     expect(ran).toHaveLength(1);
   });
@@ -284,7 +303,13 @@ describe("decisions", () => {
           seen.push(call.input);
         }),
     });
-    const pay = defineTool({ id: "pay", description: "", input: z.object({ n: z.number() }), approve: () => ask("?"), execute: ({ n }) => n });
+    const pay = defineTool({
+      id: "pay",
+      description: "",
+      input: z.object({ n: z.number() }),
+      approve: () => ask("?"),
+      execute: ({ n }) => n,
+    });
     const { thread, result } = await runScripted({ turns: [toolCall("pay", { n: 1 }, { id: "c1" })], tools: [pay], plugins: [gate] });
     await runScripted({
       turns: [text("done")],
@@ -329,6 +354,40 @@ describe("aborts that come between", () => {
   });
 });
 
+describe("what comes from outside", () => {
+  it("a message that is sent twice is read and kept once", async () => {
+    const inbox = new Queue<InboxItem>();
+    const send = () => inbox.push({ type: "messages", messages: [userMessage("and this", "again")] });
+    const turn = (answer: string) => () => {
+      send();
+      return text(answer);
+    };
+    const { result, thread } = await runScripted({ turns: [turn("a"), turn("b")], inbox });
+    expect(result).toMatchObject({ text: "b", termination: { type: "natural-end" } });
+    expect(thread.messages.filter((message) => message.id === "again")).toHaveLength(1);
+  });
+
+  it("ids that are blank fail the run, which says so once", async () => {
+    const asks = simple("asks", { approve: () => ask("?") });
+    const { thread, result } = await runScripted({ turns: [toolCall("asks", {}, { id: "c1" })], tools: [asks] });
+    const decisions = [decide("c1", { action: "approve" })];
+    const blank = await runScripted({ turns: [], thread, resume: result.runId, tools: [asks], ids: () => " ", decisions });
+    expect(blank.result).toMatchObject({ status: "done", termination: { type: "error", code: "invalid_id" } });
+    const cancelled = new AbortController();
+    cancelled.abort();
+    const other = await runScripted({ turns: [toolCall("asks", {}, { id: "c2" })], tools: [asks] });
+    const { events } = await runScripted({
+      turns: [],
+      thread: other.thread,
+      resume: other.result.runId,
+      tools: [asks],
+      ids: () => " ",
+      signal: cancelled.signal,
+    });
+    expect(eventTypes(events).at(-1)).toBe("run-end");
+  });
+});
+
 describe("in sequence", () => {
   it("nothing runs after a call that a gate made wait", async () => {
     const ran: string[] = [];
@@ -369,10 +428,20 @@ describe("much of it", () => {
   it("ids that objects have of their own", async () => {
     for (const id of ["__proto__", "constructor", "toString", "\ud800"]) {
       const own = defineTool({ id: "x", description: "", input: nothing, execute: (_i, ctx) => ctx.idempotencyKey });
-      const { result, thread } = await runScripted({ turns: [toolCall("x", {}, { id }), toolCall(id, {}, { id }), text("done")], tools: [own] });
+      const { result, thread } = await runScripted({
+        turns: [toolCall("x", {}, { id }), toolCall(id, {}, { id }), text("done")],
+        tools: [own],
+      });
       expect(result.text).toBe("done");
       expectAnswered(thread.messages);
     }
+  });
+
+  it("an answer that the schema makes something of that JSON cannot carry", async () => {
+    const schema = z.object({ n: z.coerce.bigint() }).meta({});
+    const output = { "~standard": { ...schema["~standard"], jsonSchema: { input: () => ({}), output: () => ({}) } } };
+    const { result } = await runScripted({ turns: [text('```json\n{"n":"12"}\n```')], output });
+    expect(result).toMatchObject({ termination: { type: "natural-end" }, output: { n: "12" } });
   });
 
   it("an answer of a hundred thousand empty lines is no output, soon", async () => {
@@ -395,7 +464,13 @@ describe("a log that fails", () => {
         return thread.write(checkpoint);
       },
     };
-    const { result, events } = await runScripted({ turns: [toolCall("ok", {}), text("done")], tools: [simple("ok")], thread, checkpoints, clock: fakeClock() });
+    const { result, events } = await runScripted({
+      turns: [toolCall("ok", {}), text("done")],
+      tools: [simple("ok")],
+      thread,
+      checkpoints,
+      clock: fakeClock(),
+    });
     if (failAt === 4) expect(result.termination).toEqual({ type: "natural-end" });
     else expect(result.termination.type).toBe("error");
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { isJson, toJson } from "@awaken/contract";
+import { isJson, type JsonValue, toJson } from "@awaken/contract";
 import { note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -20,6 +20,16 @@ function parse(text: string): { readonly value: unknown } | { readonly problem: 
   }
 }
 
+/** The answer for the record: as the schema made it, or as the model wrote it when JSON cannot carry what the schema made. */
+function recorded(value: unknown, text: string): JsonValue {
+  if (isJson(value)) return value;
+  try {
+    return toJson(value);
+  } catch {
+    return JSON.parse(unfenced(text));
+  }
+}
+
 /** Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, within the step limit. */
 export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"> {
   const { output } = ctx.options;
@@ -27,7 +37,7 @@ export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"
   const parsed = parse(ctx.tally.response);
   const checked = "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await output.validate(parsed.value);
   if (checked.type === "valid") {
-    ctx.tally.output = { value: isJson(checked.value) ? checked.value : toJson(checked.value) };
+    ctx.tally.output = { value: recorded(checked.value, ctx.tally.response) };
     return "settled";
   }
   ctx.transcript.append(

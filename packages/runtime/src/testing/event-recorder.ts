@@ -21,8 +21,7 @@ export function recordEvents(): EventRecorder {
       events.push(event);
       checker.see(event);
     },
-    of: <T extends AgentEvent["type"]>(type: T) =>
-      events.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type),
+    of: <T extends AgentEvent["type"]>(type: T) => events.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type),
     assertEnded: () => checker.end(),
   };
 }

@@ -100,17 +100,15 @@ describe("AI SDK tools as they are", () => {
       toolCall("pick", {}, { id: "c3" }),
       text("x"),
     ]);
-    const run = runtime.stream({ agent: "assistant", input: "go" });
     const actions: string[] = [];
-    for await (const event of run) {
-      if (event.type !== "run-end" || event.result !== undefined) continue;
-      for (const ticket of event.tickets) {
-        actions.push(ticket.action);
-        await runtime.decide(ticket.id, ticket.action === "approve" ? { action: "approve" } : { action: "answer", result: "blue" });
-      }
+    let result = await runtime.run({ agent: "assistant", input: "go" });
+    for (let [ticket] = result.tickets; ticket !== undefined; [ticket] = result.tickets) {
+      actions.push(ticket.action);
+      await runtime.decide(ticket.id, ticket.action === "approve" ? { action: "approve" } : { action: "answer", result: "blue" });
+      result = await runtime.wait(result.runId);
     }
     expect(actions).toEqual(["approve", "tool:pick"]);
-    expect((await run.result).text).toBe("x");
+    expect(result.text).toBe("x");
   });
 
   it("refuses what is no tool, by its name", () => {

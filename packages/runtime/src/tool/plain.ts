@@ -1,4 +1,13 @@
-import { isJson, isJsonObject, type JsonObject, type JsonValue, RESUME_MODES, type Suspension, type ToolResult, toJson } from "@awaken/contract";
+import {
+  isJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  RESUME_MODES,
+  type Suspension,
+  type ToolResult,
+  toJson,
+} from "@awaken/contract";
 import type { Verdict } from "./verdict.ts";
 
 // Tools and gates may come from untyped code. What they hand in is stored, shown to people and read back by other processes, so it is

@@ -34,10 +34,10 @@ export function storeConformance(name: string, open: (clock: () => number) => Pr
     transactionConformance(it);
     pendingConformance(it);
     dispatchConformance(it);
-    queueConformance(it);
+    queueConformance(it, hooks);
     eventConformance(it);
     ledgerConformance(it);
-    smallStoreConformance(it);
+    smallStoreConformance(it, hooks);
     scopeConformance(it);
     lifecycleConformance(it);
     corruptionConformance(it, hooks);

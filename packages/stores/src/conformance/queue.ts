@@ -2,13 +2,13 @@ import { type DispatchStatus, dispatchId, type Store, scopeId, threadId } from "
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { append, dispatch, R1, T1, T2, T3, user, WORKER } from "./records.ts";
-import { type StoreTest, take } from "./world.ts";
+import { type ConformanceHooks, type StoreTest, take } from "./world.ts";
 
-export function queueConformance(it: StoreTest): void {
+export function queueConformance(it: StoreTest, { hearsPeers = false }: ConformanceHooks): void {
   describe("the queue of all tenants", () => {
     due(it);
     reclaiming(it);
-    hints(it);
+    hints(it, hearsPeers);
   });
 }
 
@@ -124,24 +124,30 @@ function reclaiming(it: StoreTest): void {
   });
 }
 
-function hints(it: StoreTest): void {
-  it("work that is enqueued and hints for runs reach whoever listens", async ({ store, peer }) => {
-    const listening = new AbortController();
-    const heard = take(store.queue.hints({ signal: listening.signal }), 4);
-    // Listening may need a moment on engines that ask their server for it.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    await peer.dispatches.enqueue(dispatch("d1"));
-    await peer.scoped(OTHER).dispatches.hint({ type: "cancel", threadId: T2, runId: R1 });
-    await peer.commit(append(0, [user("m1")], { threadId: T3, dispatch: { type: "enqueue", dispatch: dispatch("d2", { threadId: T3 }) } }));
-    await peer.dispatches.hint({ type: "wake", threadId: T1, runId: R1 });
-    expect(await heard).toEqual([
-      { type: "enqueued", scopeId: "default", threadId: T1 },
-      { type: "cancel", scopeId: "other", threadId: T2, runId: R1 },
-      { type: "enqueued", scopeId: "default", threadId: T3 },
-      { type: "wake", scopeId: "default", threadId: T1, runId: R1 },
-    ]);
-    listening.abort();
-  });
+/** Listens at one store while another one, or the same, has something to tell. */
+async function hear(listener: Store, teller: Store): Promise<void> {
+  const listening = new AbortController();
+  const heard = take(listener.queue.hints({ signal: listening.signal }), 4);
+  // Listening may need a moment on engines that ask their server for it.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await teller.dispatches.enqueue(dispatch("d1"));
+  await teller.scoped(OTHER).dispatches.hint({ type: "cancel", threadId: T2, runId: R1 });
+  const enqueue = { type: "enqueue", dispatch: dispatch("d2", { threadId: T3 }) } as const;
+  await teller.commit(append(0, [user("m1")], { threadId: T3, dispatch: enqueue }));
+  await teller.dispatches.hint({ type: "wake", threadId: T1, runId: R1 });
+  expect(await heard).toEqual([
+    { type: "enqueued", scopeId: "default", threadId: T1 },
+    { type: "cancel", scopeId: "other", threadId: T2, runId: R1 },
+    { type: "enqueued", scopeId: "default", threadId: T3 },
+    { type: "wake", scopeId: "default", threadId: T1, runId: R1 },
+  ]);
+  listening.abort();
+}
+
+function hints(it: StoreTest, hearsPeers: boolean): void {
+  it("work that is enqueued and hints for runs reach whoever listens", async ({ store }) => hear(store, store));
+
+  if (hearsPeers) it("hints of another process reach whoever listens", async ({ store, peer }) => hear(store, peer));
 
   it("listening ends with its signal", async ({ store }) => {
     const listening = new AbortController();

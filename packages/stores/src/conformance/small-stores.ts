@@ -1,12 +1,15 @@
-import { AwakenError, type ConfigKey, type JsonObject, type JsonValue, profileOwner, userRecord } from "@awaken/contract";
+import { AwakenError, type ConfigKey, type JsonObject, type JsonValue, profileOwner, type Store, userRecord } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { checkpoint, R1, R2 } from "./records.ts";
-import { failure, type StoreTest, take, vandalise } from "./world.ts";
+import { type ConformanceHooks, failure, type StoreTest, take, vandalise } from "./world.ts";
 
-export function smallStoreConformance(it: StoreTest): void {
+export function smallStoreConformance(it: StoreTest, { hearsPeers = false }: ConformanceHooks): void {
   describe("stream checkpoints", () => streamCheckpoints(it));
   describe("profiles", () => profiles(it));
-  describe("config records", () => config(it));
+  describe("config records", () => {
+    config(it);
+    configChanges(it, hearsPeers);
+  });
 }
 
 function streamCheckpoints(it: StoreTest): void {
@@ -88,10 +91,10 @@ function profiles(it: StoreTest): void {
   });
 }
 
-function config(it: StoreTest): void {
-  const entry = (id: string, spec: JsonObject = {}, namespace = "agents") => ({ namespace, id, record: userRecord(spec) });
-  const key: ConfigKey = { namespace: "agents", id: "a" };
+const entry = (id: string, spec: JsonObject = {}, namespace = "agents") => ({ namespace, id, record: userRecord(spec) });
+const key: ConfigKey = { namespace: "agents", id: "a" };
 
+function config(it: StoreTest): void {
   it("the store counts revisions and keeps the times", async ({ store, clock }) => {
     const first = await store.config.put(entry("a", { model: "m" }));
     expect(first.record).toMatchObject({ spec: { model: "m" }, meta: { revision: 1, createdAt: clock.now(), updatedAt: clock.now() } });
@@ -134,17 +137,23 @@ function config(it: StoreTest): void {
     expect(await store.config.list("nothing")).toEqual({ items: [] });
     await failure(store.config.put(entry(" ")), "storage_validation");
   });
+}
 
-  it("changes reach whoever watches", async ({ store, peer }) => {
+function configChanges(it: StoreTest, hearsPeers: boolean): void {
+  const watch = async (watcher: Store, writer: Store) => {
     const watching = new AbortController();
-    const seen = take(store.config.watch({ signal: watching.signal }), 3);
+    const seen = take(watcher.config.watch({ signal: watching.signal }), 3);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    await peer.config.put(entry("a"));
-    await peer.config.put(entry("b", {}, "models"));
-    await peer.config.delete(key);
+    await writer.config.put(entry("a"));
+    await writer.config.put(entry("b", {}, "models"));
+    await writer.config.delete(key);
     expect(await seen).toEqual([key, { namespace: "models", id: "b" }, key]);
-    const ended = take(store.config.watch({ signal: watching.signal }), 1);
+    const ended = take(watcher.config.watch({ signal: watching.signal }), 1);
     watching.abort();
     expect(await ended).toEqual([]);
-  });
+  };
+
+  it("changes reach whoever watches", async ({ store }) => watch(store, store));
+
+  if (hearsPeers) it("changes of another process reach whoever watches", async ({ store, peer }) => watch(store, peer));
 }

@@ -1,6 +1,24 @@
 import { type ChildStrategy, type ThreadId, type ThreadPosition, type ThreadRecord, threadId } from "@awaken/contract";
 import { describe, expect } from "vitest";
-import { append, assistant, checkpoint, childOf, claim, dispatch, keyed, R1, R2, runs, state, T1, T2, T3, user, write } from "./records.ts";
+import {
+  append,
+  assistant,
+  checkpoint,
+  childOf,
+  claim,
+  dispatch,
+  keyed,
+  R1,
+  R2,
+  runs,
+  state,
+  T1,
+  T2,
+  T3,
+  ticket,
+  user,
+  write,
+} from "./records.ts";
 import { failure, type StoreTest, type World } from "./world.ts";
 
 export function threadConformance(it: StoreTest): void {

@@ -32,6 +32,8 @@ export interface ConformanceHooks {
   corrupt?(store: Store, row: StoredRow, fields: JsonObject): Promise<void> | void;
   /** The same data, opened once more as another process would; the suite closes it before the first one. */
   openPeer?(store: Store, clock: () => number): Promise<Store> | Store;
+  /** Whether hints and config changes of a peer arrive. They are best effort, so an engine without a way to push may leave them out. */
+  readonly hearsPeers?: boolean;
 }
 
 export interface Setup {

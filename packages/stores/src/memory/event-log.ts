@@ -10,7 +10,7 @@ export class EventLog {
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
   #first = 1;
   #isDeleted = false;
-  /** The work that has appended last: it needs to be undone once, however much it appends. */
+  /** Of the work that appended last: one undo step takes back all that it appends. */
   #savepoint: Savepoint | undefined;
   #readers = 0;
 

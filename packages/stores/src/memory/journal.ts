@@ -11,7 +11,7 @@ export class Journal {
   #depth = 0;
   #savepoint: Savepoint | undefined;
 
-  /** The work that is under way; what was undone for another one is not undone for this one. */
+  /** Of the innermost work that is under way. */
   get savepoint(): Savepoint | undefined {
     return this.#savepoint;
   }

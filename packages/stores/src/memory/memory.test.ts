@@ -1,4 +1,87 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { messageId, NO_USAGE, type RunProjection, runId, type ThreadCommit, threadId } from "@awaken/contract";
+import { describe, expect, test } from "vitest";
 import { storeConformance } from "../conformance/index.ts";
 import { memoryStore } from "./index.ts";
 
 storeConformance("memory", (clock) => memoryStore({ clock }));
+
+const T = threadId("t");
+const R = runId("r");
+const run: RunProjection = {
+  ...{ schemaVersion: 1, status: "created", runId: R, threadId: T, agentId: "a", createdAt: 1, updatedAt: 1, steps: 0 },
+  activation: {
+    intent: { type: "new-intent" },
+    options: { frontendTools: [] },
+    trace: { origin: "user", runMode: "foreground", adapter: "internal" },
+    seededDecisions: [],
+  },
+  input: { triggerMessageIds: [], selectedMessageIds: [] },
+  usage: NO_USAGE,
+  decided: [],
+};
+const say = (count: number): ThreadCommit => ({
+  threadId: T,
+  runId: R,
+  run,
+  messageDelta: {
+    messages: [{ id: messageId(`m${count}`), role: "user", content: [{ type: "text", text: "hi" }] }],
+    expectedMessageCount: count,
+  },
+});
+
+describe("memory", () => {
+  test("needs nothing of Node, so that it runs in a browser", () => {
+    const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith(".test.ts"));
+    expect(sources.length).toBeGreaterThan(15);
+    for (const file of sources) {
+      const text = readFileSync(join(import.meta.dirname, file), "utf8");
+      expect(text, file).not.toMatch(/from "node:/);
+    }
+  });
+
+  test("takes ids and times from where it is told", async () => {
+    let count = 0;
+    const store = memoryStore({ clock: () => 42, ids: () => `id-${++count}` });
+    const [event] = await store.events.append([
+      { draft: { schemaVersion: 1, threadId: T, kind: "k", payload: {}, visibility: "public", origin: "o" } },
+    ]);
+    expect(event).toMatchObject({ eventId: "id-11-1", cursors: { thread: "id-11-1" }, createdAt: 42 });
+  });
+
+  test("a call that is made while a transaction runs keeps its place in the line", async () => {
+    const store = memoryStore();
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    const work = [
+      store.transaction(() => new Promise((resolve) => setTimeout(resolve, 5))).then(note("first transaction")),
+      store.commit(say(0)).then(note("commit")),
+      store.transaction(async ({ commit }) => commit(say(1))).then(note("second transaction")),
+      store.commit(say(2)).then(note("last commit")),
+      store.messages.count(T).then((count) => order.push(`count ${count}`)),
+    ];
+    await Promise.all(work);
+    expect(order.filter((name) => !name.startsWith("first"))).toEqual(["commit", "second transaction", "last commit", "count 3"]);
+  });
+
+  test("work that throws at once rolls back and lets the next one in", async () => {
+    const store = memoryStore();
+    const thrown = store.transaction(() => {
+      throw new Error("at once");
+    });
+    await expect(thrown).rejects.toThrow("at once");
+    expect(await store.commit(say(0))).toMatchObject({ messageCount: 1 });
+  });
+
+  test("a thread of another run of the same store costs a commit nothing: rows of 10,000 threads are not looked at", async () => {
+    const store = memoryStore();
+    const commit = async (index: number) => store.commit({ threadId: threadId(`t${index}`), runId: R });
+    for (let index = 0; index < 10_000; index++) await commit(index);
+    const started = performance.now();
+    for (let count = 0; count < 1_000; count++) await store.commit(say(count));
+    // Looking at each thread would take minutes.
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect((await store.threads.loadCheckpoint(T))?.messageCount).toBe(1_000);
+  });
+});

@@ -23,8 +23,8 @@ export interface Session {
   /** One statement, which sees one moment. */
   read(statement: Statement): Promise<readonly Row[]>;
   /**
-   * All of the writes or none; durable when the promise resolves. `work` reads, decides and changes nothing: it runs again when another
-   * transaction was in the way.
+   * All of the writes or none; durable when the promise resolves. `work` reads, decides and changes nothing: outside of a transaction it
+   * runs again when another writer was in the way.
    */
   write<T>(work: (tx: Tx) => Promise<Finish<T>>): Promise<T>;
 }
@@ -38,6 +38,9 @@ interface Frame {
   /** Its commit makes things durable. */
   readonly isWhole: boolean;
 }
+
+/** Longer work sees one moment; when others have changed what it writes, it is refused. */
+const BEGIN_LONG = sql("BEGIN ISOLATION LEVEL REPEATABLE READ");
 
 const WHOLE: Frame = { begin: sql("BEGIN"), commit: sql("COMMIT"), rollBack: [sql("ROLLBACK")], isWhole: true };
 const PART: Frame = {
@@ -97,7 +100,8 @@ async function perform<T>(lease: Lease, frame: Frame, work: (tx: Tx) => Promise<
     } catch (thrown) {
       if (lease.isLost && isCommitting) throw commitUnknown(thrown);
       await attempt.rollBack();
-      if (lease.isLost || !isWorthAnotherTry(thrown) || tries === MAX_ATTEMPTS) throw toStorageError(thrown);
+      const isLast = lease.isLost || !frame.isWhole || tries === MAX_ATTEMPTS;
+      if (isLast || !isWorthAnotherTry(thrown)) throw toStorageError(thrown);
     }
   }
 }
@@ -131,7 +135,7 @@ export class PooledSession implements Session {
   async transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
     return this.#connections.use(async (lease) => {
       const inside = new InnerSession(lease);
-      await send(lease, [WHOLE.begin]);
+      await send(lease, [BEGIN_LONG]);
       let result: T;
       try {
         result = await work(inside);

@@ -54,7 +54,8 @@ const LEDGER = {
 
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
   const sweep = (old: Old, keptMs: number | undefined) => (keptMs === undefined ? 0 : deleteOld(session, old, now - keptMs));
-  await sweep(KEYS, retention.eventsMs);
+  // Also when nothing is to be swept: a closed store says so.
+  await sweep(KEYS, retention.eventsMs ?? Number.POSITIVE_INFINITY);
   return {
     events: await sweep(EVENTS, retention.eventsMs),
     dispatches: await sweep(DISPATCHES, retention.dispatchesMs),

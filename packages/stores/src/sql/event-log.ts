@@ -98,11 +98,9 @@ export function touchedLogs(appends: readonly EventAppend[]): readonly Log[] {
 
 export const keyOf = ({ writerId, key }: { readonly writerId: string; readonly key: string }): string => JSON.stringify([writerId, key]);
 
-const NOTHING: EventPlan = { events: [], batches: [], keys: [], logs: [] };
-
 /** Numbers what is new. The drafts are checked already. */
 export function planEvents(appends: readonly EventAppend[], reads: EventReads, env: Env): EventPlan {
-  if (appends.length === 0) return NOTHING;
+  if (appends.length === 0) return { events: [], batches: [], keys: [], logs: [] };
   const numbering = new Numbering(reads, env);
   const repeated = new Map<string, StoredEvent>();
   const events = appends.map((append) => {

@@ -92,6 +92,14 @@ export class Writer implements Session {
     });
   }
 
+  /** Until what is in line now is done. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#line.push({ type: "alone", start: resolve });
+      this.#advance();
+    });
+  }
+
   /** Does what is in line, then closes the file; idempotent. */
   close(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {

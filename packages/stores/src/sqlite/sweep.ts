@@ -71,7 +71,8 @@ const deleteLedger = deleteOld(
 );
 
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
-  await repeat(session, deleteKeys, retention.eventsMs, now);
+  // Also when nothing is to be swept: a closed store says so.
+  await repeat(session, deleteKeys, retention.eventsMs ?? Number.POSITIVE_INFINITY, now);
   return {
     events: await repeat(session, deleteEvents, retention.eventsMs, now),
     dispatches: await repeat(session, deleteDispatches, retention.dispatchesMs, now),
