@@ -61,6 +61,8 @@ export const toolCallStateSchema = z.object({
   /** The assistant message that asks for it. */
   messageId: z.string().transform((value) => messageId(value)),
   name: z.string(),
+  /** Whose tool it is: the thread may have been handed on since. */
+  agentId: z.string().exactOptional(),
   /** As the model wrote it; an edited input is on the decision. */
   input: jsonValueSchema,
   status: z.enum(TOOL_CALL_STATUSES),

@@ -25,12 +25,16 @@ function toValidated<T>(result: Result<T>): Validated<T> {
   return { type: "invalid", message: result.issues.map(describeIssue).join("; ") };
 }
 
+/** Any promise, of whatever make. */
+const isThenable = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
+  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+
 /** Validates without throwing; a schema that throws counts as "invalid". Returns a promise only if the schema is asynchronous. */
 export function validate<T>(schema: Schema<T>, value: unknown): Validated<T> | Promise<Validated<T>> {
   try {
     const result = schema["~standard"].validate(value);
-    if (!(result instanceof Promise)) return toValidated(result);
-    return result.then(toValidated, (thrown) => ({ type: "invalid", message: errorMessage(thrown) }));
+    if (!isThenable(result)) return toValidated(result);
+    return Promise.resolve(result).then(toValidated, (thrown) => ({ type: "invalid", message: errorMessage(thrown) }));
   } catch (thrown) {
     return { type: "invalid", message: errorMessage(thrown) };
   }

@@ -97,7 +97,7 @@ export const ledgerEntry = defineRecord<LedgerEntry>({
 
 /** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */
 export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId): string {
-  return [runId, messageId, toolCallId].map(encodeURIComponent).join(":");
+  return [runId, messageId, toolCallId].map((id) => encodeURIComponent(id.toWellFormed())).join(":");
 }
 
 const conflict = (code: "idempotency_conflict" | "version_conflict", key: string, why: string) =>

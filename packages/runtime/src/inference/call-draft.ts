@@ -1,4 +1,4 @@
-import type { JsonValue, ProviderMetadata, ToolCall, ToolCallContent, ToolCallId } from "@awaken/contract";
+import { isJson, type JsonValue, type ProviderMetadata, type ToolCall, type ToolCallContent, type ToolCallId } from "@awaken/contract";
 
 /** A call while its input arrives. `name` is empty until the vendor says it; until then no client hears of the call. */
 export interface CallDraft {
@@ -17,8 +17,9 @@ const EMPTY_INPUT: JsonValue = Object.freeze({});
 /** Undefined for what is no JSON, and for `null`, which no tool takes. */
 function parseInput(text: string): JsonValue | undefined {
   try {
-    const value: JsonValue = JSON.parse(text);
-    return value ?? undefined;
+    const value: unknown = JSON.parse(text);
+    // Nested deeper than a store can keep, it is as good as broken.
+    return value === null || !isJson(value) ? undefined : value;
   } catch {
     return undefined;
   }

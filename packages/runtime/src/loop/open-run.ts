@@ -91,13 +91,15 @@ function tableOf(env: Env): SlotTable {
 }
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
-function openState({ plan, history }: Activation, log: Log): StateStore {
+function openState(activation: Activation, log: Log): StateStore {
+  const { plan, history } = activation;
   const state = new StateStore(log, tableOf(plan.env));
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip");
   if (history.threadState !== undefined) state.restoreThread(history.threadState);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
   const seated = state.snapshot().get(activeAgent);
-  if (typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
+  const isAsked = !activation.options.isContinuation || isSuperseding(activation);
+  if (isAsked && typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
   return state;
 }
 

@@ -120,13 +120,24 @@ async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Terminatio
   }
 }
 
+/** The last look into the inbox and its closing are one: a message that was taken is read, or it was not taken. */
+async function leave(ctx: RunContext): Promise<Termination | undefined> {
+  while (ctx.inbox.size > 0) {
+    if (!(await crossBoundary(ctx, "on-natural-end"))) continue;
+    await settleStep(ctx);
+    return undefined;
+  }
+  ctx.inbox.close();
+  return { type: "natural-end" };
+}
+
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if ((await crossBoundary(ctx, "on-natural-end")) || (await settleOutput(ctx)) === "again") {
     await settleStep(ctx);
     return undefined;
   }
-  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return { type: "natural-end" };
+  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));

@@ -40,6 +40,7 @@ function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus, suspen
     id: live.call.id,
     messageId: live.messageId,
     name: live.call.name,
+    agentId: ctx.active.plan.agent.id,
     input: live.call.input,
     status,
     resumeMode: "replay-tool-call",

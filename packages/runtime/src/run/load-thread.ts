@@ -6,9 +6,12 @@ import {
   type RunRecord,
   type ThreadCheckpoint,
   type ThreadId,
+  toolCallStatesSchema,
+  validateSync,
 } from "@awaken/contract";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { activeAgent } from "../state/active-agent.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
 import type { RunRecords } from "./run-parts.ts";
 import type { RunOrder } from "./run-request.ts";
 
@@ -38,6 +41,13 @@ const refuse = (why: string): never => {
 function storedAgent(state: PersistedState | undefined): string | undefined {
   const value = state?.extensions[activeAgent.name];
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
+}
+
+/** The agent whose calls wait: they are replayed with its tools, and only then the agent that it handed the thread to goes on. */
+function callingAgent(state: PersistedState | undefined): string | undefined {
+  const stored = validateSync(toolCallStatesSchema, state?.extensions[toolCallStates.name]);
+  if (stored.type === "invalid") return undefined;
+  return stored.value.calls.find((call) => call.status === "suspended" || call.status === "resuming")?.agentId;
 }
 
 function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecord {
@@ -86,19 +96,20 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
     resumed,
     logged: new Set(logged.map(({ message }) => message.id)),
     abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
-    ...agentsOf(order.agentId, checkpoint, resumed),
+    ...agentsOf(order, checkpoint, resumed),
   };
 }
 
 /** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */
 function agentsOf(
-  asked: string | undefined,
+  { agentId: asked, intent }: RunOrder,
   checkpoint: ThreadCheckpoint | undefined,
   resumed: RunRecord | undefined,
 ): Pick<LoadedThread, "agentId" | "actingAgentId"> {
   if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
   const run = resumed ?? checkpoint?.latestRun;
   const own = run?.agentId.trim() || DEFAULT_AGENT;
-  const acting = storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
+  const caller = intent.type === "resume" ? callingAgent(checkpoint?.state) : undefined;
+  const acting = caller ?? storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
   return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };
 }

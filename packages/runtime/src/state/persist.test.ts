@@ -70,7 +70,9 @@ describe("restore", () => {
     expect((await refusedBy(store, () => store.restoreThread(state, "error"))).code).toBe("unknown_key");
     expect((await refusedBy(store, () => store.seed(state))).code).toBe("unknown_key");
     store.restore(state, "skip");
-    expect(store.export("full")).toEqual(stored({ ran: 9 }));
+    expect([ran, threaded].map((key) => store.snapshot().get(key))).toEqual([9, undefined]);
+    // It is not read, and not lost either: see kept.test.ts.
+    expect(store.export("full")).toEqual(stored({ ran: 9, stranger: 1 }));
   });
 
   it("replaces all values and the revision, and calls no listener", () => {
@@ -129,7 +131,7 @@ describe("restoreThread", () => {
   it("takes only the thread's keys, keeps the revision, and does not look at the rest", () => {
     const store = filled();
     store.restoreThread(stored({ ran: "not even a number", threaded: 50, stranger: 1 }));
-    expect(store.export("full")).toEqual({ schemaVersion: 1, revision: 2, extensions: { ran: 2, threaded: 50 } });
+    expect(store.export("full")).toEqual({ schemaVersion: 1, revision: 2, extensions: { ran: 2, threaded: 50, stranger: 1 } });
   });
 
   it("keeps thread keys that the payload does not have", () => {

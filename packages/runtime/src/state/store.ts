@@ -8,6 +8,7 @@ import {
   type StateScope,
 } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
+import { KeptKeys } from "./kept.ts";
 import type { AnyStateKey } from "./key.ts";
 import { decodeState, decodeValue, encodeState, type UnknownKeys } from "./persist.ts";
 import { seal } from "./seal.ts";
@@ -78,6 +79,7 @@ export class StateStore {
   #values: readonly unknown[] = [];
   #changedAt: number[] = [];
   readonly #owners = new Map<string, readonly AnyStateKey[]>();
+  readonly #kept = new KeptKeys();
   readonly #listeners = new Set<CommitListener>();
   #notices: CommitNotice[] = [];
   readonly #log: Log;
@@ -124,7 +126,9 @@ export class StateStore {
   register(keys: readonly AnyStateKey[]): void {
     const missing = new Map<string, AnyStateKey>();
     for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
-    if (missing.size > 0) this.#setKeys([...this.#table.keys, ...missing.values()]);
+    if (missing.size === 0) return;
+    this.#setKeys([...this.#table.keys, ...missing.values()]);
+    for (const key of missing.values()) this.#adoptKept(key);
   }
 
   /** Adds a plugin's keys; a name that is there already refuses all of them. A key that its last owner left behind is taken over. */
@@ -178,18 +182,20 @@ export class StateStore {
 
   /** The persistent keys that are present: those of one scope, or all. */
   export(scope: StateScope | "full"): PersistedState {
-    return encodeState(this.revision, this.#table.keys, this.#values, scope);
+    return this.#kept.into(encodeState(this.revision, this.#table.keys, this.#values, scope), scope);
   }
 
   /** Replaces everything, revision too. All or nothing. */
   restore(state: PersistedState, unknown: UnknownKeys): void {
     const values = decodeState(state, this.#table, unknown, "full", new Array(this.#table.keys.length).fill(undefined));
     this.#reset(state.revision, values);
+    this.#kept.keep("run", state, this.#table);
   }
 
   /** Takes the thread's keys from a stored state and ignores the rest of it. */
   restoreThread(state: PersistedState, unknown: UnknownKeys = "skip"): void {
     this.#reset(this.revision, decodeState(state, this.#table, unknown, "thread", this.#values.slice()));
+    this.#kept.keep("thread", state, this.#table);
   }
 
   /** Puts the given keys over what is there; no revision, no listener. */
@@ -272,6 +278,16 @@ export class StateStore {
     this.#changedAt = from.map((slot) => (slot === undefined ? 0 : (changedAt[slot] ?? 0)));
     this.#values = from.map((slot) => (slot === undefined ? undefined : this.#values[slot]));
     this.#snapshot = new Snapshot(this.revision, this.#table, this.#values);
+  }
+
+  /** A key that came back with the stored state before anybody registered it. */
+  #adoptKept(key: AnyStateKey): void {
+    const kept = this.#kept.take(key.name);
+    if (kept === undefined || kept.scope !== key.scope) return;
+    const values = this.#values.slice();
+    values[this.#slot(key)] = decodeValue(key, kept.value, kept.version);
+    this.#values = values;
+    this.#snapshot = new Snapshot(this.revision, this.#table, values);
   }
 
   #reset(revision: number, values: readonly unknown[]): void {

@@ -28,7 +28,7 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
   const { scopeId, env } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events } = plan;
-  return [
+  const writes = [
     ...insertMessages(scopeId, messages, env.blobBytes),
     writeThreadRow(scopeId, thread.before, thread.after, threadState),
     ...(run === undefined ? [] : writeRun(scopeId, run.before, run.after)),
@@ -38,6 +38,8 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
   ];
+  const blobs = [...messages.blobs, ...ledger.blobs];
+  return [...blobs, ...together(writes)];
 }
 
 const resultOf = ({ thread, run, dispatch, events }: CommitPlan): CommitResult => ({

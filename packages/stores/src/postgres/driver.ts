@@ -25,6 +25,8 @@ export interface PgClient {
   release(broken?: boolean | Error): void;
   /** Whether queries are sent without waiting for the answers to those before. */
   readonly pipeline?: boolean;
+  /** The socket: while it is corked, queries wait to be sent together. */
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
 }
 
 export interface PgPool {

@@ -12,6 +12,28 @@ export interface Statement {
 
 export const sql = (text: string, ...values: readonly Parameter[]): Statement => ({ text, values });
 
+const merged = new Map<string, string>();
+
+/** One statement that does what these do, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes. */
+export function together(statements: readonly Statement[]): readonly Statement[] {
+  if (statements.length < 2) return statements;
+  const key = statements.map(({ text }) => text).join(";");
+  const text = merged.get(key) ?? merge(statements);
+  merged.set(key, text);
+  return [{ text, values: statements.flatMap(({ values }) => values) }];
+}
+
+function merge(statements: readonly Statement[]): string {
+  let before = 0;
+  const texts = statements.map(({ text, values }) => {
+    const offset = before;
+    before += values.length;
+    return text.replaceAll(/\$(\d+)/g, (_, number: string) => `$${Number(number) + offset}`);
+  });
+  const parts = texts.slice(0, -1).map((text, index) => `part${index} AS (${text})`);
+  return `WITH ${parts.join(", ")} ${texts.at(-1)}`;
+}
+
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,47}$/;
 
 /** Schema names stand in the text of statements, so they are plain. */
@@ -56,8 +78,11 @@ export async function sendAll(client: PgClient, queries: readonly PgQuery[]): Pr
     for (const query of queries) results.push(await client.query(query));
     return results;
   }
-  const settled = await Promise.allSettled(queries.map((query) => client.query(query)));
-  return settled.map((outcome) => {
+  const { stream } = client.connection ?? {};
+  stream?.cork?.();
+  const sent = queries.map((query) => client.query(query));
+  stream?.uncork?.();
+  return (await Promise.allSettled(sent)).map((outcome) => {
     if (outcome.status === "fulfilled") return outcome.value;
     throw outcome.reason;
   });

@@ -2,5 +2,5 @@ import { storeConformance } from "../conformance/index.ts";
 import { sqliteStore } from "./store.ts";
 import { hooks, openTestStore } from "./test-store.ts";
 
-storeConformance("sqlite", (clock) => openTestStore({ clock, synchronous: "normal" }), hooks);
+storeConformance("sqlite", (clock) => openTestStore({ clock }), hooks);
 storeConformance("sqlite in memory", (clock) => sqliteStore(":memory:", { clock }));

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { AwakenError } from "@awaken/contract";
 import { type Channels, createChannels } from "../sql/listeners.ts";
 import { Database, type DatabaseOptions } from "./database.ts";
 import { migrate } from "./migrations.ts";
@@ -17,6 +18,7 @@ export interface OpenFile {
 
 interface Shared extends Omit<OpenFile, "leave"> {
   readonly unwatch: () => void;
+  readonly settings: string;
   users: number;
 }
 
@@ -26,15 +28,18 @@ interface Shared extends Omit<OpenFile, "leave"> {
  */
 const openFiles = new Map<string, Shared>();
 
-function keyOf(path: string, options: DatabaseOptions): string | undefined {
+/** Databases in memory are not shared, nor is a path that leads nowhere. */
+function keyOf(path: string): string | undefined {
   if (path === IN_MEMORY) return undefined;
-  const { synchronous, busyTimeoutMs, maxBytes } = options;
   try {
-    return JSON.stringify([join(realpathSync(dirname(path)), basename(path)), synchronous, busyTimeoutMs, maxBytes]);
+    return join(realpathSync(dirname(path)), basename(path));
   } catch {
     return undefined;
   }
 }
+
+const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes }: DatabaseOptions): string =>
+  JSON.stringify({ synchronous, busyTimeoutMs, maxBytes });
 
 function open(path: string, options: DatabaseOptions): Shared {
   const db = Database.open(path, options);
@@ -46,12 +51,15 @@ function open(path: string, options: DatabaseOptions): Shared {
   }
   const channels = createChannels();
   const writer = new Writer(db, { isGrouping: path !== IN_MEMORY && options.synchronous !== "normal" });
-  return { writer, channels, unwatch: watchNeighbours(db, channels.bells), users: 0 };
+  return { writer, channels, unwatch: watchNeighbours(db, channels.bells), settings: settingsOf(options), users: 0 };
 }
 
 export function openFile(path: string, options: DatabaseOptions): OpenFile {
-  const key = keyOf(path, options);
+  const key = keyOf(path);
   const shared = (key === undefined ? undefined : openFiles.get(key)) ?? open(path, options);
+  if (shared.settings !== settingsOf(options)) {
+    throw new AwakenError("storage_validation", `'${path}' is open in this process with other settings: ${shared.settings}`);
+  }
   if (key !== undefined) openFiles.set(key, shared);
   shared.users++;
   const { writer, channels, unwatch } = shared;

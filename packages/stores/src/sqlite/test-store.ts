@@ -25,11 +25,11 @@ function closing(store: Store, after: () => void): Store {
   return { ...store, close, [Symbol.asyncDispose]: close };
 }
 
-/** The file goes when the store closes. */
+/** Tests end no machine, so nothing waits for the disk. The file goes when the store closes. */
 export function openTestStore(options: SqliteStoreOptions = {}): Store {
   const folder = tempFolder();
   const file = join(folder.path, "test.db");
-  const store = closing(sqliteStore(file, options), folder.remove);
+  const store = closing(sqliteStore(file, { synchronous: "normal", ...options }), folder.remove);
   files.set(store, file);
   return store;
 }
@@ -57,5 +57,5 @@ function damage(store: Store, row: StoredRow, fields: JsonObject): void {
 
 export const hooks: ConformanceHooks = {
   corrupt: damage,
-  openPeer: (store, clock) => sqliteStore(fileOf(store), { clock }),
+  openPeer: (store, clock) => sqliteStore(fileOf(store), { clock, synchronous: "normal" }),
 };
