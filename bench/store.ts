@@ -1,7 +1,7 @@
 /**
  * What a durable step costs, per store, beside the physical limit of its engine measured in the same run: a bare INSERT transaction of
  * the same ten rows, and of one row. Then whether a long thread costs more than a short one, and how many bytes a step leaves.
- * Run: npx node --conditions=awaken-source bench/store.ts
+ * Run: npx node --conditions=awaken-source bench/store.ts [part of a store's name]
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -132,7 +132,7 @@ const rounded = (rows: readonly object[]) =>
   rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, round(value)])));
 const speeds: Awaited<ReturnType<typeof measure>>[] = [];
 const costs: object[] = [];
-for (const subject of subjects) {
+for (const subject of subjects.filter(({ name }) => name.includes(process.argv[2] ?? ""))) {
   speeds.push(await measure(subject));
   costs.push(await growth(subject));
   await subject.store.close();

@@ -33,9 +33,19 @@ function writeDeclarations(): string {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   for (const name of PACKAGES) {
     const rootDir = join(ROOT, "packages", name, "src");
-    const compilerOptions = { noEmit: false, noCheck: true, declaration: true, emitDeclarationOnly: true, rootDir, outDir: join(folder, name) };
+    const compilerOptions = {
+      noEmit: false,
+      noCheck: true,
+      declaration: true,
+      emitDeclarationOnly: true,
+      rootDir,
+      outDir: join(folder, name),
+    };
     const config = join(folder, `${name}.json`);
-    writeFileSync(config, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: [join(rootDir, "index.ts")] }));
+    writeFileSync(
+      config,
+      JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: [join(rootDir, "index.ts")] }),
+    );
     runTsc("-p", config);
   }
   return folder;
@@ -91,8 +101,8 @@ if (import.meta.main) {
   const [, , program, baseline, budget] = process.argv;
   try {
     const { line, isOk } =
-    program === undefined ? checkOwn() : checkInference(resolve(program), resolve(baseline ?? program), Number(budget ?? BUDGET));
-  console.log(line);
+      program === undefined ? checkOwn() : checkInference(resolve(program), resolve(baseline ?? program), Number(budget ?? BUDGET));
+    console.log(line);
     process.exitCode = isOk ? 0 : 1;
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
