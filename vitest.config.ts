@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  ssr: { resolve: { conditions: ["awaken-source", "module", "node", "import", "default"] } },
-  resolve: { conditions: ["awaken-source", "module", "node", "import", "default"] },
+  ssr: { resolve: { conditions: ["awaken-source"] } },
+  resolve: { conditions: ["awaken-source"] },
   test: {
     include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
     passWithNoTests: false,

@@ -135,7 +135,8 @@ const IGNORE = () => {};
 function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {
   if (!checkpoints.isDurable) return tell;
   return (event) => {
-    if (!ADVISORY_EVENTS.has(event.type)) checkpoints.stage(event);
+    // By far the most of them, and never a fact.
+    if (event.type !== "text-delta" && !ADVISORY_EVENTS.has(event.type)) checkpoints.stage(event);
     tell(event);
   };
 }
