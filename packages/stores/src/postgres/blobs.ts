@@ -10,7 +10,7 @@ export function writeBlobs(scopeId: ScopeId, threadId: ThreadId, blobs: readonly
   if (blobs.length === 0) return [];
   const unique = [...new Map(blobs.map((blob) => [blob.hash, blob])).values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
   const onConflict = "ON CONFLICT DO NOTHING";
-  return [
+  const statements = [
     lockBlobsForUse(scopeId),
     ...insertRows(
       scopeId,
@@ -23,6 +23,7 @@ export function writeBlobs(scopeId: ScopeId, threadId: ThreadId, blobs: readonly
       unique.map(({ hash }) => [threadId, hash]),
     ),
   ];
+  return statements.map((statement) => ({ ...statement, isAlone: true }));
 }
 
 /** A column with the large parts of a row by their hashes, read in the same moment as the row. */

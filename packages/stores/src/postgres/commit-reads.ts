@@ -1,11 +1,13 @@
-import type { MessageId, RunId, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
+import type { MessageId, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
 import type { CommitReads, ThreadRow } from "../sql/commit-plan.ts";
+import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
+import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_COLUMNS } from "../sql/thread-row.ts";
 import { lockDispatch, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
-import { eventReads } from "./events.ts";
-import { readEffect, selectEffects } from "./ledger.ts";
+import { headOf, readKnown, selectKnown } from "./events.ts";
+import { lockEffects, readEffect } from "./ledger.ts";
 import { lockLineageOfOrphan, lockThread } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
 import { readQueue, selectPending } from "./pending.ts";
@@ -13,13 +15,30 @@ import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 import { selectLineage } from "./threads.ts";
 
-const selectThreadAndRun = (scopeId: ScopeId, threadId: ThreadId, runId: RunId): Statement => {
-  const columns = THREAD_COLUMNS.split(", ").map((column) => `t.${column}`);
-  const text = `SELECT ${columns.join(", ")}, r.run_id, r.record AS run FROM (SELECT 1) AS one
+const THREAD = THREAD_COLUMNS.split(", ")
+  .map((column) => `t.${column}`)
+  .join(", ");
+
+/** The thread and the run, and how far their logs came if that is asked. */
+const selectBase = (scopeId: ScopeId, { threadId, runId, events }: ThreadCommit): Statement => {
+  const logs = events === undefined || events.length === 0 ? [] : LOGS;
+  const columns = logs.flatMap(({ type }) => HEAD_COLUMNS.map((column) => `${type}_log.${column} AS ${type}_log_${column}`));
+  const joins = logs.map(({ type, id }) => `LEFT JOIN LATERAL (${headOf(type, "$1", id)}) AS ${type}_log ON true`);
+  const text = `SELECT ${[THREAD, "r.run_id, r.record AS run", ...columns].join(", ")} FROM (SELECT 1) AS one
     LEFT JOIN ~thread t ON t.scope_id = $1 AND t.thread_id = $2
-    LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3`;
+    LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3 ${joins.join(" ")}`;
   return sql(text, scopeId, threadId, runId);
 };
+
+const LOGS = [
+  { type: "thread", id: "$2" },
+  { type: "run", id: "$3" },
+] as const;
+
+const HEAD_COLUMNS = ["last_seq", "last_at", "batch_id", "count"];
+
+const headIn = (row: Row, type: Log["type"]): LogHead =>
+  readHead(type, Object.fromEntries(HEAD_COLUMNS.map((column) => [column, row[`${type}_log_${column}`] ?? null])));
 
 /** The parent that the run would give its thread. */
 function parentOf({ run, threadId }: ThreadCommit): ThreadId | undefined {
@@ -49,32 +68,30 @@ class Questions {
 
 /** Locks the thread, then reads in one round trip whatever the plan of this commit may ask. */
 export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadCommit): Promise<{ reads: CommitReads; lastPlace: number }> {
-  const { threadId, runId, fence, pending, ledger, dispatch } = commit;
+  const { threadId, fence, pending, ledger, dispatch } = commit;
   const parent = parentOf(commit);
   const newcomer = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed" ? dispatch.dispatch : undefined;
   const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
   const keys = [...(ledger?.claims ?? []), ...(ledger?.outcomes ?? [])].map((row) => row.idempotencyKey);
   const needsQueue = fence !== undefined || dispatch !== undefined;
-  const events = eventReads(scopeId, commit.events ?? []);
+  const eventKeys = commit.events?.flatMap(({ idempotency }) => idempotency ?? []) ?? [];
 
   const questions = new Questions();
   const nothing = () => undefined;
   questions.ask(lockThread(scopeId, threadId), nothing);
   questions.ask(parent && lockLineageOfOrphan(scopeId, threadId), nothing);
-  const both = questions.ask(selectThreadAndRun(scopeId, threadId, runId), ([row = {}]) => ({
-    thread: readThreadIn(row),
-    run: readRunIn(row),
-  }));
+  const base = questions.ask(selectBase(scopeId, commit), ([row = {}]) => row);
   const lineage = questions.ask(parent && selectLineage(scopeId, parent), readThreadIds);
   const fenced = questions.ask(fence && lockDispatch(scopeId, fence.dispatchId), (rows) => rows.map(readDispatch)[0]);
   const queue = questions.ask(needsQueue ? selectQueueState(scopeId, threadId, newcomer) : undefined, readQueueState);
   const waiting = questions.ask(pending && selectPending(scopeId, threadId), readQueue);
   const committed = questions.ask(ids.length === 0 ? undefined : selectCommitted(scopeId, threadId, ids), readCommitted);
-  const effects = questions.ask(keys.length === 0 ? undefined : selectEffects(scopeId, keys), (rows) => rows.map(readEffect));
-  const answers = events.statements.map((statement) => questions.ask(statement, (rows) => rows));
+  const effects = questions.ask(keys.length === 0 ? undefined : lockEffects(scopeId, [...new Set(keys)]), (rows) => rows.map(readEffect));
+  const known = questions.ask(eventKeys.length === 0 ? undefined : selectKnown(scopeId, eventKeys), readKnown);
   await questions.send(tx);
 
-  const { thread, run } = both();
+  const row = base();
+  const [thread, run, knownEvents] = [readThreadIn(row), readRunIn(row), known()];
   const { entries, lastPlace } = waiting();
   const byKey = new Map(effects().map((entry) => [entry.idempotencyKey, entry]));
   const reads: CommitReads = {
@@ -86,7 +103,7 @@ export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadComm
     pending: () => entries,
     committed,
     ledger: (key) => byKey.get(key),
-    events: events.read(answers.map((answer) => answer())),
+    events: { known: (writerId, key) => knownEvents.get(keyOf({ writerId, key })), head: ({ type }) => headIn(row, type) },
   };
   return { reads, lastPlace };
 }

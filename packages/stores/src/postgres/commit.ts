@@ -1,14 +1,14 @@
-import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
+import { type CommitResult, type CommitThread, checkCommit, type ScopeId, type ThreadCommit } from "@awaken/contract";
 import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
 import { loadForCommit } from "./commit-reads.ts";
-import { tellQueued, writeDispatches } from "./dispatch-rows.ts";
+import { insertDispatch, moveDispatches, tellQueued } from "./dispatch-rows.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
-import type { Statement } from "./statement.ts";
+import { type Statement, together } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { writeThreadRow } from "./threads.ts";
 
@@ -28,19 +28,20 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
   const { scopeId, env } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events } = plan;
-  const writes = [
+  return together([
     ...insertMessages(scopeId, messages, env.blobBytes),
     writeThreadRow(scopeId, thread.before, thread.after, threadState),
     ...(run === undefined ? [] : writeRun(scopeId, run.before, run.after)),
     ...writeLedger(scopeId, ledger, env.blobBytes),
     ...writePending(access, { threadId, ...pending, lastPlace }),
-    ...(dispatch === undefined ? [] : writeDispatches(scopeId, [dispatch.after])),
+    ...(dispatch === undefined ? [] : writeDispatch(scopeId, dispatch)),
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
-  ];
-  const blobs = [...messages.blobs, ...ledger.blobs];
-  return [...blobs, ...together(writes)];
+  ]);
 }
+
+const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<CommitPlan["dispatch"]>): readonly Statement[] =>
+  before === undefined ? insertDispatch(scopeId, after) : moveDispatches(scopeId, [after]);
 
 const resultOf = ({ thread, run, dispatch, events }: CommitPlan): CommitResult => ({
   messageCount: thread.after.messageCount,

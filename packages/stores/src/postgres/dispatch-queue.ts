@@ -12,7 +12,7 @@ import {
 import { INTERRUPTED } from "../sql/dispatch-plan.ts";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
-import { readDispatch, tellQueued, writeDispatches } from "./dispatch-rows.ts";
+import { moveDispatches, readDispatch, tellQueued } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";
 import type { Wire } from "./wire.ts";
@@ -81,7 +81,7 @@ function reclaimExpired({ session, env, wire }: QueueAccess, limit: number): Pro
     const [rows = []] = await tx.read(sql(EXPIRED, now, limit));
     const reclaimed = rows.flatMap((row) => reclaim(row, now));
     return {
-      writes: reclaimed.flatMap(({ scopeId, dispatch }) => writeDispatches(scopeId, [dispatch])),
+      writes: reclaimed.flatMap(({ scopeId, dispatch }) => moveDispatches(scopeId, [dispatch])),
       result: reclaimed.filter(({ dispatch }) => dispatch.status !== "superseded"),
       tell: () => {
         for (const { scopeId, dispatch } of reclaimed) tellQueued({ scopeId, wire }, [dispatch])();

@@ -63,8 +63,13 @@ const ON_CONFLICT = `ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET
   status = excluded.status, available_at = excluded.available_at, lease_until = excluded.lease_until,
   updated_at = excluded.updated_at, record = excluded.record`;
 
-export const writeDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] =>
+/** Rows that exist. */
+export const moveDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] =>
   insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT }, dispatches.map(dispatchRow));
+
+/** A new row: of two with one id, one is refused. */
+export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>
+  insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS }, [dispatchRow(dispatch)]);
 
 /** Who waits for work hears of it when it is durable. */
 export function tellQueued({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {

@@ -25,7 +25,9 @@ import { fenceLost, INTERRUPTED, planEnqueue } from "../sql/dispatch-plan.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import type { Access } from "./access.ts";
 import {
+  insertDispatch,
   lockDispatch,
+  moveDispatches,
   queuedIn,
   readDispatch,
   readEpoch,
@@ -35,7 +37,6 @@ import {
   selectOpen,
   selectQueueState,
   tellQueued,
-  writeDispatches,
 } from "./dispatch-rows.ts";
 import { lockThread, lockThreadOf } from "./locks.ts";
 import type { Finish, Tx } from "./session.ts";
@@ -43,9 +44,9 @@ import { sql } from "./statement.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
 
-/** Writes these rows; the answer is the last one's. */
+/** Writes rows that exist. */
 function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
-  return { writes: writeDispatches(access.scopeId, rows), result, tell: tellQueued(access, rows) };
+  return { writes: moveDispatches(access.scopeId, rows), result, tell: tellQueued(access, rows) };
 }
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
@@ -58,7 +59,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         const { threadId } = init;
         const [, state = []] = await tx.read(lockThread(scopeId, threadId), selectQueueState(scopeId, threadId, init));
         const queued = planEnqueue(init, readQueueState(state), env.clock());
-        return finish(access, [queued], queued);
+        return { writes: insertDispatch(scopeId, queued), result: queued, tell: tellQueued(access, [queued]) };
       }),
 
     claim: (threadId, request) =>
@@ -128,7 +129,7 @@ async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Fi
     ...[scopeId, threadId, epoch],
   );
   return {
-    writes: [raise, ...writeDispatches(scopeId, superseded)],
+    writes: [raise, ...moveDispatches(scopeId, superseded)],
     result: { epoch, superseded, ...(claimed && { claimed }) },
   };
 }

@@ -1,7 +1,7 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 
 /** The SQLSTATE, when the server answered with one. */
-export function sqlState(thrown: unknown): string | undefined {
+function sqlState(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;
   return typeof thrown.code === "string" && /^[0-9A-Z]{5}$/.test(thrown.code) ? thrown.code : undefined;
 }
@@ -13,8 +13,8 @@ function constraintOf(thrown: unknown): string | undefined {
 
 const UNIQUE = "23505";
 const SERIALIZATION: readonly string[] = ["40001", "40P01"];
-/** Text with NUL, an index entry that is too large, a number that is out of range. */
-const UNFIT: readonly string[] = ["22021", "54000", "22003", "22P05"];
+/** Text with NUL, an index entry that is too large, a number that is out of range or none. */
+const UNFIT: readonly string[] = ["22021", "54000", "22003", "22P02", "22P05"];
 
 /** The server has ended the connection, or it never was one: whether the last statement was done is not known. */
 export function isConnectionLost(thrown: unknown): boolean {
@@ -42,7 +42,7 @@ export function toStorageError(thrown: unknown): AwakenError {
     return new AwakenError("storage_validation", "a message of the delta is in the log of the thread already", init);
   }
   if (state !== undefined && UNFIT.includes(state)) {
-    return new AwakenError("storage_validation", `PostgreSQL cannot store a key: ${message}`, init);
+    return new AwakenError("storage_validation", `PostgreSQL cannot take a value: ${message}`, init);
   }
   return new AwakenError("storage_io", `PostgreSQL: ${message}`, init);
 }

@@ -51,7 +51,7 @@ const COLUMNS = `${EVENT_COLUMNS}, ${bodiesOf("event")}`;
 const readRow = (row: Row): readonly StoredEvent[] => readBatch(row, decode(row, textOf(row, "batch_id")));
 
 /** The newest row of a log, or how far it came if it has no event left. */
-const headOf = ({ type }: Log, scope: string, log: string): string => {
+export const headOf = (type: Log["type"], scope: string, log: string): string => {
   const { id, seq } = LOG_COLUMNS[type];
   return `(SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count, 0 AS rank FROM ~event
       WHERE scope_id = ${scope} AND ${id} = ${log} ORDER BY ${seq} DESC LIMIT 1)
@@ -59,10 +59,10 @@ const headOf = ({ type }: Log, scope: string, log: string): string => {
     ORDER BY rank LIMIT 1`;
 };
 
-export const selectHead = (scopeId: ScopeId, log: Log): Statement => sql(headOf(log, "$1", "$2"), scopeId, log.id);
+const selectHead = (scopeId: ScopeId, log: Log): Statement => sql(headOf(log.type, "$1", "$2"), scopeId, log.id);
 
 /** The events of these keys, each with the row that holds it. */
-const selectKnown = (scopeId: ScopeId, keys: readonly { readonly writerId: string; readonly key: string }[]): Statement =>
+export const selectKnown = (scopeId: ScopeId, keys: readonly { readonly writerId: string; readonly key: string }[]): Statement =>
   sql(
     `SELECT k.writer_id, k.idempotency_key, coalesce(k.thread_seq - event.thread_seq, k.run_seq - event.run_seq) AS index,
        ${EVENT_COLUMNS.split(", ")
@@ -80,15 +80,17 @@ const selectKnown = (scopeId: ScopeId, keys: readonly { readonly writerId: strin
     ...[scopeId, keys.map(({ writerId }) => writerId), keys.map(({ key }) => key)],
   );
 
+export const readKnown = (rows: readonly Row[]): ReadonlyMap<string, StoredEvent | undefined> =>
+  new Map(rows.map((row) => [rowKey(row), readRow(row)[numberOf(row, "index")]]));
+
 /** What `planEvents` asks: send the statements, then read their rows. */
-export function eventReads(scopeId: ScopeId, appends: readonly EventAppend[]) {
+function eventReads(scopeId: ScopeId, appends: readonly EventAppend[]) {
   const logs = touchedLogs(appends);
   const keys = appends.flatMap(({ idempotency }) => idempotency ?? []);
   const statements = [...logs.map((log) => selectHead(scopeId, log)), ...(keys.length === 0 ? [] : [selectKnown(scopeId, keys)])];
-
   const read = (answers: readonly (readonly Row[])[]): EventReads => {
     const heads = new Map(logs.map((log, index) => [logKey(log), readHead(log.type, answers[index]?.[0])]));
-    const known = new Map((answers[logs.length] ?? []).map((row) => [rowKey(row), readRow(row)[numberOf(row, "index")]]));
+    const known = readKnown(answers[logs.length] ?? []);
     return {
       known: (writerId, key) => known.get(keyOf({ writerId, key })),
       head: (log) => heads.get(logKey(log)) ?? EMPTY_LOG,
@@ -99,11 +101,7 @@ export function eventReads(scopeId: ScopeId, appends: readonly EventAppend[]) {
 
 const rowKey = (row: Row): string => keyOf({ writerId: textOf(row, "writer_id"), key: textOf(row, "idempotency_key") });
 
-/** A key whose event was swept is free again. */
-const TAKE_KEY = `ON CONFLICT (scope_id, writer_id, idempotency_key) DO UPDATE SET thread_id = excluded.thread_id,
-  thread_seq = excluded.thread_seq, run_id = excluded.run_id, run_seq = excluded.run_seq, created_at = excluded.created_at`;
-
-/** Two writers that saw the same end of a log give the same number: the index lets one of them pass, and the other tries again. */
+/** Two writers that saw the same end of a log, or no event of a key: the index lets one of them pass, and the other tries again. */
 export function writeEvents({ scopeId, env }: Pick<Access, "scopeId" | "env">, { batches, keys }: EventPlan): readonly Statement[] {
   const rows = batches.map((batch) => ({ batch, ...eventValues(batch, env.blobBytes) }));
   return [
@@ -112,7 +110,7 @@ export function writeEvents({ scopeId, env }: Pick<Access, "scopeId" | "env">, {
       { table: "event", columns: EVENT_COLUMNS },
       rows.map((row) => row.values),
     ),
-    ...insertRows(scopeId, { table: "event_key", columns: EVENT_KEY_COLUMNS, onConflict: TAKE_KEY }, keys.map(eventKeyValues)),
+    ...insertRows(scopeId, { table: "event_key", columns: EVENT_KEY_COLUMNS }, keys.map(eventKeyValues)),
     ...rows.flatMap(({ batch, blobs }) => (batch.threadId === undefined ? [] : writeBlobs(scopeId, batch.threadId, blobs))),
   ];
 }
@@ -143,7 +141,7 @@ async function positionOf(session: Session, scopeId: ScopeId, log: Log, cursor: 
 async function loadBounds(session: Session, scopeId: ScopeId, log: Log): Promise<LogBounds> {
   const { id, seq } = LOG_COLUMNS[log.type];
   const text = `SELECT head.last_seq, (SELECT min(e.${seq}) FROM ~event e WHERE e.scope_id = $1 AND e.${id} = $2) AS first
-    FROM (${headOf(log, "$1", "$2")}) AS head`;
+    FROM (${headOf(log.type, "$1", "$2")}) AS head`;
   const [row] = await session.read(sql(text, scopeId, log.id));
   if (row === undefined) return { first: undefined, last: 0 };
   return { first: row["first"] === null ? undefined : numberOf(row, "first"), last: numberOf(row, "last_seq") };
@@ -195,6 +193,8 @@ export function eventPort(access: Access): EventStore {
       let at = after === undefined ? 0 : await positionOf(session, scopeId, log, after);
       while (found.length <= size) {
         const events = await loadFrom(session, scopeId, log, at + 1);
+        // Swept since the cursor was found.
+        if (after !== undefined && events[0] !== undefined && events[0].seq > at + 1) throw expiredCursor(after);
         found.push(...events.map(({ event }) => event).filter((event) => isVisible(event, visibilities)));
         at = events.at(-1)?.seq ?? at;
         if (events.length === 0) break;

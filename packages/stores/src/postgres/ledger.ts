@@ -1,7 +1,8 @@
 import { type LedgerEntry, type LedgerStore, ledgerEntry, type ScopeId } from "@awaken/contract";
 import { LEDGER_COLUMNS, ledgerRow } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";
-import { type Row, textOf } from "../sql/rows.ts";
+import type { LedgerPlan } from "../sql/ledger-plan.ts";
+import { type Row, readFast, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
 import { insertRows } from "./insert-rows.ts";
@@ -11,35 +12,43 @@ const COLUMNS = `idempotency_key, record, parts, ${bodiesOf("ledger")}`;
 
 export function readEffect(row: Row): LedgerEntry {
   const key = textOf(row, "idempotency_key");
-  return ledgerEntry.read(decode(row, key), key);
+  return readFast(ledgerEntry, decode(row, key), key);
 }
 
-export const selectEffects = (scopeId: ScopeId, keys: readonly string[]): Statement =>
-  sql(`SELECT ${COLUMNS} FROM ~ledger WHERE scope_id = $1 AND idempotency_key = ANY ($2::text[])`, scopeId, keys);
+const selectEffect = (scopeId: ScopeId, key: string): Statement =>
+  sql(`SELECT ${COLUMNS} FROM ~ledger WHERE scope_id = $1 AND idempotency_key = $2`, scopeId, key);
 
-/** A row keeps the place of its first claim. */
-const ON_CONFLICT = `ON CONFLICT (scope_id, idempotency_key) DO UPDATE SET
-  status = excluded.status, updated_at = excluded.updated_at, record = excluded.record, parts = excluded.parts`;
+/** Nobody else settles them until the end of the transaction. */
+export const lockEffects = (scopeId: ScopeId, keys: readonly string[]): Statement =>
+  sql(
+    `SELECT ${COLUMNS} FROM ~ledger ledger WHERE scope_id = $1 AND idempotency_key = ANY ($2::text[])
+     ORDER BY idempotency_key FOR UPDATE OF ledger`,
+    ...[scopeId, keys],
+  );
 
-export function writeLedger(scopeId: ScopeId, entries: readonly LedgerEntry[], blobBytes: number): readonly Statement[] {
-  const [first] = entries;
-  if (first === undefined) return [];
-  const rows = entries.map((entry) => ledgerRow(entry, blobBytes));
-  const into = { table: "ledger", columns: LEDGER_COLUMNS, onConflict: ON_CONFLICT };
-  const blobs = rows.flatMap((row) => row.blobs);
+/** A new key is inserted and nothing else, so that two runs that claim it at once do not both have it. */
+export function writeLedger(scopeId: ScopeId, { added, changed }: LedgerPlan, blobBytes: number): readonly Statement[] {
+  const encode = (entries: readonly LedgerEntry[]) => entries.map((entry) => ({ entry, ...ledgerRow(entry, blobBytes) }));
+  const [fresh, known] = [encode(added), encode(changed)];
   return [
     ...insertRows(
       scopeId,
-      into,
-      rows.map((row) => row.values),
+      { table: "ledger", columns: LEDGER_COLUMNS },
+      fresh.map((row) => row.values),
     ),
-    ...writeBlobs(scopeId, first.threadId, blobs),
+    ...known.map(({ values: [key = null, , , status = null, updatedAt = null, text = null, parts = null] }) =>
+      sql(
+        "UPDATE ~ledger SET status = $3, updated_at = $4, record = $5, parts = $6 WHERE scope_id = $1 AND idempotency_key = $2",
+        ...[scopeId, key, status, updatedAt, text, parts],
+      ),
+    ),
+    ...[...fresh, ...known].flatMap(({ entry, blobs }) => writeBlobs(scopeId, entry.threadId, blobs)),
   ];
 }
 
 export function ledgerPort({ scopeId, session }: Access): LedgerStore {
   return {
-    load: async (key) => (await session.read(selectEffects(scopeId, [key]))).map(readEffect)[0],
+    load: async (key) => (await session.read(selectEffect(scopeId, key))).map(readEffect)[0],
 
     async list(runId, { statuses } = {}) {
       const where = new Conditions("$").add("scope_id = ?", scopeId).add("run_id = ?", runId).oneOf("status", statuses);

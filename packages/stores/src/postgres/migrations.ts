@@ -133,27 +133,31 @@ export const MIGRATIONS: readonly string[] = [
 
 const ignore = () => {};
 
+/**
+ * Undefined before the first migration. Asked of the catalogue, and not by a name: a session may remember that a name meant nothing,
+ * while another one was giving it a meaning.
+ */
 async function loadVersion(client: PgClient, schema: string): Promise<number | undefined> {
-  const { rows } = await client.query(`SELECT to_regclass('${schema}.awaken_version') IS NOT NULL AS is_there`);
-  if (rows[0]?.["is_there"] !== true) return undefined;
-  const { rows: versions } = await client.query(`SELECT version FROM ${schema}.awaken_version`);
-  return versions[0] === undefined ? undefined : numberOf(versions[0], "version");
+  const found = await client.query(`SELECT 1 FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'awaken_version'`);
+  if (found.rows.length === 0) return undefined;
+  const { rows } = await client.query(`SELECT version FROM ${schema}.awaken_version`);
+  return rows[0] === undefined ? 0 : numberOf(rows[0], "version");
 }
 
 async function upgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
   await client.query("BEGIN");
   // Ten nodes may start at once: one migrates, the others wait here and find it done.
   await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('awaken migrate ${schema}', 0))`);
-  const found = (await loadVersion(client, schema)) ?? 0;
-  checkKnown(found, migrations.length, schema);
-  if (found === 0) {
-    const { rows } = await client.query(`SELECT to_regnamespace('${schema}') IS NOT NULL AS is_there`);
-    // Asking for a schema that exists takes a right that the user of a prepared one may not have.
-    if (rows[0]?.["is_there"] !== true) await client.query(`CREATE SCHEMA ${schema}`);
+  const found = await loadVersion(client, schema);
+  checkKnown(found ?? 0, migrations.length, schema);
+  if (found === undefined) {
+    const { rows } = await client.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`);
+    // To make a schema takes a right that the user of one that exists may not have.
+    if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
     await client.query(`CREATE TABLE ${schema}.awaken_version (version integer NOT NULL)`);
     await client.query(`INSERT INTO ${schema}.awaken_version VALUES (0)`);
   }
-  for (const step of migrations.slice(found)) await client.query(step.replaceAll("~", `${schema}.`));
+  for (const step of migrations.slice(found ?? 0)) await client.query(step.replaceAll("~", `${schema}.`));
   await client.query(`UPDATE ${schema}.awaken_version SET version = ${migrations.length}`);
   await client.query("COMMIT");
 }

@@ -8,19 +8,26 @@ export type Parameter = string | number | null | readonly (string | number | nul
 export interface Statement {
   readonly text: string;
   readonly values: readonly Parameter[];
+  /** It cannot be made one with others: it locks, or writes what others may write too. */
+  readonly isAlone?: true;
 }
 
 export const sql = (text: string, ...values: readonly Parameter[]): Statement => ({ text, values });
 
 const merged = new Map<string, string>();
 
-/** One statement that does what these do, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes. */
+/**
+ * As few statements as possible that do the same, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes;
+ * those that stand alone come first.
+ */
 export function together(statements: readonly Statement[]): readonly Statement[] {
-  if (statements.length < 2) return statements;
-  const key = statements.map(({ text }) => text).join(";");
-  const text = merged.get(key) ?? merge(statements);
+  const parts = statements.filter((statement) => statement.isAlone !== true);
+  if (parts.length < 2) return statements;
+  const key = parts.map(({ text }) => text).join(";");
+  const text = merged.get(key) ?? merge(parts);
   merged.set(key, text);
-  return [{ text, values: statements.flatMap(({ values }) => values) }];
+  const alone = statements.filter((statement) => statement.isAlone === true);
+  return [...alone, { text, values: parts.flatMap(({ values }) => values) }];
 }
 
 function merge(statements: readonly Statement[]): string {
@@ -48,6 +55,9 @@ function checkText(value: unknown): void {
   }
 }
 
+/** Connections may be shared with other stores, so the name says what the text is. */
+export const nameOf = (text: string): string => `awaken_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
+
 /** Turns statements into queries that a connection prepares once. */
 export class Statements {
   readonly #schema: string;
@@ -62,10 +72,9 @@ export class Statements {
     return { ...(this.#known.get(text) ?? this.#prepare(text)), values: [...values] };
   }
 
-  /** Connections may be shared with other stores, so the name says what the text is. */
   #prepare(text: string): { readonly name: string; readonly text: string } {
     const full = text.replaceAll("~", `${this.#schema}.`);
-    const prepared = { name: `awaken_${createHash("sha256").update(full).digest("hex").slice(0, 24)}`, text: full };
+    const prepared = { name: nameOf(full), text: full };
     this.#known.set(text, prepared);
     return prepared;
   }

@@ -42,7 +42,14 @@ export async function openTestStore(options: PostgresStoreOptions = {}): Promise
   };
   const own = { ...store, close, [Symbol.asyncDispose]: close };
   schemas.set(own, schema);
+  await warmUp(store);
   return own;
+}
+
+/** Connected and migrated, so that tests of what happens at the same time do not wait for that. */
+async function warmUp(store: Store): Promise<Store> {
+  await Promise.all([store.threads.count({}), store.threads.count({})]);
+  return store;
 }
 
 async function damage(store: Store, row: StoredRow, fields: JsonObject): Promise<void> {
@@ -58,5 +65,5 @@ async function damage(store: Store, row: StoredRow, fields: JsonObject): Promise
 
 export const hooks: ConformanceHooks = {
   corrupt: damage,
-  openPeer: async (store, clock) => postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 }),
+  openPeer: async (store, clock) => warmUp(postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 })),
 };

@@ -26,7 +26,7 @@ import { readMessageRow } from "./messages.ts";
 import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
-export const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>
+const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT ${THREAD_COLUMNS} FROM ~thread WHERE scope_id = $1 AND thread_id = $2`, scopeId, id);
 
 /** What a write leaves out of the state stays. */
@@ -68,9 +68,8 @@ const selectCheckpoint = (scopeId: ScopeId, id: ThreadId): Statement =>
      UNION ALL SELECT 'state', thread_id, NULL, NULL, state, NULL, NULL FROM t WHERE state IS NOT NULL
      UNION ALL SELECT 'run', r.thread_id, r.run_id, NULL, r.record, NULL, NULL FROM t
        JOIN ~run r ON r.scope_id = t.scope_id AND r.run_id IN (t.latest_run_id, t.open_run_id)
-     UNION ALL (SELECT 'message', message.thread_id, NULL, message.seq, message.record, message.parts, ${bodiesOf("message")} FROM t
-       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.folded
-       ORDER BY message.seq)`,
+     UNION ALL SELECT 'message', message.thread_id, NULL, message.seq, message.record, message.parts, ${bodiesOf("message")} FROM t
+       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.folded`,
     ...[scopeId, id],
   );
 

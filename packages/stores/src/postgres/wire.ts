@@ -13,7 +13,7 @@ type Notice =
 
 const MAX_BYTES = 7_900;
 /** Notices of so short a time are sent together. */
-const PAUSE_MS = 3;
+const PAUSE_MS = 10;
 /** A notice may be lost with its process; so followers look by themselves now and then. */
 const LOOK_MS = 5_000;
 const MAX_DELAY_MS = 5_000;
@@ -97,7 +97,7 @@ export class Wire {
         const texts = [...this.#waiting];
         this.#waiting.clear();
         await this.#notify(texts);
-        if (!this.#isClosed) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS).unref());
+        if (!this.#isClosed) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch {
       // Best effort: whoever waits also looks by himself.
@@ -130,7 +130,7 @@ export class Wire {
   }
 
   #receive(text: string | undefined): void {
-    const message: unknown = JSON.parse(text ?? "null");
+    const message = parse(text);
     if (!isJsonObject(message) || message["origin"] === this.#origin) return;
     const notice: unknown = message["notice"];
     if (isNotice(notice)) this.#deliver(notice);
@@ -169,6 +169,14 @@ export class Wire {
     setTimeout(() => {
       if (!this.#isClosed) this.#connect().catch(() => this.#reconnect());
     }, delay).unref();
+  }
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import { fenceLost, planDispatch, type QueueReads } from "./dispatch-plan.ts";
 import type { Env } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
-import { planLedger } from "./ledger-plan.ts";
+import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
 import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
 
 /** A thread and the counters that make a commit cost what it changes, not what the thread holds. */
@@ -48,7 +48,7 @@ export interface CommitPlan {
   readonly thread: { readonly before: ThreadRow | undefined; readonly after: ThreadRow };
   readonly messages: readonly MessageRecord[];
   readonly run: { readonly before: RunRecord | undefined; readonly after: RunRecord } | undefined;
-  readonly ledger: readonly LedgerEntry[];
+  readonly ledger: LedgerPlan;
   readonly pending: PendingPlan;
   readonly dispatch: { readonly before: DispatchRecord | undefined; readonly after: DispatchRecord } | undefined;
   readonly events: EventPlan;

@@ -1,4 +1,4 @@
-import type { DispatchStatus, MessageFilter, RunFilter, RunPosition, ThreadFilter, ThreadPosition } from "@awaken/contract";
+import type { MessageFilter, RunFilter, RunPosition, ThreadFilter, ThreadPosition } from "@awaken/contract";
 
 export type Value = string | number | null;
 
@@ -70,5 +70,3 @@ export function afterRun(where: Conditions, after: RunPosition | undefined): Con
 
 export const isFiltered = (filter: MessageFilter): boolean =>
   (filter.visibility ?? "all") !== "all" || filter.runId !== undefined || filter.afterSeq !== undefined || filter.beforeSeq !== undefined;
-
-export const OPEN_STATUSES: readonly DispatchStatus[] = ["queued", "claimed"];

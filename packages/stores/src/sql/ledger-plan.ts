@@ -1,21 +1,18 @@
 import { AwakenError, claimEffect, type LedgerEntry, type RunRecord, settleEffect, type ThreadCommit } from "@awaken/contract";
 
-/** The rows that the claims and outcomes of a commit leave behind, claims first. */
-export function planLedger(
-  { threadId, runId, ledger }: ThreadCommit,
-  run: RunRecord | undefined,
-  load: (key: string) => LedgerEntry | undefined,
-  now: number,
-): readonly LedgerEntry[] {
-  if (ledger === undefined) return [];
+/** Rows of effects that nobody claimed before, and rows that others know already. */
+export interface LedgerPlan {
+  readonly added: readonly LedgerEntry[];
+  readonly changed: readonly LedgerEntry[];
+}
+
+type Load = (key: string) => LedgerEntry | undefined;
+
+export function planLedger({ threadId, runId, ledger }: ThreadCommit, run: RunRecord | undefined, load: Load, now: number): LedgerPlan {
+  if (ledger === undefined) return { added: [], changed: [] };
   if (ledger.claims.length > 0 && (run === undefined || run.status === "done")) {
-    throw new AwakenError(
-      "illegal_transition",
-      `run '${runId}' ${run === undefined ? "does not exist" : "is done"} and cannot claim effects`,
-      {
-        details: { runId },
-      },
-    );
+    const why = run === undefined ? "does not exist" : "is done";
+    throw new AwakenError("illegal_transition", `run '${runId}' ${why} and cannot claim effects`, { details: { runId } });
   }
   const entries = new Map<string, LedgerEntry>();
   for (const claim of ledger.claims) {
@@ -25,7 +22,8 @@ export function planLedger(
     const before = entries.get(outcome.idempotencyKey) ?? load(outcome.idempotencyKey);
     entries.set(outcome.idempotencyKey, settleEffect(before, outcome, now));
   }
-  return [...entries.values()];
+  const isKnown = ({ idempotencyKey }: LedgerEntry) => load(idempotencyKey) !== undefined;
+  return { added: [...entries.values()].filter((entry) => !isKnown(entry)), changed: [...entries.values()].filter(isKnown) };
 }
 
 /** The time of its last change. */

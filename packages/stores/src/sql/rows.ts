@@ -41,6 +41,18 @@ export function readRecord<T>(kind: RecordKind<T>, stored: unknown, key: string,
   return kind.read(isJsonObject(stored) ? { ...stored, ...own } : stored, key);
 }
 
+/** As `kind.read`, for kinds whose `check` has a fast way for what is right: only what it refuses is looked at twice. */
+export function readFast<T>(kind: RecordKind<T>, stored: unknown, key: string): T {
+  if (isJsonObject(stored) && stored["schemaVersion"] === kind.version) {
+    try {
+      return kind.check(stored);
+    } catch {
+      // `read` says what is wrong with it.
+    }
+  }
+  return kind.read(stored, key);
+}
+
 /** `rows` hold one more than the page when there is more behind it. */
 export function toPage<T, Position>(rows: readonly T[], limit: number, positionOf: (item: T) => Position): Page<T, Position> {
   const items = rows.slice(0, limit);

@@ -8,7 +8,7 @@ import {
   type ThreadRecord,
 } from "@awaken/contract";
 import type { Values } from "./columns.ts";
-import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
+import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
 
 export const RUN_COLUMNS = "run_id, thread_id, ordinal, status, created_at, updated_at, record";
 
@@ -16,7 +16,7 @@ export function runValues(run: RunRecord): Values {
   return [run.runId, run.threadId, run.ordinal, run.status, run.createdAt, run.updatedAt, JSON.stringify(run)];
 }
 
-export const readRun = (row: Row): RunRecord => runRecord.read(jsonOf(row, "record"), textOf(row, "run_id"));
+export const readRun = (row: Row): RunRecord => readFast(runRecord, jsonOf(row, "record"), textOf(row, "run_id"));
 
 export const runPosition = ({ createdAt, runId }: RunRecord): RunPosition => ({ createdAt, runId });
 

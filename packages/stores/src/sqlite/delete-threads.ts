@@ -34,7 +34,7 @@ function loadFamily(db: Connection, scopeId: ScopeId, id: ThreadId): readonly Th
     db.all(
       `WITH RECURSIVE down (thread_id, depth) AS (
          SELECT ?2, 0 UNION
-         SELECT t.thread_id, down.depth + 1 FROM down JOIN thread t ON t.scope_id = ?1 AND t.parent_thread_id = down.thread_id
+         SELECT t.thread_id, down.depth + 1 FROM down CROSS JOIN thread t ON t.scope_id = ?1 AND t.parent_thread_id = down.thread_id
          WHERE down.depth < 10000
        ) SELECT thread_id FROM down ORDER BY depth DESC, thread_id`,
       ...[scopeId, id],

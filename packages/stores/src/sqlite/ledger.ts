@@ -1,14 +1,15 @@
 import { type LedgerEntry, type LedgerStore, ledgerEntry, type ScopeId } from "@awaken/contract";
 import { LEDGER_COLUMNS, ledgerRow } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";
-import { type Row, textOf } from "../sql/rows.ts";
+import type { LedgerPlan } from "../sql/ledger-plan.ts";
+import { type Row, readFast, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 
 const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => {
   const key = textOf(row, "idempotency_key");
-  return ledgerEntry.read(decode(db, scopeId, row, key), key);
+  return readFast(ledgerEntry, decode(db, scopeId, row, key), key);
 };
 
 export function loadEffect(db: Connection, scopeId: ScopeId, key: string): LedgerEntry | undefined {
@@ -17,8 +18,8 @@ export function loadEffect(db: Connection, scopeId: ScopeId, key: string): Ledge
 }
 
 /** A row keeps the place of its first claim. */
-export function writeLedger(tx: Tx, scopeId: ScopeId, entries: readonly LedgerEntry[], blobBytes: number): void {
-  for (const entry of entries) {
+export function writeLedger(tx: Tx, scopeId: ScopeId, { added, changed }: LedgerPlan, blobBytes: number): void {
+  for (const entry of [...added, ...changed]) {
     const { values, blobs } = ledgerRow(entry, blobBytes);
     tx.run(
       `INSERT INTO ledger (scope_id, ${LEDGER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)

@@ -7,7 +7,7 @@ import { migrate } from "./migrations.ts";
 import { watchNeighbours } from "./neighbours.ts";
 import { Writer } from "./session.ts";
 
-export const IN_MEMORY = ":memory:";
+const IN_MEMORY = ":memory:";
 
 export interface OpenFile {
   readonly writer: Writer;

@@ -66,7 +66,7 @@ export class Writer implements Session {
       try {
         return work(db);
       } finally {
-        this.#db.exec("COMMIT");
+        if (this.#db.isInTransaction) this.#db.exec("COMMIT");
       }
     });
   }

@@ -1,5 +1,5 @@
 import type { Retention, SweepResult } from "@awaken/contract";
-import { EVENT_COLUMNS, LOG_COLUMNS } from "../sql/event-rows.ts";
+import { LOG_COLUMNS } from "../sql/event-rows.ts";
 import { numberOf, type Row, textIn, textOf } from "../sql/rows.ts";
 import type { Tx } from "./database.ts";
 import type { Session } from "./session.ts";
@@ -33,7 +33,8 @@ const deleteOld =
  * little longer. The numbers of a log go on where they were, also when all of its events are gone.
  */
 const deleteEvents: Step = (tx, cutoff) => {
-  const first = tx.all(`SELECT rowid, scope_id, ${EVENT_COLUMNS} FROM event ORDER BY rowid LIMIT ${BATCH}`);
+  const columns = "rowid, scope_id, thread_id, thread_seq, run_id, run_seq, count, created_at";
+  const first = tx.all(`SELECT ${columns} FROM event ORDER BY rowid LIMIT ${BATCH}`);
   const old = first.filter((row) => numberOf(row, "created_at") < cutoff);
   let count = 0;
   for (const row of old) {

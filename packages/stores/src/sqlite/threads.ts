@@ -56,7 +56,7 @@ export function loadLineage(db: Connection, scopeId: ScopeId, id: ThreadId): rea
       `WITH RECURSIVE up (thread_id, parent_thread_id, depth) AS (
          SELECT thread_id, parent_thread_id, 0 FROM thread WHERE scope_id = ?1 AND thread_id = ?2
          UNION SELECT t.thread_id, t.parent_thread_id, up.depth + 1 FROM up
-         JOIN thread t ON t.scope_id = ?1 AND t.thread_id = up.parent_thread_id
+         CROSS JOIN thread t ON t.scope_id = ?1 AND t.thread_id = up.parent_thread_id
          WHERE up.depth < 10000
        ) SELECT thread_id FROM up ORDER BY depth`,
       ...[scopeId, id],
@@ -64,7 +64,7 @@ export function loadLineage(db: Connection, scopeId: ScopeId, id: ThreadId): rea
   );
 }
 
-export function loadThreadState(db: Connection, scopeId: ScopeId, id: ThreadId): PersistedState | undefined {
+function loadThreadState(db: Connection, scopeId: ScopeId, id: ThreadId): PersistedState | undefined {
   const row = db.get("SELECT state FROM thread WHERE scope_id = ? AND thread_id = ? AND state IS NOT NULL", scopeId, id);
   return row && threadState.read(jsonOf(row, "state"), id);
 }
