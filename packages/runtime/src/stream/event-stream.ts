@@ -34,7 +34,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
 
   push(event: E): void {
     if (this.#isOver || this.#isDetached) return;
-    const waiting = this.#waiting.shift();
+    const waiting = this.#waiting.length === 0 ? undefined : this.#waiting.shift();
     if (waiting === undefined) this.#buffer.push(event);
     else waiting.resolve({ value: event, done: false });
   }
@@ -86,7 +86,10 @@ export class EventStream<E, R> implements AsyncIterable<E> {
 
   #take(): E {
     const event = this.#buffer[this.#head++] as E;
-    if (this.#head === this.#buffer.length || (this.#head >= MIN_CUT && this.#head * 2 >= this.#buffer.length)) {
+    if (this.#head === this.#buffer.length) {
+      this.#buffer.length = 0;
+      this.#head = 0;
+    } else if (this.#head >= MIN_CUT && this.#head * 2 >= this.#buffer.length) {
       this.#buffer = this.#buffer.slice(this.#head);
       this.#head = 0;
     }
