@@ -15,7 +15,7 @@ import { startPostgres } from "./store/server.ts";
 import { bareRows, nextStep, startConversation } from "./store/step.ts";
 
 const ROUNDS = 3;
-const SLICE_MS = 900;
+const SLICE_MS = 800;
 const WRITERS = 16;
 const MARKS = [10, 100, 1_000];
 const TARGET = 0.6;

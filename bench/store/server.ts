@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,5 +34,11 @@ export async function startPostgres(): Promise<{ readonly url: string; stop(): P
   });
   await server.initialise();
   await server.start();
-  return { url: `postgres://awaken:awaken@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  return {
+    url: `postgres://awaken:awaken@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }

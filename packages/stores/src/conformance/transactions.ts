@@ -167,12 +167,14 @@ function isolation(it: StoreTest): void {
   });
 
   it("a writer outside comes before or after it, never between", async ({ store, peer }) => {
+    const begun = Promise.withResolvers<void>();
     const inside = store.transaction(async (ports) => {
       const before = (await ports.commit(append(0, [user("a1")]))).messageCount;
+      begun.resolve();
       await new Promise((resolve) => setTimeout(resolve, 20));
       return [before, (await ports.commit(append(1, [user("a2")]))).messageCount];
     });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await begun.promise;
     const outside = peer.commit(append(2, [user("b1")]));
     expect(await inside).toEqual([1, 2]);
     expect(await outside).toMatchObject({ messageCount: 3 });

@@ -26,6 +26,8 @@ export async function startServer({ isDurable = false } = {}): Promise<TestServe
   // The server runs as another user when we are root, and has to get at its files.
   const folder = mkdtempSync(join(tmpdir(), "awaken-postgres-"));
   chmodSync(folder, 0o755);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
   const logs: string[] = [];
   const keep = (line: unknown) => {
     logs.push(String(line));
@@ -55,7 +57,8 @@ export async function startServer({ isDurable = false } = {}): Promise<TestServe
     url: `postgres://awaken:awaken@127.0.0.1:${port}/postgres`,
     async stop() {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      process.off("exit", remove);
+      remove();
     },
   };
 }

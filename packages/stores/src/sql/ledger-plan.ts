@@ -14,16 +14,18 @@ export function planLedger({ threadId, runId, ledger }: ThreadCommit, run: RunRe
     const why = run === undefined ? "does not exist" : "is done";
     throw new AwakenError("illegal_transition", `run '${runId}' ${why} and cannot claim effects`, { details: { runId } });
   }
+  const known = new Map([...ledger.claims, ...ledger.outcomes].map(({ idempotencyKey: key }) => [key, load(key)]));
   const entries = new Map<string, LedgerEntry>();
   for (const claim of ledger.claims) {
-    entries.set(claim.idempotencyKey, claimEffect(load(claim.idempotencyKey), claim, { threadId, runId, now }));
+    entries.set(claim.idempotencyKey, claimEffect(known.get(claim.idempotencyKey), claim, { threadId, runId, now }));
   }
   for (const outcome of ledger.outcomes) {
-    const before = entries.get(outcome.idempotencyKey) ?? load(outcome.idempotencyKey);
+    const before = entries.get(outcome.idempotencyKey) ?? known.get(outcome.idempotencyKey);
     entries.set(outcome.idempotencyKey, settleEffect(before, outcome, now));
   }
-  const isKnown = ({ idempotencyKey }: LedgerEntry) => load(idempotencyKey) !== undefined;
-  return { added: [...entries.values()].filter((entry) => !isKnown(entry)), changed: [...entries.values()].filter(isKnown) };
+  const isNew = ({ idempotencyKey }: LedgerEntry) => known.get(idempotencyKey) === undefined;
+  const all = [...entries.values()];
+  return { added: all.filter(isNew), changed: all.filter((entry) => !isNew(entry)) };
 }
 
 /** The time of its last change. */
