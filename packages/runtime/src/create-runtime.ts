@@ -31,6 +31,8 @@ export interface RuntimeInit extends Omit<RegistryInit, "tools"> {
   readonly tools?: ToolList;
   /** Where threads, runs and their state live. Without one they live in memory, as long as the runtime; profiles need one. */
   readonly store?: ScopedStore;
+  /** Keeps answers in the store while they are streamed, so that a resumed run goes on in mid-sentence. Default false. */
+  readonly streamCheckpoints?: boolean;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly log?: Log;
@@ -103,6 +105,7 @@ function openParts(init: RuntimeInit, registry: RegistryHandle, closing: AbortSi
     resolver,
     records: init.store ?? new MemoryThreads(() => clock.now()),
     profiles: init.store?.profiles,
+    streams: init.streamCheckpoints === true ? init.store?.streamCheckpoints : undefined,
     active: new ActiveRuns(),
     clock,
     ids,

@@ -9,6 +9,7 @@ import {
   type ProfileStore,
   type RunIdentity,
   type SequencedMessage,
+  type StreamCheckpointStore,
   type ToolCallState,
   type Usage,
 } from "@awaken/contract";
@@ -74,6 +75,7 @@ export interface RunHandles {
   readonly boundary: Boundary;
   readonly checkpoints: CheckpointPort | undefined;
   readonly profileStore: ProfileStore | undefined;
+  readonly streams?: StreamCheckpointStore | undefined;
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }
 
@@ -181,6 +183,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     ids,
     log,
     profileStore,
+    streams: handles.streams,
     replan,
     tell,
     emit: emitter(tell, checkpoints),

@@ -6,6 +6,7 @@ import type {
   Log,
   ProfileStore,
   RunIdentity,
+  StreamCheckpointStore,
   ToolDescriptor,
   Validated,
 } from "@awaken/contract";
@@ -85,6 +86,8 @@ export interface RunContext {
   /** The same for the whole state, made only if somebody listens. */
   readonly emitSnapshot: () => void;
   readonly profileStore: ProfileStore | undefined;
+  /** Where answers in progress are kept; undefined: nowhere. */
+  readonly streams: StreamCheckpointStore | undefined;
   /** Resolves another agent in the registry snapshot of this run. */
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }

@@ -4,6 +4,7 @@ import { applyTransforms, assemblePrompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
+import { streamSlot } from "./stream-slot.ts";
 import type { LiveCall } from "./tool-call.ts";
 import { runToolRound } from "./tool-round.ts";
 
@@ -85,6 +86,7 @@ async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; re
     log: ctx.log,
     emit: ctx.emit,
     reshape,
+    ...(ctx.streams === undefined ? {} : { checkpoints: streamSlot(ctx.streams, ctx.identity, ctx.tally.steps) }),
   });
   const { model, usage, durationMs } = inferred.turn;
   ctx.tally.usage = addUsage(ctx.tally.usage, usage);

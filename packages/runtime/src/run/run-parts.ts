@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, MessageStore, ProfileStore, RunStore } from "@awaken/contract";
+import type { AgentEvent, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
 import type { CommitStore } from "../loop/thread-writer.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -16,6 +16,7 @@ export interface RunParts {
   readonly resolver: Resolver;
   readonly records: RunRecords;
   readonly profiles: ProfileStore | undefined;
+  readonly streams: StreamCheckpointStore | undefined;
   readonly active: ActiveRuns;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -132,6 +132,7 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
     boundary: NO_QUEUE,
     checkpoints: recording(run, writer),
     profileStore: parts.profiles,
+    streams: parts.streams,
     replan: async (agentId) => resolution.resolve(agentId),
   });
   run.tickets = () => openTickets(ctx);

@@ -1,0 +1,27 @@
+import { type RunIdentity, STREAM_CHECKPOINT_SCHEMA_VERSION, type StreamCheckpointStore, toolCallId } from "@awaken/contract";
+import type { CheckpointSlot } from "../inference/infer.ts";
+
+/** Where the answer that is being streamed in one step is kept, so that another process can go on with it. */
+export function streamSlot(store: StreamCheckpointStore, { runId, threadId }: RunIdentity, step: number): CheckpointSlot {
+  return {
+    async load() {
+      const stored = await store.load(runId, step);
+      if (stored === undefined) return undefined;
+      const { upstreamModel: model, partialText: text, completedToolCalls: toolCalls, inFlightTool: inFlight, updatedAt } = stored;
+      return { model, text, toolCalls, updatedAt, ...(inFlight === undefined ? {} : { inFlight }) };
+    },
+    save: ({ model, text, toolCalls, inFlight, updatedAt }) =>
+      store.put({
+        schemaVersion: STREAM_CHECKPOINT_SCHEMA_VERSION,
+        runId,
+        threadId,
+        step,
+        upstreamModel: model,
+        partialText: text,
+        completedToolCalls: toolCalls,
+        updatedAt,
+        ...(inFlight === undefined ? {} : { inFlightTool: { ...inFlight, id: toolCallId(inFlight.id) } }),
+      }),
+    delete: () => store.delete(runId, step),
+  };
+}
