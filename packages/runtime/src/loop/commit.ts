@@ -1,7 +1,18 @@
-import type { AgentEvent, Decided, Message, PersistedState, RunLifecycle, Termination, Ticket } from "@awaken/contract";
+import type {
+  AgentEvent,
+  Decided,
+  LedgerClaim,
+  LedgerOutcome,
+  Message,
+  PersistedState,
+  RunLifecycle,
+  Termination,
+  Ticket,
+} from "@awaken/contract";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import { decided } from "./decided.ts";
+import type { Effects } from "./effects.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -17,6 +28,10 @@ export interface Checkpoint {
   readonly decided: Decided["entries"];
   /** Facts that have to be on record together with it. */
   readonly events: readonly AgentEvent[];
+  /** Calls that are about to run. */
+  readonly claims: readonly LedgerClaim[];
+  /** Results of calls that were claimed. */
+  readonly outcomes: readonly LedgerOutcome[];
   readonly ending: Termination | undefined;
 }
 
@@ -28,6 +43,8 @@ export interface CheckpointPort {
 export interface Checkpoints {
   /** `ending` makes it the last one. */
   write(ending?: Termination): Promise<void>;
+  /** The same, and these calls may run when it is done. */
+  claim(claims: readonly LedgerClaim[]): Promise<void>;
   /** Facts ride in the next write. */
   stage(event: AgentEvent): void;
   /** False: a run without a store. */
@@ -39,12 +56,16 @@ export interface CheckpointsInit {
   readonly state: StateStore;
   readonly transcript: Transcript;
   readonly tally: Tally;
+  readonly effects: Effects | undefined;
   readonly tickets: () => readonly Ticket[];
 }
 
+const NO_CLAIMS: readonly LedgerClaim[] = [];
+const NO_OUTCOMES: readonly LedgerOutcome[] = [];
+
 /** Without a port a run lives in memory alone, and nothing is built or kept for it. */
 export function createCheckpoints(init: CheckpointsInit): Checkpoints {
-  const { port, state, transcript, tally } = init;
+  const { port, state, transcript, tally, effects } = init;
   if (port === undefined) {
     return {
       isDurable: false,
@@ -52,31 +73,46 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
       async write() {
         transcript.settle(0);
       },
+      async claim() {},
     };
   }
   let staged: AgentEvent[] = [];
+  const land = async (claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> => {
+    const lifecycle = state.snapshot().get(runLifecycle);
+    if (lifecycle === undefined) return;
+    const events = staged;
+    staged = [];
+    const outcomes = effects?.takeOutcomes() ?? NO_OUTCOMES;
+    const checkpoint: Checkpoint = {
+      delta: (count) => transcript.delta(count),
+      lifecycle,
+      tally,
+      runState: state.export("run"),
+      threadState: state.export("thread"),
+      tickets: init.tickets(),
+      decided: state.snapshot().get(decided)?.entries ?? [],
+      events,
+      claims,
+      outcomes,
+      ending,
+    };
+    try {
+      const { rowsBefore } = await port.write(checkpoint);
+      effects?.begin(claims);
+      transcript.settle(rowsBefore);
+    } catch (thrown) {
+      // They ride in the next one. The calls that were to be claimed do not run.
+      staged = [...events, ...staged];
+      effects?.putBack(outcomes);
+      throw thrown;
+    }
+  };
   return {
     isDurable: true,
     stage: (event) => {
       staged.push(event);
     },
-    async write(ending) {
-      const lifecycle = state.snapshot().get(runLifecycle);
-      if (lifecycle === undefined) return;
-      const events = staged;
-      const { rowsBefore } = await port.write({
-        delta: (count) => transcript.delta(count),
-        lifecycle,
-        tally,
-        runState: state.export("run"),
-        threadState: state.export("thread"),
-        tickets: init.tickets(),
-        decided: state.snapshot().get(decided)?.entries ?? [],
-        events,
-        ending,
-      });
-      staged = [];
-      transcript.settle(rowsBefore);
-    },
+    write: (ending) => land(NO_CLAIMS, ending),
+    claim: (claims) => land(claims, undefined),
   };
 }

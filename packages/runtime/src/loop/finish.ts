@@ -69,7 +69,8 @@ function closeTickets(ctx: RunContext): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
     if (call.status !== "suspended" && call.status !== "resuming") continue;
     ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
-    ctx.transcript.replace(toolMessage(ctx, call, toolFailure("cancelled", "the run ended before there was a decision")));
+    const result = toolFailure("cancelled", "the run ended before there was a decision");
+    ctx.transcript.answer(toolMessage(ctx, call, result), call.messageId);
   }
 }
 

@@ -6,12 +6,9 @@ import { plainVerdict } from "../tool/plain.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
+import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import type { AllowedCall, LiveCall } from "./tool-call.ts";
-
-export type Gated =
-  | { readonly type: "allowed"; readonly call: AllowedCall }
-  | { readonly type: "intercepted"; readonly intercept: Intercept };
+import { settleUnknown } from "./unknown-outcome.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
 
@@ -42,14 +39,16 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
   return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
 }
 
-/** The input that the tool gets: what the model wrote, unless whoever approved it wrote something else. */
-export function inputOf(live: LiveCall) {
-  const decision = live.resume?.decision;
-  return decision?.action === "approve" && decision.input !== undefined ? decision.input : live.call.input;
+/**
+ * Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's block needs no second opinion. A call that may
+ * have had its effect already is past its gates: first it is found out what became of it.
+ */
+export async function gateCall(ctx: RunContext, live: LiveCall): Promise<Gated> {
+  const claim = ctx.effects?.unknownOf(live);
+  return (claim === undefined ? undefined : await settleUnknown(ctx, live, claim)) ?? passGates(ctx, live);
 }
 
-/** Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's block needs no second opinion. */
-export async function gateCall(ctx: RunContext, live: LiveCall): Promise<Gated> {
+async function passGates(ctx: RunContext, live: LiveCall): Promise<Gated> {
   const tool = ctx.active.tools.get(live.call.name);
   const intercept = await pluginIntercept(ctx, live, tool);
   if (intercept?.type === "block" || intercept?.type === "answer") return { type: "intercepted", intercept };

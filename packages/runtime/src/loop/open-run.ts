@@ -28,10 +28,13 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
+import { toolFailure } from "../tool/execute.ts";
 import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./commit.ts";
 import { decided } from "./decided.ts";
+import { Effects, type OpenEntry } from "./effects.ts";
 import { seatAgent } from "./handoff.ts";
-import { retraction } from "./messages.ts";
+import type { LiveCall } from "./live-call.ts";
+import { retraction, SUPERSEDED } from "./messages.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
@@ -48,9 +51,20 @@ export interface ThreadHistory {
   readonly threadState: PersistedState | undefined;
   /** Of the same run, when it goes on. */
   readonly run: { readonly state: PersistedState | undefined; readonly steps: number; readonly usage: Usage } | undefined;
+  /** Calls of a step that was cut off; their message is in the view. */
+  readonly cutCalls: readonly LiveCall[];
+  /** What the effect ledger has open of the run. Undefined when none is kept. */
+  readonly ledger: readonly OpenEntry[] | undefined;
 }
 
-export const NO_HISTORY: ThreadHistory = { messages: [], messageCount: 0, threadState: undefined, run: undefined };
+export const NO_HISTORY: ThreadHistory = {
+  messages: [],
+  messageCount: 0,
+  threadState: undefined,
+  run: undefined,
+  cutCalls: [],
+  ledger: undefined,
+};
 
 /** What to run, as data. */
 export interface Activation {
@@ -114,12 +128,13 @@ export const isSuperseding = ({ options, input }: Activation): boolean => option
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
 
 /** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
-function supersede(activation: Activation, handles: RunHandles, state: StateStore): readonly Message[] {
+function supersede(activation: Activation, handles: RunHandles, state: StateStore, effects: Effects | undefined): readonly Message[] {
   if (!isSuperseding(activation)) return [];
   const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
   if (calls.length === 0) return [];
   state.commit(command().update(toolCallStates, { type: "clear" }));
   const run = { ids: handles.ids, identity: activation.identity };
+  for (const call of calls) effects?.settle({ messageId: call.messageId, call }, toolFailure("cancelled", SUPERSEDED));
   return calls.sort((a, b) => (a.id < b.id ? -1 : 1)).map((call) => retraction(run, call));
 }
 
@@ -147,7 +162,8 @@ function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, options, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const transcript = openTranscript(activation, supersede(activation, handles, state));
+  const effects = history.ledger === undefined ? undefined : new Effects(identity.runId, history.ledger);
+  const transcript = openTranscript(activation, supersede(activation, handles, state, effects));
   const tally: Tally = {
     steps: history.run?.steps ?? 0,
     usage: history.run?.usage ?? NO_USAGE,
@@ -163,6 +179,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     state,
     transcript,
     tally,
+    effects,
     tickets: () => openTickets({ state, identity }),
   });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
@@ -174,6 +191,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log }),
     transcript,
     checkpoints,
+    effects,
+    cutCalls: history.cutCalls,
     tally,
     inbox,
     decisions,

@@ -4,9 +4,10 @@ import type { ResumedCall } from "../phase/hook.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { gateCall } from "./gate-call.ts";
+import type { LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
-import { completeCall, type LiveCall } from "./tool-call.ts";
+import { completeCall } from "./tool-call.ts";
 import { runToolRound } from "./tool-round.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
@@ -28,7 +29,8 @@ function resumed(call: ToolCallState): ResumedCall | undefined {
 function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: string | undefined): void {
   const result = toolFailure("denied", reason?.trim() ? reason : "the call was not approved", { rejected: true });
   ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
-  ctx.transcript.replace(toolMessage(ctx, live.call, result));
+  ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
+  ctx.effects?.settle(live, result);
   ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: { action: "deny", ...(reason === undefined ? {} : { reason }) } });
 }
 
@@ -47,7 +49,7 @@ async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Prom
 async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
   const resume = resumed(call);
   if (resume === undefined) return undefined;
-  const live: LiveCall = { call: { id: call.id, name: call.name, input: call.input }, messageId: call.messageId, resume };
+  const live: LiveCall = { call: { id: call.id, name: call.name, input: call.input }, messageId: call.messageId, resume, isReplay: true };
   const { decision } = resume;
   if (decision.action === "deny") {
     deny(ctx, live, call, decision.reason);

@@ -19,6 +19,8 @@ import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Checkpoints } from "./commit.ts";
+import type { Effects } from "./effects.ts";
+import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
@@ -71,6 +73,10 @@ export interface RunContext {
   readonly phases: PhaseEngine;
   readonly transcript: Transcript;
   readonly checkpoints: Checkpoints;
+  /** Undefined when nothing of the run can outlive its process. */
+  readonly effects: Effects | undefined;
+  /** Calls of a step that was cut off after its turn was committed. */
+  readonly cutCalls: readonly LiveCall[];
   readonly tally: Tally;
   readonly inbox: Queue<InboxItem>;
   readonly decisions: Queue<readonly AddressedDecision[]>;

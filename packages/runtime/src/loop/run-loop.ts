@@ -8,6 +8,7 @@ import { applyDecisions } from "./decide.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
+import { recoverStep } from "./recover.ts";
 import { hasSuspended, replayDecided } from "./resume.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
@@ -58,7 +59,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   // Whatever happens from here on, the run and what it was asked are on record.
   await ctx.checkpoints.write();
   await activateAgent(ctx);
-  const ended = await replayDecided(ctx);
+  const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
   if (ended !== undefined) return ended;
   const outcome = ctx.phases.run("runStart", { isContinuation });
   if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };

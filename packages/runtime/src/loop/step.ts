@@ -2,10 +2,10 @@ import { addUsage, type Message, type MessageId, type StopReason, type Terminati
 import { type Inferred, infer } from "../inference/infer.ts";
 import { applyTransforms, assemblePrompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
+import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import { streamSlot } from "./stream-slot.ts";
-import type { LiveCall } from "./tool-call.ts";
 import { runToolRound } from "./tool-round.ts";
 
 /** What a step led to. The loop decides what comes of it. */
@@ -125,7 +125,7 @@ async function act(ctx: RunContext, messageId: MessageId, { turn, lostCall }: In
     return CONTINUE;
   }
   say(ctx, messageId, turn.content, turn.text);
-  const calls = toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined }));
+  const calls = toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined, isReplay: false }));
   const round = await runToolRound(ctx, calls);
   if (lostCall !== undefined) {
     ctx.transcript.append(

@@ -138,6 +138,9 @@ export class ThreadWriter implements CheckpointPort {
       run: this.#project(checkpoint, messages),
       events: this.#events(checkpoint, messages),
       ...(messages.length === 0 ? {} : { messageDelta: { messages, expectedMessageCount: count } }),
+      ...(checkpoint.claims.length + checkpoint.outcomes.length === 0
+        ? {}
+        : { ledger: { claims: checkpoint.claims, outcomes: checkpoint.outcomes } }),
       ...(this.#isFirst && resumed === undefined ? { isNewRun: true } : {}),
       ...(Object.keys(checkpoint.threadState.extensions).length === 0 ? {} : { threadState: checkpoint.threadState }),
     };

@@ -1,10 +1,8 @@
 import {
   effectKey,
-  type MessageId,
   type Suspension,
   type Ticket,
   type TicketId,
-  type ToolCall,
   type ToolCallState,
   type ToolCallStatus,
   type ToolResult,
@@ -12,26 +10,14 @@ import {
   toolOutcome,
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
-import type { ResumedCall } from "../phase/hook.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
-import type { PreparedCall, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import { openReporters, type Reporters } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
-
-/** A call in the hands of the loop. */
-export interface LiveCall {
-  readonly call: ToolCall;
-  /** The assistant message that asks for it. */
-  readonly messageId: MessageId;
-  /** Set when the call was suspended and has been decided. */
-  readonly resume: ResumedCall | undefined;
-}
-
-/** A call that passed its gates: with its checked input, or with the result that it has already. */
-export type AllowedCall = LiveCall & ({ readonly prepared: PreparedCall; readonly tool: Tool } | { readonly reply: ToolReply });
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
 
@@ -63,7 +49,8 @@ function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension)
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
   };
-  return { ...stateOf(ctx, live, "suspended", kept), resumeMode: resumeMode ?? "replay-tool-call" };
+  // An input that was edited on an earlier approval stays: the next approval is about what would run.
+  return { ...stateOf(ctx, live, "suspended", kept), input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call" };
 }
 
 /** The open tickets of the run, by call id. */
@@ -94,13 +81,14 @@ export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readon
     });
 }
 
-/** The result is in the transcript and told to listeners. A resumed call's result takes the place of its placeholder. */
+/** The result is in the transcript and told to listeners. The result of a replayed call stands behind its message, in the place of its placeholder. */
 function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
-  const { call, resume } = live;
+  const { call, isReplay } = live;
   const message = toolMessage(ctx, call, result);
-  if (resume === undefined) ctx.transcript.append(message);
-  else ctx.transcript.replace(message);
-  if (resume !== undefined && result.type !== "pending") {
+  if (isReplay) ctx.transcript.answer(message, live.messageId);
+  else ctx.transcript.append(message);
+  ctx.effects?.settle(live, result);
+  if (isReplay && result.type !== "pending") {
     ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: resumedPayload(result) });
     return;
   }
@@ -153,6 +141,7 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 }
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
+  ctx.effects?.leaveUnknown(live);
   recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 
@@ -179,7 +168,10 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, { rep
 
 /** Never rejects. */
 export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
-  if ("reply" in allowed) return Promise.resolve(allowed.reply);
+  return "reply" in allowed ? Promise.resolve(allowed.reply) : executeTool(ctx, allowed);
+}
+
+export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>): Promise<ToolReply> {
   const reporters = openReporters(ctx, allowed.call);
   return executeCall(allowed.prepared, (signal) => toolContext(ctx, allowed, signal, reporters), ctx.signal, {
     clock: ctx.clock,

@@ -2,8 +2,9 @@ import type { ToolResult } from "@awaken/contract";
 import { toolFailure } from "../tool/execute.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
+import type { AllowedCall, LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { type AllowedCall, completeCall, execute, interruptCall, type LiveCall, recordCall, suspendCall } from "./tool-call.ts";
+import { completeCall, execute, interruptCall, recordCall, suspendCall } from "./tool-call.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
@@ -19,6 +20,8 @@ export async function runToolRound(ctx: RunContext, calls: readonly LiveCall[]):
     round.interruptOpen();
   }
 }
+
+const hasEffect = (call: AllowedCall): boolean => "tool" in call && !call.tool.traits.pure;
 
 class Round {
   readonly #ctx: RunContext;
@@ -103,7 +106,7 @@ class Round {
   async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
-      if (!(await this.#before(call))) return;
+      if (!(await this.#before(call)) || !(await this.#claim([call]))) return;
       await this.#finish(call, await execute(this.#ctx, call));
       if (this.#isSuspended) {
         this.#isStopped = true;
@@ -115,7 +118,7 @@ class Round {
   /** All at once on one snapshot; results are committed in call order, each as soon as it and those before it are there. */
   async #runTogether(allowed: readonly AllowedCall[]): Promise<void> {
     for (const call of allowed) if (!(await this.#before(call))) return;
-    if (this.#ctx.signal.aborted) return;
+    if (this.#ctx.signal.aborted || !(await this.#claim(allowed))) return;
     const replies = allowed.map((call) => execute(this.#ctx, call));
     let failure: { readonly thrown: unknown } | undefined;
     for (const [index, call] of allowed.entries()) {
@@ -130,6 +133,19 @@ class Round {
       } else if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
     }
     if (failure !== undefined) throw failure.thrown;
+  }
+
+  /**
+   * Puts on record that these calls are about to run: after a crash, whoever goes on knows that they may have had their effect. False
+   * when the run was cancelled meanwhile.
+   */
+  async #claim(calls: readonly AllowedCall[]): Promise<boolean> {
+    const { effects, checkpoints, tally, signal } = this.#ctx;
+    if (effects === undefined) return true;
+    const claims = calls.filter(hasEffect).map((call) => effects.claim(call, tally.steps));
+    if (claims.length === 0) return true;
+    await checkpoints.claim(claims);
+    return !signal.aborted;
   }
 
   /** False when the run was cancelled meanwhile. */

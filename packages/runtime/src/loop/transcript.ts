@@ -1,8 +1,8 @@
 import type { Message, MessageId, SequencedMessage, ToolMessage } from "@awaken/contract";
 
 /**
- * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended; the one thing that
- * is ever exchanged is the placeholder of a suspended call, for its result.
+ * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that
+ * the result of a call of an earlier activation goes to its call.
  */
 export class Transcript {
   readonly #view: Message[];
@@ -42,12 +42,18 @@ export class Transcript {
     this.#seqs.set(message.id, seq);
   }
 
-  /** The result of a call whose placeholder is there takes its place; the log keeps both. */
-  replace(result: ToolMessage): void {
-    const at = this.#view.findLastIndex((message) => message.role === "tool" && message.toolCallId === result.toolCallId);
-    if (at === -1) this.#view.push(result);
-    else this.#view[at] = result;
+  /** The result of a call that is in the log: it stands among the results of its message, in the place of its placeholder if there is one. */
+  answer(result: ToolMessage, asked: MessageId): void {
     this.#delta.push(result);
+    const from = this.#view.findLastIndex((message) => message.id === asked) + 1;
+    let at = from;
+    for (let message = this.#view[at]; message?.role === "tool"; message = this.#view[++at]) {
+      if (message.toolCallId !== result.toolCallId) continue;
+      this.#view[at] = result;
+      return;
+    }
+    if (from === 0) this.#view.push(result);
+    else this.#view.splice(at, 0, result);
   }
 
   /** Puts the summary in place of everything up to and with `upTo`. False, and nothing happens, when that message is gone. */

@@ -1,5 +1,6 @@
 import {
   AwakenError,
+  type LedgerEntry,
   type MessageId,
   type PersistedState,
   type RunId,
@@ -9,9 +10,11 @@ import {
   toolCallStatesSchema,
   validateSync,
 } from "@awaken/contract";
+import type { OpenEntry } from "../loop/effects.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { cutClaims, restoreCut } from "./cut-step.ts";
 import type { RunRecords } from "./run-parts.ts";
 import type { RunOrder } from "./run-request.ts";
 
@@ -79,15 +82,36 @@ function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | u
   return undefined;
 }
 
+const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
+
+/** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
+async function openWork(
+  records: RunRecords,
+  checkpoint: ThreadCheckpoint | undefined,
+  resumed: RunRecord | undefined,
+): Promise<Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">> {
+  const messages = checkpoint?.messages ?? [];
+  if (records.ledger === undefined || resumed === undefined || resumed.status === "created") {
+    return { messages, cutCalls: [], ledger: records.ledger === undefined ? undefined : [] };
+  }
+  const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
+  const ledger = entries.filter(isUnfinished);
+  const claims = cutClaims(ledger, checkpoint?.state);
+  const [claim] = claims;
+  const [logged] = claim === undefined ? [] : await records.messages.load(resumed.threadId, [claim.messageId]);
+  if (logged === undefined) return { messages, cutCalls: [], ledger };
+  return { ...restoreCut(messages, logged, claims, checkpoint?.latestRun?.runId !== resumed.runId), ledger };
+}
+
 /** One consistent read of the thread, and who goes on with what. */
 export async function loadThread(records: RunRecords, order: RunOrder): Promise<LoadedThread> {
   const checkpoint = await records.threads.loadCheckpoint(order.threadId);
   const resumed = await resumedRun(records, order, checkpoint);
   const history: ThreadHistory = {
-    messages: checkpoint?.messages ?? [],
     messageCount: checkpoint?.messageCount ?? 0,
     threadState: checkpoint?.state,
     run: resumed === undefined ? undefined : { state: resumed.state, steps: resumed.steps, usage: resumed.usage },
+    ...(await openWork(records, checkpoint, resumed)),
   };
   const waiting = waitingRun(checkpoint);
   const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(order.threadId, order.namedMessages);

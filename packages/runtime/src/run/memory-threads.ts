@@ -38,6 +38,9 @@ export class MemoryThreads implements RunRecords {
     this.#now = now;
   }
 
+  /** A claim is for whoever goes on when the process is gone. */
+  readonly ledger = undefined;
+
   readonly threads: RunRecords["threads"] = {
     loadCheckpoint: async (id) => this.#checkpoint(this.#rows.get(id)),
   };

@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
+import type { AgentEvent, LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
 import type { CommitStore } from "../loop/thread-writer.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -9,6 +9,8 @@ import type { ActiveRuns } from "./active-runs.ts";
 export interface RunRecords extends CommitStore {
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
   readonly messages: Pick<MessageStore, "load">;
+  /** Undefined when nothing outlives the process. */
+  readonly ledger: Pick<LedgerStore, "list"> | undefined;
 }
 
 /** What every run of one runtime shares. */

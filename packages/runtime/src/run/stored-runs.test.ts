@@ -29,7 +29,7 @@ const pay = defineTool({
   approve: () => ask("Pay?"),
   execute: ({ amount }) => ({ paid: amount }),
 });
-const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => "seen" });
+const look = defineTool({ id: "look", description: "", input: z.object({}), pure: true, execute: () => "seen" });
 
 function open(provider: Provider, init: Partial<RuntimeInit> = {}) {
   return createRuntime({

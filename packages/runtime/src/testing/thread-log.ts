@@ -34,6 +34,8 @@ export class ThreadLog implements CheckpointPort {
       messageCount: this.rows.length,
       threadState: this.#threadState,
       run: resumed === undefined ? undefined : this.#runs.get(resumed),
+      cutCalls: [],
+      ledger: undefined,
     };
   }
 }

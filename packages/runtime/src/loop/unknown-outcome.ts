@@ -1,0 +1,71 @@
+import { type JsonValue, toJson } from "@awaken/contract";
+import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { suspend } from "../tool/verdict.ts";
+import type { OpenEntry } from "./effects.ts";
+import type { Gated, LiveCall } from "./live-call.ts";
+import type { RunContext } from "./run-context.ts";
+import { executeTool } from "./tool-call.ts";
+
+const UNKNOWN: Reconciled = { type: "unknown" };
+
+/** Undefined when the tool does not take the input any more. */
+async function prepared(tool: Tool, input: JsonValue): Promise<PreparedCall | undefined> {
+  try {
+    const checked = await tool.prepare(input);
+    return checked.type === "valid" ? checked.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const NOTHING: ToolReply = { result: { type: "success", data: null }, command: undefined };
+
+/** Within the limits of a call of the tool: one that throws, hangs or is cancelled does not know. */
+async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: PreparedCall): Promise<Reconciled> {
+  if (!tool.traits.canReconcile) return UNKNOWN;
+  const told: Reconciled["type"][] = [];
+  const asked = {
+    ...call,
+    execute: async (context: ToolContext): Promise<ToolReply> => {
+      const found = await call.reconcile(context);
+      told.push(found.type);
+      return found.type === "done" ? { result: { type: "success", data: toJson(found.data) }, command: undefined } : NOTHING;
+    },
+  };
+  const { result } = await executeTool(ctx, { ...live, tool, prepared: asked });
+  const [type = "unknown"] = told;
+  if (result.type === "success") return type === "done" ? { type, data: result.data } : { type };
+  if (result.type === "error") {
+    ctx.log.warn(`reconcile of '${tool.id}' failed: ${result.message}`, { runId: ctx.identity.runId, toolCallId: live.call.id });
+  }
+  return UNKNOWN;
+}
+
+/**
+ * A process claimed this call and died before it could tell what became of it. The tool finds out; else it is run again if that does no
+ * harm; else a person decides. Undefined: it did not happen, and the call is as good as new.
+ */
+export async function settleUnknown(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined> {
+  const tool = ctx.active.tools.get(live.call.name);
+  const call = tool === undefined ? undefined : await prepared(tool, claim.input);
+  if (tool !== undefined && call !== undefined) {
+    const found = await reconcile(ctx, live, tool, call);
+    if (found.type === "not-done") return undefined;
+    if (found.type === "done") {
+      const result = { type: "success", data: found.data } as const;
+      return { type: "allowed", call: { ...live, reply: { result, command: undefined } } };
+    }
+    if (tool.traits.idempotent || tool.traits.pure) return { type: "allowed", call: { ...live, tool, prepared: call } };
+  }
+  const { idempotencyKey, attempt } = claim;
+  return {
+    type: "intercepted",
+    intercept: suspend({
+      action: "unknown-outcome",
+      message:
+        `'${live.call.name}' was started and its outcome was lost. Find out whether it happened: ` +
+        "answer with its result if it did, approve to run it again if it did not, or deny to give it up.",
+      parameters: { idempotencyKey, attempt, input: claim.input },
+    }),
+  };
+}
