@@ -52,7 +52,7 @@ function readSettings(spec: ProviderSpec, headers: Headers): VendorSettings {
 }
 
 function findSecrets({ apiKey, headers }: VendorSettings, { keyVariable }: VendorAdapter): string[] {
-  const key = apiKey ?? (keyVariable === undefined ? undefined : process.env[keyVariable]);
+  const key = apiKey ?? (keyVariable === undefined ? undefined : globalThis.process?.env[keyVariable]);
   return [...(key === undefined ? [] : [key]), ...headerSecrets(headers)];
 }
 

@@ -12,9 +12,18 @@ function kindOf(mediaType: string): MediaContent["type"] {
   return top === "image" || top === "audio" || top === "video" ? top : "document";
 }
 
+const CHUNK = 0x8000;
+
+/** Without Buffer, which browsers do not have; in pieces, because a call takes only so many arguments. */
+function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += CHUNK) binary += String.fromCharCode(...bytes.subarray(start, start + CHUNK));
+  return btoa(binary);
+}
+
 function toSource(mediaType: string, file: FilePart["data"]): MediaSource {
   if (file.type === "url") return { type: "url", url: file.url.href, mediaType };
-  const data = typeof file.data === "string" ? file.data : Buffer.from(file.data).toString("base64");
+  const data = typeof file.data === "string" ? file.data : toBase64(file.data);
   return { type: "base64", mediaType, data };
 }
 
