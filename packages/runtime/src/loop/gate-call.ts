@@ -1,4 +1,4 @@
-import { errorMessage, type ToolResult } from "@awaken/contract";
+import { errorMessage, type ToolResult, type Validated } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { resolveGates } from "../tool/gate.ts";
@@ -6,6 +6,7 @@ import { plainVerdict } from "../tool/plain.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
+import type { OpenEntry } from "./effects.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { settleUnknown } from "./unknown-outcome.ts";
@@ -43,13 +44,37 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
  * Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's block needs no second opinion. A call that may
  * have had its effect already is past its gates: first it is found out what became of it.
  */
-export async function gateCall(ctx: RunContext, live: LiveCall): Promise<Gated> {
+export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
   const claim = ctx.effects?.unknownOf(live);
-  return (claim === undefined ? undefined : await settleUnknown(ctx, live, claim)) ?? passGates(ctx, live);
+  return claim === undefined ? passGates(ctx, live) : settleFirst(ctx, live, claim);
 }
 
-async function passGates(ctx: RunContext, live: LiveCall): Promise<Gated> {
+async function settleFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
+  return (await settleUnknown(ctx, live, claim)) ?? passGates(ctx, live);
+}
+
+/** Without a promise when there is nobody to ask. */
+function passGates(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
   const tool = ctx.active.tools.get(live.call.name);
+  if (ctx.active.plan.env.gates.length > 0 || tool === undefined || tool.traits.canApprove) return askGates(ctx, live, tool);
+  try {
+    const checked = tool.prepare(inputOf(live));
+    return checked instanceof Promise ? askGates(ctx, live, tool, checked) : admit(live, tool, checked);
+  } catch (thrown) {
+    return refusedByTool(live, thrown);
+  }
+}
+
+function admit(live: LiveCall, tool: Tool, checked: Validated<PreparedCall>): Gated {
+  if (checked.type === "invalid") return settled(live, toolFailure("invalid_arguments", checked.message));
+  const { call, messageId, resume, isReplay } = live;
+  return { type: "allowed", call: { call, messageId, resume, isReplay, tool, prepared: checked.value } };
+}
+
+/** The tool's own checks are the tool's code: it does not run, and the model reads why. */
+const refusedByTool = (live: LiveCall, thrown: unknown): Gated => settled(live, toolFailure("internal", errorMessage(thrown)));
+
+async function askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated> {
   const intercept = await pluginIntercept(ctx, live, tool);
   if (intercept?.type === "block" || intercept?.type === "answer") return { type: "intercepted", intercept };
   if (tool === undefined) {
@@ -57,19 +82,21 @@ async function passGates(ctx: RunContext, live: LiveCall): Promise<Gated> {
     return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
   }
   try {
-    return await gateByTool(ctx, live, tool, intercept);
+    return await gateByTool(ctx, live, tool, intercept, await (begun ?? tool.prepare(inputOf(live))));
   } catch (thrown) {
-    // The tool's own checks are the tool's code: it does not run, and the model reads why.
-    return settled(live, toolFailure("internal", errorMessage(thrown)));
+    return refusedByTool(live, thrown);
   }
 }
 
-async function gateByTool(ctx: RunContext, live: LiveCall, tool: Tool, intercept: Intercept | undefined): Promise<Gated> {
-  const checked = tool.prepare(inputOf(live));
-  const valid = checked instanceof Promise ? await checked : checked;
-  if (valid.type === "invalid") return settled(live, toolFailure("invalid_arguments", valid.message));
-  const own = await toolIntercept(ctx, live, tool, valid.value);
+async function gateByTool(
+  ctx: RunContext,
+  live: LiveCall,
+  tool: Tool,
+  intercept: Intercept | undefined,
+  checked: Validated<PreparedCall>,
+): Promise<Gated> {
+  const own = checked.type === "valid" ? await toolIntercept(ctx, live, tool, checked.value) : undefined;
   const strongest = own?.type === "block" ? own : (intercept ?? own);
-  if (strongest !== undefined) return { type: "intercepted", intercept: strongest };
-  return { type: "allowed", call: { ...live, tool, prepared: valid.value } };
+  if (checked.type === "valid" && strongest !== undefined) return { type: "intercepted", intercept: strongest };
+  return admit(live, tool, checked);
 }

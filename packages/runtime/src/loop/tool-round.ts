@@ -43,7 +43,8 @@ class Round {
 
   async run(): Promise<RoundOutcome> {
     for (const live of this.#calls) {
-      let gated = await gateCall(this.#ctx, live);
+      const asked = gateCall(this.#ctx, live);
+      let gated = asked instanceof Promise ? await asked : asked;
       if (this.#ctx.signal.aborted) break;
       if (gated.type === "intercepted" && this.#allowed.length > 0) {
         // Earlier calls run first: they may change what the gate sees.
@@ -117,8 +118,13 @@ class Round {
 
   /** All at once on one snapshot; results are committed in call order, each as soon as it and those before it are there. */
   async #runTogether(allowed: readonly AllowedCall[]): Promise<void> {
-    for (const call of allowed) if (!(await this.#before(call))) return;
-    if (this.#ctx.signal.aborted || !(await this.#claim(allowed))) return;
+    for (const call of allowed) {
+      const mayRun = this.#before(call);
+      if (!(typeof mayRun === "boolean" ? mayRun : await mayRun)) return;
+    }
+    if (this.#ctx.signal.aborted) return;
+    const isClaimed = this.#claim(allowed);
+    if (!(typeof isClaimed === "boolean" ? isClaimed : await isClaimed)) return;
     const replies = allowed.map((call) => execute(this.#ctx, call));
     let failure: { readonly thrown: unknown } | undefined;
     for (const [index, call] of allowed.entries()) {
@@ -139,18 +145,17 @@ class Round {
    * Puts on record that these calls are about to run: after a crash, whoever goes on knows that they may have had their effect. False
    * when the run was cancelled meanwhile.
    */
-  async #claim(calls: readonly AllowedCall[]): Promise<boolean> {
+  #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
     const { effects, checkpoints, tally, signal } = this.#ctx;
     if (effects === undefined) return true;
     const claims = calls.filter(hasEffect).map((call) => effects.claim(call, tally.steps));
-    if (claims.length === 0) return true;
-    await checkpoints.claim(claims);
-    return !signal.aborted;
+    return claims.length === 0 ? true : checkpoints.claim(claims).then(() => !signal.aborted);
   }
 
   /** False when the run was cancelled meanwhile. */
-  async #before(call: AllowedCall): Promise<boolean> {
+  #before(call: AllowedCall): boolean | Promise<boolean> {
     if ("reply" in call) return true;
-    return (await this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume })) === "completed";
+    const outcome = this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume });
+    return typeof outcome === "string" ? outcome === "completed" : outcome.then((told) => told === "completed");
   }
 }
