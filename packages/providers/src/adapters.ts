@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@awaken/contract";
-import type { AiSdkProvider } from "./from-ai-sdk.ts";
+import type { AiSdkProvider } from "./ai-sdk-source.ts";
 import type { Headers } from "./request/to-options.ts";
 
 /** What a spec record says, for the vendor package. */

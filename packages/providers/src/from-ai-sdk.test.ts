@@ -1,7 +1,8 @@
 import type { LanguageModelV3StreamPart, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { NoSuchModelError } from "@ai-sdk/provider";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { fromAiSdk, isAiSdkSource } from "./from-ai-sdk.ts";
+import { isAiSdkSource } from "./ai-sdk-source.ts";
+import { fromAiSdk } from "./from-ai-sdk.ts";
 import { finish, finishV3, modelV3, modelV4, streamOf } from "./testing/models.ts";
 import { collect, failing, never, request, textOf } from "./testing/requests.ts";
 
@@ -124,7 +125,13 @@ describe("cancelling and leaving", () => {
     const { stream, cancel } = waiting();
     const late = Promise.withResolvers<{ stream: typeof stream }>();
     const controller = new AbortController();
-    const failed = failing(fromAiSdk(modelV4(() => late.promise)), {}, controller.signal);
+    const asked = Promise.withResolvers<void>();
+    const open = () => {
+      asked.resolve();
+      return late.promise;
+    };
+    const failed = failing(fromAiSdk(modelV4(open)), {}, controller.signal);
+    await asked.promise;
     controller.abort();
     expect((await failed).error.failure.type).toBe("cancelled");
     late.resolve({ stream });

@@ -1,7 +1,8 @@
 import { AwakenError, isJsonObject, type JsonObject, type Provider, type ProviderSpec } from "@awaken/contract";
 import { VENDOR_ADAPTERS, type VendorAdapter, type VendorSettings } from "./adapters.ts";
+import type { AiSdkProvider } from "./ai-sdk-source.ts";
 import { classify } from "./classify.ts";
-import { type AiSdkProvider, fromAiSdk } from "./from-ai-sdk.ts";
+import { fromAiSdk } from "./from-ai-sdk.ts";
 import { headerSecrets } from "./model-secrets.ts";
 import type { Headers } from "./request/to-options.ts";
 import { createScrub, toSafeCause } from "./scrub.ts";
