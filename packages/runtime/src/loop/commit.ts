@@ -78,8 +78,12 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
   }
   let staged: AgentEvent[] = [];
   const land = async (claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> => {
-    const lifecycle = state.snapshot().get(runLifecycle);
-    if (lifecycle === undefined) return;
+    const current = state.snapshot().get(runLifecycle);
+    if (current === undefined) return;
+    // A hook may have ended the run; its record says so once, in the last write.
+    const isEarly = current.status === "done" && ending === undefined;
+    if (isEarly && claims.length === 0) return;
+    const lifecycle: RunLifecycle = isEarly ? { ...current, status: "running" } : current;
     const events = staged;
     staged = [];
     const outcomes = effects?.takeOutcomes() ?? NO_OUTCOMES;

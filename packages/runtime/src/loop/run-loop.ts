@@ -102,8 +102,8 @@ async function closeStep(ctx: RunContext, outcome: StepOutcome): Promise<void> {
   ctx.tally.unsettledStep = ctx.tally.steps;
   const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
   if (typeof done !== "string") await done;
-  // A natural end is mostly the end of the run: then one commit is enough for both.
-  if (outcome.type !== "natural-end") await settleStep(ctx);
+  // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
+  if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
 }
 
 /** What comes after a step: undefined means another one. */
