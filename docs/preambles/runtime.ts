@@ -1,0 +1,3 @@
+import type { Runtime } from "awaken";
+
+declare const runtime: Runtime;
