@@ -1,6 +1,8 @@
 import type { Schema } from "@awaken/contract";
 import type { RuntimeInit } from "./create-runtime.ts";
 
+export { type Vendor, type VendorChoice, type VendorOptions, vendorFromEnv } from "./vendor-from-env.ts";
+
 /** What `awaken.config.ts` exports: a runtime's options, and what only the command line needs. */
 export interface ProjectConfig extends RuntimeInit {
   /** Shapes of answers, by agent: `awaken chat` and `awaken run` ask for them and show what they got. */

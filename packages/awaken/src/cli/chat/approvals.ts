@@ -1,0 +1,67 @@
+import { AwakenError, errorMessage, type JsonValue } from "@awaken/contract";
+import type { DecisionInput } from "@awaken/runtime";
+import type { NumberedTicket } from "./block.ts";
+
+export type DecisionCommand = "approve" | "deny" | "answer";
+
+/** What was said about which tickets. */
+export interface Decided {
+  readonly tickets: readonly NumberedTicket[];
+  readonly decision: DecisionInput;
+  /** In a word or two, for the conversation. */
+  readonly how: string;
+}
+
+const refuse = (message: string): never => {
+  throw new AwakenError("invalid_resume", message);
+};
+
+/** The tickets that the first word names, and what stands behind it. Without a name the first open one is meant. */
+export function addressed(
+  open: readonly NumberedTicket[],
+  rest: string,
+): { readonly tickets: readonly NumberedTicket[]; readonly rest: string } {
+  const [first] = open;
+  if (first === undefined) return refuse("no call waits for a decision");
+  const [, word = "", behind = ""] = /^(\S+)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
+  if (word === "all") return { tickets: open, rest: behind };
+  const named = open.find(({ number, ticket }) => word === `#${number}` || word === ticket.id);
+  if (named !== undefined) return { tickets: [named], rest: behind };
+  if (/^#\d+$/.test(word)) refuse(`no open ticket ${word}; open: ${open.map(({ number }) => `#${number}`).join(", ")}`);
+  return { tickets: [first], rest: rest.trim() };
+}
+
+function parseJson(text: string, what: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    return refuse(`${what} must be JSON: ${errorMessage(thrown)}`);
+  }
+}
+
+/** `/approve [#n] [json]`, `/deny [#n] [reason]`, `/answer [#n] json`. Throws when it does not say what it has to. */
+export function parseDecision(name: DecisionCommand, open: readonly NumberedTicket[], text: string): Decided {
+  const { tickets, rest } = addressed(open, text);
+  switch (name) {
+    case "approve":
+      if (rest === "") return { tickets, decision: { action: "approve" }, how: "approved" };
+      if (tickets.length > 1) return refuse("an edited input is for one ticket: say which, as in /approve #1 {…}");
+      return { tickets, decision: { action: "approve", input: parseJson(rest, "the edited input") }, how: "approved with another input" };
+    case "deny":
+      return rest === ""
+        ? { tickets, decision: { action: "deny" }, how: "denied" }
+        : { tickets, decision: { action: "deny", reason: rest }, how: `denied: ${rest}` };
+    case "answer":
+      if (rest === "") return refuse('an answer needs a result, as in /answer {"ok":true}');
+      return { tickets, decision: { action: "answer", result: parseJson(rest, "the result") }, how: "answered" };
+  }
+}
+
+/** What JSON lets through and a terminal would obey. */
+const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** The line that approves a ticket with its own input, ready to be edited. */
+export function editLine({ number, ticket }: NumberedTicket): string {
+  return `/approve #${number} ${JSON.stringify(ticket.input, null, 2).replaceAll(OBEYED, escaped)}`;
+}

@@ -1,0 +1,76 @@
+import { clean } from "../sanitize.ts";
+import type { Block, BlockOf, ToolState } from "./block.ts";
+import { jsonLine } from "./text-limits.ts";
+
+const MARK = { info: "-", warning: "!", error: "error:" } as const;
+const HOW = { asked: "", sent: " (sent to the run that is under way)", queued: " (queued: it follows when the run is over)" } as const;
+
+/** Lines after the first stand under it. */
+const indent = (text: string, by: string): string => text.replaceAll("\n", `\n${by}`);
+
+export const userText = ({ text, how }: BlockOf<"user">): string => `> ${indent(text, "  ")}${HOW[how]}`;
+
+export const noteText = ({ tone, text }: BlockOf<"note">): string => `${MARK[tone]} ${indent(text, "  ")}`;
+
+function stateText(state: ToolState): string {
+  switch (state.type) {
+    case "running":
+      return state.note === "" ? "running" : state.note;
+    case "waiting":
+      return "waits for a decision";
+    case "over":
+      return state.result === "" ? state.outcome : `${state.outcome}: ${indent(state.result, "    ")}`;
+  }
+}
+
+/** A call in one line. */
+const callLine = ({ name, input }: BlockOf<"tool">): string => `* ${name} ${indent(input, "    ")}`;
+
+export const toolText = (block: BlockOf<"tool">): string => {
+  const { state } = block;
+  return state.type === "running" && state.note === "" ? callLine(block) : `${callLine(block)}\n  ${stateText(state)}`;
+};
+
+const SHORT = 60;
+
+/** What became of a call, on a line of its own. */
+export function toolStateText({ name, input, state }: BlockOf<"tool">): string {
+  const [line = ""] = input.split("\n");
+  return `* ${name} ${line.length > SHORT ? `${line.slice(0, SHORT)}…` : line} ${stateText(state)}`;
+}
+
+export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): string {
+  const { number, ticket } = ask;
+  const { toolName, agentPath, responseSchema } = ticket;
+  const path = agentPath === undefined ? "" : ` (asked by ${clean(agentPath.join(" > "))})`;
+  const lines = [
+    `? #${number} ${indent(message, "  ")}`,
+    `  ${clean(toolName)} ${indent(input, "  ")}`,
+    `  ticket ${clean(ticket.id)}${path}${state.type === "closed" ? `: ${state.how}` : ""}`,
+  ];
+  if (state.type === "closed") return lines.join("\n");
+  if (responseSchema !== undefined) lines.push(`  an answer should fit ${jsonLine(responseSchema)}`);
+  return [...lines, `  /approve, /approve {json}, /deny reason, /answer {json}; with #${number} when several wait`].join("\n");
+}
+
+/** A block as lines of text. */
+export function blockText(block: Block): string {
+  switch (block.type) {
+    case "user":
+      return userText(block);
+    case "answer":
+      return block.text;
+    case "thought":
+      return `~ ${indent(block.text, "  ")}`;
+    case "draft":
+      return "";
+    case "output":
+      return block.json;
+    case "tool":
+      return toolText(block);
+    case "ticket":
+      return ticketText(block);
+    case "note":
+      return noteText(block);
+  }
+}

@@ -1,0 +1,142 @@
+import type { Schema, Store } from "@awaken/contract";
+import { memoryStore } from "@awaken/stores/memory";
+import type { Terminal } from "@earendil-works/pi-tui";
+import xterm from "@xterm/headless";
+import { vi } from "vitest";
+import { createRuntime, type RuntimeInit } from "../../create-runtime.ts";
+import type { Project } from "../project.ts";
+import { ChatDriver } from "./driver.ts";
+import { terminalFace } from "./terminal-face.ts";
+
+export interface ProjectParts extends Pick<RuntimeInit, "tools"> {
+  readonly provider: NonNullable<RuntimeInit["providers"]>[string];
+  readonly store?: Store;
+  readonly outputs?: ReadonlyMap<string, Schema<unknown>>;
+}
+
+/** A project with the agents `support` and `planner` over one model. */
+export function openProject({ provider, store = memoryStore(), outputs = new Map(), tools = [] }: ProjectParts): Project {
+  const runtime = createRuntime({
+    providers: { scripted: provider },
+    models: { fast: { provider: "scripted", model: "scripted-1" } },
+    agents: { support: { model: "fast" }, planner: { model: "fast" } },
+    tools,
+    store,
+    log: { warn() {}, error() {} },
+  });
+  return {
+    root: import.meta.dirname,
+    configFile: "awaken.config.ts",
+    runtime,
+    store,
+    storeLabel: "memory",
+    agents: ["support", "planner"],
+    outputs,
+    async [Symbol.asyncDispose]() {
+      await runtime[Symbol.asyncDispose]();
+      await store.close();
+    },
+  };
+}
+
+export function openDriver(project: Project, agent?: string): ChatDriver {
+  let count = 0;
+  return new ChatDriver({
+    project,
+    agent,
+    newThreadId: () => {
+      count += 1;
+      return `thread-${count}`;
+    },
+  });
+}
+
+/** A terminal without a screen: what was drawn can be read, and keys can be pressed. */
+class VirtualTerminal implements Terminal {
+  readonly columns = 100;
+  readonly rows = 60;
+  readonly kittyProtocolActive = false;
+  readonly #xterm = new xterm.Terminal({ cols: 100, rows: 60, scrollback: 2_000, allowProposedApi: true });
+  readonly written: string[] = [];
+  #onInput: (data: string) => void = () => {};
+
+  start(onInput: (data: string) => void): void {
+    this.#onInput = onInput;
+  }
+
+  press(...keys: readonly string[]): void {
+    for (const key of keys) this.#onInput(key);
+  }
+
+  write(data: string): void {
+    this.written.push(data);
+    this.#xterm.write(data);
+  }
+
+  /** All lines that were drawn, as a person sees them. */
+  async screen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#xterm.write("", resolve));
+    const { active } = this.#xterm.buffer;
+    const lines = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? "");
+    return lines.join("\n").trimEnd();
+  }
+
+  stop(): void {}
+  async drainInput(): Promise<void> {}
+  moveBy(): void {}
+  hideCursor(): void {}
+  showCursor(): void {}
+  clearLine(): void {}
+  clearFromCursor(): void {}
+  clearScreen(): void {}
+  setTitle(): void {}
+  setProgress(): void {}
+}
+
+export const KEYS = {
+  enter: "\r",
+  escape: "\u001b",
+  down: "\u001b[B",
+  up: "\u001b[A",
+  end: "\u001b[F",
+  back: "\u007f",
+  ctrlC: "\u0003",
+  ctrlD: "\u0004",
+};
+
+const PATIENCE = { timeout: 20_000, interval: 10 };
+
+/** The chat on a terminal, driven by keys. */
+export interface Screen {
+  readonly terminal: VirtualTerminal;
+  readonly over: Promise<number>;
+  /** Types a line and gives it. */
+  say(line: string): void;
+  /** Waits until all of these are on the screen, and gives it. */
+  sees(...texts: readonly (string | RegExp)[]): Promise<string>;
+  lacks(text: string): Promise<void>;
+}
+
+export function openScreen(project: Project, thread?: string): Screen {
+  const terminal = new VirtualTerminal();
+  const over = terminalFace(openDriver(project), thread, terminal, { hasColors: false, signal: new AbortController().signal });
+  const check = async (test: (screen: string) => boolean, what: string): Promise<string> =>
+    vi.waitFor(async () => {
+      const screen = await terminal.screen();
+      if (!test(screen)) throw new Error(`${what}:\n${screen}`);
+      return screen;
+    }, PATIENCE);
+  return {
+    terminal,
+    over,
+    say: (line) => terminal.press(...line, KEYS.enter),
+    sees: (...texts) =>
+      check(
+        (screen) => texts.every((text) => (typeof text === "string" ? screen.includes(text) : text.test(screen))),
+        `not seen: ${texts.join(" | ")}`,
+      ),
+    lacks: async (text) => {
+      await check((screen) => !screen.includes(text), `still seen: ${text}`);
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { type AgentEvent, isJsonObject, type JsonValue, type Termination, type Ticket, type ToolResult } from "@awaken/contract";
+import { clean, TextCleaner } from "../sanitize.ts";
+import type { Block, BlockOf, Change, NoteTone, NumberedTicket, ToolEnd, ToolState } from "./block.ts";
+import { BlockList } from "./block-list.ts";
+import { ANSWER_LIMIT, jsonLine, prettyJson, TICKET_LIMIT } from "./text-limits.ts";
+import { progressNote, resultText, resumedEnd, terminationNote, toolEnd } from "./tool-text.ts";
+
+type TextBlock = "answer" | "thought" | "draft";
+
+/** What a thread looks like to the person who talks to it, made from events and records. It does no I/O and knows no screen. */
+export class Conversation {
+  readonly #list: BlockList;
+  #cleaner = new TextCleaner();
+  #hasOutput = false;
+  #stepStart = 0;
+  #tokens = 0;
+  #cutChars = 0;
+
+  constructor(onChange: (change: Change) => void = () => {}) {
+    this.#list = new BlockList(onChange);
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#list.blocks;
+  }
+
+  /** Of all inferences that were heard of. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** Open ones, by number. */
+  get tickets(): readonly NumberedTicket[] {
+    return this.blocks.flatMap((block) => (block.type === "ticket" && block.state.type === "open" ? [block.ask] : []));
+  }
+
+  user(text: string, how: BlockOf<"user">["how"]): void {
+    this.#closeText();
+    this.#list.add({ type: "user", text: clean(text), how });
+  }
+
+  note(tone: NoteTone, text: string): void {
+    this.#closeText();
+    this.#list.add({ type: "note", tone, text: clean(text) });
+  }
+
+  answer(text: string): void {
+    this.#list.add({ type: "answer", text: clean(text), isOpen: false });
+  }
+
+  output(value: JsonValue): void {
+    this.#list.add({ type: "output", json: prettyJson(value) });
+  }
+
+  call(callId: string, name: string, input: JsonValue): void {
+    this.#closeText();
+    this.#list.add({ type: "tool", callId, name: clean(name), input: jsonLine(input), state: { type: "running", note: "" } });
+  }
+
+  /** Says how far a call is. Vendors use ids again: the last call with this id is meant. */
+  callState(callId: string, state: ToolState): void {
+    const index = this.#list.findLast((block) => block.type === "tool" && block.callId === callId);
+    const block = this.blocks[index];
+    if (block?.type !== "tool" || (block.state.type === "waiting" && state.type === "waiting")) return;
+    this.#list.replace(index, { ...block, state });
+  }
+
+  /** The call runs with another input than the model asked for. */
+  editInput(callId: string, input: JsonValue): void {
+    const index = this.#list.findLast((block) => block.type === "tool" && block.callId === callId);
+    const block = this.blocks[index];
+    if (block?.type === "tool") this.#list.replace(index, { ...block, input: jsonLine(input) });
+  }
+
+  /** Calls without a result: nobody executes them any more. */
+  endCalls(result: string): void {
+    const open = new Set<string>(this.tickets.map(({ ticket }) => ticket.toolCallId));
+    for (const [index, block] of this.blocks.entries()) {
+      if (block.type !== "tool" || block.state.type === "over") continue;
+      if (block.state.type === "waiting" && open.has(block.callId)) continue;
+      this.#list.replace(index, { ...block, state: { type: "over", outcome: "cancelled", result } });
+    }
+  }
+
+  /** The tickets that are open now: new ones are asked about, those that are gone are closed. */
+  ask(tickets: readonly Ticket[]): void {
+    for (const { ticket } of this.tickets) {
+      if (!tickets.some(({ id, runId }) => id === ticket.id && runId === ticket.runId)) this.decided(ticket.id, "closed");
+    }
+    for (const ticket of tickets) {
+      if (this.tickets.some((open) => open.ticket.id === ticket.id)) continue;
+      const number = Math.max(0, ...this.tickets.map((open) => open.number)) + 1;
+      const message = clean(ticket.message ?? `${ticket.toolName}: ${ticket.action}`);
+      const input = jsonLine(ticket.input, TICKET_LIMIT);
+      this.callState(ticket.toolCallId, { type: "waiting" });
+      this.#list.add({ type: "ticket", ask: { number, ticket }, message, input, state: { type: "open" } });
+    }
+  }
+
+  decided(ticketId: string, how: string): void {
+    const index = this.#list.findLast(
+      (block) => block.type === "ticket" && block.state.type === "open" && block.ask.ticket.id === ticketId,
+    );
+    const block = this.blocks[index];
+    if (block?.type === "ticket") this.#list.replace(index, { ...block, state: { type: "closed", how: clean(how) } });
+  }
+
+  /** A run begins: with `hasOutput` its last answer is data, and is shown as such. */
+  begin(hasOutput: boolean): void {
+    this.#hasOutput = hasOutput;
+    this.#stepStart = this.blocks.length;
+  }
+
+  apply(event: AgentEvent): void {
+    switch (event.type) {
+      case "step-start":
+        this.#closeText();
+        this.#settleDrafts();
+        this.#stepStart = this.blocks.length;
+        return;
+      case "text-delta":
+        this.#append(this.#hasOutput ? "draft" : "answer", event.delta);
+        return;
+      case "reasoning-delta":
+        this.#append("thought", event.delta);
+        return;
+      case "tool-call-start":
+        this.#closeText();
+        return;
+      case "stream-reset":
+        this.#cleaner = new TextCleaner();
+        this.#cutChars = 0;
+        this.#list.drop(this.#stepStart, isText, clean(event.reason));
+        return;
+      case "inference-end":
+        this.#tokens += event.usage.totalTokens;
+        return;
+      case "error":
+        this.note("error", event.message);
+        return;
+      case "run-end":
+        this.#end(event);
+        return;
+      default:
+        this.#applyToCall(event);
+        return;
+    }
+  }
+
+  #applyToCall(event: AgentEvent): void {
+    switch (event.type) {
+      case "tool-call-ready":
+        this.call(event.toolCallId, event.toolName, event.input);
+        return;
+      case "tool-call-end":
+        this.#endCall(event.toolCallId, toolEnd(event.result), event.result);
+        return;
+      case "tool-call-resumed": {
+        const { outcome, result } = resumedEnd(event.result);
+        this.callState(event.toolCallId, { type: "over", outcome, result });
+        return;
+      }
+      case "tool-call-stream-delta":
+        this.#report(event.toolCallId, clean(event.delta).trim().split("\n").at(-1) ?? "");
+        return;
+      case "activity-snapshot":
+        if (event.activityType !== "tool-call-progress" || !isJsonObject(event.content)) return;
+        this.#report(event.messageId, progressNote(event.content));
+        return;
+      case "tool-call-cancel":
+        this.note("warning", `the call of ${event.toolName} was lost: ${event.reason}`);
+        return;
+      default:
+    }
+  }
+
+  #report(callId: string, note: string): void {
+    if (note !== "") this.callState(callId, { type: "running", note });
+  }
+
+  #endCall(callId: string, outcome: ToolEnd | "waiting", result: ToolResult): void {
+    this.callState(callId, outcome === "waiting" ? { type: "waiting" } : { type: "over", outcome, result: resultText(result) });
+  }
+
+  #end({ termination, tickets, result }: Extract<AgentEvent, { type: "run-end" }>): void {
+    this.#closeText();
+    if (result?.output !== undefined) this.#settleOutput(result.output);
+    this.#settleDrafts();
+    this.ask(tickets);
+    this.endCalls(termination.type === "cancelled" ? "cancelled" : "no result");
+    this.#tellEnd(termination);
+  }
+
+  #tellEnd(termination: Termination): void {
+    const told = terminationNote(termination);
+    if (told !== undefined) this.note(told.tone, told.text);
+  }
+
+  /** The draft of the last step was the data itself. */
+  #settleOutput(value: JsonValue): void {
+    const index = this.#list.findLast((block) => block.type === "draft");
+    if (index < 0) this.output(value);
+    else this.#list.replace(index, { type: "output", json: prettyJson(value) });
+  }
+
+  /** What was said on the way, or did not become data, is text. */
+  #settleDrafts(): void {
+    for (const [index, block] of this.blocks.entries()) {
+      if (block.type === "draft") this.#list.replace(index, { type: "answer", text: block.text, isOpen: false });
+    }
+  }
+
+  #append(type: TextBlock, delta: string): void {
+    const index = this.#openText(type);
+    const open = this.blocks[index];
+    if (open === undefined) this.#closeText();
+    const before = open !== undefined && "text" in open ? open.text : "";
+    const text = this.#cleaner.push(delta);
+    const kept = text.slice(0, Math.max(0, ANSWER_LIMIT.chars - before.length));
+    this.#cutChars += text.length - kept.length;
+    if (kept === "") return;
+    const block: Block = type === "draft" ? { type, text: before + kept } : { type, text: before + kept, isOpen: true };
+    if (open === undefined) this.#list.add(block);
+    else this.#list.replace(index, block);
+  }
+
+  /** The block that text of this kind goes on in. Data is one block, whatever is said meanwhile. */
+  #openText(type: TextBlock): number {
+    if (type === "draft") return this.#list.findLast((block) => block.type === "draft");
+    const last = this.blocks.at(-1);
+    return last?.type === type && last.isOpen ? this.blocks.length - 1 : -1;
+  }
+
+  /** What is being written is complete. */
+  #closeText(): void {
+    const cut = this.#cutChars;
+    this.#cutChars = 0;
+    this.#cleaner = new TextCleaner();
+    const index = this.#list.findLast((block) => (block.type === "answer" || block.type === "thought") && block.isOpen);
+    const block = this.blocks[index];
+    if (block?.type === "answer" || block?.type === "thought") this.#list.replace(index, { ...block, isOpen: false });
+    if (cut > 0) this.#list.add({ type: "note", tone: "warning", text: `cut: ${cut} more characters` });
+  }
+}
+
+const isText = (block: Block): boolean => block.type === "answer" || block.type === "thought" || block.type === "draft";

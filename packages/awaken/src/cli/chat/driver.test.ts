@@ -1,0 +1,107 @@
+import { ask, defineTool } from "@awaken/runtime";
+import { parts, scripted, text, toolCalls } from "@awaken/runtime/testing";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { blockText } from "./block-text.ts";
+import { openDriver, openProject, type ProjectParts } from "./chat.test-support.ts";
+import type { ChatDriver, Face } from "./driver.ts";
+
+const pay = defineTool({
+  id: "pay",
+  description: "Pays",
+  input: z.object({ to: z.string() }),
+  approve: ({ to }) => ask(`Pay ${to}?`),
+  execute: async ({ to }) => `paid ${to}`,
+});
+
+const SILENT: Face = { onChange() {}, onState() {}, onSwitch() {} };
+
+async function start(given: ProjectParts, face: Face = SILENT): Promise<ChatDriver> {
+  const driver = openDriver(openProject({ tools: [pay], ...given }));
+  await driver.start(face, undefined);
+  return driver;
+}
+
+const shown = (driver: ChatDriver): string => driver.conversation.blocks.map(blockText).join("\n");
+
+const payBoth = toolCalls([
+  { name: "pay", input: { to: "ana" }, id: "a" },
+  { name: "pay", input: { to: "bo" }, id: "b" },
+]);
+
+describe("lines that come while a run is under way", () => {
+  it("two decisions at once are both taken, one after the other, in any order", async () => {
+    const driver = await start({ provider: scripted([payBoth, text("Both paid.")]) });
+    await driver.submit("pay both");
+    await Promise.all([driver.submit("/approve #2"), driver.submit("/deny #1 not her")]);
+    expect(shown(driver)).toContain("succeeded: paid bo");
+    expect(shown(driver)).toContain("denied: not her");
+    expect(shown(driver)).toContain("Both paid.");
+    expect(driver.talk.state.type).toBe("idle");
+  });
+
+  it("all open tickets can be decided at once", async () => {
+    const driver = await start({ provider: scripted([payBoth, text("Both paid.")]) });
+    await driver.submit("pay both");
+    await driver.submit("/approve all");
+    expect(shown(driver)).toMatch(/paid ana[\s\S]*paid bo[\s\S]*Both paid\./);
+  });
+
+  it("two messages at once: the second one goes into the run of the first", async () => {
+    const provider = scripted([text("One."), text("Two.")]);
+    const driver = await start({ provider });
+    await Promise.all([driver.submit("first"), driver.submit("second")]);
+    const asked = provider.requests.flatMap(({ messages }) =>
+      messages.filter(({ role }) => role === "user").map(({ content }) => JSON.stringify(content)),
+    );
+    expect(asked.join()).toContain("second");
+    expect(shown(driver)).toContain("Two.");
+  });
+
+  it("a message that the run cannot take any more is queued, says so, and follows", async () => {
+    let late: Promise<unknown> | undefined;
+    const provider = scripted([text("One."), text("Two.")]);
+    const driver: ChatDriver = await start(
+      { provider },
+      {
+        ...SILENT,
+        onChange(change) {
+          // The last words of a run: it reads nothing more.
+          if (change.type === "changed" && change.block.type === "answer" && !change.block.isOpen) late ??= driver.submit("second");
+        },
+      },
+    );
+    await driver.submit("first");
+    await late;
+    expect(shown(driver)).toBe("> first\nOne.\n> second (queued: it follows when the run is over)\nTwo.");
+    expect(provider.requests).toHaveLength(2);
+  });
+
+  it("a run can be cancelled before it said anything", async () => {
+    const driver = await start({ provider: scripted([parts({ type: "hang" })]) });
+    const said = driver.submit("go");
+    await driver.submit("/cancel");
+    await said;
+    expect(shown(driver)).toContain("! cancelled");
+    expect(driver.talk.state.type).toBe("idle");
+  });
+});
+
+describe("lines that cannot be followed", () => {
+  it.each([
+    ["/approve", "no call waits for a decision (invalid_resume)"],
+    ["/switch", "/switch needs the id of a thread"],
+    ["/events many", "/events takes a number from 1 to 200, got 'many'"],
+    ["/agent", "no agent is named; there are: support, planner"],
+    ["/resume", "no run was cut off here"],
+  ])("%s", async (line, why) => {
+    const driver = await start({ provider: scripted([]) });
+    await driver.submit(line);
+    expect(shown(driver)).toContain(why);
+  });
+
+  it("a message that cannot be sent is given back", async () => {
+    const driver = await start({ provider: scripted([]) });
+    expect(await driver.submit("/approve {}")).toEqual({ type: "again", line: "/approve {}" });
+  });
+});

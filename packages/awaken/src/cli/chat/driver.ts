@@ -1,0 +1,204 @@
+import { AwakenError, errorMessage } from "@awaken/contract";
+import type { Project } from "../project.ts";
+import { addressed, editLine, parseDecision } from "./approvals.ts";
+import type { Change, NoteTone } from "./block.ts";
+import { type CommandName, helpText, parseLine } from "./commands.ts";
+import type { Conversation } from "./conversation.ts";
+import { eventsText, newestThread, stateText, threadsText } from "./records.ts";
+import { ThreadTalk, type Told } from "./thread-talk.ts";
+import { errorLine } from "./tool-text.ts";
+
+const EVENTS = 20;
+const MAX_EVENTS = 200;
+
+/** What a face does with its input line when the line was dealt with. */
+export type Submitted =
+  | { readonly type: "done" }
+  /** Nothing happened: the line may be corrected and given again. */
+  | { readonly type: "again"; readonly line: string }
+  /** The person goes on writing with this. */
+  | { readonly type: "edit"; readonly line: string }
+  | { readonly type: "quit" };
+
+/** Whoever shows the chat. */
+export interface Face {
+  /** The conversation that is shown changed. */
+  onChange(change: Change): void;
+  /** Another conversation is shown, or the state of this one changed. */
+  onState(): void;
+  onSwitch(): void;
+}
+
+export interface DriverInit {
+  readonly project: Project;
+  readonly agent: string | undefined;
+  readonly newThreadId: () => string;
+}
+
+const DONE: Submitted = { type: "done" };
+
+/** Everything that a line of input can do, whatever shows it. One thread is in front; runs of others go on behind it. */
+export class ChatDriver {
+  readonly project: Project;
+  readonly #newThreadId: () => string;
+  readonly #talks = new Map<string, ThreadTalk>();
+  readonly #agent: string | undefined;
+  #current: ThreadTalk;
+  #face: Face | undefined;
+
+  constructor({ project, agent, newThreadId }: DriverInit) {
+    if (agent !== undefined) checkAgent(project, agent);
+    this.project = project;
+    this.#agent = agent;
+    this.#newThreadId = newThreadId;
+    this.#current = this.#talk(newThreadId(), agent);
+  }
+
+  get conversation(): Conversation {
+    return this.#current.conversation;
+  }
+
+  get talk(): ThreadTalk {
+    return this.#current;
+  }
+
+  /** Opens the thread that is named, the one that was used last, or a new one. Changes are told to the face from here on. */
+  async start(face: Face, thread: string | undefined): Promise<void> {
+    this.#face = face;
+    const id = thread ?? (await newestThread(this.project.store));
+    if (id === undefined) face.onSwitch();
+    else await this.#show(id);
+  }
+
+  note(tone: NoteTone, text: string): void {
+    this.#current.note(tone, text);
+  }
+
+  /** Resolves when all that the line started is over. Never rejects. */
+  async submit(line: string): Promise<Submitted> {
+    try {
+      const parsed = parseLine(line);
+      switch (parsed.type) {
+        case "nothing":
+          return DONE;
+        case "message":
+          return told(await this.#current.say(parsed.text), line);
+        case "unknown":
+          this.note("warning", `unknown command /${parsed.name}: /help lists them; //… sends a message that begins with a slash`);
+          return { type: "again", line };
+        case "command":
+          return await this.#command(parsed.name, parsed.rest, line);
+      }
+    } catch (thrown) {
+      this.note("error", errorLine(AwakenError.is(thrown) ? thrown.code : undefined, errorMessage(thrown)));
+      return { type: "again", line };
+    }
+  }
+
+  async #command(name: CommandName, rest: string, line: string): Promise<Submitted> {
+    switch (name) {
+      case "approve":
+      case "deny":
+      case "answer":
+        return told(await this.#current.decide(parseDecision(name, this.conversation.tickets, rest)), line);
+      case "edit":
+        return this.#edit(rest);
+      case "cancel":
+        await this.#current.cancel();
+        return DONE;
+      case "resume":
+        await this.#current.resume();
+        return DONE;
+      case "quit":
+        return { type: "quit" };
+      default:
+        await this.#look(name, rest);
+        return DONE;
+    }
+  }
+
+  #edit(rest: string): Submitted {
+    const [ticket] = addressed(this.conversation.tickets, rest).tickets;
+    return ticket === undefined ? DONE : { type: "edit", line: editLine(ticket) };
+  }
+
+  /** Commands that start nothing. */
+  async #look(
+    name: Exclude<CommandName, "approve" | "deny" | "answer" | "edit" | "cancel" | "resume" | "quit">,
+    rest: string,
+  ): Promise<void> {
+    const { store, agents } = this.project;
+    const { id, agent } = this.#current;
+    switch (name) {
+      case "help":
+        this.note("info", helpText());
+        return;
+      case "agents":
+        this.note("info", agents.map((known) => `${known === agent ? "*" : " "} ${known}`).join("\n"));
+        return;
+      case "agent":
+        checkAgent(this.project, rest);
+        this.#current.agent = rest;
+        this.note("info", `messages go to ${rest} now`);
+        return;
+      case "threads":
+        return this.note("info", await threadsText(store, id));
+      case "switch":
+        if (rest === "") throw new AwakenError("invalid_id", "/switch needs the id of a thread: /threads lists them");
+        return this.#show(rest);
+      case "new":
+        return this.#show(this.#newThreadId());
+      case "state":
+        return this.note("info", await stateText(store, id, agent));
+      case "events":
+        return this.note("info", await eventsText(store, id, readCount(rest)));
+    }
+  }
+
+  /** A thread whose run is under way is shown as it is; any other is read from the store. */
+  async #show(id: string): Promise<void> {
+    const known = this.#talks.get(id);
+    const isLive = known?.state.type === "running";
+    const talk = isLive && known !== undefined ? known : this.#talk(id, undefined);
+    if (this.#current.state.type !== "running") this.#talks.delete(this.#current.id);
+    this.#talks.set(id, talk);
+    this.#current = talk;
+    this.#face?.onSwitch();
+    if (!isLive) await talk.open();
+  }
+
+  #talk(id: string, agent: string | undefined): ThreadTalk {
+    const talk: ThreadTalk = new ThreadTalk(this.project, id, agent ?? this.#agent, {
+      onChange: (change) => {
+        if (this.#current === talk) this.#face?.onChange(change);
+      },
+      onState: () => this.#onState(talk),
+    });
+    return talk;
+  }
+
+  #onState(talk: ThreadTalk): void {
+    if (this.#current === talk) this.#face?.onState();
+    if (this.#current === talk || talk.state.type === "running") return;
+    this.#talks.delete(talk.id);
+    this.note(
+      "info",
+      `thread ${talk.id}: ${talk.state.type === "waiting" ? "waits for a decision" : "its run is over"}; /switch ${talk.id}`,
+    );
+  }
+}
+
+const told = (how: Told, line: string): Submitted => (how === "done" ? DONE : { type: "again", line });
+
+function checkAgent({ agents }: Project, id: string): void {
+  if (agents.includes(id)) return;
+  const wanted = id === "" ? "no agent is named" : `there is no agent '${id}'`;
+  throw new AwakenError("agent_not_found", `${wanted}; there are: ${agents.join(", ")}`, { details: { agentId: id } });
+}
+
+function readCount(rest: string): number {
+  if (rest === "") return EVENTS;
+  const count = Number(rest);
+  if (Number.isInteger(count) && count > 0) return Math.min(count, MAX_EVENTS);
+  throw new AwakenError("invalid_id", `/events takes a number from 1 to ${MAX_EVENTS}, got '${rest}'`);
+}

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { clean } from "../sanitize.ts";
+import type { Block, BlockOf, Change } from "./block.ts";
+import { blockText, toolStateText } from "./block-text.ts";
+import type { ChatDriver, Face } from "./driver.ts";
+
+/** Writes what happens as lines that are never taken back. Text in progress is continued as it comes. */
+class PlainPrinter {
+  readonly #write: (text: string) => void;
+  /** The block whose text is being written, without a newline behind it yet. */
+  #open: number | undefined;
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  change(change: Change): void {
+    switch (change.type) {
+      case "added":
+        this.#added(change.index, change.block);
+        break;
+      case "changed":
+        this.#changed(change.index, change.block, change.before);
+        break;
+      case "reset":
+        this.line(`! the answer starts over: ${change.why}`);
+    }
+  }
+
+  line(text: string): void {
+    this.close();
+    this.#write(`${text}\n`);
+  }
+
+  close(): void {
+    if (this.#open !== undefined) this.#write("\n");
+    this.#open = undefined;
+  }
+
+  #added(index: number, block: Block): void {
+    if (block.type === "answer" && block.isOpen) {
+      this.close();
+      this.#open = index;
+      this.#write(block.text);
+      return;
+    }
+    // Thoughts come in pieces: they are told when they are complete.
+    if (block.type === "draft" || (block.type === "thought" && block.isOpen)) return;
+    this.line(blockText(block));
+  }
+
+  #changed(index: number, block: Block, before: Block): void {
+    if (block.type === "answer" && before.type === "answer") this.#continue(index, block.text.slice(before.text.length), block.isOpen);
+    else if (block.type === "tool") this.#toolChanged(block, before);
+    else if (block.type === "ticket" && block.state.type === "closed") this.line(`? #${block.ask.number} ${block.state.how}`);
+    else if (block.type === "thought" && !block.isOpen) this.line(blockText(block));
+    else if (block.type !== before.type) this.line(blockText(block));
+  }
+
+  #toolChanged(block: BlockOf<"tool">, before: Block): void {
+    if (before.type !== "tool" || before.state !== block.state) this.line(toolStateText(block));
+  }
+
+  #continue(index: number, text: string, isOpen: boolean): void {
+    if (this.#open !== index && text !== "") {
+      this.close();
+      this.#open = index;
+    }
+    this.#write(text);
+    if (!isOpen && this.#open === index) this.close();
+  }
+}
+
+export interface PlainStreams {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+}
+
+/** Lines of input, one after another, until there are no more: then what is waiting is left waiting. */
+export async function plainFace(driver: ChatDriver, thread: string | undefined, { stdin, stdout }: PlainStreams): Promise<number> {
+  // Opened before anything is awaited: what was typed early is not lost.
+  const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const input = lines[Symbol.asyncIterator]();
+  let isGone = false;
+  // Whoever read us went away: there is nobody to talk to.
+  stdout.on("error", () => {
+    isGone = true;
+    lines.close();
+  });
+  const printer = new PlainPrinter((text) => {
+    if (!isGone) stdout.write(text);
+  });
+  const face: Face = {
+    onChange: (change) => printer.change(change),
+    onState() {},
+    onSwitch: () => printer.line(clean(`- thread ${driver.talk.id}, agent ${driver.talk.agent}`)),
+  };
+  await driver.start(face, thread);
+  for (let next = await input.next(); next.done !== true && !isGone; next = await input.next()) {
+    const submitted = await driver.submit(next.value);
+    if (submitted.type === "edit") printer.line(submitted.line);
+    if (submitted.type === "quit") break;
+  }
+  lines.close();
+  printer.close();
+  if (!isGone && stdout.writableNeedDrain) await once(stdout, "drain");
+  return 0;
+}

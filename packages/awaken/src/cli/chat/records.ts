@@ -1,0 +1,101 @@
+import {
+  type EventCursor,
+  isJsonObject,
+  type JsonObject,
+  type MessageRecord,
+  messageText,
+  type ScopedStore,
+  type StoredEvent,
+  type ThreadRecord,
+  threadId,
+} from "@awaken/contract";
+import { clean } from "../sanitize.ts";
+import { cutText, jsonLine, prettyJson } from "./text-limits.ts";
+
+const PREVIEW = { chars: 60, lines: 1 };
+const EVENT_LINE = { chars: 160, lines: 1 };
+const MAX_THREADS = 20;
+const PAGE = 200;
+
+/** The newest rows of a log, oldest first. */
+export async function lastMessages(
+  store: ScopedStore,
+  thread: string,
+  limit: number,
+): Promise<{ readonly items: readonly MessageRecord[]; readonly isWhole: boolean }> {
+  const { items, next } = await store.messages.list(threadId(thread), { visibility: "all", order: "descending", limit });
+  return { items: items.toReversed(), isWhole: next === undefined };
+}
+
+/** The thread that was used last, child threads of delegates aside. */
+export async function newestThread(store: ScopedStore): Promise<string | undefined> {
+  const { items } = await store.threads.list({ lineage: { type: "root" }, limit: 1 });
+  return items[0]?.id;
+}
+
+/** Those that were used last. */
+export async function threadIds(store: ScopedStore): Promise<readonly string[]> {
+  const { items } = await store.threads.list({ lineage: { type: "root" }, limit: MAX_THREADS });
+  return items.map(({ id }) => id);
+}
+
+const firstLine = (text: string): string => clean(text).trim().split("\n")[0]?.slice(0, PREVIEW.chars) ?? "";
+
+async function threadLine(store: ScopedStore, { id, metadata, latestRun }: ThreadRecord, current: string): Promise<string> {
+  const [page, run] = await Promise.all([
+    store.messages.list(id, { visibility: "external", limit: 1 }),
+    latestRun === undefined ? undefined : store.runs.load(latestRun.id),
+  ]);
+  const [first] = page.items;
+  const about = firstLine(metadata.title ?? (first === undefined ? "" : messageText(first.message)));
+  return `${id === current ? "*" : " "} ${clean(id)}  ${new Date(metadata.updatedAt).toISOString()}  ${run?.status ?? "no run"}  ${about}`.trimEnd();
+}
+
+/** The threads that were used last, newest first. */
+export async function threadsText(store: ScopedStore, current: string): Promise<string> {
+  const { items, next } = await store.threads.list({ lineage: { type: "root" }, limit: MAX_THREADS });
+  if (items.length === 0) return "no threads yet";
+  const lines = await Promise.all(items.map((thread) => threadLine(store, thread, current)));
+  return [...lines, ...(next === undefined ? [] : ["… and more"])].join("\n");
+}
+
+/** Thread and run as they are on record. */
+export async function stateText(store: ScopedStore, thread: string, agent: string): Promise<string> {
+  const checkpoint = await store.threads.loadCheckpoint(threadId(thread));
+  if (checkpoint === undefined) return `thread ${thread} is new: nothing is on record yet\nagent ${agent}`;
+  const run = checkpoint.openRun ?? checkpoint.latestRun;
+  const lines = [`thread ${thread}: ${checkpoint.messageCount} messages on record, agent ${agent}`];
+  if (run !== undefined) {
+    lines.push(`run ${run.runId} of ${run.agentId}: ${run.status}, ${run.steps} steps, ${run.usage.totalTokens} tokens`);
+    if (run.status === "done") lines.push(`ended: ${jsonLine({ ...run.outcome.termination })}`);
+    if (run.status === "waiting") lines.push(...run.waiting.tickets.map((ticket) => `waits: ${ticket.id} ${ticket.toolName}`));
+  }
+  const state: JsonObject = checkpoint.state?.extensions ?? {};
+  lines.push(Object.keys(state).length === 0 ? "thread state: empty" : `thread state: ${prettyJson(state, { chars: 2_000, lines: 60 })}`);
+  return clean(lines.join("\n"));
+}
+
+/** The newest events. Logs are read forwards only, so that earlier pages are read and let go. */
+async function lastEvents(store: ScopedStore, thread: string, count: number): Promise<readonly StoredEvent[]> {
+  const scope = { type: "thread", threadId: threadId(thread) } as const;
+  let kept: readonly StoredEvent[] = [];
+  let after: EventCursor | undefined;
+  do {
+    const page = await store.events.list(scope, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    kept = [...kept, ...page.items].slice(-count);
+    after = page.next;
+  } while (after !== undefined);
+  return kept;
+}
+
+export async function eventsText(store: ScopedStore, thread: string, count: number): Promise<string> {
+  const events = await lastEvents(store, thread, count);
+  if (events.length === 0) return "no events yet";
+  return events
+    .map(({ createdAt, kind, payload }) => {
+      const { threadId: _thread, runId: _run, ...rest } = payload;
+      const facts = isJsonObject(rest) ? cutText(jsonLine(rest), EVENT_LINE).replaceAll("\n", " ") : "";
+      return `${new Date(createdAt).toISOString().slice(11, 23)} ${clean(kind)} ${facts}`;
+    })
+    .join("\n");
+}

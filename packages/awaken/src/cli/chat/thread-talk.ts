@@ -1,0 +1,271 @@
+import { AwakenError, errorMessage, type RunRecord, type ThreadCheckpoint, threadId } from "@awaken/contract";
+import { activeAgent, type RunRequest, type RunStream } from "@awaken/runtime";
+import type { Project } from "../project.ts";
+import type { Decided } from "./approvals.ts";
+import type { Change, NoteTone } from "./block.ts";
+import { Conversation } from "./conversation.ts";
+import { showHistory } from "./history.ts";
+import { lastMessages } from "./records.ts";
+import { errorLine } from "./tool-text.ts";
+
+/** Rows of the log that are shown when a thread is opened. */
+const HISTORY_ROWS = 200;
+
+export type TalkState =
+  | { readonly type: "idle" }
+  /** From the moment at which it is asked for, until what it left behind is known. */
+  | { readonly type: "running" }
+  | { readonly type: "waiting"; readonly run: RunRecord }
+  /** The record says running, and nobody here executes it. */
+  | { readonly type: "cut-off"; readonly run: RunRecord };
+
+/** What is done when the run that is under way is over. */
+type Queued = { readonly type: "message"; readonly text: string } | { readonly type: "decision"; readonly decided: Decided };
+
+/** How one order ended: `refused` means that nothing happened, and that it may be given again. */
+export type Told = "done" | "refused";
+
+/** The person's side of one thread: starts runs, hears their events, and keeps the conversation up to date. */
+export class ThreadTalk {
+  readonly id: string;
+  readonly conversation: Conversation;
+  readonly #project: Project;
+  #state: TalkState = { type: "idle" };
+  #agent: string;
+  #chosenAgent: string | undefined;
+  readonly #queue: Queued[] = [];
+  /** Of the run that is under way, or about to begin: nobody has to wait for it to be cancelled. */
+  #stop = new AbortController();
+  readonly #onState: () => void;
+
+  constructor(project: Project, id: string, agent: string | undefined, listen: TalkListeners) {
+    this.#project = project;
+    this.id = threadId(id);
+    this.#chosenAgent = agent;
+    this.#agent = agent ?? project.agents[0] ?? "default";
+    this.conversation = new Conversation(listen.onChange);
+    this.#onState = listen.onState;
+  }
+
+  get state(): TalkState {
+    return this.#state;
+  }
+
+  /** The one that the next message goes to. */
+  get agent(): string {
+    return this.#agent;
+  }
+
+  set agent(id: string) {
+    this.#chosenAgent = id;
+    this.#agent = id;
+    this.#onState();
+  }
+
+  /** Shows what the store has of the thread. */
+  async open(): Promise<void> {
+    const { items, isWhole } = await lastMessages(this.#project.store, this.id, HISTORY_ROWS);
+    if (!isWhole) this.note("info", `the last ${items.length} messages of this thread:`);
+    showHistory(this.conversation, items);
+    const rest = await this.#load();
+    this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result");
+    if (rest.type === "cut-off") {
+      this.note("warning", `run ${rest.run.runId} was cut off (or another process executes it): /resume goes on with it, /cancel ends it`);
+    }
+    this.#setState(rest);
+  }
+
+  note(tone: NoteTone, text: string): void {
+    this.conversation.note(tone, text);
+  }
+
+  /** Reads the record again: somebody else may have gone on with the thread. */
+  async #load(): Promise<RestState> {
+    const checkpoint = await this.#project.store.threads.loadCheckpoint(threadId(this.id));
+    const { openRun } = checkpoint ?? {};
+    this.#agent = this.#chosenAgent ?? this.#agentOf(checkpoint);
+    this.conversation.ask(openRun?.status === "waiting" ? openRun.waiting.tickets : []);
+    return restState(openRun);
+  }
+
+  #agentOf(checkpoint: ThreadCheckpoint | undefined): string {
+    const seated = checkpoint?.state?.extensions[activeAgent.name];
+    const known = [typeof seated === "string" ? seated : undefined, checkpoint?.latestRun?.agentId];
+    return known.find((id) => id !== undefined && this.#project.agents.includes(id)) ?? this.#project.agents[0] ?? "default";
+  }
+
+  #setState(state: TalkState): void {
+    this.#state = state;
+    this.#onState();
+  }
+
+  /** Sends a message: into the run that is under way, behind it, or with a run of its own. Resolves when that run is over. */
+  async say(text: string): Promise<Told> {
+    if (this.#state.type === "running") return this.#sayToRun(text);
+    return this.#fromRest((rest) => {
+      if (rest.type === "cut-off") {
+        return this.#refuse(
+          "not sent: a run of this thread was cut off. /resume goes on with it, /cancel ends it, /new begins another thread",
+        );
+      }
+      this.conversation.user(text, "asked");
+      this.#withdraw();
+      return this.#run({ agent: this.#agent, input: text }, this.#agent);
+    });
+  }
+
+  #sayToRun(text: string): Told {
+    const isSent = this.#project.runtime.send(this.id, text);
+    this.conversation.user(text, isSent ? "sent" : "queued");
+    if (!isSent) this.#queue.push({ type: "message", text });
+    return "done";
+  }
+
+  /** The runtime gives up calls that wait when a new message comes. */
+  #withdraw(): void {
+    const open = this.conversation.tickets;
+    if (open.length === 0) return;
+    for (const { ticket } of open) this.conversation.decided(ticket.id, "withdrawn");
+    this.conversation.endCalls("withdrawn by a later message");
+    this.note(
+      "warning",
+      `${open.length === 1 ? "the call that waited" : `the ${open.length} calls that waited`} will not run: a new message came`,
+    );
+  }
+
+  /** Decides, and hears what the run does with it. A decision that does not fit changes nothing: it can be made again. */
+  async decide(decided: Decided): Promise<Told> {
+    if (this.#state.type === "running") {
+      this.#queue.push({ type: "decision", decided });
+      this.note("info", "the decision follows when the run waits again");
+      return "done";
+    }
+    return this.#fromRest((rest) => this.#decideFrom(rest, decided));
+  }
+
+  #decideFrom(rest: RestState, { tickets, decision, how }: Decided): Told | Promise<Told> {
+    if (rest.type !== "waiting") return this.#refuse(`the thread does not wait any more: /switch ${this.id} shows what happened`);
+    const decisions = tickets.map(({ ticket }) => ({ ticket: ticket.id, decision }));
+    return this.#run({ resume: rest.run.runId, decisions }, rest.run.agentId, () => {
+      for (const { ticket } of tickets) {
+        this.conversation.decided(ticket.id, how);
+        if (decision.action === "approve" && decision.input !== undefined) this.conversation.editInput(ticket.toolCallId, decision.input);
+      }
+    });
+  }
+
+  /** Goes on with the run that was cut off. */
+  async resume(): Promise<Told> {
+    if (this.#state.type === "running") return this.#refuse("the run is under way");
+    return this.#fromRest((rest) => {
+      if (rest.type === "cut-off") return this.#run({ resume: rest.run.runId }, rest.run.agentId);
+      return this.#refuse(rest.type === "waiting" ? "the run waits for a decision: there is nothing to resume" : "no run was cut off here");
+    });
+  }
+
+  /** Cancels the run: an active one at once; one that waits or was cut off is taken up only to be ended. */
+  async cancel(): Promise<Told> {
+    if (this.#state.type === "running") {
+      const dropped = this.#queue.splice(0).length;
+      if (dropped > 0) this.note("warning", `${dropped} queued ${dropped === 1 ? "line" : "lines"} will not follow`);
+      this.#stop.abort(new AwakenError("cancelled", "the run was cancelled"));
+      return "done";
+    }
+    return this.#fromRest((rest) => {
+      if (rest.type === "idle") return this.#refuse("no run to cancel");
+      this.#stop.abort(new AwakenError("cancelled", "the run was cancelled"));
+      return this.#run({ resume: rest.run.runId }, rest.run.agentId);
+    });
+  }
+
+  #refuse(why: string): Told {
+    this.note("warning", why);
+    return "refused";
+  }
+
+  /** Looks at the record, then works. From the first moment on, nothing else begins on this thread. */
+  async #fromRest(work: (rest: RestState) => Told | Promise<Told>): Promise<Told> {
+    const before = this.#state;
+    this.#stop = new AbortController();
+    this.#setState({ type: "running" });
+    try {
+      const rest = await this.#load();
+      const told = work(rest);
+      if (typeof told === "string") await this.#rest(rest);
+      return await told;
+    } catch (thrown) {
+      this.#setState(before);
+      throw thrown;
+    }
+  }
+
+  async #run(request: Omit<RunRequest, "thread" | "output" | "signal">, agent: string, onStart: () => void = () => {}): Promise<Told> {
+    const schema = this.#project.outputs.get(agent);
+    this.conversation.begin(schema !== undefined);
+    const told = await this.#hear(
+      this.#project.runtime.stream({
+        ...request,
+        thread: this.id,
+        signal: this.#stop.signal,
+        ...(schema === undefined ? {} : { output: schema }),
+      }),
+      onStart,
+    );
+    const rest = await this.#load();
+    this.#stop = new AbortController();
+    await this.#rest(rest);
+    return told;
+  }
+
+  /** Events until the run is over. One that could not begin tells why, and leaves everything as it was. */
+  async #hear(run: RunStream<unknown>, onStart: () => void): Promise<Told> {
+    try {
+      for await (const event of run) {
+        if (event.type === "run-start") onStart();
+        this.conversation.apply(event);
+        if (event.type === "inference-end") this.#onState();
+      }
+      return "done";
+    } catch (thrown) {
+      this.note("error", errorLine(AwakenError.is(thrown) ? thrown.code : undefined, errorMessage(thrown)));
+      return "refused";
+    }
+  }
+
+  /** Goes on with what was queued meanwhile, until one of it starts a run: the end of that one comes here again. */
+  async #rest(rest: RestState): Promise<void> {
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      const told = next.type === "decision" ? this.#decideFrom(rest, next.decided) : this.#sayFrom(rest, next.text);
+      if (typeof told === "string") continue;
+      await told;
+      return;
+    }
+    this.#setState(rest);
+  }
+
+  /** A queued message does not withdraw a call that came to wait after it was written. */
+  #sayFrom(rest: RestState, text: string): Told | Promise<Told> {
+    if (rest.type === "idle") return this.#run({ agent: this.#agent, input: text }, this.#agent);
+    return this.#refuse(`the queued message was not sent, because the run is not over: ${text}`);
+  }
+}
+
+/** How a thread is when nothing of it is executed here. */
+type RestState = Exclude<TalkState, { readonly type: "running" }>;
+
+function restState(run: RunRecord | undefined): RestState {
+  switch (run?.status) {
+    case "waiting":
+      return run.waiting.tickets.length > 0 ? { type: "waiting", run } : { type: "idle" };
+    case "running":
+    case "created":
+      return { type: "cut-off", run };
+    default:
+      return { type: "idle" };
+  }
+}
+
+export interface TalkListeners {
+  readonly onChange: (change: Change) => void;
+  readonly onState: () => void;
+}

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject, type JsonValue, type Termination, type ToolResult } from "@awaken/contract";
+import { clean } from "../sanitize.ts";
+import type { NoteTone, ToolEnd } from "./block.ts";
+import { cutText, jsonLine, RESULT_LIMIT } from "./text-limits.ts";
+
+export function toolEnd(result: ToolResult): ToolEnd | "waiting" {
+  switch (result.type) {
+    case "pending":
+      return "waiting";
+    case "success":
+      return "succeeded";
+    case "error":
+      if (result.code === "cancelled" || result.code === "interrupted") return "cancelled";
+      return result.metadata?.["rejected"] === true ? "denied" : "failed";
+  }
+}
+
+/** What the model reads of it. */
+export function resultText(result: ToolResult): string {
+  switch (result.type) {
+    case "pending":
+      return "";
+    case "error":
+      return cutText(clean(result.message), RESULT_LIMIT);
+    case "success":
+      return result.message === undefined ? jsonLine(result.data) : cutText(clean(result.message), RESULT_LIMIT);
+  }
+}
+
+const isAlone = (value: JsonObject, key: string): boolean => Object.keys(value).every((name) => name === key);
+
+/** The event of a decided call has only its data: a refusal and a failure are known by their form. */
+export function resumedEnd(result: JsonValue): { readonly outcome: ToolEnd; readonly result: string } {
+  if (isJsonObject(result)) {
+    const { action, reason, error } = result;
+    if (action === "deny") return { outcome: "denied", result: typeof reason === "string" ? jsonLine(reason) : "" };
+    if (typeof error === "string" && isAlone(result, "error")) return { outcome: "failed", result: jsonLine(error) };
+  }
+  return { outcome: "succeeded", result: jsonLine(result) };
+}
+
+const isNumber = (value: JsonValue | undefined): value is number => typeof value === "number" && Number.isFinite(value);
+
+/** `tool-call-progress` in words. */
+export function progressNote({ progress, loaded, total, message }: JsonObject): string {
+  const share = isNumber(progress) ? `${Math.round(Math.min(Math.max(progress, 0), 1) * 100)}%` : "";
+  const count = isNumber(loaded) ? `${loaded}${isNumber(total) ? ` of ${total}` : ""}` : "";
+  const said = typeof message === "string" ? clean(message).replaceAll("\n", " ") : "";
+  return [share || count, said].filter((part) => part !== "").join(" ");
+}
+
+/** What is to be told about an end. A run that came to its natural end, or waits, tells it by itself. */
+export function terminationNote(termination: Termination): { readonly tone: NoteTone; readonly text: string } | undefined {
+  switch (termination.type) {
+    case "natural-end":
+    case "behavior-requested":
+    case "suspended":
+      return undefined;
+    case "cancelled":
+      return { tone: "warning", text: "cancelled" };
+    case "stopped":
+      return { tone: "warning", text: `stopped: ${termination.detail ?? termination.code}` };
+    case "blocked":
+      return { tone: "warning", text: `blocked: ${termination.reason}` };
+    case "error":
+      return { tone: "error", text: errorLine(termination.code, termination.message) };
+  }
+}
+
+/** One line, with its code when there is one. */
+export function errorLine(code: string | undefined, message: string): string {
+  const line = message.replaceAll(/\s*\n\s*/g, " ");
+  return code === undefined ? line : `${line} (${code})`;
+}

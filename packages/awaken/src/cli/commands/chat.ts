@@ -1,0 +1,19 @@
+import { chat as openChat } from "../chat/chat.ts";
+import { loadProject } from "../load-project.ts";
+import type { ProjectOptions, Shell } from "../shell.ts";
+
+export interface ChatCommandOptions extends ProjectOptions {
+  readonly agent?: string;
+  readonly thread?: string;
+}
+
+export async function chat(shell: Shell, options: ChatCommandOptions): Promise<number> {
+  const { agent, thread } = options;
+  await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env });
+  return await openChat(project, {
+    stdin: shell.stdin,
+    stdout: shell.stdout,
+    ...(agent === undefined ? {} : { agent }),
+    ...(thread === undefined ? {} : { thread }),
+  });
+}

@@ -1,0 +1,51 @@
+import { type RunRecord, type ScopedStore, ticketId } from "@awaken/contract";
+import type { DecisionInput } from "@awaken/runtime";
+import { CliError, usageError } from "../cli-error.ts";
+import { type FollowOptions, followRun } from "../follow-run.ts";
+import { loadProject } from "../load-project.ts";
+import { readJson } from "../read-option.ts";
+import type { Shell } from "../shell.ts";
+
+export interface DecideOptions extends FollowOptions {
+  readonly approve?: boolean;
+  readonly deny?: string;
+  readonly answer?: string;
+  readonly input?: string;
+  readonly by?: string;
+  readonly run?: string;
+}
+
+function readDecision({ approve, deny, answer, input, by }: DecideOptions): DecisionInput {
+  const said = [approve === true, deny !== undefined, answer !== undefined].filter((isSaid) => isSaid);
+  if (said.length !== 1) throw usageError("say one of --approve, --deny <reason> and --answer <json>");
+  if (input !== undefined && approve !== true) throw usageError("--input edits the input of an approval: it goes with --approve");
+  const who = by === undefined ? {} : { by };
+  if (deny !== undefined) return { action: "deny", reason: deny, ...who };
+  if (answer !== undefined) return { action: "answer", result: readJson(answer, "--answer"), ...who };
+  return { action: "approve", ...(input === undefined ? {} : { input: readJson(input, "--input") }), ...who };
+}
+
+const isOpen = (run: RunRecord, ticket: string): boolean =>
+  run.status === "waiting" && run.waiting.tickets.some((open) => open.id === ticket || open.toolCallId === ticket);
+
+/** The run that waits with this ticket. */
+async function findRun(store: ScopedStore, ticket: string, named: string | undefined): Promise<RunRecord> {
+  const all = await store.runs.listByTicket(ticketId(ticket));
+  const runs = named === undefined ? all : all.filter((run) => run.runId === named || run.threadId === named);
+  const [run, ...others] = runs.filter((found) => isOpen(found, ticket));
+  if (others.length > 0) throw new CliError("ambiguous_id", `the ticket '${ticket}' is open in ${others.length + 1} runs`);
+  if (run !== undefined) return run;
+  const [decided] = runs;
+  if (decided !== undefined) throw new CliError("ticket_not_open", `the ticket '${ticket}' of run '${decided.runId}' is not open any more`);
+  throw new CliError("ticket_not_found", `no run waits with the ticket '${ticket}'`);
+}
+
+/** Decides, and shows the run until it ends or waits again. */
+export async function decide(shell: Shell, ticket: string, options: DecideOptions): Promise<number> {
+  const decision = readDecision(options);
+  await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env }, { mustExist: true });
+  const { threadId, runId, agentId } = await findRun(project.store, ticket, options.run);
+  const output = project.outputs.get(agentId);
+  const request = { thread: threadId, resume: runId, decisions: [{ ticket, decision }], ...(output === undefined ? {} : { output }) };
+  return await followRun(shell, project, request, options);
+}

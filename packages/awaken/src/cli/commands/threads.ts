@@ -1,0 +1,54 @@
+import type { RunRecord, ScopedStore, ThreadPosition, ThreadRecord } from "@awaken/contract";
+import { EXIT } from "../exit-codes.ts";
+import { openRecords } from "../load-project.ts";
+import { Output, timeText } from "../output.ts";
+import { brief } from "../printable.ts";
+import { readLimit } from "../read-option.ts";
+import type { ProjectOptions, Shell } from "../shell.ts";
+
+export interface ListOptions extends ProjectOptions {
+  readonly json?: boolean;
+  readonly limit?: string;
+}
+
+const PAGE = 200;
+const MAX_TITLE = 60;
+
+async function listThreads({ threads }: ScopedStore, limit: number): Promise<readonly ThreadRecord[]> {
+  const found: ThreadRecord[] = [];
+  let after: ThreadPosition | undefined;
+  do {
+    const page = await threads.list({ limit: Math.min(PAGE, limit - found.length), ...(after === undefined ? {} : { after }) });
+    found.push(...page.items);
+    after = page.next;
+  } while (after !== undefined && found.length < limit);
+  return found;
+}
+
+function row({ id, metadata }: ThreadRecord, run: RunRecord | undefined): readonly string[] {
+  return [id, timeText(metadata.updatedAt), run?.agentId ?? "-", run?.status ?? "-", brief(metadata.title ?? "", MAX_TITLE)];
+}
+
+/** Threads, the one that was used last first. */
+export async function threads(shell: Shell, options: ListOptions): Promise<number> {
+  const limit = readLimit(options.limit, 50);
+  await using records = await openRecords({ ...options, cwd: shell.cwd, env: shell.env });
+  const { store } = records;
+  const found = await listThreads(store, limit);
+  const out = new Output(shell);
+  if (options.json === true) {
+    for (const thread of found) out.json(thread);
+    return EXIT.ok;
+  }
+  if (found.length === 0) out.note(`there are no threads in ${records.label}`);
+  else {
+    const latest = await Promise.all(found.map(({ latestRun }) => (latestRun === undefined ? undefined : store.runs.load(latestRun.id))));
+    out.table(
+      ["THREAD", "UPDATED (UTC)", "AGENT", "LAST RUN", "TITLE"],
+      found.map((thread, index) => row(thread, latest[index])),
+    );
+    const total = await store.threads.count({});
+    if (total > found.length) out.note(`${found.length} of ${total}: --limit shows more`);
+  }
+  return EXIT.ok;
+}

@@ -1,0 +1,101 @@
+import type { AgentEvent, Termination } from "@awaken/contract";
+import type { RunRequest, RunResult } from "@awaken/runtime";
+import { EXIT } from "./exit-codes.ts";
+import { explainFailure } from "./explain-error.ts";
+import { catchInterrupts } from "./interrupts.ts";
+import { counted, Output } from "./output.ts";
+import { brief } from "./printable.ts";
+import type { Project } from "./project.ts";
+import type { ProjectOptions, Shell } from "./shell.ts";
+import { printTickets } from "./ticket-lines.ts";
+
+export interface FollowOptions extends ProjectOptions {
+  readonly json?: boolean;
+}
+
+/** Shows a run to somebody. */
+interface Face {
+  event(event: AgentEvent): void;
+  end(result: RunResult): void;
+}
+
+const MAX_DETAIL = 160;
+
+function failureOf(termination: Termination): ReturnType<typeof explainFailure> | undefined {
+  switch (termination.type) {
+    case "error":
+      return explainFailure(termination.message);
+    case "blocked":
+      return { message: `the run was blocked: ${termination.reason}`, fix: undefined };
+    case "stopped":
+      return { message: `the run was stopped: ${termination.detail ?? termination.code}`, fix: undefined };
+    case "cancelled":
+      return { message: "the run was cancelled", fix: undefined };
+    default:
+      return undefined;
+  }
+}
+
+function printFailure(out: Output, { termination }: RunResult): void {
+  const failure = failureOf(termination);
+  if (failure === undefined) return;
+  out.note(`error: ${failure.message}`, "red");
+  if (failure.fix !== undefined) out.note(`fix: ${failure.fix}`, "reset");
+}
+
+function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face {
+  return {
+    event(event) {
+      if (event.type === "text-delta" && !hasOutput) out.stream(event.delta);
+      else if (event.type === "tool-call-ready") out.note(`· ${event.toolName} ${brief(JSON.stringify(event.input), MAX_DETAIL)}`);
+      else if (event.type === "tool-call-end") out.note(`· ${event.toolName} ${event.outcome}`);
+      else if (event.type === "stream-reset") out.note(`· the model starts this answer again: ${event.reason}`);
+    },
+    end(result) {
+      out.endLine();
+      if (hasOutput && result.output !== undefined) out.line(JSON.stringify(result.output, null, 2));
+      else if (hasOutput && result.text !== "") out.line(result.text);
+      printTickets(out, result.tickets, options);
+      printFailure(out, result);
+      out.note(
+        `thread ${result.threadId}, run ${result.runId}: ${counted(result.steps, "step")}, ${counted(result.usage.totalTokens, "token")}`,
+      );
+    },
+  };
+}
+
+function jsonFace(out: Output): Face {
+  return {
+    event: (event) => out.json(event),
+    end(result) {
+      out.json({ type: "result", ...result });
+      printFailure(out, result);
+    },
+  };
+}
+
+function exitCodeOf({ status, termination }: RunResult, isInterrupted: boolean): number {
+  if (isInterrupted && termination.type === "cancelled") return EXIT.interrupted;
+  if (status !== "done") return EXIT.waiting;
+  return failureOf(termination) === undefined ? EXIT.ok : EXIT.failed;
+}
+
+/** Starts what is asked for and shows it until it ends or waits. The first Ctrl-C cancels the run, the second one leaves. */
+export async function followRun(shell: Shell, project: Project, request: RunRequest, options: FollowOptions): Promise<number> {
+  const out = new Output(shell);
+  const isJson = options.json === true;
+  const face = isJson ? jsonFace(out) : textFace(out, options, request.output !== undefined);
+  const interrupts = catchInterrupts(() => out.note("· cancelling; once more leaves at once"));
+  try {
+    const run = project.runtime.stream({ ...request, signal: interrupts.signal });
+    for await (const event of run) face.event(event);
+    const result = await run.result;
+    face.end(result);
+    if (!isJson && result.status === "waiting" && project.storeLabel === "memory") {
+      out.note("the store is in memory: what waits is lost when this command ends", "yellow");
+    }
+    return exitCodeOf(result, interrupts.signal.aborted);
+  } finally {
+    interrupts[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,67 @@
+import { CONFIG_TEMPLATE } from "./config-template.ts";
+import { DEMO_MODEL_TEMPLATE } from "./demo-model-template.ts";
+
+export interface ProjectFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+const README = `# %NAME%
+
+An agent with two tools. It runs without a key: \`demo-model.ts\` answers until a vendor's key is set.
+
+    npm install
+    npx awaken chat                                        # talk to it
+    npx awaken run "weather in Oslo" --agent assistant     # one question
+    npx awaken run "refund order 7 for 120"                # waits for an approval and says how to give it
+    npx awaken doctor                                      # is everything there?
+
+A real model: set OPENAI_API_KEY and \`npm install @ai-sdk/openai\`, or ANTHROPIC_API_KEY with \`@ai-sdk/anthropic\`, or
+GOOGLE_GENERATIVE_AI_API_KEY with \`@ai-sdk/google\`. AWAKEN_MODEL=openai/gpt-5-mini names the model.
+
+| file | is |
+|---|---|
+| \`awaken.config.ts\` | the agents, their models and tools |
+| \`demo-model.ts\` | the model that needs no key |
+| \`awaken.db\` | threads and runs, made by the first run |
+`;
+
+const tsconfig = {
+  compilerOptions: {
+    target: "ES2024",
+    lib: ["ESNext", "DOM", "DOM.AsyncIterable"],
+    module: "NodeNext",
+    moduleResolution: "NodeNext",
+    strict: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: true,
+  },
+  include: ["*.ts"],
+};
+
+const manifest = (name: string, version: string) => ({
+  name,
+  private: true,
+  type: "module",
+  engines: { node: ">=24" },
+  scripts: { start: "awaken chat", check: "tsc" },
+  dependencies: { awaken: `^${version}`, zod: "^4.1.0" },
+  devDependencies: { typescript: ">=5.9" },
+});
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** All that a new project consists of. */
+export function projectFiles(name: string, version: string): readonly ProjectFile[] {
+  return [
+    { name: "package.json", text: json(manifest(name, version)) },
+    { name: "awaken.config.ts", text: CONFIG_TEMPLATE },
+    { name: "demo-model.ts", text: DEMO_MODEL_TEMPLATE },
+    { name: "tsconfig.json", text: json(tsconfig) },
+    { name: ".gitignore", text: "node_modules/\n*.db\n*.db-shm\n*.db-wal\n.env\n" },
+    { name: "README.md", text: README.replace("%NAME%", name) },
+  ];
+}

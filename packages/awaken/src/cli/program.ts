@@ -1,0 +1,236 @@
+import { Command, CommanderError } from "commander";
+import type { CancelOptions } from "./commands/cancel.ts";
+import type { ChatCommandOptions } from "./commands/chat.ts";
+import type { DecideOptions } from "./commands/decide.ts";
+import type { DoctorOptions } from "./commands/doctor.ts";
+import type { EventsOptions } from "./commands/events.ts";
+import type { InitOptions } from "./commands/init.ts";
+import type { RunOptions } from "./commands/run.ts";
+import type { RunsOptions } from "./commands/runs.ts";
+import type { ListOptions } from "./commands/threads.ts";
+import { EXIT, EXIT_HELP } from "./exit-codes.ts";
+import type { FollowOptions } from "./follow-run.ts";
+import { Output } from "./output.ts";
+import { createRedactor } from "./redact.ts";
+import type { Shell } from "./shell.ts";
+import { ownVersion } from "./version.ts";
+
+/** Keeps the exit code of the command that ran. */
+interface Outcome {
+  code: number;
+}
+
+const example = (...lines: readonly string[]): string => `\nExample:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
+
+function addProjectOptions(command: Command, store = "a file, postgres://host/database, or memory; AWAKEN_STORE says the same"): Command {
+  return command
+    .option("--config <file>", "the config file, instead of the nearest awaken.config.ts")
+    .option("--store <store>", store)
+    .option("--debug", "show the stack of an error");
+}
+
+const RECORDS = "the store to read; with it no config is needed";
+
+function addTalk(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("chat").description("talk to an agent in the terminal"))
+    .option("--agent <id>", "the agent to talk to")
+    .option("--thread <id>", "the thread to go on with, instead of the last one")
+    .addHelpText("after", example("awaken chat --agent assistant"))
+    .action(async (options: ChatCommandOptions) => {
+      const { chat } = await import("./commands/chat.ts");
+      outcome.code = await chat(shell, options);
+    });
+  addProjectOptions(program.command("run").description("run an agent once and stream its answer"))
+    .argument("[input]", "what to say; - or nothing reads stdin")
+    .option("--agent <id>", "the agent; may be left out when there is only one, or the thread has one")
+    .option("--thread <id>", "the thread to go on with, instead of a new one")
+    .option("--json", "one line of JSON for each event, and one with the result")
+    .addHelpText(
+      "after",
+      `${example('awaken run "Weather in Oslo?" --agent assistant', "cat question.txt | awaken run --json")}\n${EXIT_HELP}`,
+    )
+    .action(async (input: string | undefined, options: RunOptions) => {
+      const { run } = await import("./commands/run.ts");
+      outcome.code = await run(shell, input, options);
+    });
+}
+
+function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("decide").description("decide about a call that waits, and go on with its run"))
+    .argument("<ticket>", "the ticket, as `awaken run` and `awaken show` print it")
+    .option("--approve", "let the tool run")
+    .option("--input <json>", "with --approve: run it with this input instead")
+    .option("--deny <reason>", "refuse; the model reads the reason")
+    .option("--answer <json>", "give the tool's result yourself")
+    .option("--by <name>", "who decides, for the record")
+    .option("--run <id>", "the run or thread, when two of them have this ticket")
+    .option("--json", "one line of JSON for each event, and one with the result")
+    .addHelpText("after", `${example("awaken decide call_1 --approve --by ana", 'awaken decide call_1 --deny "too much"')}\n${EXIT_HELP}`)
+    .action(async (ticket: string, options: DecideOptions) => {
+      const { decide } = await import("./commands/decide.ts");
+      outcome.code = await decide(shell, ticket, options);
+    });
+  addProjectOptions(program.command("resume").description("go on with a run that was cut off, and that nobody executes"))
+    .argument("<run|thread>", "the run, or the thread that has it open")
+    .option("--json", "one line of JSON for each event, and one with the result")
+    .addHelpText("after", `${example("awaken resume 01999c2e-run")}\n${EXIT_HELP}`)
+    .action(async (id: string, options: FollowOptions) => {
+      const { resume } = await import("./commands/resume.ts");
+      outcome.code = await resume(shell, id, options);
+    });
+  addProjectOptions(program.command("cancel").description("end a run that waits, or that was cut off"))
+    .argument("<run|thread>", "the run, or the thread that has it open")
+    .option("--cut-off", "end a run that says it is running, when its process is gone")
+    .option("--json", "the result as one line of JSON")
+    .addHelpText("after", example("awaken cancel 01999c2e-run"))
+    .action(async (id: string, options: CancelOptions) => {
+      const { cancel } = await import("./commands/cancel.ts");
+      outcome.code = await cancel(shell, id, options);
+    });
+}
+
+function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("threads").description("list threads, the one that was used last first"), RECORDS)
+    .option("--limit <count>", "how many; 50 when left out")
+    .option("--json", "one line of JSON for each")
+    .addHelpText("after", example("awaken threads --store awaken.db --limit 10"))
+    .action(async (options: ListOptions) => {
+      const { threads } = await import("./commands/threads.ts");
+      outcome.code = await threads(shell, options);
+    });
+  addProjectOptions(program.command("runs").description("list runs, the newest last"), RECORDS)
+    .option("--status <list>", "created, running, waiting, done")
+    .option("--thread <id>", "of this thread only")
+    .option("--limit <count>", "how many; 50 when left out")
+    .option("--json", "one line of JSON for each")
+    .addHelpText("after", example("awaken runs --status waiting"))
+    .action(async (options: RunsOptions) => {
+      const { runs } = await import("./commands/runs.ts");
+      outcome.code = await runs(shell, options);
+    });
+  addProjectOptions(program.command("show").description("show a thread with its messages, or a run"), RECORDS)
+    .argument("<thread|run>")
+    .option("--limit <count>", "how many messages; 50 when left out")
+    .option("--json", "all of it as one line of JSON")
+    .addHelpText("after", example("awaken show t1"))
+    .action(async (id: string, options: ListOptions) => {
+      const { show } = await import("./commands/show.ts");
+      outcome.code = await show(shell, id, options);
+    });
+  addProjectOptions(program.command("events").description("list what happened in a thread or a run"), RECORDS)
+    .argument("<thread|run>")
+    .option("--after <cursor>", "only what came after this one")
+    .option("--limit <count>", "how many; 100 when left out")
+    .option("--follow", "then wait for more, until Ctrl-C")
+    .option("--json", "one line of JSON for each, with its cursors")
+    .addHelpText("after", example("awaken events t1 --limit 20", "awaken events t1 --follow"))
+    .action(async (id: string, options: EventsOptions) => {
+      const { events } = await import("./commands/events.ts");
+      outcome.code = await events(shell, id, options);
+    });
+}
+
+function addSetup(program: Command, shell: Shell, outcome: Outcome): void {
+  program
+    .command("init")
+    .description("write a small project that runs at once")
+    .argument("[dir]", "where; this folder when left out", ".")
+    .option("--force", "overwrite files that are there")
+    .option("--debug", "show the stack of an error")
+    .addHelpText("after", example("awaken init my-agent"))
+    .action(async (dir: string, options: InitOptions) => {
+      const { init } = await import("./commands/init.ts");
+      outcome.code = await init(shell, dir, options);
+    });
+  addProjectOptions(program.command("doctor").description("look at config, agents, keys, store and versions, with a fix for each finding"))
+    .option("--json", "all findings as one line of JSON")
+    .addHelpText("after", example("awaken doctor"))
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import("./commands/doctor.ts");
+      outcome.code = await doctor(shell, options);
+    });
+}
+
+function createProgram(shell: Shell, outcome: Outcome): Command {
+  const program = new Command("awaken")
+    .description("Run and inspect the agents of a project (awaken.config.ts).")
+    .version(ownVersion(), "-v, --version")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => shell.stdout.write(text), writeErr: () => {}, outputError: () => {} });
+  addSetup(program, shell, outcome);
+  addTalk(program, shell, outcome);
+  addDecisions(program, shell, outcome);
+  addRecords(program, shell, outcome);
+  return program.addHelpText("after", `\n\`awaken <command> --help\` says more, with an example.\n${EXIT_HELP}`);
+}
+
+/** What the parser refused, as one line and a hint. */
+function refusal({ message }: CommanderError): { readonly text: string; readonly fix: string } {
+  const [first = "", ...rest] = message.replace(/^error: /, "").split("\n");
+  const meant = rest.join(" ").replace(/^\(|\)$/g, "");
+  return { text: first, fix: meant === "" ? "`awaken --help` lists the commands, `awaken <command> --help` the options" : meant };
+}
+
+async function report(shell: Shell, thrown: unknown, isDebug: boolean): Promise<number> {
+  const out = new Output(shell);
+  const tell = (message: string, fix: string | undefined) => {
+    out.note(`error: ${message}`, "red");
+    if (fix !== undefined) out.note(`fix: ${fix}`, "reset");
+  };
+  if (thrown instanceof CommanderError) {
+    if (thrown.exitCode === 0) return EXIT.ok;
+    const { text, fix } = refusal(thrown);
+    tell(text, fix);
+    return EXIT.usage;
+  }
+  const { explainError } = await import("./explain-error.ts");
+  const { message, fix, exitCode } = explainError(thrown);
+  tell(message, fix);
+  if (isDebug && thrown instanceof Error) {
+    for (let error: unknown = thrown; error instanceof Error; error = error.cause) out.note(error.stack ?? error.message);
+  }
+  return exitCode;
+}
+
+/** Runs one command line. Never throws. */
+export async function runProgram(argv: readonly string[], shell: Shell): Promise<number> {
+  const outcome: Outcome = { code: EXIT.ok };
+  const program = createProgram(shell, outcome);
+  if (argv.length === 0) {
+    program.outputHelp();
+    return EXIT.ok;
+  }
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return outcome.code;
+  } catch (thrown) {
+    return await report(shell, thrown, argv.includes("--debug"));
+  }
+}
+
+const flushed = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write("", () => resolve()));
+
+/** A reader that has seen enough (`awaken threads | head`) is no error. */
+function leaveWhenNobodyReads(stream: NodeJS.WriteStream): void {
+  stream.on("error", (error) => {
+    process.exit("code" in error && error.code === "EPIPE" ? EXIT.ok : EXIT.failed);
+  });
+}
+
+/** The command itself: it leaves when it is done, whatever a config may have left open. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const { stdin, stdout, stderr, env } = process;
+  leaveWhenNobodyReads(stdout);
+  leaveWhenNobodyReads(stderr);
+  const shell = { stdin, stdout, stderr, env, cwd: process.cwd(), redact: createRedactor(env, argv) };
+  const leave = async (code: number) => {
+    await Promise.all([flushed(stdout), flushed(stderr)]);
+    process.exit(code);
+  };
+  // What a config or a tool throws where nobody can catch it.
+  process.once("uncaughtException", (thrown) => {
+    void report(shell, thrown, argv.includes("--debug")).then(() => leave(EXIT.failed));
+  });
+  await leave(await runProgram(argv, shell));
+}

@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, Folders, jsonLines, startCli, Watch } from "./test-cli.ts";
+
+const folders = new Folders();
+afterAll(() => folders[Symbol.dispose]());
+
+describe("records of a store", { timeout: 30_000 }, () => {
+  let cwd = "";
+  /** A folder without a config: `--store` alone has to be enough. */
+  let elsewhere = "";
+  let store = "";
+  const read = (...args: readonly string[]) => cli([...args, "--store", store], { cwd: elsewhere });
+
+  beforeAll(async () => {
+    cwd = folders.project();
+    elsewhere = folders.empty();
+    store = join(cwd, "awaken.db");
+    for (const [input, thread] of [
+      ["hello", "t1"],
+      ["again", "t1"],
+      ["refund", "t2"],
+    ] as const) {
+      await cli(["run", input, "--agent", "assistant", "--thread", thread], { cwd });
+    }
+  }, 30_000);
+
+  it("threads: the one that was used last first; as a table and as JSON", async () => {
+    const table = await read("threads");
+    expect(table.code).toBe(0);
+    expect(table.stdout.split("\n")[0]).toMatch(/^THREAD +UPDATED \(UTC\) +AGENT +LAST RUN +TITLE$/);
+    expect(table.stdout.split("\n")[1]).toMatch(/^t2 .* assistant +waiting/);
+    expect(jsonLines((await read("threads", "--json")).stdout).map((thread) => thread["id"])).toEqual(["t2", "t1"]);
+    const one = await read("threads", "--limit", "1");
+    expect(one.stdout).not.toContain("t1");
+    expect(one.stderr).toBe("1 of 2: --limit shows more\n");
+  });
+
+  it("runs: by status and thread, the newest last", async () => {
+    expect(jsonLines((await read("runs", "--json")).stdout).map((run) => run["threadId"])).toEqual(["t1", "t1", "t2"]);
+    const waiting = await read("runs", "--status", "waiting");
+    expect(waiting.stdout).toContain("refund: c1");
+    expect(jsonLines((await read("runs", "--thread", "t1", "--status", "done,running", "--json")).stdout)).toHaveLength(2);
+    const last = await read("runs", "--limit", "1");
+    expect(last.stdout).toContain("t2");
+    expect(last.stdout).not.toContain("t1");
+    expect(last.stderr).toBe("the last 1 of 3: --limit shows more\n");
+    expect((await read("runs", "--status", "created")).stderr).toMatch(/^there are no such runs in /);
+  });
+
+  it("show: a thread with its messages and what waits, or a run", async () => {
+    const thread = await read("show", "t2");
+    expect(thread.stdout).toMatch(/open run +\S+ \(waiting\)/);
+    expect(thread.stdout).toContain('→ refund {"amount":120}');
+    expect(thread.stdout).toContain(`awaken decide c1 --approve --store ${store}`);
+    const [run] = jsonLines((await read("runs", "--thread", "t1", "--json")).stdout);
+    const shown = await read("show", String(run?.["runId"]));
+    expect(shown.stdout).toMatch(/status +done/);
+    expect(shown.stdout).toContain("you said: hello");
+    expect(shown.stdout).not.toContain("again");
+    const [json] = jsonLines((await read("show", "t1", "--json", "--limit", "2")).stdout);
+    expect(json).toMatchObject({ type: "thread", messages: [{ seq: 3 }, { seq: 4 }] });
+  });
+
+  it("events: page by page, of a thread or a run", async () => {
+    const all = jsonLines((await read("events", "t1", "--json")).stdout);
+    expect(all.map((event) => event["kind"])).toContain("run-finished");
+    const first = await read("events", "t1", "--limit", "2");
+    expect(first.stdout.trim().split("\n")).toHaveLength(2);
+    const cursor = /--after (\S+) --store/.exec(first.stderr)?.[1] ?? "";
+    const rest = jsonLines((await read("events", "t1", "--after", cursor, "--json")).stdout);
+    expect(rest).toEqual(all.slice(2));
+    const run = String(all[0]?.["runId"]);
+    expect(jsonLines((await read("events", run, "--json")).stdout).every((event) => event["runId"] === run)).toBe(true);
+    expect(await read("events", "t1", "--after", "nonsense")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("fix: --after takes a cursor that `awaken events` gave"),
+    });
+  });
+
+  it("events --follow shows what another process writes, until Ctrl-C", async () => {
+    const child = startCli(["events", "t1", "--follow", "--store", store], { cwd: elsewhere });
+    child.stdin.end();
+    const stdout = new Watch(child.stdout);
+    await stdout.shows("run-finished");
+    await cli(["run", "broken", "--agent", "assistant", "--thread", "t1"], { cwd });
+    await stdout.shows("run-errored");
+    child.kill("SIGINT");
+    await once(child, "close");
+    expect(child.exitCode).toBe(130);
+  });
+
+  it("says what is not there", async () => {
+    expect(await read("show", "nope")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "error: there is no thread and no run 'nope' here\nfix: `awaken threads` and `awaken runs` list them\n",
+    });
+    expect((await read("threads", "--limit", "0")).stderr).toMatch(/^error: --limit must be a whole number from 1/);
+    expect((await read("runs", "--status", "watiing")).stderr).toBe(
+      "error: --status 'watiing' is none of created, running, waiting, done\nfix: did you mean 'waiting'?\n",
+    );
+    const typo = await cli(["threads", "--store", "typo.db"], { cwd: elsewhere });
+    expect(typo).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: there is no database typo\.db\nfix: /) });
+    expect(existsSync(join(elsewhere, "typo.db"))).toBe(false);
+  });
+
+  it("AWAKEN_STORE does what --store does, and the config is found from a folder below", async () => {
+    const byEnv = await cli(["threads", "--json"], { cwd: elsewhere, env: { AWAKEN_STORE: store } });
+    expect(jsonLines(byEnv.stdout)).toHaveLength(2);
+    const below = join(cwd, "a/b");
+    mkdirSync(below, { recursive: true });
+    expect(jsonLines((await cli(["threads", "--json"], { cwd: below })).stdout)).toHaveLength(2);
+  });
+});
+
+describe.concurrent("awaken cancel and resume", { timeout: 30_000 }, () => {
+  it("cancel ends a run that waits, by run or thread", async () => {
+    const cwd = folders.project();
+    await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
+    expect((await cli(["cancel", "t"], { cwd })).stdout).toMatch(/^run \S+ is cancelled\n$/);
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+    expect((await cli(["cancel", String(run?.["runId"])], { cwd })).stderr).toMatch(/^error: run '\S+' is done already\n$/);
+    expect((await cli(["cancel", "t"], { cwd })).stderr).toMatch(/^error: thread 't' has no open run\n/);
+  });
+
+  it("resume goes on with a run whose process was killed", async () => {
+    const cwd = folders.project();
+    await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
+    const refused = await cli(["cancel", "t"], { cwd });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/is running: another process executes it, or it was cut off\nfix: .*awaken resume/);
+    expect((await cli(["doctor"], { cwd })).stdout).toContain("running somewhere, or cut off: ");
+    expect(await cli(["resume", "t"], { cwd })).toMatchObject({ code: 0, stdout: "survived\n" });
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    expect(await cli(["resume", String(run?.["runId"])], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining("is done") });
+  });
+
+  it("cancel --cut-off ends a run whose process was killed", async () => {
+    const cwd = folders.project();
+    await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
+    const { code, stdout } = await cli(["cancel", "t", "--cut-off", "--json"], { cwd });
+    expect({ code, lines: jsonLines(stdout) }).toMatchObject({ code: 0, lines: [{ type: "cancelled", threadId: "t", status: "done" }] });
+  });
+
+  it("resume refuses a run that waits for a decision", async () => {
+    const cwd = folders.project();
+    await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
+    expect(await cli(["resume", "t"], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/waits for a decision\nfix: `awaken show/),
+    });
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { nearest } from "./nearest.ts";
+import { nodeProblem } from "./node-version.ts";
+import { createRedactor } from "./redact.ts";
+
+describe("nearest", () => {
+  it("finds what was meant, and nothing when nothing is near", () => {
+    const known = ["agents", "models", "tools"];
+    expect(nearest("agnets", known)).toBe("agents");
+    expect(nearest("tool", known)).toBe("tools");
+    expect(nearest("zebra", known)).toBeUndefined();
+    expect(nearest("x", [])).toBeUndefined();
+  });
+});
+
+describe("nodeProblem", () => {
+  it("names the version that is too old", () => {
+    expect(nodeProblem("22.18.0")).toBe("awaken needs Node 24 or newer, and this is Node 22.18.0");
+    expect(nodeProblem("24.0.0")).toBeUndefined();
+    expect(nodeProblem("100.1.0")).toBeUndefined();
+  });
+});
+
+describe("createRedactor", () => {
+  it("takes secrets of the environment and logins of addresses out of a text", () => {
+    const redact = createRedactor({ OPENAI_API_KEY: "sk-abcdef", DATABASE_URL: "postgres://u:p%40sswort@h/d", LANG: "en_US.UTF-8" }, [
+      "--store=postgres://ana:anas-secret@h/d",
+    ]);
+    expect(redact("key sk-abcdef, en_US.UTF-8")).toBe("key ***, en_US.UTF-8");
+    expect(redact("login with p@sswort or anas-secret failed")).toBe("login with *** or *** failed");
+    expect(redact("see https://joe:x@example.com/a?token=abc&b=1")).toBe("see https://***@example.com/a?token=***&b=1");
+  });
+
+  it("leaves short values alone, which would only garble texts", () => {
+    expect(createRedactor({ KEY: "a" }, [])("a cat")).toBe("a cat");
+  });
+});

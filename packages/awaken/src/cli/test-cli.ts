@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+
+// The command as users have it, on projects in temporary folders.
+
+const PACKAGE = join(import.meta.dirname, "../..");
+const MODULES = join(PACKAGE, "../../node_modules");
+const MAIN = join(import.meta.dirname, "main.ts");
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly cwd: string;
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** No key and no colour of whoever runs the tests gets in. */
+const BASE_ENV = { PATH: process.env["PATH"] ?? "", HOME: tmpdir() };
+
+export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions) {
+  return spawn(process.execPath, ["--conditions=awaken-source", MAIN, ...args], { cwd, env: { ...BASE_ENV, ...env } });
+}
+
+export async function cli(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  const child = startCli(args, options);
+  child.stdin.end(options.input ?? "");
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Collects what a stream shows. */
+export class Watch {
+  #seen = "";
+  #isOver = false;
+  readonly #stream: NodeJS.ReadableStream;
+
+  constructor(stream: NodeJS.ReadableStream) {
+    this.#stream = stream;
+    stream.on("data", (chunk) => {
+      this.#seen += String(chunk);
+    });
+    stream.on("end", () => {
+      this.#isOver = true;
+    });
+  }
+
+  /** Waits until this was shown. */
+  async shows(wanted: string): Promise<void> {
+    while (!this.#seen.includes(wanted)) {
+      if (this.#isOver) throw new Error(`'${wanted}' was not shown: ${this.#seen}`);
+      await Promise.race([once(this.#stream, "data"), once(this.#stream, "end")]);
+    }
+  }
+}
+
+/** Lines of JSON. */
+export function jsonLines(stdout: string): readonly Record<string, unknown>[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line): Record<string, unknown> => JSON.parse(line));
+}
+
+/** Temporary folders that go away with the test file. */
+export class Folders implements Disposable {
+  readonly #made: string[] = [];
+
+  empty(): string {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "awaken-cli-")));
+    this.#made.push(folder);
+    return folder;
+  }
+
+  /** A folder in which `awaken` and `zod` are installed. */
+  project(files: Readonly<Record<string, string>> = { "awaken.config.ts": CONFIG }): string {
+    const folder = this.empty();
+    writeFiles(folder, { "package.json": '{ "type": "module" }', ...files });
+    link(folder);
+    return folder;
+  }
+
+  [Symbol.dispose](): void {
+    for (const folder of this.#made) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, body] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), body);
+  }
+}
+
+export function link(folder: string): void {
+  mkdirSync(join(folder, "node_modules"), { recursive: true });
+  symlinkSync(PACKAGE, join(folder, "node_modules/awaken"));
+  symlinkSync(join(MODULES, "zod"), join(folder, "node_modules/zod"));
+}
+
+/** A model that does what the last message says. It keeps nothing, so it goes on in another process. */
+export const CONFIG = `
+import { ask, defineTool } from "awaken";
+import { defineConfig } from "awaken/config";
+import * as z from "zod";
+
+const refund = defineTool({
+  id: "refund",
+  description: "",
+  input: z.object({ amount: z.number() }),
+  approve: ({ amount }) => ask("Refund " + amount + "?"),
+  execute: ({ amount }) => "refunded " + amount,
+});
+const stubborn = defineTool({
+  id: "stubborn",
+  description: "",
+  input: z.object({}),
+  execute: () => new Promise<string>((resolve) => setTimeout(resolve, 600_000)),
+});
+
+const call = (id: string, name: string, input: object) => [
+  { type: "tool-call-start", id, name } as const,
+  { type: "tool-call-delta", id, delta: JSON.stringify(input) } as const,
+];
+const stop = { type: "stop", reason: "end-turn" } as const;
+
+const model = {
+  name: "rules",
+  async *stream({ messages }: { messages: readonly any[] }, { signal }: { signal: AbortSignal }) {
+    const last = messages.at(-1);
+    const said = last.content.map((part: any) => part.text ?? "").join("");
+    if (last.role === "tool") yield { type: "text-delta", delta: "result: " + said } as const;
+    else if (said === "refund") yield* call("c1", "refund", { amount: 120 });
+    else if (said === "two") yield* [...call("a1", "refund", { amount: 1 }), ...call("a2", "refund", { amount: 2 })];
+    else if (said === "stubborn") yield* call("s1", "stubborn", {});
+    else if (said === "crash") {
+      if (process.env.CRASH === "1") process.kill(process.pid, "SIGKILL");
+      yield { type: "text-delta", delta: "survived" } as const;
+    } else if (said === "slow") {
+      yield { type: "text-delta", delta: "started" } as const;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw signal.reason;
+    } else if (said === "evil") {
+      for (const delta of ["\\u001b[3", "1mred\\u001b]0;title\\u0007", "\\u009b2J end"]) yield { type: "text-delta", delta } as const;
+    } else if (said === "broken") {
+      const message = "the model is broken";
+      throw Object.assign(new Error(message), { name: "InferenceError", failure: { type: "invalid-request", message } });
+    } else if (said === "plan") yield { type: "text-delta", delta: '{ "title": "A plan" }' } as const;
+    else yield { type: "text-delta", delta: "you said: " + said } as const;
+    yield stop;
+  },
+};
+
+export default defineConfig({
+  providers: { rules: model },
+  models: { main: { provider: "rules", model: "rules-1" } },
+  agents: { assistant: { model: "main" }, planner: { model: "main" } },
+  tools: [refund, stubborn],
+  outputs: { planner: z.object({ title: z.string() }) },
+});
+`;
