@@ -51,8 +51,14 @@ export type AgentEvent =
     }
   /** Output that a running tool streams. */
   | { readonly type: "tool-call-stream-delta"; readonly toolCallId: ToolCallId; readonly toolName: string; readonly delta: string }
-  /** A suspended call was decided and has its result. */
-  | { readonly type: "tool-call-resumed"; readonly toolCallId: ToolCallId; readonly result: JsonValue }
+  /** A call of an earlier activation of the run has its result: it waited and was decided, or its process died. */
+  | {
+      readonly type: "tool-call-resumed";
+      readonly toolCallId: ToolCallId;
+      readonly toolName: string;
+      readonly outcome: "succeeded" | "failed" | "denied";
+      readonly result: JsonValue;
+    }
   /** The model began this call and the stream broke before it was complete. */
   | { readonly type: "tool-call-cancel"; readonly toolCallId: ToolCallId; readonly toolName: string; readonly reason: string }
   /** What was streamed in this step is void; it starts over. */

@@ -31,7 +31,8 @@ function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: stri
   ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
   ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
   ctx.effects?.settle(live, result);
-  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: { action: "deny", ...(reason === undefined ? {} : { reason }) } });
+  const said = { action: "deny", ...(reason === undefined ? {} : { reason }) };
+  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome: "denied", result: said });
 }
 
 /** The decision is the result; a gate may still refuse it. Gives the reason of a refusal. */

@@ -89,7 +89,8 @@ function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
   else ctx.transcript.append(message);
   ctx.effects?.settle(live, result);
   if (isReplay && result.type !== "pending") {
-    ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, result: resumedPayload(result) });
+    const outcome = result.type === "success" ? "succeeded" : "failed";
+    ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: resumedPayload(result) });
     return;
   }
   const outcome = toolOutcome(result);

@@ -16,7 +16,7 @@ const snapshot: AgentEvent = { type: "state-snapshot", snapshot: { schemaVersion
 const callStart: AgentEvent = { type: "tool-call-start", ...named };
 const ready: AgentEvent = { type: "tool-call-ready", ...named, input: {} };
 const output: AgentEvent = { type: "tool-call-stream-delta", ...named, delta: "x" };
-const resumed: AgentEvent = { type: "tool-call-resumed", toolCallId: id, result: 1 };
+const resumed: AgentEvent = { type: "tool-call-resumed", toolCallId: id, toolName: "t", outcome: "succeeded", result: 1 };
 const callEnd = (outcome: "succeeded" | "suspended" = "succeeded"): AgentEvent => ({
   type: "tool-call-end",
   ...named,

@@ -124,7 +124,13 @@ describe("a conversation", () => {
     ]);
     expect(conversation.blocks[0]).toMatchObject({ state: { type: "waiting" } });
     conversation.decided("c1", "approved");
-    conversation.apply({ type: "tool-call-resumed", toolCallId: toolCallId("c1"), result: { ok: true } });
+    conversation.apply({
+      type: "tool-call-resumed",
+      toolCallId: toolCallId("c1"),
+      toolName: "a",
+      outcome: "succeeded",
+      result: { ok: true },
+    });
     conversation.apply(ended({ type: "suspended" }, [ticket("c2")]));
     expect(conversation.tickets.map(({ number }) => number)).toEqual([2]);
     expect(conversation.blocks[0]).toMatchObject({ state: { type: "over", outcome: "succeeded" } });
@@ -132,12 +138,13 @@ describe("a conversation", () => {
     expect(conversation.tickets).toEqual([]);
   });
 
-  it("tells a refusal and a failure of a decided call by their form", () => {
-    const resumed = (result: Extract<AgentEvent, { type: "tool-call-resumed" }>["result"]) =>
-      play(ready("c1", "a", {}), { type: "tool-call-resumed", toolCallId: toolCallId("c1"), result }).blocks[0];
-    expect(resumed({ action: "deny", reason: "no" })).toMatchObject({ state: { outcome: "denied", result: "no" } });
-    expect(resumed({ error: "boom" })).toMatchObject({ state: { outcome: "failed", result: "boom" } });
-    expect(resumed({ error: "boom", more: 1 })).toMatchObject({ state: { outcome: "succeeded" } });
+  it("tells a refusal, a failure and a result of a resumed call", () => {
+    type Resumed = Extract<AgentEvent, { type: "tool-call-resumed" }>;
+    const resumed = (outcome: Resumed["outcome"], result: Resumed["result"]) =>
+      play(ready("c1", "a", {}), { type: "tool-call-resumed", toolCallId: toolCallId("c1"), toolName: "a", outcome, result }).blocks[0];
+    expect(resumed("denied", { action: "deny", reason: "no" })).toMatchObject({ state: { outcome: "denied", result: "no" } });
+    expect(resumed("failed", { error: "boom" })).toMatchObject({ state: { outcome: "failed", result: "boom" } });
+    expect(resumed("succeeded", { error: "boom" })).toMatchObject({ state: { outcome: "succeeded", result: '{"error":"boom"}' } });
   });
 
   it("an answer that is data is shown as data; what was said on the way stays text", () => {

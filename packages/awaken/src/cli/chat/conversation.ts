@@ -3,7 +3,7 @@ import { clean, TextCleaner } from "../sanitize.ts";
 import type { Block, BlockOf, Change, NoteTone, NumberedTicket, ToolEnd, ToolState } from "./block.ts";
 import { BlockList } from "./block-list.ts";
 import { ANSWER_LIMIT, jsonLine, prettyJson, TICKET_LIMIT } from "./text-limits.ts";
-import { progressNote, resultText, resumedEnd, terminationNote, toolEnd } from "./tool-text.ts";
+import { progressNote, resultText, resumedText, terminationNote, toolEnd } from "./tool-text.ts";
 
 type TextBlock = "answer" | "thought" | "draft";
 
@@ -155,11 +155,9 @@ export class Conversation {
       case "tool-call-end":
         this.#endCall(event.toolCallId, toolEnd(event.result), event.result);
         return;
-      case "tool-call-resumed": {
-        const { outcome, result } = resumedEnd(event.result);
-        this.callState(event.toolCallId, { type: "over", outcome, result });
+      case "tool-call-resumed":
+        this.callState(event.toolCallId, { type: "over", outcome: event.outcome, result: resumedText(event) });
         return;
-      }
       case "tool-call-stream-delta":
         this.#report(event.toolCallId, clean(event.delta).trim().split("\n").at(-1) ?? "");
         return;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, type Termination, type ToolResult } from "@awaken/contract";
+import { type AgentEvent, isJsonObject, type JsonObject, type JsonValue, type Termination, type ToolResult } from "@awaken/contract";
 import { clean } from "../sanitize.ts";
 import type { NoteTone, ToolEnd } from "./block.ts";
 import { cutText, jsonLine, RESULT_LIMIT } from "./text-limits.ts";
@@ -27,16 +27,11 @@ export function resultText(result: ToolResult): string {
   }
 }
 
-const isAlone = (value: JsonObject, key: string): boolean => Object.keys(value).every((name) => name === key);
-
-/** The event of a decided call has only its data: a refusal and a failure are known by their form. */
-export function resumedEnd(result: JsonValue): { readonly outcome: ToolEnd; readonly result: string } {
-  if (isJsonObject(result)) {
-    const { action, reason, error } = result;
-    if (action === "deny") return { outcome: "denied", result: typeof reason === "string" ? jsonLine(reason) : "" };
-    if (typeof error === "string" && isAlone(result, "error")) return { outcome: "failed", result: jsonLine(error) };
-  }
-  return { outcome: "succeeded", result: jsonLine(result) };
+/** What a call that was resumed came to, in words: the reason of a refusal, the text of a failure, the data otherwise. */
+export function resumedText({ outcome, result }: Extract<AgentEvent, { type: "tool-call-resumed" }>): string {
+  if (outcome === "succeeded" || !isJsonObject(result)) return jsonLine(result);
+  const said = outcome === "denied" ? result["reason"] : result["error"];
+  return typeof said === "string" ? jsonLine(said) : "";
 }
 
 const isNumber = (value: JsonValue | undefined): value is number => typeof value === "number" && Number.isFinite(value);
