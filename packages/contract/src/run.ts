@@ -2,7 +2,7 @@ import { AwakenError } from "./error.ts";
 import type { RunIdentity } from "./identity.ts";
 import type { DecisionId, DispatchId, MessageId, RunId, ThreadId, TicketId } from "./ids.ts";
 import type { InferenceOverride } from "./inference.ts";
-import type { JsonValue } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import type { PersistedState } from "./state.ts";
 import { sameJson } from "./store/record.ts";
 import type { Decision, Ticket } from "./suspension.ts";
@@ -29,7 +29,12 @@ export interface SeededDecision {
 /** The data of an activation. With the record's `input` and the log it is enough to build the request again after a crash. */
 export interface RunActivation {
   readonly intent: RunIntent;
-  readonly options: { readonly overrides?: InferenceOverride; readonly frontendTools: readonly ToolDescriptor[] };
+  readonly options: {
+    readonly overrides?: InferenceOverride;
+    readonly frontendTools: readonly ToolDescriptor[];
+    /** JSON Schema of the answer: whoever goes on with the run asks for the same. */
+    readonly output?: JsonObject;
+  };
   readonly trace: RunTrace;
   /** Durable decisions that the next activation applies before it does anything else. */
   readonly seededDecisions: readonly SeededDecision[];

@@ -13,6 +13,7 @@ import type { Schema } from "../schema.ts";
 import {
   decisionIdSchema,
   decisionSchema,
+  jsonObjectSchema,
   jsonValueSchema,
   runIdSchema,
   threadIdSchema,
@@ -57,7 +58,11 @@ const activationSchema = z.strictObject({
     z.strictObject({ type: z.literal("hitl-resume"), runId: runIdSchema }),
     z.strictObject({ type: z.literal("continuation-from-run"), runId: runIdSchema }),
   ]),
-  options: z.strictObject({ overrides: inferenceOverrideSchema.exactOptional(), frontendTools: z.array(toolDescriptorSchema) }),
+  options: z.strictObject({
+    overrides: inferenceOverrideSchema.exactOptional(),
+    frontendTools: z.array(toolDescriptorSchema),
+    output: jsonObjectSchema.exactOptional(),
+  }),
   trace: traceSchema,
   seededDecisions: z.array(z.strictObject({ ticketId: ticketIdSchema, decision: decisionSchema })),
   resolutionId: nonBlankSchema.exactOptional(),

@@ -97,6 +97,7 @@ export const fullRun: RunRecord = {
     options: {
       overrides: { upstreamModel: "m", temperature: 0.5, maxTokens: 10, topP: 1, reasoningEffort: { budget: 100 } },
       frontendTools: [{ id: "pick", description: "", parameters: {}, category: "ui", metadata: { a: 1 } }],
+      output: { type: "object" },
     },
     trace: {
       ...{ origin: "subagent", runMode: "resume", adapter: "ai-sdk", parentThreadId: threadId("t0"), parentRunId: R2 },

@@ -1,5 +1,6 @@
-import { type RunActivation, type RunIdentity, type RunIntent, runIdentity } from "@awaken/contract";
+import { type RunActivation, type RunIdentity, type RunIntent, type RunRecord, runIdentity } from "@awaken/contract";
 import type { Activation } from "../loop/open-run.ts";
+import type { OutputSpec } from "../loop/run-context.ts";
 import { ThreadWriter } from "../loop/thread-writer.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveRun } from "./active-runs.ts";
@@ -15,6 +16,12 @@ function identityOf(run: ActiveRun, { trace, intent }: RunOrder, { agentId, resu
   return { ...runIdentity(resumed), agentId, runMode };
 }
 
+/** The record knows the schema as JSON, not the code that checks it: an answer must be JSON, and the model is told its shape. */
+function storedOutput(resumed: RunRecord | undefined): OutputSpec | undefined {
+  const schema = resumed?.activation.options.output;
+  return schema === undefined ? undefined : { schema, validate: (value) => ({ type: "valid", value }) };
+}
+
 /** What to run, as data: the order with what the records add to it. */
 export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loaded: LoadedThread, plan: Activation["plan"]): Activation {
   const { resumed, history } = loaded;
@@ -27,7 +34,7 @@ export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loade
     options: {
       overrides,
       frontendTools: frontendTools(order, loaded).map(frontendTool),
-      output: order.output,
+      output: order.output ?? storedOutput(resumed),
       isContinuation: resumed !== undefined && resumed.status !== "created",
       seededDecisions: intent.type === "resume" ? intent.decisions : [],
       waitsForDecisions: false,
@@ -53,6 +60,7 @@ export function openWriter(parts: RunParts, activation: Activation, order: RunOr
     options: {
       frontendTools: frontendTools(order, loaded),
       ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
+      ...(options.output === undefined ? {} : { output: options.output.schema }),
     },
     trace,
     seededDecisions: [],

@@ -318,6 +318,20 @@ describe("decisions", () => {
     expect(await run.result).toMatchObject({ runId, text: "paid" });
   });
 
+  it("leave the shape of the answer as it was asked for, in any process", async () => {
+    const [pay, store] = [payments(), memoryStore()];
+    const output = z.object({ total: z.number() });
+    const { runId } = await open(scripted([one]), pay, { store }).run({ thread: "t", input: "pay", output });
+    const model = scripted([text("no JSON"), text('{"total":1}')]);
+    const later = open(model, pay, { store });
+    await later.decide("c1", APPROVE);
+    expect(await later.wait(runId)).toMatchObject({ status: "done", output: { total: 1 } });
+    expect(model.requests.map(({ responseFormat }) => responseFormat)).toMatchObject([
+      { schema: { properties: { total: { type: "number" } } } },
+      { schema: { properties: { total: { type: "number" } } } },
+    ]);
+  });
+
   it("by a tool's side: a call may wait again and again, each time with its own ticket", async () => {
     const pay = payments();
     const runtime = open(scripted([both, text("half"), text("rest")]), pay);
