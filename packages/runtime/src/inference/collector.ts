@@ -34,7 +34,7 @@ export class Collector {
   /** Text deltas, call starts and call deltas so far: the pulse of stream checkpoints. */
   beats = 0;
   #entries: Entry[] = [];
-  readonly #calls = new Map<string, CallDraft>();
+  #calls: Map<string, CallDraft> | undefined;
   #open: Block | undefined;
   readonly #init: CollectorInit;
   readonly #emit: (event: AgentEvent) => void;
@@ -120,7 +120,7 @@ export class Collector {
 
   #startOver(entries: Entry[]): void {
     this.#entries = entries;
-    this.#calls.clear();
+    this.#calls = undefined;
     this.#open = undefined;
     this.stopReason = undefined;
   }
@@ -144,12 +144,13 @@ export class Collector {
   }
 
   #draft(id: string): CallDraft {
-    return this.#calls.get(id) ?? this.#newDraft(id, true);
+    return this.#calls?.get(id) ?? this.#newDraft(id, true);
   }
 
   #newDraft(id: string, isOurs: boolean): CallDraft {
     const ownId = toolCallId(id.trim() === "" ? this.#init.ids() : id);
     const draft: CallDraft = { type: "call", id: ownId, name: "", input: "", isOurs, isClosed: false, providerMetadata: undefined };
+    this.#calls ??= new Map();
     this.#calls.set(id, draft);
     this.#entries.push(draft);
     return draft;
@@ -157,7 +158,7 @@ export class Collector {
 
   /** An id that comes again is the same call; a blank one is always a new call. */
   #start(id: string, name: string, isOurs: boolean): void {
-    const known = id.trim() === "" ? undefined : this.#calls.get(id);
+    const known = id.trim() === "" ? undefined : this.#calls?.get(id);
     const draft = known ?? this.#newDraft(id, isOurs);
     if (draft.name !== "") {
       draft.isClosed ||= cutInput(draft) !== undefined;

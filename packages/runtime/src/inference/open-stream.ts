@@ -6,16 +6,17 @@ import {
   type Provider,
   type StreamPart,
 } from "@awaken/contract";
-import { childController, raceAbort } from "../stream/abort.ts";
+import { onAbort, raceAbort } from "../stream/abort.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import { backoffMs } from "./backoff.ts";
 import { classify } from "./classify.ts";
 import { DEFAULT_OPEN_TIMEOUT_MS, type InferencePolicy } from "./policy.ts";
 
-/** A stream to read, and the signal that ends it. */
+/** A stream to read. It does not hear of the caller's abort by itself: whoever reads it breaks it off. */
 export interface OpenedStream {
   readonly iterator: AsyncIterator<StreamPart>;
-  readonly signal: AbortSignal;
+  /** Tells the provider to stop. */
+  abort(reason: unknown): void;
   /** To be called once. A stream that was not read to its end is broken off. */
   release(isDrained: boolean): void;
 }
@@ -46,46 +47,68 @@ export function closeIterator(iterator: AsyncIterator<StreamPart>): void {
   }
 }
 
-/** Opens a stream, again after transient failures as often as the policy says. What was opened is out of its hands. */
-export async function openStream(init: OpenInit): Promise<Opened> {
+/**
+ * Opens a stream, again after transient failures as often as the policy says. What was opened is out of its hands. A provider that
+ * gives a stream at once costs no promise.
+ */
+export function openStream(init: OpenInit): Opened | Promise<Opened> {
+  const opened = openOnce(init);
+  return opened instanceof Promise || opened.type === "refused" ? persist(init, opened) : opened;
+}
+
+async function persist(init: OpenInit, first: Opened | Promise<Opened>): Promise<Opened> {
   const { clock, policy, signal } = init;
-  for (let retry = 0; ; retry++) {
-    const opened = await openOnce(init);
-    if (opened.type !== "refused" || retry >= policy.maxRetries || !isTransient(opened.failure)) return opened;
+  let opened = await first;
+  for (let retry = 0; opened.type === "refused" && retry < policy.maxRetries && isTransient(opened.failure); retry++) {
     if (!(await pause(clock, backoffMs(policy, opened.failure, retry), signal))) return ABORTED;
+    opened = await openOnce(init);
+  }
+  return opened;
+}
+
+function openOnce(init: OpenInit): Opened | Promise<Opened> {
+  if (init.signal.aborted) return ABORTED;
+  const controller = new AbortController();
+  try {
+    const opening = init.provider.stream(init.request, { signal: controller.signal });
+    if (Symbol.asyncIterator in opening) return toOpened(opening, controller);
+    return openLater(opening, init, controller);
+  } catch (thrown) {
+    return refused(init, thrown);
   }
 }
 
-async function openOnce(init: OpenInit): Promise<Opened> {
-  if (init.signal.aborted) return ABORTED;
-  const { controller, dispose } = childController(init.signal);
+async function openLater(opening: Promise<AsyncIterable<StreamPart>>, init: OpenInit, controller: AbortController): Promise<Opened> {
   try {
-    const opening = init.provider.stream(init.request, { signal: controller.signal });
-    const stream = Symbol.asyncIterator in opening ? opening : await waitFor(opening, init, controller);
-    if (stream !== undefined) return { type: "opened", stream: toOpened(stream, controller, dispose) };
-    dispose();
-    return init.signal.aborted
-      ? ABORTED
-      : { type: "refused", failure: { type: "timeout", message: "the provider opened no stream in time" } };
+    const stream = await waitFor(opening, init, controller);
+    if (stream !== undefined) return toOpened(stream, controller);
   } catch (thrown) {
-    dispose();
-    if (init.signal.aborted) return ABORTED;
-    if (AwakenError.is(thrown)) throw thrown;
-    return { type: "refused", failure: classify(thrown) };
+    return refused(init, thrown);
   }
+  return init.signal.aborted
+    ? ABORTED
+    : { type: "refused", failure: { type: "timeout", message: "the provider opened no stream in time" } };
+}
+
+function refused({ signal }: OpenInit, thrown: unknown): Opened {
+  if (signal.aborted) return ABORTED;
+  if (AwakenError.is(thrown)) throw thrown;
+  return { type: "refused", failure: classify(thrown) };
 }
 
 /** Undefined when the caller gave up or the time was over; what opens after that is closed again. */
 async function waitFor(
   opening: Promise<AsyncIterable<StreamPart>>,
-  { clock, policy }: OpenInit,
+  { clock, policy, signal }: OpenInit,
   controller: AbortController,
 ): Promise<AsyncIterable<StreamPart> | undefined> {
+  const off = onAbort(signal, () => controller.abort(signal.reason));
   const stopTimer = clock.timer(policy.openTimeoutMs ?? DEFAULT_OPEN_TIMEOUT_MS, () => controller.abort());
   try {
     const raced = await raceAbort(opening, controller.signal);
     if (raced.type === "value") return raced.value;
   } finally {
+    off();
     stopTimer();
   }
   opening.then(
@@ -95,18 +118,18 @@ async function waitFor(
   return undefined;
 }
 
-function toOpened(stream: AsyncIterable<StreamPart>, controller: AbortController, dispose: () => void): OpenedStream {
+function toOpened(stream: AsyncIterable<StreamPart>, controller: AbortController): Opened {
   const iterator = stream[Symbol.asyncIterator]();
-  return {
+  const opened: OpenedStream = {
     iterator,
-    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
     release(isDrained) {
-      dispose();
       if (isDrained) return;
       controller.abort();
       closeIterator(iterator);
     },
   };
+  return { type: "opened", stream: opened };
 }
 
 /** As `sleep`, and a wait of nothing sets no timer. */

@@ -12,6 +12,8 @@ export type StreamEnd =
 export interface ReadInit {
   readonly iterator: AsyncIterator<StreamPart>;
   readonly signal: AbortSignal;
+  /** Called when the signal aborts, before the reading ends. */
+  readonly abort: (reason: unknown) => void;
   readonly clock: Clock;
   /** Silence that counts as a stall; 0 waits for ever. */
   readonly idleMs: number;
@@ -25,64 +27,101 @@ const STALLED: StreamEnd = { type: "stalled" };
 
 /** How long a stream that said its last word may take to close. */
 const CLOSING_MS = 1000;
+const CLOSING_WAITS = 4;
+
+const NOTHING = () => {};
+const NOW = Promise.resolve();
 
 /**
  * Reads a stream to its end. Costs one abort listener and one timer per stream, none per part; when this resolves both are gone.
  * The iterator is not closed here. What `take` throws is thrown on.
  */
-export function readStream({ iterator, signal, clock, idleMs, take }: ReadInit): Promise<StreamEnd> {
-  return new Promise((resolve, reject) => {
-    let isOver = false;
-    let hasSaidAll = false;
-    let lastPartAt = clock.now();
-    let stopTimer = () => {};
-    let off = () => {};
-    const finish = () => {
-      isOver = true;
-      stopTimer();
-      off();
-    };
-    const end = (how: StreamEnd) => {
-      if (isOver) return;
-      finish();
-      resolve(how);
-    };
-    const watch = (ms: number) => {
-      stopTimer = clock.timer(ms, () => {
-        const quietMs = clock.now() - lastPartAt;
-        if (hasSaidAll) end(DRAINED);
-        else if (quietMs >= idleMs) end(STALLED);
-        else watch(idleMs - quietMs);
-      });
-    };
-    const pump = async () => {
-      for (;;) {
-        let step: IteratorResult<StreamPart, unknown>;
-        try {
-          step = await iterator.next();
-        } catch (thrown) {
-          end(hasSaidAll ? DRAINED : { type: "broken", thrown });
-          return;
-        }
-        if (isOver) return;
-        if (step.done === true) {
-          end(DRAINED);
-          return;
-        }
-        lastPartAt = clock.now();
-        if (take(step.value) && !hasSaidAll) {
-          hasSaidAll = true;
-          stopTimer();
-          watch(CLOSING_MS);
-        }
-      }
-    };
-    if (idleMs > 0) watch(idleMs);
-    off = onAbort(signal, () => end(ABORTED));
-    if (isOver) return;
-    pump().catch((thrown) => {
-      finish();
-      reject(thrown);
+export const readStream = (init: ReadInit): Promise<StreamEnd> => new Reading(init).run();
+
+class Reading {
+  readonly #init: ReadInit;
+  readonly #end = Promise.withResolvers<StreamEnd>();
+  #isOver = false;
+  #hasSaidAll = false;
+  #lastPartAt: number;
+  #stopTimer = NOTHING;
+  #off = NOTHING;
+
+  constructor(init: ReadInit) {
+    this.#init = init;
+    this.#lastPartAt = init.clock.now();
+  }
+
+  run(): Promise<StreamEnd> {
+    const { signal, abort, idleMs } = this.#init;
+    if (idleMs > 0) this.#watch(idleMs);
+    this.#off = onAbort(signal, () => {
+      abort(signal.reason);
+      this.#finish(ABORTED);
     });
-  });
+    if (!this.#isOver) {
+      this.#pump().catch((thrown) => {
+        this.#release();
+        this.#end.reject(thrown);
+      });
+    }
+    return this.#end.promise;
+  }
+
+  async #pump(): Promise<void> {
+    const { iterator, clock, take } = this.#init;
+    for (;;) {
+      let step: IteratorResult<StreamPart, unknown>;
+      try {
+        step = await iterator.next();
+      } catch (thrown) {
+        this.#finish(this.#hasSaidAll ? DRAINED : { type: "broken", thrown });
+        return;
+      }
+      if (this.#isOver) return;
+      if (step.done === true) {
+        this.#finish(DRAINED);
+        return;
+      }
+      this.#lastPartAt = clock.now();
+      if (take(step.value) && !this.#hasSaidAll) {
+        this.#hasSaidAll = true;
+        this.#watchClosing(CLOSING_WAITS);
+      }
+    }
+  }
+
+  #watch(ms: number): void {
+    const { clock, idleMs } = this.#init;
+    this.#stopTimer = clock.timer(ms, () => {
+      const quietMs = clock.now() - this.#lastPartAt;
+      if (this.#hasSaidAll) this.#finish(DRAINED);
+      else if (quietMs >= idleMs) this.#finish(STALLED);
+      else this.#watch(idleMs - quietMs);
+    });
+  }
+
+  /** Most streams close within a few microtasks: only those that do not get a timer for it. */
+  #watchClosing(waits: number): void {
+    void NOW.then(() => {
+      if (this.#isOver) return;
+      if (waits > 1) this.#watchClosing(waits - 1);
+      else {
+        this.#stopTimer();
+        this.#watch(CLOSING_MS);
+      }
+    });
+  }
+
+  #release(): void {
+    this.#isOver = true;
+    this.#stopTimer();
+    this.#off();
+  }
+
+  #finish(how: StreamEnd): void {
+    if (this.#isOver) return;
+    this.#release();
+    this.#end.resolve(how);
+  }
 }

@@ -38,23 +38,24 @@ const STALL_DELAY_MS = 200;
  * Asks until the stream came to its end, what it said is enough, or the budget is spent. Everything that was said, over all
  * streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
  */
-export async function streamTurn(run: InferenceRun, collector: Collector): Promise<StreamOutcome> {
+export function streamTurn(run: InferenceRun, collector: Collector): Promise<StreamOutcome> {
   const { checkpoints: slot, clock, log, signal } = run;
-  const recorder = slot === undefined ? undefined : new CheckpointRecorder({ slot, model: run.request.model, clock, log, signal });
-  const outcome = await runAttempts({ run, collector, recorder });
-  if (outcome.type !== "failed") await recorder?.discard();
+  if (slot === undefined) return runAttempts({ run, collector, recorder: undefined }, run.request);
+  return recordTurn(run, collector, new CheckpointRecorder({ slot, model: run.request.model, clock, log, signal }));
+}
+
+async function recordTurn(run: InferenceRun, collector: Collector, recorder: CheckpointRecorder): Promise<StreamOutcome> {
+  const work = { run, collector, recorder };
+  const saved = await recorder.load();
+  const plan: Recovery = saved === undefined ? { type: "ask", request: run.request } : resume(work, saved);
+  const outcome = plan.type === "cut" ? plan : await runAttempts(work, plan.request);
+  if (outcome.type !== "failed") await recorder.discard();
   return outcome;
 }
 
-async function runAttempts(work: Work): Promise<StreamOutcome> {
+async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamOutcome> {
   const { run, collector, recorder } = work;
-  const saved = await recorder?.load();
-  let request = run.request;
-  if (saved !== undefined) {
-    const plan = resume(work, saved);
-    if (plan.type === "cut") return plan;
-    request = plan.request;
-  }
+  let request = first;
   for (let retry = 0; ; retry++) {
     const end = await attempt(work, request);
     if (end.type === "drained") return { type: "ended", reason: collector.stopReason ?? "end-turn" };
@@ -77,7 +78,8 @@ async function runAttempts(work: Work): Promise<StreamOutcome> {
 /** Opens one stream and reads it to its end, whatever that is. Leaves no connection, timer or listener behind. */
 async function attempt({ run, collector, recorder }: Work, request: InferenceRequest): Promise<AttemptEnd> {
   const { provider, clock, policy, signal } = run;
-  const opened = await openStream({ provider, request, signal, clock, policy });
+  const opening = openStream({ provider, request, signal, clock, policy });
+  const opened = opening instanceof Promise ? await opening : opening;
   if (opened.type !== "opened") return opened;
   const { stream } = opened;
   const take = (part: StreamPart): boolean => {
@@ -88,7 +90,7 @@ async function attempt({ run, collector, recorder }: Work, request: InferenceReq
   let isDrained = false;
   try {
     const idleMs = idleWindowMs(policy, request);
-    const end = await readStream({ iterator: stream.iterator, signal: stream.signal, clock, idleMs, take });
+    const end = await readStream({ iterator: stream.iterator, signal, abort: stream.abort, clock, idleMs, take });
     isDrained = end.type === "drained";
     return report(run, request, end);
   } finally {

@@ -108,15 +108,28 @@ export class ThreadWriter implements CheckpointPort {
     }
   }
 
-  /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
   #send(commit: ThreadCommit): Promise<CommitResult> {
     const { store, resumed } = this.#init;
-    if (!this.#isFirst || resumed === undefined) return store.commit(commit);
-    return store.transaction(async ({ runs, commit: write }) => {
-      if (sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
-      const message = `run '${resumed.runId}' of thread '${resumed.threadId}' was taken up by somebody else`;
-      throw new AwakenError("thread_already_running", message, { details: { threadId: resumed.threadId, runId: resumed.runId } });
-    });
+    return this.#isFirst && resumed !== undefined ? this.#takeUp(resumed, commit) : store.commit(commit);
+  }
+
+  /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
+  async #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
+    const { store } = this.#init;
+    const isUntouched = async (runs: CommitStore["runs"]) => sameJson(await runs.load(resumed.runId), resumed);
+    const message = `run '${resumed.runId}' of thread '${resumed.threadId}' was taken up by somebody else`;
+    const taken = () =>
+      new AwakenError("thread_already_running", message, { details: { threadId: resumed.threadId, runId: resumed.runId } });
+    try {
+      return await store.transaction(async ({ runs, commit: write }) => {
+        if (await isUntouched(runs)) return write(commit);
+        throw taken();
+      });
+    } catch (thrown) {
+      // An engine may turn the slower of two writers away before it can look: the record says whether somebody was faster.
+      const isRefused = AwakenError.is(thrown) && thrown.code === "storage_io";
+      throw isRefused && !(await isUntouched(store.runs)) ? taken() : thrown;
+    }
   }
 
   async #hasLanded({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {

@@ -15,28 +15,47 @@ export interface EmittedEffect {
   readonly payload: JsonValue;
 }
 
+function added<T>(list: T[], item: T): T[] {
+  // A literal takes no more room than its item.
+  if (list.length === 0) return [item];
+  list.push(item);
+  return list;
+}
+
+function joined<T>(left: readonly T[], right: readonly T[]): T[] {
+  if (left.length === 0) return right.slice();
+  return right.length === 0 ? left.slice() : [...left, ...right];
+}
+
 /**
  * What hooks, action handlers and tools give back: changes of state, work to schedule, effects to emit. Nothing happens
  * until the runtime submits it, and then all of it does or none.
  */
 export class Command implements Batch {
-  readonly updates: Update[] = [];
-  readonly actions: ScheduledAction[] = [];
-  readonly effects: EmittedEffect[] = [];
+  updates: Update[];
+  actions: ScheduledAction[];
+  effects: EmittedEffect[];
   baseRevision: number | undefined;
 
+  constructor(updates: Update[] = [], actions: ScheduledAction[] = [], effects: EmittedEffect[] = [], baseRevision?: number) {
+    this.updates = updates;
+    this.actions = actions;
+    this.effects = effects;
+    this.baseRevision = baseRevision;
+  }
+
   update<V, U>(key: StateKey<V, U>, update: NoInfer<U>): this {
-    this.updates.push({ key: key as AnyStateKey, update });
+    this.updates = added(this.updates, { key: key as AnyStateKey, update });
     return this;
   }
 
   schedule<P extends JsonValue>(action: Action<P>, payload: NoInfer<P>): this {
-    this.actions.push({ phase: action.phase, key: action.key, payload });
+    this.actions = added(this.actions, { phase: action.phase, key: action.key, payload });
     return this;
   }
 
   emit<P extends JsonValue>(effect: Effect<P>, payload: NoInfer<P>): this {
-    this.effects.push({ key: effect.key, payload });
+    this.effects = added(this.effects, { key: effect.key, payload });
     return this;
   }
 
@@ -53,12 +72,12 @@ export class Command implements Batch {
 
 export const command = (): Command => new Command();
 
-/** One after the other, into a new command. */
-export function extendCommand(left: Command, right: Command): Command {
-  const both = new Command();
-  both.baseRevision = commonBase(left.baseRevision, right.baseRevision);
-  both.updates.push(...left.updates, ...right.updates);
-  both.actions.push(...left.actions, ...right.actions);
-  both.effects.push(...left.effects, ...right.effects);
-  return both;
+/** One after the other, into a new command with this base. */
+export function joinCommands(left: Command, right: Command, baseRevision: number | undefined): Command {
+  const { updates, actions, effects } = left;
+  return new Command(joined(updates, right.updates), joined(actions, right.actions), joined(effects, right.effects), baseRevision);
 }
+
+/** The same, for two that agree about their base. */
+export const extendCommand = (left: Command, right: Command): Command =>
+  joinCommands(left, right, commonBase(left.baseRevision, right.baseRevision));

@@ -118,10 +118,7 @@ export class PhaseEngine {
   }
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
-    return (state: Snapshot): HookInput<P> => {
-      const scene: HookScene = { ...this.#scene(), state };
-      return Object.assign(scene, facts, { phase });
-    };
+    return (state: Snapshot): HookInput<P> => ({ ...this.#scene(), ...facts, state, phase });
   }
 
   #hookScene(): HookScene {

@@ -1,8 +1,8 @@
 import { AwakenError, errorMessage, type HookPhase } from "@awaken/contract";
-import { touchedKeys } from "../state/batch.ts";
+import { commonBase, type Update } from "../state/batch.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
-import { Command, extendCommand } from "./command.ts";
+import { Command, extendCommand, joinCommands } from "./command.ts";
 import type { HookEntry, HookInput } from "./hook.ts";
 
 /** How often a hook is run again because somebody else committed meanwhile. */
@@ -16,12 +16,12 @@ const failed = (plugin: string, phase: HookPhase, cause: unknown): AwakenError =
     details: { plugin, phase },
   });
 
+const NOTHING = new Command();
+
 /** A copy, because the hook may hand out the same command again. */
 function stamped(result: Command | undefined | void, revision: number): Command | undefined {
   if (!(result instanceof Command) || result.isEmpty) return undefined;
-  const copy = extendCommand(new Command(), result);
-  copy.baseRevision ??= revision;
-  return copy;
+  return joinCommands(result, NOTHING, result.baseRevision ?? revision);
 }
 
 /** What a hook gave, or will give. A hook that does not wait costs no promise. */
@@ -62,19 +62,28 @@ export interface CalledHooks<P extends HookPhase> {
 
 const isHere = (given: Given): given is Command | undefined => !isPromise(given);
 
-const exclusiveKeys = (store: StateStore, given: Command): string[] =>
-  touchedKeys(given).filter((key) => store.mergeRule(key) === "exclusive");
+const isExclusive = (store: StateStore, { key }: Update): boolean => store.mergeRule(key.name) === "exclusive";
 
 /** Somebody committed one of its exclusive keys after the hook had read them. */
-const isStale = (store: StateStore, given: Command, revision: number): boolean =>
-  given.baseRevision === revision && exclusiveKeys(store, given).some((key) => store.isChangedSince(key, revision));
+function isStale(store: StateStore, given: Command, revision: number): boolean {
+  if (given.baseRevision !== revision || store.revision === revision) return false;
+  return given.updates.some((update) => isExclusive(store, update) && store.isChangedSince(update.key.name, revision));
+}
 
-/** Checked key by key, the revision of the whole store means nothing any more. */
-function settleBase(given: Command, revision: number): Command {
-  if (given.baseRevision !== revision) return given;
-  const settled = extendCommand(new Command(), given);
-  settled.baseRevision = undefined;
-  return settled;
+/** Both update an exclusive key. */
+function isClashing(store: StateStore, left: Command | undefined, right: Command): boolean {
+  if (left === undefined || left.updates.length === 0) return false;
+  const isTaken = (name: string) => left.updates.some(({ key }) => key.name === name);
+  return right.updates.some((update) => isTaken(update.key.name) && isExclusive(store, update));
+}
+
+/** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
+function settled(first: Command, given: Command, revision: number): Command {
+  return joinCommands(
+    first,
+    given,
+    given.baseRevision === revision ? first.baseRevision : commonBase(first.baseRevision, given.baseRevision),
+  );
 }
 
 /** Commits synchronously; the promise is that of the effects. */
@@ -93,21 +102,16 @@ function partition<P extends HookPhase>(
   first: Command,
   revision: number,
 ): Gathered<P> {
-  const claimed = new Set(exclusiveKeys(store, first));
   const deferred: HookEntry<P>[] = [];
   let whole: Command | undefined;
-  for (const [index, entry] of entries.entries()) {
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index];
     const one = given[index];
-    if (one === undefined) continue;
-    const keys = exclusiveKeys(store, one);
-    if (isStale(store, one, revision) || keys.some((key) => claimed.has(key))) {
-      deferred.push(entry);
-      continue;
-    }
-    for (const key of keys) claimed.add(key);
-    whole = whole === undefined ? one : extendCommand(whole, one);
+    if (entry === undefined || one === undefined) continue;
+    if (isStale(store, one, revision) || isClashing(store, first, one) || isClashing(store, whole, one)) deferred.push(entry);
+    else whole = whole === undefined ? one : extendCommand(whole, one);
   }
-  return { whole: whole === undefined ? first : extendCommand(first, settleBase(whole, revision)), deferred };
+  return { whole: whole === undefined ? first : settled(first, whole, revision), deferred };
 }
 
 /** Every hook has ended when this throws, with the first failure in their order. */
@@ -165,7 +169,7 @@ export async function rerun<P extends HookPhase>(
     const given = await call(entry, inputOf(snapshot), snapshot.revision);
     if (given === undefined) return;
     if (!isStale(store, given, snapshot.revision)) {
-      await submit(settleBase(given, snapshot.revision));
+      await submit(settled(NOTHING, given, snapshot.revision));
       return;
     }
     if (attempt === MAX_RERUNS) throw lost(entry.plugin, snapshot.revision, store.revision);

@@ -55,7 +55,7 @@ export interface PhaseFacts {
   runEnd: { readonly termination: Termination };
 }
 
-export type HookInput<P extends HookPhase> = HookScene & { readonly phase: P } & PhaseFacts[P];
+export type HookInput<P extends HookPhase> = RunScene & PhaseFacts[P] & { readonly state: StateReader; readonly phase: P };
 
 /** Runs on one frozen snapshot together with the other hooks of its phase. May run again on a conflict, so it must be replay-safe. */
 export type Hook<P extends HookPhase> = (input: HookInput<P>) => Command | undefined | void | Promise<Command | undefined | void>;

@@ -1,4 +1,12 @@
-import type { InferenceOverride, InferenceRequest, LocalAgentSpec, Message, RoutingKey, ToolDescriptor } from "@awaken/contract";
+import type {
+  ContextMessage,
+  InferenceOverride,
+  InferenceRequest,
+  LocalAgentSpec,
+  Message,
+  RoutingKey,
+  ToolDescriptor,
+} from "@awaken/contract";
 import { type Command, command } from "../phase/command.ts";
 import type { Transform } from "../plugin/registrar.ts";
 import type { StateReader } from "../state/snapshot.ts";
@@ -43,6 +51,9 @@ function listIds(tools: readonly ToolDescriptor[]): readonly string[] {
   return ids;
 }
 
+const NO_ENTRIES: readonly ContextMessage[] = [];
+const NO_KEYS: readonly string[] = [];
+
 /** Also for requests that continue a cut-off answer: their messages have grown since the prompt was made. */
 export function applyTransforms(
   messages: readonly Message[],
@@ -58,22 +69,22 @@ export function applyTransforms(
  */
 export function assemblePrompt(input: PromptInput): Prompt {
   const { agent, state, responseFormat } = input;
-  const cleanup = command();
+  let cleanup: Command | undefined;
 
   const filter = state.get(toolFilter);
   const isFiltered = filter !== undefined && !hidesNothing(filter);
-  if (isFiltered) cleanup.update(toolFilter, { type: "clear" });
+  if (isFiltered) cleanup = command().update(toolFilter, { type: "clear" });
   const tools = isFiltered ? offerTools(input.tools, filter) : input.tools;
 
   const step = state.get(inferenceOverrides)?.overrides;
-  if (step !== undefined) cleanup.update(inferenceOverrides, { type: "clear" });
+  if (step !== undefined) cleanup = (cleanup ?? command()).update(inferenceOverrides, { type: "clear" });
   const layers = { agent, run: input.runOverrides, step };
   const overrides = resolveOverrides(layers, input.maxOutputTokens);
 
   const stored = state.get(contextMessages)?.messages;
-  const entries = stored === undefined ? [] : Object.values(stored);
-  const seen = entries.filter(isOneShot).map((entry) => entry.key);
-  if (seen.length > 0) cleanup.update(contextMessages, { type: "remove", keys: seen });
+  const entries = stored === undefined ? NO_ENTRIES : Object.values(stored);
+  const seen = entries.length === 0 ? NO_KEYS : entries.filter(isOneShot).map((entry) => entry.key);
+  if (seen.length > 0) cleanup = (cleanup ?? command()).update(contextMessages, { type: "remove", keys: seen });
   const placed = entries.length === 0 ? input.messages : placeContext(input.messages, entries, input.ids);
 
   const request: InferenceRequest = {
@@ -86,5 +97,5 @@ export function assemblePrompt(input: PromptInput): Prompt {
     ...(overrides === undefined ? {} : { overrides }),
     ...(responseFormat === undefined ? {} : { responseFormat }),
   };
-  return { request, offeredTools: listIds(tools), cleanup: cleanup.isEmpty ? undefined : cleanup };
+  return { request, offeredTools: listIds(tools), cleanup };
 }

@@ -318,6 +318,17 @@ describe("decisions", () => {
     expect(await run.result).toMatchObject({ runId, text: "paid" });
   });
 
+  it("find a run that is named among any number with the same ticket: vendors repeat call ids", async () => {
+    const pay = payments();
+    const runtime = open(scripted([...Array.from({ length: 12 }, () => one), text("paid")]), pay);
+    const runs: string[] = [];
+    for (let index = 0; index < 12; index++) runs.push((await runtime.run({ thread: `t${index}`, input: "pay" })).runId);
+    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ambiguous_id" });
+    await runtime.decide("c1", { ...APPROVE, run: runs[0] ?? "" });
+    expect(await runtime.wait(runs[0] ?? "")).toMatchObject({ status: "done", text: "paid" });
+    expect(pay.paid).toEqual([1]);
+  });
+
   it("leave the shape of the answer as it was asked for, in any process", async () => {
     const [pay, store] = [payments(), memoryStore()];
     const output = z.object({ total: z.number() });

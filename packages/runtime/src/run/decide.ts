@@ -1,4 +1,4 @@
-import { AwakenError, type RunRecord, ticketId } from "@awaken/contract";
+import { AwakenError, type RunRecord, runId, threadId, ticketId } from "@awaken/contract";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
@@ -81,8 +81,7 @@ async function refuseOthers(parts: RunParts, { ticket, run: named }: Batch, acti
 
 /** The run whose ticket this is. A ticket that was decided already belongs to its run still. */
 async function recordedRun(parts: RunParts, { ticket, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
-  const all = await parts.records.runs.listByTicket(ticketId(ticket));
-  const runs = named === undefined ? all : all.filter((run) => run.runId === named || run.threadId === named);
+  const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, ticket);
   const waiting = runs.filter((run) => isOpen(run, ticket));
   if (waiting.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${waiting.length} runs`);
   const run = waiting[0] ?? runs[0];
@@ -90,6 +89,18 @@ async function recordedRun(parts: RunParts, { ticket, run: named }: Batch, lost:
   // The run had the ticket a moment ago: somebody else executes it now.
   if (lost !== undefined) throw lost;
   throw new AwakenError("ticket_not_found", `no waiting run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
+}
+
+const hasTicket = (run: RunRecord, ticket: string): boolean =>
+  isOpen(run, ticket) || run.decided.some((entry) => entry.ticketId === ticket);
+
+/** Vendors repeat the ids of calls, so that more runs may have the ticket than a store lists: the named one is looked up by its name. */
+async function namedRuns({ records }: RunParts, named: string, ticket: string): Promise<readonly RunRecord[]> {
+  const onThread = await records.threads.loadCheckpoint(threadId(named));
+  const runs = [await records.runs.load(runId(named)), onThread?.openRun, onThread?.latestRun];
+  return runs
+    .filter((run) => run !== undefined)
+    .filter((run, index, all) => hasTicket(run, ticket) && all.findIndex((one) => one.runId === run.runId) === index);
 }
 
 /** Whether each of these decisions was taken before. */

@@ -5,6 +5,7 @@ import {
   type PersistedState,
   type RunId,
   type RunRecord,
+  sameJson,
   type ThreadCheckpoint,
   type ThreadId,
   toolCallStatesSchema,
@@ -16,7 +17,7 @@ import { activeAgent } from "../state/active-agent.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { cutClaims, restoreCut } from "./cut-step.ts";
 import type { RunRecords } from "./run-parts.ts";
-import type { RunOrder } from "./run-request.ts";
+import type { RunIntentInput, RunOrder } from "./run-request.ts";
 
 const DEFAULT_AGENT = "default";
 
@@ -35,6 +36,7 @@ export interface LoadedThread {
   readonly abandonable: WaitingRecord | undefined;
 }
 
+type ResumeIntent = Extract<RunIntentInput, { type: "resume" }>;
 type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
 
 const refuse = (why: string): never => {
@@ -58,9 +60,13 @@ function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecor
   return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
 }
 
-async function namedRun(records: RunRecords, threadId: ThreadId, runId: RunId): Promise<RunRecord> {
+async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }: ResumeIntent): Promise<RunRecord> {
   const run = await records.runs.load(runId);
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
+  if (seen !== undefined && !sameJson(run, seen)) {
+    const message = `run '${runId}' of thread '${threadId}' was taken up by somebody else`;
+    throw new AwakenError("thread_already_running", message, { details: { threadId, runId } });
+  }
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
 }
 
@@ -72,7 +78,7 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
 
 /** The run that this activation continues: the one that is named, or the one that the thread waits with. */
 function resumedRun(records: RunRecords, { threadId, intent }: RunOrder, checkpoint: ThreadCheckpoint | undefined) {
-  if (intent.type === "resume") return namedRun(records, threadId, intent.runId);
+  if (intent.type === "resume") return namedRun(records, threadId, intent);
   if (intent.runId !== undefined) return hintedRun(records, threadId, intent.runId);
   return waitingRun(checkpoint);
 }

@@ -15,6 +15,7 @@ import {
   type RunId,
   type RunIdentity,
   type RunMode,
+  type RunRecord,
   runId,
   type Schema,
   type ThreadId,
@@ -73,7 +74,13 @@ export interface RunRequest<O = unknown> {
 /** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
 export type RunIntentInput =
   | { readonly type: "new"; readonly runId: RunId | undefined }
-  | { readonly type: "resume"; readonly runId: RunId; readonly decisions: readonly AddressedDecision[] };
+  | {
+      readonly type: "resume";
+      readonly runId: RunId;
+      readonly decisions: readonly AddressedDecision[];
+      /** The record on which it was decided to go on: when it has changed since, somebody else has the run. */
+      readonly seen: RunRecord | undefined;
+    };
 
 /** A request that was read: nothing in it is wrong by itself. */
 export interface RunOrder {
@@ -164,7 +171,7 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
   }
   if (thread === undefined) refuse("a run is resumed on its thread: say which");
   if (hint !== undefined) refuse("a run that is resumed has its id already: runId and resume exclude each other");
-  return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock) };
+  return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock), seen: undefined };
 }
 
 /** Everything that can be said about a request before anything is looked up. */
@@ -194,11 +201,9 @@ export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrd
 }
 
 /** Goes on with a run, with nothing new but decisions. */
-export function resumeOrder(
-  run: { readonly threadId: ThreadId; readonly runId: RunId },
-  decisions: readonly AddressedDecision[],
-): RunOrder {
-  return { threadId: run.threadId, intent: { type: "resume", runId: run.runId, decisions }, input: [], namedMessages: [], trace: {} };
+export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecision[]): RunOrder {
+  const { threadId, runId } = run;
+  return { threadId, intent: { type: "resume", runId, decisions, seen: run }, input: [], namedMessages: [], trace: {} };
 }
 
 /** What the trace of a request says of the identity of its run. */

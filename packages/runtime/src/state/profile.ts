@@ -63,7 +63,18 @@ export interface ProfileAccessInit {
   readonly keys: ReadonlyMap<string, AnyProfileKey>;
 }
 
+/** The last one for each set of keys: all runs of a plan share it. */
+const made = new WeakMap<ProfileAccessInit["keys"], { readonly store: ProfileStore | undefined; readonly access: ProfileAccess }>();
+
 export function createProfileAccess(init: ProfileAccessInit): ProfileAccess {
+  const before = made.get(init.keys);
+  if (before !== undefined && before.store === init.store) return before.access;
+  const access = Object.freeze(accessTo(init));
+  made.set(init.keys, { store: init.store, access });
+  return access;
+}
+
+function accessTo(init: ProfileAccessInit): ProfileAccess {
   const open = (name?: string): ProfileStore => {
     if (name !== undefined && !init.keys.has(name)) {
       throw new AwakenError("profile_key_not_registered", `profile key not registered: ${name}`, { details: { key: name } });

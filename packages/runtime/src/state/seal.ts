@@ -38,7 +38,7 @@ const within = (name: string, problem: Problem): Problem => ({
 
 /** Seals one value: `done` holds what this walk has been through, so that an object with many owners is visited once. */
 class JsonSeal {
-  readonly #done = new Set<object>();
+  #done: Set<object> | undefined;
 
   /** `before` is the sealed value that had the same place: what is the same object was visited in its time. */
   visit(value: unknown, before: unknown, depth: number): Problem | undefined {
@@ -46,13 +46,14 @@ class JsonSeal {
       const what = leafProblem(value);
       return what === undefined ? undefined : { path: "", what };
     }
-    if (value === before || this.#done.has(value)) return undefined;
+    if (value === before || this.#done?.has(value)) return undefined;
     if (!isPlain(value)) return { path: "", what: `a ${value.constructor?.name ?? "class"} object` };
     if (depth > MAX_DEPTH) return { path: "…", what: "a value nested too deeply, or in a cycle," };
     const problem = Array.isArray(value) ? this.#visitList(value, before, depth + 1) : this.#visitObject(value, before, depth + 1);
     if (problem !== undefined) return problem;
     Object.freeze(value);
-    if (depth > 0) this.#done.add(value);
+    const isEmpty = Array.isArray(value) && value.length === 0;
+    if (depth > 0 && !isEmpty) this.#done = (this.#done ?? new Set()).add(value);
     return undefined;
   }
 

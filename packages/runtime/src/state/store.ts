@@ -78,9 +78,10 @@ export class StateStore {
   #snapshot = new Snapshot(0, EMPTY, []);
   #values: readonly unknown[] = [];
   #changedAt: number[] = [];
-  readonly #owners = new Map<string, readonly AnyStateKey[]>();
-  readonly #kept = new KeptKeys();
-  readonly #listeners = new Set<CommitListener>();
+  // Few runs need these, so they are made when they are needed.
+  #owners: Map<string, readonly AnyStateKey[]> | undefined;
+  #kept: KeptKeys | undefined;
+  #listeners: Set<CommitListener> | undefined;
   #notices: CommitNotice[] = [];
   readonly #log: Log;
 
@@ -107,8 +108,9 @@ export class StateStore {
    * when one of them commits. A listener that throws is logged; the commit stands.
    */
   onCommit(listener: CommitListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners ??= new Set();
+    const listeners = this.#listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   mergeRule(key: string): MergeRule {
@@ -124,15 +126,16 @@ export class StateStore {
 
   /** Adds the keys that are not there yet. */
   register(keys: readonly AnyStateKey[]): void {
+    if (keys.every((key) => this.#table.slots.has(key.name))) return;
     const missing = new Map<string, AnyStateKey>();
     for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
-    if (missing.size === 0) return;
     this.#setKeys([...this.#table.keys, ...missing.values()]);
     for (const key of missing.values()) this.#adoptKept(key);
   }
 
   /** Adds a plugin's keys; a name that is there already refuses all of them. A key that its last owner left behind is taken over. */
   install(plugin: string, keys: readonly AnyStateKey[]): void {
+    this.#owners ??= new Map();
     if (this.#owners.has(plugin)) {
       throw new AwakenError("plugin_already_installed", `plugin '${plugin}' is already installed`, { details: { plugin } });
     }
@@ -154,11 +157,11 @@ export class StateStore {
 
   /** Takes a plugin's keys and values away in one commit, except those it asked to retain. */
   uninstall(plugin: string): void {
-    const keys = this.#owners.get(plugin);
+    const keys = this.#owners?.get(plugin);
     if (keys === undefined) {
       throw new AwakenError("plugin_not_installed", `plugin '${plugin}' is not installed`, { details: { plugin } });
     }
-    this.#owners.delete(plugin);
+    this.#owners?.delete(plugin);
     const gone = new Set(keys.filter((key) => !key.retainOnUninstall).map((key) => key.name));
     const cleared = this.#table.keys.filter((key, slot) => gone.has(key.name) && this.#values[slot] !== undefined).length;
     this.#setKeys(this.#table.keys.filter((key) => !gone.has(key.name)));
@@ -182,19 +185,22 @@ export class StateStore {
 
   /** The persistent keys that are present: those of one scope, or all. */
   export(scope: StateScope | "full"): PersistedState {
-    return this.#kept.into(encodeState(this.revision, this.#table.keys, this.#values, scope), scope);
+    const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
+    return this.#kept === undefined ? state : this.#kept.into(state, scope);
   }
 
   /** Replaces everything, revision too. All or nothing. */
   restore(state: PersistedState, unknown: UnknownKeys): void {
     const values = decodeState(state, this.#table, unknown, "full", new Array(this.#table.keys.length).fill(undefined));
     this.#reset(state.revision, values);
+    this.#kept ??= new KeptKeys();
     this.#kept.keep("run", state, this.#table);
   }
 
   /** Takes the thread's keys from a stored state and ignores the rest of it. */
   restoreThread(state: PersistedState, unknown: UnknownKeys = "skip"): void {
     this.#reset(this.revision, decodeState(state, this.#table, unknown, "thread", this.#values.slice()));
+    this.#kept ??= new KeptKeys();
     this.#kept.keep("thread", state, this.#table);
   }
 
@@ -248,7 +254,7 @@ export class StateStore {
     const previousRevision = this.revision;
     this.#values = values;
     this.#snapshot = new Snapshot(previousRevision + 1, this.#table, values);
-    if (this.#listeners.size === 0) return;
+    if (this.#listeners === undefined || this.#listeners.size === 0) return;
     this.#notices.push({ previousRevision, newRevision: previousRevision + 1, opCount, snapshot: this.#snapshot });
     // Otherwise a listener has committed, and the loop that called it comes to this notice.
     if (this.#notices.length === 1) this.#notifyAll();
@@ -256,7 +262,7 @@ export class StateStore {
 
   #notifyAll(): void {
     try {
-      for (const notice of this.#notices) for (const listener of [...this.#listeners]) this.#notify(listener, notice);
+      for (const notice of this.#notices) for (const listener of [...(this.#listeners ?? [])]) this.#notify(listener, notice);
     } finally {
       this.#notices = [];
     }
@@ -282,7 +288,7 @@ export class StateStore {
 
   /** A key that came back with the stored state before anybody registered it. */
   #adoptKept(key: AnyStateKey): void {
-    const kept = this.#kept.take(key.name);
+    const kept = this.#kept?.take(key.name);
     if (kept === undefined || kept.scope !== key.scope) return;
     const values = this.#values.slice();
     values[this.#slot(key)] = decodeValue(key, kept.value, kept.version);

@@ -14,14 +14,21 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   timer(ms, fire) {
-    let handle: ReturnType<typeof setTimeout>;
-    const wait = (left: number) => {
-      handle = left > MAX_TIMER_MS ? setTimeout(() => wait(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(fire, left);
-    };
-    wait(ms);
+    if (ms > MAX_TIMER_MS) return longTimer(ms, fire);
+    const handle = setTimeout(fire, ms);
     return () => clearTimeout(handle);
   },
 };
+
+/** As many host timers as it takes, one after the other. */
+function longTimer(ms: number, fire: () => void): () => void {
+  let handle: ReturnType<typeof setTimeout>;
+  const wait = (left: number) => {
+    handle = left > MAX_TIMER_MS ? setTimeout(() => wait(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(fire, left);
+  };
+  wait(ms);
+  return () => clearTimeout(handle);
+}
 
 /** Waits `ms`, or less if the signal aborts: then the answer is false. Leaves no timer and no listener behind. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<boolean> {

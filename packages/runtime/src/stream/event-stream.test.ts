@@ -149,6 +149,31 @@ describe("EventStream", () => {
     expect(first.deref()).toBeUndefined();
   });
 
+  it("gives the result also to whoever asks for it after the end", async () => {
+    const ended = new EventStream<number, string>();
+    ended.end("done");
+    ended.fail(new Error("late"));
+    expect(await ended.result).toBe("done");
+    const failed = new EventStream<number, string>();
+    failed.fail(new Error("broken"));
+    failed.end("late");
+    await expect(failed.result).rejects.toThrow("broken");
+    expect(failed.result).toBe(failed.result);
+  });
+
+  it("serves reads that wait in the order in which they were asked, also when more are asked meanwhile", async () => {
+    const stream = new EventStream<number, undefined>();
+    const reader = stream[Symbol.asyncIterator]();
+    const first = [reader.next(), reader.next(), reader.next()];
+    stream.push(1);
+    const second = [reader.next(), reader.next()];
+    for (const event of [2, 3, 4]) stream.push(event);
+    stream.end(undefined);
+    const got = await Promise.all([...first, ...second]);
+    expect(got.map(({ value }) => value)).toEqual([1, 2, 3, 4, undefined]);
+    expect(await reader.next()).toEqual({ value: undefined, done: true });
+  });
+
   it("keeps order over many interleaved pushes and reads", async () => {
     const stream = new EventStream<number, undefined>();
     const reader = stream[Symbol.asyncIterator]();

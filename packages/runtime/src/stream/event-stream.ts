@@ -1,7 +1,18 @@
 interface Waiting<E> {
   resolve(value: IteratorResult<E, undefined>): void;
   reject(thrown: unknown): void;
+  /** Whoever asked next. */
+  next: Waiting<E> | undefined;
 }
+
+/** Methods, so that a stream with a result of some type fits where any result will do. */
+interface Outcome<R> {
+  readonly promise: Promise<R>;
+  resolve(value: R): void;
+  reject(thrown: unknown): void;
+}
+
+type Ending<R> = { readonly type: "result"; readonly result: R } | { readonly type: "failure"; readonly thrown: unknown };
 
 const DONE: IteratorResult<never, undefined> = Object.freeze({ value: undefined, done: true });
 
@@ -14,43 +25,48 @@ const MIN_CUT = 1_024;
  * The first `end` or `fail` counts.
  */
 export class EventStream<E, R> implements AsyncIterable<E> {
-  readonly result: Promise<R>;
   #buffer: E[] = [];
   #head = 0;
-  #isOver = false;
+  #ending: Ending<R> | undefined;
   #isDetached = false;
   #isRead = false;
   #failure: { readonly thrown: unknown } | undefined;
-  #waiting: Waiting<E>[] = [];
-  readonly #settle: { resolve(value: R): void; reject(thrown: unknown): void };
+  #waiting: Waiting<E> | undefined;
+  #lastWaiting: Waiting<E> | undefined;
+  #result: Outcome<R> | undefined;
 
-  constructor() {
-    const { promise, resolve, reject } = Promise.withResolvers<R>();
-    this.result = promise;
-    this.#settle = { resolve, reject };
-    // Whoever only reads events must not be killed by a rejection that he does not look at.
-    promise.catch(() => {});
+  /** Made when somebody asks for it. Nobody is killed by a rejection that he does not look at. */
+  get result(): Promise<R> {
+    if (this.#result === undefined) {
+      this.#result = Promise.withResolvers<R>();
+      this.#result.promise.catch(() => {});
+      this.#settle();
+    }
+    return this.#result.promise;
   }
 
   push(event: E): void {
-    if (this.#isOver || this.#isDetached) return;
-    const waiting = this.#waiting.length === 0 ? undefined : this.#waiting.shift();
+    if (this.#ending !== undefined || this.#isDetached) return;
+    const waiting = this.#waiting;
     if (waiting === undefined) this.#buffer.push(event);
-    else waiting.resolve({ value: event, done: false });
+    else {
+      this.#waiting = waiting.next;
+      waiting.resolve({ value: event, done: false });
+    }
   }
 
   end(result: R): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#settle.resolve(result);
+    if (this.#ending !== undefined) return;
+    this.#ending = { type: "result", result };
+    this.#settle();
     this.#release();
   }
 
   /** For bugs and broken ports only; expected failure is a result. */
   fail(thrown: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#settle.reject(thrown);
+    if (this.#ending !== undefined) return;
+    this.#ending = { type: "failure", thrown };
+    this.#settle();
     if (!this.#isDetached) this.#failure = { thrown };
     this.#release();
   }
@@ -79,9 +95,18 @@ export class EventStream<E, R> implements AsyncIterable<E> {
   #next(): Promise<IteratorResult<E, undefined>> {
     if (this.#head < this.#buffer.length) return Promise.resolve({ value: this.#take(), done: false });
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      if (this.#isOver || this.#isDetached) this.#release();
+      const waiting = { resolve, reject, next: undefined };
+      if (this.#waiting === undefined) this.#waiting = waiting;
+      else if (this.#lastWaiting !== undefined) this.#lastWaiting.next = waiting;
+      this.#lastWaiting = waiting;
+      if (this.#ending !== undefined || this.#isDetached) this.#release();
     });
+  }
+
+  #settle(): void {
+    const ending = this.#ending;
+    if (ending?.type === "result") this.#result?.resolve(ending.result);
+    else if (ending?.type === "failure") this.#result?.reject(ending.thrown);
   }
 
   #take(): E {
@@ -98,11 +123,10 @@ export class EventStream<E, R> implements AsyncIterable<E> {
 
   /** Lets everybody who waits go: the first with the failure, if there is one that was not told yet. */
   #release(): void {
-    const all = this.#waiting;
-    if (all.length === 0) return;
-    this.#waiting = [];
-    for (const waiting of all) {
+    while (this.#waiting !== undefined) {
+      const waiting = this.#waiting;
       const failure = this.#failure;
+      this.#waiting = waiting.next;
       this.#failure = undefined;
       if (failure === undefined) waiting.resolve(DONE);
       else waiting.reject(failure.thrown);

@@ -5,7 +5,7 @@ export class Queue<T> {
   #items: T[] = [];
   #isClosed = false;
   /** By signal, so that a reader who gave up waiting and waits again leaves nothing behind. */
-  readonly #waits = new Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }>();
+  #waits: Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }> | undefined;
 
   get size(): number {
     return this.#items.length;
@@ -38,20 +38,22 @@ export class Queue<T> {
   /** Resolves when there is something to drain, when the queue closes, or when the signal aborts. */
   ready(signal?: AbortSignal): Promise<void> {
     if (this.#items.length > 0 || this.#isClosed || signal?.aborted) return Promise.resolve();
-    const before = this.#waits.get(signal);
+    this.#waits ??= new Map();
+    const waits = this.#waits;
+    const before = waits.get(signal);
     if (before !== undefined) return before.promise;
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = () => {
       off();
-      this.#waits.delete(signal);
+      waits.delete(signal);
       resolve();
     };
     const off = signal === undefined ? () => {} : onAbort(signal, wake);
-    this.#waits.set(signal, { promise, wake });
+    waits.set(signal, { promise, wake });
     return promise;
   }
 
   #wakeAll(): void {
-    for (const { wake } of this.#waits.values()) wake();
+    if (this.#waits !== undefined) for (const { wake } of this.#waits.values()) wake();
   }
 }

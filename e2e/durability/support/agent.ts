@@ -1,0 +1,118 @@
+import { type InferenceRequest, isJsonObject, type Message, messageText, type Provider } from "@awaken/contract";
+import { allow, ask, defineTool, type RuntimeInit, type Tool } from "@awaken/runtime";
+import { type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
+import * as z from "zod";
+import { random } from "../../inference/support/random.ts";
+import type { Outside, OutsideEffect } from "./outside.ts";
+
+// An agent that works through six steps of tool calls. What it asks for follows from the conversation alone, so that any process can
+// go on with it, and what must have happened at its end can be told beforehand.
+
+export const STEPS = 6;
+
+/** By what is known about a call whose process died: the tool can look, may be repeated, or only a person can say. */
+export const TOOL_NAMES = ["look-up", "repeat", "ask-somebody"] as const;
+export type ToolName = (typeof TOOL_NAMES)[number];
+
+export interface Order {
+  readonly tool: ToolName;
+  readonly order: string;
+}
+
+/** What the agent orders in a step of a thread, from 0: one to three calls, of all kinds over the steps. */
+export function ordersOf(thread: string, step: number): readonly Order[] {
+  const numbers = random(...Buffer.from(thread), step);
+  const first = numbers.below(TOOL_NAMES.length);
+  return Array.from({ length: 1 + numbers.below(3) }, (_, slot) => ({
+    tool: TOOL_NAMES[(first + slot) % TOOL_NAMES.length] ?? "repeat",
+    order: `${thread}/${step}/${slot}`,
+  }));
+}
+
+export const allOrders = (thread: string): readonly Order[] => Array.from({ length: STEPS }, (_, step) => ordersOf(thread, step)).flat();
+
+export const inputId = (thread: string): string => `input-${thread}`;
+export const inputText = (thread: string): string => `work on ${thread}`;
+export const runOf = (thread: string): string => `run-${thread}`;
+
+/** The last words of the agent name every receipt, in the order of the calls. */
+export const lastWords = (thread: string, receipts: readonly string[]): string => `${thread} is done: ${receipts.join(" ")}`;
+
+/** What a tool said about its effect. */
+export function receiptIn(message: Message): string {
+  const said: unknown = JSON.parse(messageText(message));
+  const receipt = isJsonObject(said) ? said["receipt"] : undefined;
+  if (typeof receipt === "string") return receipt;
+  throw new Error(`no receipt in: ${messageText(message)}`);
+}
+
+/** Ids of calls are the same in every turn of a thread, as some vendors have it. */
+function answer({ messages }: InferenceRequest): ScriptedTurn {
+  const [question] = messages.filter((message) => message.role === "user");
+  const thread = question === undefined ? "" : messageText(question).slice(inputText("").length);
+  const step = messages.filter((message) => message.role === "assistant").length;
+  if (step === STEPS) return text(lastWords(thread, messages.filter((message) => message.role === "tool").map(receiptIn)));
+  const calls = ordersOf(thread, step).map(({ tool, order }, slot) => ({ name: tool, input: { order }, id: `${thread}-call-${slot}` }));
+  return toolCalls(calls, { say: `step ${step}` });
+}
+
+const MAX_TURNS = 10_000;
+
+export const model = (): Provider => scripted(new Array(MAX_TURNS).fill(answer));
+
+/** Around each effect. */
+export interface EffectPoints {
+  before(): void;
+  after(): void;
+}
+
+/** The orders of this step wait for somebody's consent first. */
+const CONSENT_STEP = 3;
+
+const input = z.object({ order: z.string() });
+const consent = ({ order }: z.output<typeof input>) =>
+  order.split("/")[1] === String(CONSENT_STEP) ? ask(`May '${order}' happen?`) : allow();
+const told = ({ order, receipt }: OutsideEffect) => ({ order, receipt });
+
+export function tools(outside: Outside, points: EffectPoints): readonly Tool[] {
+  const effect = async (happen: () => OutsideEffect) => {
+    await new Promise(setImmediate);
+    points.before();
+    const happened = happen();
+    points.after();
+    return told(happened);
+  };
+  const described = { description: "Has an effect outside", input, approve: consent };
+  const [lookUp, repeat, askSomebody] = TOOL_NAMES;
+  return [
+    defineTool({
+      ...described,
+      id: lookUp,
+      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happen(order, idempotencyKey)),
+      reconcile: (_, { idempotencyKey }) => {
+        const found = outside.underKey(idempotencyKey);
+        return found === undefined ? { type: "not-done" } : { type: "done", data: told(found) };
+      },
+    }),
+    defineTool({
+      ...described,
+      id: repeat,
+      idempotent: true,
+      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happenOnce(order, idempotencyKey)),
+    }),
+    defineTool({
+      ...described,
+      id: askSomebody,
+      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happen(order, idempotencyKey)),
+    }),
+  ];
+}
+
+export const AGENT = "worker";
+
+export const runtimeInit = (outside: Outside, points: EffectPoints): RuntimeInit => ({
+  providers: { scripted: model() },
+  models: { steady: { provider: "scripted", model: "scripted-1" } },
+  agents: { [AGENT]: { model: "steady", maxSteps: 2 * STEPS } },
+  tools: tools(outside, points),
+});

@@ -1,0 +1,34 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+
+/** Another process of this machine, and what it sends. */
+export interface ChildInit<T> {
+  readonly file: string;
+  readonly order: object;
+  /** Where processes leave compiled modules for those that start after them. */
+  readonly cache: string;
+  /** What is returned goes back to the child. */
+  onMessage?(message: T): object | Promise<object> | undefined;
+}
+
+export type ChildEnd = { readonly type: "exit" } | { readonly type: "killed" };
+
+/** Starts a module with `order` as its argument and waits for its end. Any other end than its own exit or SIGKILL is thrown. */
+export async function runChild<T>({ file, order, cache, onMessage }: ChildInit<T>): Promise<ChildEnd> {
+  const child = fork(file, [JSON.stringify(order)], {
+    execArgv: ["--conditions=awaken-source"],
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const errors: string[] = [];
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => errors.push(text));
+  child.on("message", async (message: T & object) => {
+    const reply = await onMessage?.(message);
+    // The child may be dead by now.
+    if (reply !== undefined && child.connected) child.send(reply, () => {});
+  });
+  const [code, signal]: unknown[] = await once(child, "close");
+  if (signal === "SIGKILL") return { type: "killed" };
+  if (code === 0) return { type: "exit" };
+  throw new Error(`${file} ended with ${code ?? signal}:\n${errors.join("")}`);
+}
