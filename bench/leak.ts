@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { playAwaken } from "./loop/awaken.ts";
-import { createScenario } from "./loop/scenario.ts";
+import { open } from "./field/peers/awaken.ts";
+import { createScenario } from "./field/scenario.ts";
 
 // 10,000 short runs in one process, with tools and a store that is dropped every 1,000 runs: after the warm-up the heap must be flat.
 
@@ -15,11 +15,12 @@ async function heapMiB(): Promise<number> {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-const variant = playAwaken(createScenario(2, 2, 10));
+const subject = open();
+const play = subject.startRun(createScenario(2, 2, 10));
 const marks: number[] = [];
 for (let run = 1; run <= RUNS; run++) {
-  await variant.play();
-  variant.prune();
+  await play();
+  subject.prune?.();
   if (run % STEP === 0) {
     marks.push(await heapMiB());
     console.log(`${String(run).padStart(6)} runs  ${marks.at(-1)?.toFixed(2)} MiB`);

@@ -1,16 +1,21 @@
 /**
  * What a durable step costs, per store, beside the physical limit of its engine measured in the same run: a bare INSERT transaction of
- * the same ten rows, and of one row. Then whether a long thread costs more than a short one, and how many bytes a step leaves.
+ * the same ten rows. Then whether a long thread costs more than a short one, and how many bytes a step leaves,
+ * beside LangGraph's SqliteSaver with the same messages, when it is installed.
  * Run: npx node --conditions=awaken-source bench/store.ts [part of a store's name]
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
+import { replaceGenerated } from "./field/generated.ts";
+import { median } from "./field/statistics.ts";
+import { digits, table } from "./field/tables.ts";
 import { type Bare, openBarePostgres, openBareSqlite } from "./store/bare.ts";
+import { measureLangGraph } from "./store/langgraph.ts";
 import { startPostgres } from "./store/server.ts";
 import { bareRows, nextStep, startConversation } from "./store/step.ts";
 
@@ -18,12 +23,13 @@ const ROUNDS = 3;
 const SLICE_MS = 800;
 const WRITERS = 16;
 const MARKS = [10, 100, 1_000];
+const WINDOW = 40;
 const TARGET = 0.6;
 
 interface Subject {
-  readonly name: string;
   readonly store: Store;
   readonly bare: Bare | undefined;
+  close(): Promise<void>;
 }
 
 /** Calls `once` one after the other in each of the workers until the time is over; calls per second of all of them. */
@@ -41,12 +47,9 @@ async function rate(workers: number, once: (worker: number) => Promise<unknown> 
   return calls / ((performance.now() - start) / 1_000);
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-
 interface Measured {
   readonly alone: number;
   readonly together: number;
-  readonly bareOne: number;
   readonly bareStep: number;
   readonly bareTogether: number;
 }
@@ -60,7 +63,6 @@ async function measureOnce({ store, bare }: Subject): Promise<Measured> {
   const none = async () => Number.NaN;
   return {
     alone: await rate(1, commit),
-    bareOne: await (bare === undefined ? none() : rate(1, () => bare.insert(bareRows(nextStep(model)).slice(0, 1), 0))),
     bareStep: await (bare === undefined ? none() : rate(1, step)),
     together: await rate(WRITERS, commit),
     bareTogether: await (bare === undefined ? none() : rate(WRITERS, step)),
@@ -77,72 +79,116 @@ async function measure(subject: Subject) {
   // Ratios are taken within a round: from one to the next the machine may have become another one.
   const ratio = (key: keyof Measured, base: keyof Measured) => median(rounds.map((round) => round[key] / round[base]));
   return {
-    store: subject.name,
-    "commits/s": of("alone"),
-    "of bare step": ratio("alone", "bareStep"),
-    "of bare row": ratio("alone", "bareOne"),
-    [`x${WRITERS} commits/s`]: of("together"),
-    [`x${WRITERS} of bare step`]: ratio("together", "bareTogether"),
-    "bare step/s": of("bareStep"),
-    "bare row/s": of("bareOne"),
+    alone: of("alone"),
+    ofBareStep: ratio("alone", "bareStep"),
+    together: of("together"),
+    togetherOfBareStep: ratio("together", "bareTogether"),
   };
 }
 
-/** Milliseconds of a commit when the thread is this long. */
-async function growth({ name, store }: Subject) {
+interface Growth {
+  readonly ms: readonly number[];
+  /** Bytes that a step left behind, at each mark. */
+  readonly bytes: readonly number[];
+  readonly jsonBytes: number;
+}
+
+/** What a commit costs when the thread is as long as each mark. */
+async function growth({ store }: Subject): Promise<Growth> {
   const conversation = startConversation();
-  const costs: Record<string, number | string> = { store: name };
-  const before = (await store.stats()).bytes;
+  const size = async () => (await store.stats()).bytes;
+  const ms: number[] = [];
+  const bytes: number[] = [];
   for (const mark of MARKS) {
     while (conversation.steps < mark) await store.commit(nextStep(conversation));
+    const before = await size();
     const samples: number[] = [];
-    for (let sample = 0; sample < 40; sample++) {
+    while (samples.length < WINDOW) {
       const commit = nextStep(conversation);
       const start = performance.now();
       await store.commit(commit);
       samples.push(performance.now() - start);
     }
-    costs[`ms at step ${mark}`] = median(samples);
+    ms.push(median(samples));
+    bytes.push(((await size()) - before) / WINDOW);
   }
-  const bytes = (await store.stats()).bytes - before;
-  const content = bareRows(nextStep(conversation)).reduce((sum, [, body]) => sum + body.length, 0);
-  return { ...costs, "bytes/step": Math.round(bytes / conversation.steps), "JSON bytes/step": content };
+  return { ms, bytes, jsonBytes: bareRows(nextStep(conversation)).reduce((sum, [, body]) => sum + body.length, 0) };
 }
 
 const folder = mkdtempSync(join(tmpdir(), "awaken-bench-store-"));
-const server = await startPostgres();
-const sqlite = (synchronous: "full" | "normal"): Subject => ({
-  name: `sqlite ${synchronous}`,
-  store: sqliteStore(join(folder, `${synchronous}.db`), { synchronous }),
-  bare: openBareSqlite(join(folder, `bare-${synchronous}.db`), synchronous),
-});
-const subjects: readonly Subject[] = [
-  { name: "memory", store: memoryStore(), bare: undefined },
-  sqlite("full"),
-  sqlite("normal"),
-  {
-    name: "postgres",
-    store: postgresStore(server.url, { schema: `bench_${process.pid}`, connections: WRITERS }),
-    bare: await openBarePostgres(server.url, WRITERS),
-  },
-];
+const sqlite = (synchronous: "full" | "normal"): Subject => {
+  const store = sqliteStore(join(folder, `${synchronous}.db`), { synchronous });
+  const bare = openBareSqlite(join(folder, `bare-${synchronous}.db`), synchronous);
+  return {
+    store,
+    bare,
+    async close() {
+      await store.close();
+      await bare.close();
+    },
+  };
+};
 
-const round = (value: unknown) => (typeof value === "number" ? Number(value.toPrecision(3)) : value);
-const rounded = (rows: readonly object[]) =>
-  rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, round(value)])));
-const speeds: Awaited<ReturnType<typeof measure>>[] = [];
-const costs: object[] = [];
-for (const subject of subjects.filter(({ name }) => name.includes(process.argv[2] ?? ""))) {
-  speeds.push(await measure(subject));
-  costs.push(await growth(subject));
-  await subject.store.close();
-  await subject.bare?.close();
+async function postgres(): Promise<Subject> {
+  const server = await startPostgres();
+  const store = postgresStore(server.url, { schema: `bench_${process.pid}`, connections: WRITERS });
+  const bare = await openBarePostgres(server.url, WRITERS);
+  return {
+    store,
+    bare,
+    async close() {
+      await store.close();
+      await bare.close();
+      await server.stop();
+    },
+  };
 }
-console.log(`a typical step: 2 messages, run, thread state, 6 events; ${process.version}, median of ${ROUNDS} rounds`);
-console.table(rounded(speeds));
-console.table(rounded(costs));
-for (const { store, "of bare step": share } of speeds) {
-  if (share < TARGET) console.log(`${store}: ${share.toFixed(2)} of the bare transaction, target ${TARGET}`);
+
+function memory(): Subject {
+  const store = memoryStore();
+  return { store, bare: undefined, close: () => store.close() };
 }
-await server.stop();
+
+const STORES: Readonly<Record<string, () => Subject | Promise<Subject>>> = {
+  memory,
+  "SQLite, synchronous full": () => sqlite("full"),
+  "SQLite, synchronous normal": () => sqlite("normal"),
+  PostgreSQL: postgres,
+};
+const SAVER = "LangGraph SqliteSaver, synchronous normal";
+
+const filter = (process.argv[2] ?? "").toLowerCase();
+const isWanted = (name: string) => name.toLowerCase().includes(filter);
+const list = (values: readonly number[]) => values.map(digits).join(" / ");
+const rows: string[][] = [];
+let jsonBytes = Number.NaN;
+for (const [name, open] of Object.entries(STORES).filter(([name]) => isWanted(name))) {
+  const subject = await open();
+  const speed = await measure(subject);
+  const grown = await growth(subject);
+  jsonBytes = grown.jsonBytes;
+  rows.push([
+    name,
+    ...[speed.alone, speed.ofBareStep, speed.together, speed.togetherOfBareStep].map(digits),
+    list(grown.ms),
+    list(grown.bytes),
+  ]);
+  await subject.close();
+  if (speed.ofBareStep < TARGET) console.log(`${name}: ${digits(speed.ofBareStep)} of the bare transaction, target ${TARGET}`);
+}
 rmSync(folder, { recursive: true, force: true });
+
+// A checkpoint of LangGraph holds all messages, so a thousand steps would be more than a gigabyte.
+const saved = isWanted(SAVER) ? await measureLangGraph(MARKS.slice(0, 2), WINDOW) : undefined;
+if (saved !== undefined) rows.push([SAVER, "–", "–", "–", "–", "–", `${list(saved)} / –`]);
+
+const head = ["store", "commits/s", "of the bare transaction", `${WRITERS} writers, commits/s`, "of the bare transaction"];
+const text = table([...head, `ms at step ${list(MARKS)}`, `bytes a step leaves at ${list(MARKS)}`], rows);
+const origin = `Node ${process.version}, median of ${ROUNDS} rounds. The JSON of such a step is ${digits(jsonBytes)} bytes.`;
+console.log(`\n${text}\n\n${origin}`);
+if (saved === undefined && isWanted(SAVER)) console.log("LangGraph's SqliteSaver is left out: npm run bench:peers installs it");
+if (filter === "" && saved !== undefined) {
+  const file = join(import.meta.dirname, "README.md");
+  writeFileSync(file, replaceGenerated(readFileSync(file, "utf8"), "stores", `${text}\n\n${origin}`));
+  console.log("wrote bench/README.md");
+}

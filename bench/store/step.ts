@@ -30,6 +30,11 @@ export interface Conversation {
 
 export const startConversation = (): Conversation => ({ threadId: threadId(nextId("aaaa")), runId: runId(nextId("bbbb")), steps: 0 });
 
+/** What the model and the tool say in each step, for others to store the same. */
+export const STEP_TEXTS = { toolName: "refund", said: WORDS.repeat(2), reason: WORDS, result: WORDS.repeat(4) };
+
+export const stepInput = (stepIndex: number) => ({ invoice: `2026-03-${stepIndex}`, cents: 12_900, reason: STEP_TEXTS.reason });
+
 function messagesOf(run: RunId, stepIndex: number): readonly Message[] {
   const metadata = { runId: run, stepIndex };
   return [
@@ -38,18 +43,18 @@ function messagesOf(run: RunId, stepIndex: number): readonly Message[] {
       role: "assistant",
       metadata,
       content: [
-        { type: "text", text: WORDS.repeat(2) },
-        { type: "tool-call", id: CALL, name: "refund", input: { invoice: `2026-03-${stepIndex}`, cents: 12_900, reason: WORDS } },
+        { type: "text", text: STEP_TEXTS.said },
+        { type: "tool-call", id: CALL, name: STEP_TEXTS.toolName, input: stepInput(stepIndex) },
       ],
     },
     {
       id: messageId(nextId("cccc")),
       role: "tool",
       toolCallId: CALL,
-      toolName: "refund",
+      toolName: STEP_TEXTS.toolName,
       status: "success",
       metadata,
-      content: [{ type: "text", text: WORDS.repeat(4) }],
+      content: [{ type: "text", text: STEP_TEXTS.result }],
     },
   ];
 }

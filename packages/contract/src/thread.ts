@@ -10,6 +10,7 @@ import { messageSchema } from "./store/message-schema.ts";
 import { isMessage } from "./store/message-shape.ts";
 import { defineRecord } from "./store/record.ts";
 import { nonBlankSchema, persistedStateSchema, positionSchema, timeSchema } from "./store/schemas.ts";
+import { areUnique, is, isObject, isPosition, isString, isText, isTime, refined, shape } from "./store/shape.ts";
 import { isPersistedState } from "./store/shapes.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "./stored.ts";
 
@@ -45,6 +46,25 @@ export interface ThreadRecord {
   readonly latestRun?: LatestRun;
 }
 
+const threadShape = refined(
+  shape(
+    {
+      schemaVersion: is(THREAD_SCHEMA_VERSION),
+      id: isText,
+      metadata: shape({ createdAt: isTime, updatedAt: isTime, custom: isObject }, { title: isString }),
+    },
+    {
+      resourceId: isText,
+      parentThreadId: isText,
+      activeRunId: isText,
+      openRunId: isText,
+      latestRun: shape({ id: isText, updatedAt: isTime, ordinal: isPosition }),
+    },
+  ),
+  (thread: ThreadRecord) => thread.parentThreadId !== thread.id,
+);
+const isThreadRecord = (value: unknown, depth: number): value is ThreadRecord => threadShape(value, depth);
+
 export const threadRecord = defineRecord<ThreadRecord>({
   name: "thread",
   version: THREAD_SCHEMA_VERSION,
@@ -65,6 +85,7 @@ export const threadRecord = defineRecord<ThreadRecord>({
       latestRun: z.strictObject({ id: runIdSchema, updatedAt: timeSchema, ordinal: positionSchema }).exactOptional(),
     })
     .refine((thread) => thread.parentThreadId !== thread.id, "a thread cannot be its own parent"),
+  accepts: isThreadRecord,
 });
 
 /** The thread-scoped state, one row per thread. */
@@ -133,27 +154,23 @@ export function checkLineage(thread: ThreadRecord, ancestors: readonly ThreadId[
 
 /** Applied by every commit that carries a run. A stale run changes nothing, except that a done one still takes its own pointers away. */
 export function projectRun(thread: ThreadRecord, run: RunRecord): ThreadRecord {
-  const { latestRun } = thread;
+  const { latestRun: before } = thread;
   const { runId, ordinal } = run;
-  if (!isCurrent(latestRun, run)) return run.status === "done" ? withoutRun(thread, runId) : thread;
+  if (!isCurrent(before, run)) return run.status === "done" ? withoutRun(thread, runId) : thread;
 
-  const updatedAt = latestRun?.id === runId ? Math.max(latestRun.updatedAt, run.updatedAt) : run.updatedAt;
+  const latestRun = { id: runId, updatedAt: before?.id === runId ? Math.max(before.updatedAt, run.updatedAt) : run.updatedAt, ordinal };
   const parent = parentOf(thread, run);
-  const current = {
-    ...thread,
-    latestRun: { id: runId, updatedAt, ordinal },
-    ...(parent === undefined ? undefined : { parentThreadId: parent }),
-  };
+  const placed = parent === thread.parentThreadId || parent === undefined ? thread : { ...thread, parentThreadId: parent };
   switch (run.status) {
     case "created":
     case "waiting": {
-      const { activeRunId: _, ...idle } = current;
-      return { ...idle, openRunId: runId };
+      const { activeRunId: _, ...idle } = placed;
+      return { ...idle, latestRun, openRunId: runId };
     }
     case "running":
-      return { ...current, activeRunId: runId, openRunId: runId };
+      return { ...placed, latestRun, activeRunId: runId, openRunId: runId };
     case "done":
-      return withoutRun(current, runId);
+      return { ...withoutRun(placed, runId), latestRun };
   }
 }
 
@@ -213,15 +230,17 @@ const deltaMessage = defineRecord<Message>({
  * in the log is for the store to check.
  */
 export function checkMessageDelta(messages: readonly Message[], { nextSeq }: { readonly nextSeq: number }): void {
-  const ids = messages.length > 1 ? new Set<MessageId>() : undefined;
   let seq = nextSeq;
   for (const message of messages) {
     const { id } = deltaMessage.check(message);
-    if (ids?.has(id)) throw new AwakenError("storage_validation", `message id '${id}' is twice in one delta`, { details: { id } });
-    ids?.add(id);
     if (!endsBefore(message, seq)) {
       throw new AwakenError("storage_validation", `compaction mark of message '${id}' must end before its own row ${seq}`);
     }
     seq++;
   }
+  if (areUnique(messages, idOf)) return;
+  const id = messages.find((message, index) => messages.findIndex((other) => other.id === message.id) !== index)?.id ?? "";
+  throw new AwakenError("storage_validation", `message id '${id}' is twice in one delta`, { details: { id } });
 }
+
+const idOf = (message: Message): MessageId => message.id;

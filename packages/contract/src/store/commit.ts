@@ -11,6 +11,7 @@ import { type EventAppend, eventDraft, type StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import type { Boundary, NewPending } from "./pending.ts";
 import { runProjection } from "./run-schema.ts";
+import { areUnique } from "./shape.ts";
 
 /** A writer has to say what it saw: `expectedMessageCount` is the number of rows in the log when it built the delta. */
 export interface MessageDelta {
@@ -136,11 +137,11 @@ function checkEvents(commit: ThreadCommit): void {
 function checkLedger(commit: ThreadCommit): void {
   if (commit.ledger === undefined) return;
   const { claims = [], outcomes = [] } = commit.ledger;
-  for (const rows of [claims, outcomes]) {
-    const keys = rows.map((row) => row.idempotencyKey);
-    if (new Set(keys).size !== keys.length) throw refuse("an idempotency key is twice in the ledger change", commit);
-  }
+  if (areUnique(claims, keyOf) && areUnique(outcomes, keyOf)) return;
+  throw refuse("an idempotency key is twice in the ledger change", commit);
 }
+
+const keyOf = (row: LedgerClaim | LedgerOutcome): string => row.idempotencyKey;
 
 function checkDispatch(commit: ThreadCommit): void {
   const { dispatch, fence } = commit;

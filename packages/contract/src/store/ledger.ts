@@ -97,8 +97,11 @@ export const ledgerEntry = defineRecord<LedgerEntry>({
 
 /** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */
 export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId): string {
-  return [runId, messageId, toolCallId].map((id) => encodeURIComponent(id.toWellFormed())).join(":");
+  return `${encoded(runId)}:${encoded(messageId)}:${encoded(toolCallId)}`;
 }
+
+const PLAIN = /^[\w.~-]*$/;
+const encoded = (id: string): string => (PLAIN.test(id) ? id : encodeURIComponent(id.toWellFormed()));
 
 const conflict = (code: "idempotency_conflict" | "version_conflict", key: string, why: string) =>
   new AwakenError(code, `effect '${key}' ${why}`, { details: { idempotencyKey: key } });

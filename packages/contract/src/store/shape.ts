@@ -18,13 +18,24 @@ export function shape(required: Checks, optional: Checks = {}): Check {
   for (const [key, check] of Object.entries(optional)) fields.set(key, { check, isRequired: 0 });
   for (const [key, check] of Object.entries(required)) fields.set(key, { check, isRequired: 1 });
   const count = Object.keys(required).length;
+  // The keys of one record mostly come in the order of the record before it: then no key has to be looked up.
+  const lastKeys: string[] = [];
+  const lastFields: Field[] = [];
   return (value, depth) => {
     if (!isPlainObject(value)) return false;
     let missing = count;
+    let at = 0;
     for (const key in value) {
-      const field = fields.get(key);
-      if (field === undefined || !field.check(value[key], depth + 1)) return false;
+      let field = lastKeys[at] === key ? lastFields[at] : undefined;
+      if (field === undefined) {
+        field = fields.get(key);
+        if (field === undefined) return false;
+        lastKeys[at] = key;
+        lastFields[at] = field;
+      }
+      if (!field.check(value[key], depth + 1)) return false;
       missing -= field.isRequired;
+      at++;
     }
     return missing === 0;
   };
@@ -34,8 +45,9 @@ export function shape(required: Checks, optional: Checks = {}): Check {
 export function tagged(key: string, branches: Checks): Check {
   const byTag = new Map(Object.entries(branches));
   return (value, depth) => {
-    if (!isPlainObject(value)) return false;
-    const tag = value[key];
+    // The branch looks at the rest, also whether the object is plain.
+    if (!isJsonObject(value)) return false;
+    const tag: unknown = value[key];
     const branch = typeof tag === "string" ? byTag.get(tag) : undefined;
     return branch?.(value, depth) ?? false;
   };
@@ -76,9 +88,12 @@ export const oneOf =
   (value) =>
     literals.includes(value);
 
+/** A printable character of ASCII; of no character at all it is false. */
+const isWord = (code: number): boolean => code > 0x20 && code < 0x7f;
+
 export const isString: Check = (value) => typeof value === "string";
 export const isBoolean: Check = (value) => typeof value === "boolean";
-export const isText: Check = (value) => typeof value === "string" && value.trim() !== "";
+export const isText: Check = (value) => typeof value === "string" && (isWord(value.charCodeAt(0)) || value.trim() !== "");
 export const isNumber: Check = (value) => Number.isFinite(value);
 export const isCount: Check = (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 export const isPosition: Check = (value) => typeof value === "number" && Number.isSafeInteger(value) && value > 0;

@@ -2,13 +2,16 @@ import {
   type CommitResult,
   type CommitThread,
   checkCommit,
+  type DispatchRecord,
   projectRun,
   type RunRecord,
+  type StoredEvent,
   type ThreadCommit,
   toThreadRecord,
 } from "@awaken/contract";
 import { changeDispatch, checkFence } from "./dispatch-rows.ts";
-import { appendEvents } from "./events.ts";
+import type { EventRow } from "./event-row.ts";
+import { appendEvents, readRow } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
 import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
@@ -23,6 +26,23 @@ export const commitPort =
   (commit) =>
     write((change) => commitThread(change, commit));
 
+/** Shares nothing with what is stored. Writers rarely look at the events, so these are made for those who do. */
+class Committed implements CommitResult {
+  readonly messageCount: number;
+  declare run?: RunRecord;
+  declare dispatch?: DispatchRecord;
+  readonly #events: readonly EventRow[];
+
+  constructor(messageCount: number, events: readonly EventRow[]) {
+    this.messageCount = messageCount;
+    this.#events = events;
+  }
+
+  get events(): readonly StoredEvent[] {
+    return this.#events.map(readRow);
+  }
+}
+
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   checkCommit(commit);
   const row = threadRow(change, commit.threadId);
@@ -36,13 +56,10 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const dispatch = changeDispatch(change, row, commit, held);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
   const events = appendEvents(change, commit.events ?? []);
-  // What is given back shares nothing with what is stored.
-  return {
-    messageCount: row.messages.length,
-    events,
-    ...(run === undefined ? undefined : { run }),
-    ...(dispatch === undefined ? undefined : { dispatch: own(dispatch) }),
-  };
+  const result = new Committed(row.messages.length, events);
+  if (run !== undefined) result.run = run;
+  if (dispatch !== undefined) result.dispatch = own(dispatch);
+  return result;
 }
 
 function writeThread({ tables, journal, now }: Change, row: ThreadRow, { threadId }: ThreadCommit, run: RunRecord | undefined): void {

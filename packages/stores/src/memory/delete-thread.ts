@@ -1,5 +1,5 @@
 import { AwakenError, type ChildStrategy, type RunId, type ThreadId } from "@awaken/contract";
-import type { EventLog } from "./event-log.ts";
+import type { RowLog } from "./event-row.ts";
 import { directChildren, familyOf } from "./lineage.ts";
 import { writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
@@ -38,12 +38,14 @@ function deleteRows(change: Change, id: ThreadId): void {
   const row = tables.threads.get(id);
   if (row === undefined) return;
   const runs = new Set(row.runIds);
-  for (const event of tables.threadEvents.get(id)?.events ?? []) {
+  for (const { place } of tables.threadEvents.get(id)?.rows ?? []) {
+    const { runId } = place.target;
     // Events may name a run that has no record yet; a run of another thread keeps its log.
-    if (event.runId !== undefined && !tables.runs.has(event.runId)) runs.add(event.runId);
+    if (runId !== undefined && !tables.runs.has(runId)) runs.add(runId);
   }
   for (const runId of runs) deleteRun(change, runId);
-  for (const dispatchId of [...row.openDispatches, ...row.overDispatches]) journal.delete(tables.dispatches, dispatchId);
+  for (const ids of [row.dispatchIds?.open, row.dispatchIds?.over])
+    for (const dispatchId of ids ?? []) journal.delete(tables.dispatches, dispatchId);
   journal.remove(tables.busyThreads, id);
   deleteLog(change, tables.threadEvents, id);
   journal.delete(tables.threads, id);
@@ -60,14 +62,10 @@ function deleteRun(change: Change, id: RunId): void {
   deleteLog(change, tables.runEvents, id);
 }
 
-function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, EventLog>, id: Id): void {
+function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id): void {
   const log = logs.get(id);
   if (log === undefined) return;
-  for (const { eventId } of log.events) {
-    const key = tables.keysByEvent.get(eventId);
-    if (key !== undefined) journal.delete(tables.eventsByKey, key);
-    journal.delete(tables.keysByEvent, eventId);
-  }
+  for (const { key } of log.rows) if (key !== undefined) journal.delete(tables.eventsByKey, key);
   journal.delete(logs, id);
   journal.after(() => log.markDeleted());
 }

@@ -27,20 +27,23 @@ export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch
   const owned = own(dispatch);
   const row = threadRow(change, threadId);
   journal.set(tables.dispatches, id, owned);
+  // Empty ones do no harm, so they stay when the work is taken back.
+  row.dispatchIds ??= { open: new Set(), over: new Set() };
+  const { open, over } = row.dispatchIds;
   if (isDispatchOver(dispatch)) {
-    journal.remove(row.openDispatches, id);
-    journal.add(row.overDispatches, id);
-  } else journal.add(row.openDispatches, id);
+    journal.remove(open, id);
+    journal.add(over, id);
+  } else journal.add(open, id);
   if (status === "claimed") journal.assign(row, "claimedId", id);
   else if (row.claimedId === id) journal.assign(row, "claimedId", undefined);
-  if (row.openDispatches.size > 0) journal.add(tables.busyThreads, threadId);
+  if (open.size > 0) journal.add(tables.busyThreads, threadId);
   else journal.remove(tables.busyThreads, threadId);
   if (status === "queued") journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
   return owned;
 }
 
 export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
-  for (const id of row?.openDispatches ?? []) {
+  for (const id of row?.dispatchIds?.open ?? []) {
     const dispatch = tables.dispatches.get(id);
     if (dispatch !== undefined) yield dispatch;
   }

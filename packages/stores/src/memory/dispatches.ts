@@ -129,7 +129,7 @@ export function countDispatches(dispatches: Iterable<DispatchRecord>): Record<Di
 
 function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {
   const row = tables.threads.get(threadId);
-  const ids: readonly DispatchId[] = [...(row?.openDispatches ?? []), ...(row?.overDispatches ?? [])];
+  const ids: readonly DispatchId[] = [...(row?.dispatchIds?.open ?? []), ...(row?.dispatchIds?.over ?? [])];
   return ids.flatMap((id) => tables.dispatches.get(id) ?? []);
 }
 

@@ -1,11 +1,11 @@
-import { AwakenError, type EventCursor, eventCursor, type StoredEvent } from "@awaken/contract";
+import { AwakenError, type EventCursor, eventCursor } from "@awaken/contract";
 import type { Journal, Savepoint } from "./journal.ts";
 
 /** The events of one thread or run in their order. Cursors hold the tag of the log, so that they fit no other one. */
-export class EventLog {
+export class EventLog<Row> {
   readonly type: "thread" | "run";
   readonly #tag: string;
-  readonly #events: StoredEvent[] = [];
+  readonly #rows: Row[] = [];
   readonly #wakes = new Set<() => void>();
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
   #first = 1;
@@ -19,17 +19,17 @@ export class EventLog {
     this.#tag = tag;
   }
 
-  get events(): readonly StoredEvent[] {
-    return this.#events;
+  get rows(): readonly Row[] {
+    return this.#rows;
   }
 
   get head(): EventCursor | undefined {
-    return this.#events.at(-1)?.cursors[this.type];
+    return this.#rows.length === 0 ? undefined : this.cursorAt(this.last);
   }
 
   /** The position of the newest event. */
   get last(): number {
-    return this.#first + this.#events.length - 1;
+    return this.#first + this.#rows.length - 1;
   }
 
   get first(): number {
@@ -38,43 +38,43 @@ export class EventLog {
 
   /** Nothing would be lost with it. */
   get isIdle(): boolean {
-    return this.#events.length === 0 && this.#readers === 0;
+    return this.#rows.length === 0 && this.#readers === 0;
   }
 
-  nextCursor(): EventCursor {
-    return eventCursor(`${this.#tag}-${this.last + 1}`);
+  cursorAt(position: number): EventCursor {
+    return eventCursor(`${this.#tag}-${position}`);
   }
 
-  append(event: StoredEvent, journal: Journal): void {
+  append(row: Row, journal: Journal): void {
     if (this.#savepoint !== journal.savepoint) {
       this.#savepoint = journal.savepoint;
-      const { length } = this.#events;
+      const { length } = this.#rows;
       journal.undo(() => {
-        this.#events.length = length;
+        this.#rows.length = length;
       });
       if (this.#wakes.size > 0) journal.after(() => this.wake());
     }
-    this.#events.push(event);
+    this.#rows.push(row);
   }
 
   /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
   positionOf(cursor: EventCursor): number {
     const position = Number(cursor.slice(this.#tag.length + 1));
-    if (this.#events[position - this.#first]?.cursors[this.type] === cursor) return position;
+    if (position >= this.#first && position <= this.last && this.cursorAt(position) === cursor) return position;
     throw expired(`event cursor '${cursor}' is unknown or expired`);
   }
 
   /** Up to `limit` events after a position that a reader has reached; `cursor_expired` when some behind it are gone. */
-  readAfter(position: number, limit: number): readonly StoredEvent[] {
+  readAfter(position: number, limit: number): readonly Row[] {
     if (this.#isDeleted || position + 1 < this.#first) throw expired("events were deleted before they were read");
     const from = position + 1 - this.#first;
-    return this.#events.slice(from, from + limit);
+    return this.#rows.slice(from, from + limit);
   }
 
   /** Takes away the oldest events as long as `isOld` says so. */
-  purge(isOld: (event: StoredEvent) => boolean): readonly StoredEvent[] {
-    const found = this.#events.findIndex((event) => !isOld(event));
-    const purged = this.#events.splice(0, found === -1 ? this.#events.length : found);
+  purge(isOld: (row: Row) => boolean): readonly Row[] {
+    const found = this.#rows.findIndex((row) => !isOld(row));
+    const purged = this.#rows.splice(0, found === -1 ? this.#rows.length : found);
     this.#first += purged.length;
     return purged;
   }

@@ -8,12 +8,11 @@ import {
   type EventStart,
   type EventStore,
   eventDraft,
-  eventId,
   isSameEvent,
   type StoredEvent,
 } from "@awaken/contract";
 import { EventLog } from "./event-log.ts";
-import { own, share } from "./own.ts";
+import { EventPlace, EventRow, type RowLog } from "./event-row.ts";
 import type { Access, Change, Tables } from "./tables.ts";
 
 /** Rows that a subscriber takes at a time. */
@@ -25,21 +24,21 @@ export function eventPort(access: Access): EventStore {
     append: (appends) =>
       write((change) => {
         for (const { draft } of appends) eventDraft.check(draft);
-        return appendEvents(change, appends);
+        return appendEvents(change, appends).map(readRow);
       }),
 
     list: (scope, { after, visibilities, limit }) =>
       read((tables) => {
         const log = logOf(tables, scope);
         const size = clampLimit(limit);
-        const found: StoredEvent[] = [];
-        for (const event of eventsAfter(log, after)) {
-          if (visibilities !== undefined && !visibilities.includes(event.visibility)) continue;
-          if (found.push(event) > size) break;
+        const found: EventRow[] = [];
+        for (const row of rowsAfter(log, after)) {
+          if (visibilities !== undefined && !visibilities.includes(row.visibility)) continue;
+          if (found.push(row) > size) break;
         }
-        const items = found.slice(0, size);
+        const items = found.slice(0, size).map(readRow);
         const next = found.length > size ? items.at(-1)?.cursors[scope.type] : undefined;
-        return { items: items.map(share), ...(next === undefined ? undefined : { next }) };
+        return { items, ...(next === undefined ? undefined : { next }) };
       }),
 
     loadHead: (scope) => read((tables) => logOf(tables, scope)?.head),
@@ -54,27 +53,27 @@ export function eventPort(access: Access): EventStore {
   };
 }
 
-function logOf(tables: Tables, scope: EventScope): EventLog | undefined {
+function logOf(tables: Tables, scope: EventScope): RowLog | undefined {
   return scope.type === "thread" ? tables.threadEvents.get(scope.threadId) : tables.runEvents.get(scope.runId);
 }
 
 /** For a reader that comes before the first event. */
-function openLog(tables: Tables, scope: EventScope): EventLog {
+function openLog(tables: Tables, scope: EventScope): RowLog {
   const found = logOf(tables, scope);
   if (found !== undefined) return found;
-  const log = new EventLog(scope.type, tables.tags());
+  const log = new EventLog<EventRow>(scope.type, tables.tags());
   if (scope.type === "thread") tables.threadEvents.set(scope.threadId, log);
   else tables.runEvents.set(scope.runId, log);
   return log;
 }
 
-function eventsAfter(log: EventLog | undefined, cursor: EventCursor | undefined): readonly StoredEvent[] {
-  if (cursor === undefined) return log?.events ?? [];
+function rowsAfter(log: RowLog | undefined, cursor: EventCursor | undefined): readonly EventRow[] {
+  if (cursor === undefined) return log?.rows ?? [];
   if (log === undefined) throw new AwakenError("cursor_expired", `event cursor '${cursor}' is unknown or expired`);
   return log.readAfter(log.positionOf(cursor), Number.POSITIVE_INFINITY);
 }
 
-function startOf(log: EventLog, from: EventStart): number {
+function startOf(log: RowLog, from: EventStart): number {
   switch (from.type) {
     case "start":
       return log.first - 1;
@@ -87,7 +86,7 @@ function startOf(log: EventLog, from: EventStart): number {
 
 async function* follow(
   { read, closing }: Access,
-  log: EventLog,
+  log: RowLog,
   start: number,
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent, void, undefined> {
@@ -95,15 +94,15 @@ async function* follow(
   let position = start;
   try {
     while (!signal.aborted) {
-      const { events, change } = await read(() => {
+      const { rows, change } = await read(() => {
         const found = log.readAfter(position, BATCH);
         // Listening begins in the same moment as reading ends, so that nothing falls between the two.
-        return { events: found, change: found.length === 0 ? log.changed(signals) : undefined };
+        return { rows: found, change: found.length === 0 ? log.changed(signals) : undefined };
       });
-      for (const event of events) {
+      for (const row of rows) {
         if (signal.aborted) return;
         position++;
-        yield share(event);
+        yield row.read();
       }
       await change;
     }
@@ -115,68 +114,63 @@ async function* follow(
 const keyOf = ({ idempotency }: EventAppend): string | undefined =>
   idempotency === undefined ? undefined : JSON.stringify([idempotency.writerId, idempotency.key]);
 
+export const readRow = (row: EventRow): StoredEvent => row.read();
+
 /** The drafts are checked already. */
-export function appendEvents(change: Change, appends: readonly EventAppend[]): readonly StoredEvent[] {
-  return appends.map((append) => appendEvent(change, append));
+export function appendEvents(change: Change, appends: readonly EventAppend[]): readonly EventRow[] {
+  let place: EventPlace | undefined;
+  return appends.map((append) => {
+    const key = keyOf(append);
+    const first = key === undefined ? undefined : change.tables.eventsByKey.get(key);
+    if (first !== undefined) return repeated(first, append);
+    if (!place?.fits(append.draft)) place = placeOf(change, append.draft);
+    return appendEvent(change, place, append, key);
+  });
 }
 
-function appendEvent(change: Change, append: EventAppend): StoredEvent {
-  const { tables, journal } = change;
-  const { draft } = append;
-  const key = keyOf(append);
-  const first = key === undefined ? undefined : tables.eventsByKey.get(key);
-  if (first !== undefined) return repeated(first, append);
-
-  const thread = draft.threadId === undefined ? undefined : logFor(change, tables.threadEvents, draft.threadId, "thread");
-  const run = draft.runId === undefined ? undefined : logFor(change, tables.runEvents, draft.runId, "run");
-  checkExpected(append, thread, run);
-  const event = stamp(draft, share(cursorsOf(thread, run)), change.now);
-  const stored = { ...event, payload: own(draft.payload) };
-  thread?.append(stored, journal);
-  run?.append(stored, journal);
-  if (key !== undefined) {
-    journal.set(tables.eventsByKey, key, stored);
-    journal.set(tables.keysByEvent, event.eventId, key);
-  }
-  return event;
+function placeOf(change: Change, draft: EventDraft): EventPlace {
+  const { threadEvents, runEvents } = change.tables;
+  const thread = draft.threadId === undefined ? undefined : logFor(change, threadEvents, draft.threadId, "thread");
+  const run = draft.runId === undefined ? undefined : logFor(change, runEvents, draft.runId, "run");
+  return new EventPlace(draft, thread, run, change.now);
 }
 
-function cursorsOf(thread: EventLog | undefined, run: EventLog | undefined): StoredEvent["cursors"] {
-  if (thread === undefined) return run === undefined ? {} : { run: run.nextCursor() };
-  return run === undefined ? { thread: thread.nextCursor() } : { thread: thread.nextCursor(), run: run.nextCursor() };
+function appendEvent({ tables, journal }: Change, place: EventPlace, append: EventAppend, key: string | undefined): EventRow {
+  checkExpected(append, place.thread, place.run);
+  const row = new EventRow(append.draft, place, key);
+  place.thread?.append(row, journal);
+  place.run?.append(row, journal);
+  if (key !== undefined) journal.set(tables.eventsByKey, key, row);
+  return row;
 }
 
-/** The first cursor is unique in the store, so it is the id as well. */
-function stamp(draft: EventDraft, cursors: StoredEvent["cursors"], createdAt: number): StoredEvent {
-  return { ...draft, eventId: eventId(cursors.thread ?? cursors.run ?? ""), cursors, createdAt };
-}
-
-function repeated(first: StoredEvent, { draft, idempotency }: EventAppend): StoredEvent {
-  if (isSameEvent(first, draft)) return share(first);
+function repeated(first: EventRow, { draft, idempotency }: EventAppend): EventRow {
+  const event = first.read();
+  if (isSameEvent(event, draft)) return first;
   throw new AwakenError(
     "idempotency_conflict",
     `event '${draft.kind}' of '${idempotency?.writerId}' says something else than the first time`,
     {
-      details: { eventId: first.eventId, writerId: idempotency?.writerId ?? "", key: idempotency?.key ?? "" },
+      details: { eventId: event.eventId, writerId: idempotency?.writerId ?? "", key: idempotency?.key ?? "" },
     },
   );
 }
 
-function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, EventLog>, id: Id, type: EventLog["type"]): EventLog {
+function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id, type: RowLog["type"]): RowLog {
   const found = logs.get(id);
   if (found !== undefined) return found;
-  const log = new EventLog(type, tables.tags());
+  const log = new EventLog<EventRow>(type, tables.tags());
   journal.set(logs, id, log);
   return log;
 }
 
-function checkExpected({ draft, expected }: EventAppend, thread: EventLog | undefined, run: EventLog | undefined): void {
+function checkExpected({ draft, expected }: EventAppend, thread: RowLog | undefined, run: RowLog | undefined): void {
   if (expected === undefined) return;
   checkHead(draft, expected.thread, thread);
   checkHead(draft, expected.run, run);
 }
 
-function checkHead(draft: EventDraft, expected: EventCursor | null | undefined, log: EventLog | undefined): void {
+function checkHead(draft: EventDraft, expected: EventCursor | null | undefined, log: RowLog | undefined): void {
   const actual = log?.head ?? null;
   if (expected === undefined || expected === actual) return;
   throw new AwakenError("version_conflict", `event '${draft.kind}' was written for another end of the log`, {

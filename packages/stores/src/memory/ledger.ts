@@ -22,8 +22,8 @@ export function writeLedger(change: Change, commit: ThreadCommit): void {
   if (claims.length > 0) checkOwner(change, commit);
   for (const claim of claims) writeClaim(change, commit, claim);
   for (const outcome of outcomes) {
-    const entry = settleEffect(tables.ledger.get(outcome.idempotencyKey), outcome, now);
-    journal.set(tables.ledger, outcome.idempotencyKey, own(entry));
+    const owned = { ...outcome, result: own(outcome.result) };
+    journal.set(tables.ledger, outcome.idempotencyKey, settleEffect(tables.ledger.get(outcome.idempotencyKey), owned, now));
   }
 }
 
@@ -39,7 +39,8 @@ function checkOwner({ tables }: Change, { runId }: ThreadCommit): void {
 function writeClaim({ tables, journal, now }: Change, { threadId, runId }: ThreadCommit, claim: LedgerClaim): void {
   const key = claim.idempotencyKey;
   const before = tables.ledger.get(key);
-  journal.set(tables.ledger, key, own(claimEffect(before, claim, { threadId, runId, now })));
+  const owned = { ...claim, input: own(claim.input) };
+  journal.set(tables.ledger, key, claimEffect(before, owned, { threadId, runId, now }));
   if (before !== undefined) return;
   const keys = tables.ledgerByRun.get(runId);
   if (keys === undefined) journal.set(tables.ledgerByRun, runId, [key]);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageId, NO_USAGE, type RunProjection, runId, type ThreadCommit, threadId } from "@awaken/contract";
+import { messageId, NO_USAGE, type RunProjection, runId, type ThreadCommit, threadId, toolCallId } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import { storeConformance } from "../conformance/index.ts";
 import { memoryStore } from "./index.ts";
@@ -48,6 +48,29 @@ describe("memory", () => {
       { draft: { schemaVersion: 1, threadId: T, kind: "k", payload: {}, visibility: "public", origin: "o" } },
     ]);
     expect(event).toMatchObject({ eventId: "id-11-1", cursors: { thread: "id-11-1" }, createdAt: 42 });
+  });
+
+  test("what a caller does later to what it gave, or to what it got, does not reach the store", async () => {
+    const store = memoryStore();
+    const payload = { tags: ["first"] };
+    const result: { data: string[] } = { data: ["sent"] };
+    const claim = { idempotencyKey: "k", attempt: 1, messageId: messageId("m"), toolCallId: toolCallId("c"), toolName: "t", step: 1 };
+    const input = { to: "ana" };
+    const given = await store.commit({
+      ...say(0),
+      events: [{ draft: { schemaVersion: 1, threadId: T, kind: "k", payload, visibility: "public", origin: "o" } }],
+      ledger: {
+        claims: [{ ...claim, input }],
+        outcomes: [{ idempotencyKey: "k", attempt: 1, result: { type: "success", data: result.data } }],
+      },
+    });
+    payload.tags.push("second");
+    result.data.push("lost");
+    input.to = "eve";
+    expect(given.events).toMatchObject([{ payload: { tags: ["first"] } }]);
+    expect(() => Object.assign(given.events[0]?.payload ?? {}, { tags: [] })).toThrow(TypeError);
+    expect((await store.events.list({ type: "thread", threadId: T }, {})).items).toEqual(given.events);
+    expect(await store.ledger.load("k")).toMatchObject({ input: { to: "ana" }, result: { data: ["sent"] } });
   });
 
   test("a call that is made while a transaction runs keeps its place in the line", async () => {

@@ -66,7 +66,7 @@ export function pendingPort({ read, write }: Access): PendingStore {
 }
 
 const isAttended = (tables: Tables, row: ThreadRow): boolean =>
-  row.openDispatches.size > 0 || row.runIds.some((runId) => tables.runs.get(runId)?.status === "running");
+  (row.dispatchIds?.open.size ?? 0) > 0 || row.runIds.some((runId) => tables.runs.get(runId)?.status === "running");
 
 function findEntry(tables: Tables, threadId: ThreadId, id: MessageId): { row: ThreadRow; entry: PendingRecord } {
   const row = tables.threads.get(threadId);

@@ -1,6 +1,6 @@
 import type { StoredEvent, StoreStats } from "@awaken/contract";
 import { countDispatches } from "./dispatches.ts";
-import type { EventLog } from "./event-log.ts";
+import type { RowLog } from "./event-row.ts";
 import { countRuns } from "./runs.ts";
 import type { Tables } from "./tables.ts";
 
@@ -34,9 +34,9 @@ function* threadRows<T>(tables: Tables, rowsOf: (row: NonNullable<ReturnType<Tab
 
 /** Each event once, although it may stand in two logs. */
 function* events(tables: Tables): Iterable<StoredEvent> {
-  const of = (logs: ReadonlyMap<unknown, EventLog>) => [...logs.values()].flatMap((log) => log.events);
-  yield* of(tables.threadEvents);
-  for (const event of of(tables.runEvents)) if (event.cursors.thread === undefined) yield event;
+  const of = (logs: ReadonlyMap<unknown, RowLog>) => [...logs.values()].flatMap((log) => log.rows);
+  for (const row of of(tables.threadEvents)) yield row.read();
+  for (const row of of(tables.runEvents)) if (row.place.thread === undefined) yield row.read();
 }
 
 export function statsOf(tenants: readonly Tables[]): StoreStats {

@@ -1,5 +1,5 @@
-import type { EventId, Retention, SweepResult } from "@awaken/contract";
-import type { EventLog } from "./event-log.ts";
+import type { Retention, SweepResult } from "@awaken/contract";
+import type { EventRow, RowLog } from "./event-row.ts";
 import type { Tables } from "./tables.ts";
 
 /** Takes away what is past its time in one tenant. Not part of any transaction, so nothing of it is ever taken back. */
@@ -13,30 +13,26 @@ export function sweepTables(tables: Tables, retention: Retention, now: number): 
 }
 
 function sweepEvents(tables: Tables, cutoff: number): number {
-  const purged = new Set<EventId>();
-  const purge = <Id>(logs: Map<Id, EventLog>) => {
+  const purged = new Set<EventRow>();
+  const purge = <Id>(logs: Map<Id, RowLog>) => {
     for (const [id, log] of logs) {
-      for (const event of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(event.eventId);
+      for (const row of log.purge(({ place }) => place.createdAt < cutoff)) purged.add(row);
       if (log.isIdle) logs.delete(id);
     }
   };
   purge(tables.threadEvents);
   purge(tables.runEvents);
-  for (const eventId of purged) {
-    const key = tables.keysByEvent.get(eventId);
-    if (key !== undefined) tables.eventsByKey.delete(key);
-    tables.keysByEvent.delete(eventId);
-  }
+  for (const { key } of purged) if (key !== undefined) tables.eventsByKey.delete(key);
   return purged.size;
 }
 
 function sweepDispatches(tables: Tables, cutoff: number): number {
   let count = 0;
   for (const row of tables.threads.values()) {
-    for (const id of row.overDispatches) {
+    for (const id of row.dispatchIds?.over ?? []) {
       const dispatch = tables.dispatches.get(id);
       if (dispatch !== undefined && dispatch.updatedAt >= cutoff) continue;
-      row.overDispatches.delete(id);
+      row.dispatchIds?.over.delete(id);
       tables.dispatches.delete(id);
       count++;
     }

@@ -3,7 +3,6 @@ import type {
   ConfigKey,
   DispatchId,
   DispatchRecord,
-  EventId,
   LedgerEntry,
   MessageId,
   MessageRecord,
@@ -15,14 +14,13 @@ import type {
   RunRecord,
   ScopedHint,
   ScopeId,
-  StoredEvent,
   StreamCheckpoint,
   ThreadId,
   ThreadRecord,
   TicketId,
 } from "@awaken/contract";
 import { Broadcast } from "./broadcast.ts";
-import type { EventLog } from "./event-log.ts";
+import type { EventRow, RowLog } from "./event-row.ts";
 import type { Runner } from "./gate.ts";
 import type { Journal } from "./journal.ts";
 
@@ -50,8 +48,8 @@ export interface ThreadRow {
   pending: readonly PendingRecord[];
   epoch: number;
   claimedId: DispatchId | undefined;
-  readonly openDispatches: Set<DispatchId>;
-  readonly overDispatches: Set<DispatchId>;
+  /** Those that are not over, and those that are; undefined for a thread that never had one. */
+  dispatchIds: { readonly open: Set<DispatchId>; readonly over: Set<DispatchId> } | undefined;
 }
 
 /** The rows of one tenant. */
@@ -67,11 +65,10 @@ export interface Tables extends Shared {
   readonly ledger: Map<string, LedgerEntry>;
   /** Idempotency keys in the order of their first claim. */
   readonly ledgerByRun: Map<RunId, string[]>;
-  readonly threadEvents: Map<ThreadId, EventLog>;
-  readonly runEvents: Map<RunId, EventLog>;
+  readonly threadEvents: Map<ThreadId, RowLog>;
+  readonly runEvents: Map<RunId, RowLog>;
   /** By writer and idempotency key. */
-  readonly eventsByKey: Map<string, StoredEvent>;
-  readonly keysByEvent: Map<EventId, string>;
+  readonly eventsByKey: Map<string, EventRow>;
   readonly streamCheckpoints: Map<RunId, Map<number, StreamCheckpoint>>;
   readonly profiles: Map<ProfileOwner, Map<string, ProfileRecord>>;
   readonly config: Map<string, Map<string, ConfigEntry>>;
@@ -93,7 +90,6 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     threadEvents: new Map(),
     runEvents: new Map(),
     eventsByKey: new Map(),
-    keysByEvent: new Map(),
     streamCheckpoints: new Map(),
     profiles: new Map(),
     config: new Map(),
@@ -138,8 +134,7 @@ export function threadRow({ tables, journal }: Change, id: ThreadId): ThreadRow 
     pending: [],
     epoch: 0,
     claimedId: undefined,
-    openDispatches: new Set(),
-    overDispatches: new Set(),
+    dispatchIds: undefined,
   };
   journal.set(tables.threads, id, row);
   return row;

@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { drawChart } from "./field/chart.ts";
+import { modulesOf } from "./field/cold-start.ts";
+import { replaceGenerated } from "./field/generated.ts";
+import { installedPeers } from "./field/install.ts";
+import { PEERS } from "./field/peer-list.ts";
+import { VARIANTS, WORKLOADS } from "./field/plan.ts";
+import { play } from "./field/rounds.ts";
+import { measureSizes } from "./field/sizes.ts";
+import { loopTable, originLine, sizeTable, threadTable } from "./field/tables.ts";
+import { FULL, QUICK } from "./field/workloads.ts";
+
+// Our runtime beside the field, W1 to W7. Tables and chart of this folder are written by a whole run, with all peers installed.
+// npm run bench -- [--rounds n] [--workloads W1,W2] [--variants awaken,pi] [--quick]
+
+const ALL = [...WORKLOADS, "W7"];
+
+function readList(option: string, given: string | undefined, known: readonly string[]): readonly string[] {
+  const list = given?.split(",") ?? known;
+  const unknown = list.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return list;
+  console.error(`--${option}: no such name: ${unknown.join(", ")}; there are ${known.join(", ")}`);
+  process.exit(1);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        rounds: { type: "string" },
+        workloads: { type: "string" },
+        variants: { type: "string" },
+        quick: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    console.error(
+      `${error instanceof Error ? error.message : String(error)}\nthere are --rounds n, --workloads W1,W2, --variants a,b and --quick`,
+    );
+    process.exit(1);
+  }
+}
+
+function readOptions() {
+  const values = readArguments();
+  const rounds = Number(values.rounds ?? (values.quick ? "1" : "3"));
+  if (!Number.isInteger(rounds) || rounds < 1) {
+    console.error(`--rounds: expected a whole number from 1, got '${values.rounds}'`);
+    process.exit(1);
+  }
+  const names = VARIANTS.map(({ name }) => name);
+  return {
+    rounds,
+    isQuick: values.quick,
+    workloads: readList("workloads", values.workloads, ALL),
+    wanted: readList("variants", values.variants, names),
+    isWhole: !values.quick && values.workloads === undefined && values.variants === undefined,
+  };
+}
+
+const { rounds, isQuick, workloads, wanted, isWhole } = readOptions();
+const settings = isQuick ? QUICK : FULL;
+const installed = installedPeers();
+const absent = PEERS.filter((peer) => !installed.includes(peer)).map(({ name }) => name);
+if (absent.length > 0) console.log(`not installed, so left out: ${absent.join(", ")} (npm run bench:peers installs them)`);
+
+const isHere = (adapter: string) => adapter === "bare" || adapter === "awaken" || installed.some(({ name }) => name === adapter);
+const variants = VARIANTS.filter(({ name, adapter }) => isHere(adapter) && (name === "bare" || wanted.includes(name)));
+const samples = play({
+  rounds,
+  isQuick,
+  variants,
+  workloads: workloads.filter((workload) => workload !== "W7"),
+  report: (text) => console.log(text),
+});
+const hasFailed = [...samples.values()].some((rows) => rows.includes(undefined));
+const problems: string[] = [];
+const sizes = workloads.includes("W7") ? await measureSizes(isQuick ? 1 : 7, (problem) => problems.push(problem)) : [];
+for (const problem of problems) console.log(`FAILED ${problem}`);
+
+/** A module that is no package itself, such as a subpath, is of the package that its name begins with. */
+const nameVersion = (module: string, dependencies: Readonly<Record<string, string>>) =>
+  Object.entries(dependencies).flatMap(([name, version]) =>
+    module === name || module.startsWith(`${name}/`) ? [`${name} ${version}`] : [],
+  );
+
+const origin = originLine({
+  node: process.version,
+  cpu: `${cpus().length} cores`,
+  rounds,
+  versions: installed.flatMap(({ dependencies, entry }) => modulesOf(entry).flatMap((name) => nameVersion(name, dependencies))),
+});
+const parts: Readonly<Record<string, string>> = {
+  loop: `${loopTable(samples, variants, settings)}\n\n${origin}`,
+  threads: threadTable(samples, variants, settings),
+  sizes: sizes.length === 0 ? "" : sizeTable(sizes),
+};
+for (const text of Object.values(parts)) if (text !== "") console.log(`\n${text}`);
+
+if (isQuick) console.log("\nquick: these numbers show that everything runs, and nothing else");
+if (isWhole && absent.length === 0 && !hasFailed && problems.length === 0) {
+  const file = join(import.meta.dirname, "README.md");
+  const shown = { ...parts, loop: `${parts["loop"]}\n\n![Ratios to the bare loop](field.svg)` };
+  const document = Object.entries(shown).reduce((text, [name, part]) => replaceGenerated(text, name, part), readFileSync(file, "utf8"));
+  writeFileSync(file, document);
+  writeFileSync(join(import.meta.dirname, "field.svg"), drawChart(samples, variants));
+  console.log("\nwrote bench/README.md and bench/field.svg");
+} else console.log("\nbench/README.md and bench/field.svg stay as they are: only a whole run with all peers and no failure writes them");

@@ -1,0 +1,82 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { installInto, npm, PEERS_FOLDER, run } from "./install.ts";
+import type { Peer } from "./peer-list.ts";
+import { median } from "./statistics.ts";
+
+// W7: what a user waits for and downloads before the first run. Every target gets a clean install of its own.
+
+const ROOT = dirname(dirname(import.meta.dirname));
+const PACKAGES = ["contract", "runtime", "providers", "stores", "awaken"];
+
+export interface Target {
+  readonly name: string;
+  readonly folder: string;
+  readonly modules: readonly string[];
+  readonly installMiB: number;
+  readonly packages: number;
+}
+
+export const modulesOf = (entry: string): readonly string[] => [...entry.matchAll(/from "([^"]+)"/g)].map(([, name = ""]) => name);
+
+function weigh(name: string, folder: string, modules: readonly string[]): Target {
+  const files = readdirSync(join(folder, "node_modules"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.reduce((sum, { parentPath, name: file }) => sum + statSync(join(parentPath, file)).size, 0);
+  const lock: { readonly packages: object } = JSON.parse(readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8"));
+  return { name, folder, modules, installMiB: bytes / 2 ** 20, packages: Object.keys(lock.packages).length };
+}
+
+/** The packages as users get them: built, packed, and installed from their archives away from the workspace. */
+export function installOurs(): { readonly targets: readonly Target[]; close(): void } {
+  run(process.execPath, [join(ROOT, "scripts/build.ts")], ROOT);
+  const folder = mkdtempSync(join(tmpdir(), "awaken-bench-install-"));
+  const archives = new Map(PACKAGES.map((name) => [name, `file:${join(folder, pack(name, folder))}`]));
+  const pick = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name === "awaken" ? name : `@awaken/${name}`, archives.get(name) ?? ""]));
+  const core = join(folder, "core");
+  const whole = join(folder, "whole");
+  installInto(core, { dependencies: pick(["contract", "runtime", "stores"]) });
+  installInto(whole, { dependencies: pick(PACKAGES) });
+  return {
+    targets: [
+      weigh("awaken", whole, ["awaken"]),
+      weigh("awaken, runtime and memory store", core, ["@awaken/runtime", "@awaken/stores/memory"]),
+    ],
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function pack(name: string, folder: string): string {
+  const packed: readonly { readonly filename: string }[] = JSON.parse(
+    npm(["pack", "--json", `--pack-destination=${folder}`], join(ROOT, "packages", name)),
+  );
+  return packed[0]?.filename ?? "";
+}
+
+export function installPeer({ name, dependencies, core, entry }: Peer): Target {
+  const folder = join(PEERS_FOLDER, "clean", name);
+  const isCore = ([dependency]: [string, string]) => core === undefined || core.includes(dependency);
+  installInto(folder, { dependencies: Object.fromEntries(Object.entries(dependencies).filter(isCore)) });
+  return weigh(name, folder, modulesOf(entry));
+}
+
+function start({ folder, modules }: Pick<Target, "folder" | "modules">): number {
+  const program = `Promise.all(${JSON.stringify(modules)}.map((name) => import(name))).then(() => process.exit(0))`;
+  const begin = performance.now();
+  run(process.execPath, ["-e", program], folder);
+  return performance.now() - begin;
+}
+
+/** Milliseconds that importing takes, over a Node that imports nothing, by name of the target. */
+export function timeImports(targets: readonly Target[], rounds: number): ReadonlyMap<string, number> {
+  const samples = new Map<string, number[]>(targets.map(({ name }) => [name, []]));
+  for (let round = -1; round < rounds; round++) {
+    const bare = start({ folder: PEERS_FOLDER, modules: [] });
+    for (const target of targets) {
+      const over = start(target) - bare;
+      if (round >= 0) samples.get(target.name)?.push(over);
+    }
+  }
+  return new Map([...samples].map(([name, values]) => [name, median(values)]));
+}

@@ -1,0 +1,53 @@
+import { ask, createRuntime, defineTool, type Provider } from "awaken";
+import * as z from "zod";
+
+// What core-bundle.test.ts plays where there is no Node: tools in parallel, an approval, a resume.
+
+const weather = defineTool({
+  id: "weather",
+  description: "Current weather for a city",
+  input: z.object({ city: z.string() }),
+  execute: ({ city }) => `${city}: 21`,
+});
+
+const book = defineTool({
+  id: "book",
+  description: "Book a seat",
+  input: z.object({ seats: z.number() }),
+  approve: () => ask("Book?"),
+  execute: ({ seats }) => `booked ${seats}`,
+});
+
+const model: Provider = {
+  name: "page",
+  async *stream({ messages }) {
+    const results = messages.filter(({ role }) => role === "tool").length;
+    const call = (id: string, name: string, input: object) => [
+      { type: "tool-call-start", id, name } as const,
+      { type: "tool-call-delta", id, delta: JSON.stringify(input) } as const,
+    ];
+    if (results === 0) {
+      yield* call("1", "weather", { city: "Oslo" });
+      yield* call("2", "weather", { city: "Rome" });
+    } else if (results === 2) yield* call("3", "book", { seats: 1 });
+    else yield { type: "text-delta", delta: "Enjoy the trip." };
+    yield { type: "stop", reason: results < 3 ? "tool-use" : "end-turn" };
+  },
+};
+
+/** The statuses before and after the decision, the last text, and what the tools gave. */
+export async function play() {
+  const runtime = createRuntime({
+    providers: { page: model },
+    models: { fast: { provider: "page", model: "page-1" } },
+    agents: { assistant: { model: "fast", instructions: "Be brief." } },
+    tools: [weather, book],
+  });
+  const outputs: string[] = [];
+  const run = runtime.stream({ agent: "assistant", thread: "trip", input: "Book me a trip." });
+  for await (const event of run) if (event.type === "tool-call-end") outputs.push(`${event.toolName} ${event.outcome}`);
+  const first = await run.result;
+  await runtime.decide(first.tickets[0]?.id ?? "", { action: "approve", input: { seats: 2 } });
+  const last = await runtime.wait(first.runId);
+  return { outputs, statuses: [first.status, last.status], text: last.text };
+}

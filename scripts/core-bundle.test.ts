@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
+import { bundle, findNodeGlobals, PARTS } from "./core-bundle.ts";
+
+const WEB_GLOBALS = [
+  ...["AbortController", "AbortSignal", "Blob", "DOMException", "Event", "EventTarget", "Headers", "Request", "Response", "URL"],
+  ...["URLSearchParams", "ReadableStream", "TransformStream", "WritableStream", "TextDecoder", "TextEncoder", "atob", "btoa", "console"],
+  ...["clearInterval", "clearTimeout", "crypto", "fetch", "performance", "queueMicrotask", "setInterval", "setTimeout", "structuredClone"],
+];
+
+/** Keeps the language and what a browser has, takes the rest of Node away, and then plays the bundle. */
+const HOST = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const language = require("node:vm").runInNewContext("Object.getOwnPropertyNames(globalThis)");
+  const kept = new Set([...language, ...workerData.web]);
+  const run = eval;
+  for (const name of Object.getOwnPropertyNames(globalThis)) if (!kept.has(name)) delete globalThis[name];
+  const left = run("[typeof process, typeof Buffer, typeof require, typeof setImmediate, typeof global]");
+  run(workerData.code + "; globalThis.awakenBundle = awakenBundle")
+  globalThis.awakenBundle.play().then(
+    (played) => parentPort.postMessage({ left, played }),
+    (error) => parentPort.postMessage({ left, error: String(error && error.stack) }),
+  );
+`;
+
+async function playWithoutNode(code: string): Promise<unknown> {
+  const worker = new Worker(HOST, { eval: true, workerData: { code, web: WEB_GLOBALS } });
+  try {
+    return await new Promise((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.once("error", reject);
+      worker.once("exit", () => reject(new Error("the worker ended without an answer")));
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+describe("the core in a browser", () => {
+  it.each(PARTS)("$name stays under its ceiling and needs nothing of Node", async ({ source, hasZod, ceiling }) => {
+    const { code, gzipBytes, imports } = await bundle(source, { hasZod });
+    expect(imports.filter((name) => hasZod || name !== "zod")).toEqual([]);
+    expect(findNodeGlobals(code)).toEqual([]);
+    expect(gzipBytes).toBeLessThanOrEqual(ceiling);
+  });
+
+  it("sees what only Node has, and not the same words in a text", async () => {
+    const source = 'import "node:fs"; export const a = [process.env, Buffer.from(""), `this process. The Buffer (of x)`];';
+    const { code, imports } = await bundle(source, { hasZod: false });
+    expect(imports).toEqual(["node:fs"]);
+    expect(findNodeGlobals(code)).toEqual(["process.e", "Buffer.f"]);
+  });
+
+  it("plays a tool agent to the end where there is no Node", async () => {
+    const program = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
+    const { code, imports } = await bundle(`export { play } from ${program};`, { hasZod: true, format: "iife" });
+    expect(imports).toEqual([]);
+    expect(await playWithoutNode(code)).toEqual({
+      left: ["undefined", "undefined", "undefined", "undefined", "undefined"],
+      played: {
+        outputs: ["weather succeeded", "weather succeeded", "book suspended"],
+        statuses: ["waiting", "done"],
+        text: "Enjoy the trip.",
+      },
+    });
+  });
+});

@@ -1,0 +1,87 @@
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type RolldownOutput, rolldown } from "rolldown";
+
+/** What a page downloads for the core, in bytes after minifying and gzip. */
+export const TARGET = 60_000;
+
+const ROOT = dirname(import.meta.dirname);
+
+export interface Bundle {
+  readonly code: string;
+  readonly gzipBytes: number;
+  /** What the bundle still asks its host for, by module name. */
+  readonly imports: readonly string[];
+}
+
+interface Part {
+  readonly name: string;
+  /** The text of a module that stands in the root of the repository. */
+  readonly source: string;
+  readonly hasZod: boolean;
+  /** Nothing may make it larger by accident; above `TARGET` it says how far we are from it. */
+  readonly ceiling: number;
+}
+
+const FACADE = 'export { createRuntime, defineTool, memoryStore } from "awaken";';
+
+/** From the loop alone to all that a first program loads. Vendor packages, other stores and the command line are in none of them. */
+export const PARTS: readonly Part[] = [
+  { name: "the runtime", source: 'export { createRuntime, defineTool } from "@awaken/runtime";', hasZod: false, ceiling: 68_000 },
+  { name: "awaken: runtime and memory store", source: FACADE, hasZod: false, ceiling: 82_000 },
+  { name: "awaken and zod", source: FACADE, hasZod: true, ceiling: 108_000 },
+];
+
+interface BundleOptions {
+  readonly hasZod: boolean;
+  /** `iife`: one file for browsers, with whatever it may load later. `esm`: only what is loaded at once. Default `esm`. */
+  readonly format?: "esm" | "iife";
+  /** The folder that the source imports from. Default: this repository. */
+  readonly root?: string;
+  readonly platform?: "browser" | "node";
+}
+
+/** Bundled and minified; in this repository from our sources, elsewhere from what is installed there. Whatever the host has to give shows up in `imports`. */
+export async function bundle(source: string, options: BundleOptions): Promise<Bundle> {
+  const { hasZod, format = "esm", root = ROOT, platform = "browser" } = options;
+  const entry = join(root, "core-bundle-entry.ts");
+  const build = await rolldown({
+    input: entry,
+    cwd: root,
+    platform,
+    external: hasZod ? [] : [/^zod(\/|$)/],
+    resolve: { conditionNames: [...(root === ROOT ? ["awaken-source"] : []), "browser", "import", "default"] },
+    plugins: [{ name: "entry", load: (id) => (id === entry ? source : null), resolveId: (id) => (id === entry ? id : null) }],
+    onLog() {},
+  });
+  const { output } = await build.generate({
+    format,
+    name: "awakenBundle",
+    minify: true,
+    comments: false,
+    ...(format === "iife" && { codeSplitting: false }),
+  });
+  await build.close();
+  const { code, imports } = collectStatic(output);
+  return { code, gzipBytes: gzipSync(code, { level: 9 }).length, imports };
+}
+
+/** The entry with the chunks that it imports at once. */
+function collectStatic([entry, ...others]: RolldownOutput["output"]): Omit<Bundle, "gzipBytes"> {
+  const chunks = new Map(others.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])));
+  const codes = [entry.code];
+  const imports = new Set(entry.imports);
+  for (const name of imports) {
+    const chunk = chunks.get(name);
+    if (chunk === undefined) continue;
+    codes.push(chunk.code);
+    for (const next of chunk.imports) imports.add(next);
+  }
+  return { code: codes.join("\n"), imports: [...imports].filter((name) => !chunks.has(name)) };
+}
+
+/** Uses of what only Node has; a word in a message is none. */
+export function findNodeGlobals(code: string): readonly string[] {
+  const uses = code.matchAll(/(?<![\w$.'"-])(?:process|Buffer|__dirname|__filename|setImmediate|require)(?:\??\.[\w$[]|\[|\()/g);
+  return [...new Set([...uses].map(([use]) => use))];
+}
