@@ -294,7 +294,7 @@ export type {
   ScopedHint,
   ScopedThread,
 } from "./store/dispatches.ts";
-export { effectiveMessages, foldedUpTo, type SequencedMessage } from "./store/effective-view.ts";
+export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./store/effective-view.ts";
 export {
   EVENT_SCHEMA_VERSION,
   EVENT_VISIBILITIES,
@@ -325,6 +325,7 @@ export {
   settleEffect,
 } from "./store/ledger.ts";
 export { messageSchema, toolResultSchema } from "./store/message-schema.ts";
+export { isMediaList } from "./store/message-shape.ts";
 export type { MessageFilter, MessageStore } from "./store/messages.ts";
 export { clampLimit, DEFAULT_LIMIT, MAX_LIMIT, type Order, type Page } from "./store/page.ts";
 export {

@@ -1,4 +1,4 @@
-import type { AssistantContent } from "../content.ts";
+import type { AssistantContent, MediaContent } from "../content.ts";
 import { isJson, isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
 import {
@@ -39,6 +39,7 @@ const image = shape({ type, source }, part);
 const document = shape({ type, source }, { ...part, title: isString });
 const media = { image, audio: image, video: image, document };
 const userContent = tagged("type", { text, ...media });
+const mediaList = listOf(tagged("type", media));
 const assistantContent = tagged("type", {
   text,
   ...media,
@@ -70,6 +71,8 @@ const message = tagged("role", {
   ),
 });
 
+export const isMediaList = (value: unknown): value is readonly MediaContent[] => mediaList(value, 0);
+
 export const isMessage = (value: unknown, depth: number): value is Message => message(value, depth);
 
 const result = { message: isString, metadata: isObject };
@@ -77,6 +80,6 @@ const result = { message: isString, metadata: isObject };
 export const isPendingResult = shape({ type: is("pending"), suspension: isSuspension }, result);
 /** Of a call that is over. */
 export const isFinalResult = tagged("type", {
-  success: shape({ type, data: isJsonValue }, { ...result, media: listOf(tagged("type", media)) }),
+  success: shape({ type, data: isJsonValue }, { ...result, media: mediaList }),
   error: shape({ type, code: isString, message: isString }, { metadata: isObject, data: isJsonValue }),
 });

@@ -12,7 +12,7 @@ import type {
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import { decided } from "./decided.ts";
-import type { Effects } from "./effects.ts";
+import type { RunLedger } from "./run-ledger.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -56,7 +56,7 @@ export interface CheckpointsInit {
   readonly state: StateStore;
   readonly transcript: Transcript;
   readonly tally: Tally;
-  readonly effects: Effects | undefined;
+  readonly ledger: RunLedger | undefined;
   readonly tickets: () => readonly Ticket[];
 }
 
@@ -65,7 +65,7 @@ const NO_OUTCOMES: readonly LedgerOutcome[] = [];
 
 /** Without a port a run lives in memory alone, and nothing is built or kept for it. */
 export function createCheckpoints(init: CheckpointsInit): Checkpoints {
-  const { port, state, transcript, tally, effects } = init;
+  const { port, state, transcript, tally, ledger } = init;
   if (port === undefined) {
     return {
       isDurable: false,
@@ -86,7 +86,7 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
     const lifecycle: RunLifecycle = isEarly ? { ...current, status: "running" } : current;
     const events = staged;
     staged = [];
-    const outcomes = effects?.takeOutcomes() ?? NO_OUTCOMES;
+    const outcomes = ledger?.takeOutcomes() ?? NO_OUTCOMES;
     const checkpoint: Checkpoint = {
       delta: (count) => transcript.delta(count),
       lifecycle,
@@ -102,12 +102,12 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
     };
     try {
       const { rowsBefore } = await port.write(checkpoint);
-      effects?.begin(claims);
+      ledger?.begin(claims);
       transcript.settle(rowsBefore);
     } catch (thrown) {
       // They ride in the next one. The calls that were to be claimed do not run.
       staged = [...events, ...staged];
-      effects?.putBack(outcomes);
+      ledger?.putBack(outcomes);
       throw thrown;
     }
   };

@@ -46,8 +46,9 @@ export async function settleStep(ctx: RunContext): Promise<void> {
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
 function isOver(ctx: RunContext, termination: Termination): boolean {
-  if (termination.type === "suspended") return false;
   const status = ctx.state.snapshot().get(runLifecycle)?.status;
+  if (status === "done") return true;
+  if (termination.type === "suspended") return false;
   return status !== "waiting" || termination.type !== "natural-end";
 }
 
@@ -98,7 +99,8 @@ async function runEndHooks(ctx: RunContext, termination: Termination): Promise<T
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
     tryCloseTickets(ctx);
-    ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
+    if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
+      ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = await runEndHooks(ctx, ctx.state.snapshot().get(runLifecycle)?.termination ?? given);
   let event = runEnd(ctx, termination);

@@ -6,9 +6,9 @@ import { plainVerdict } from "../tool/plain.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
-import type { OpenEntry } from "./effects.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
+import type { OpenEntry } from "./run-ledger.ts";
 import { settleUnknown } from "./unknown-outcome.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
@@ -45,7 +45,7 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
  * have had its effect already is past its gates: first it is found out what became of it.
  */
 export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
-  const claim = ctx.effects?.unknownOf(live);
+  const claim = ctx.ledger?.unknownOf(live);
   return claim === undefined ? passGates(ctx, live) : settleFirst(ctx, live, claim);
 }
 

@@ -31,12 +31,12 @@ import type { Queue } from "../stream/queue.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./commit.ts";
 import { decided } from "./decided.ts";
-import { Effects, type OpenEntry } from "./effects.ts";
 import { seatAgent } from "./handoff.ts";
 import type { LiveCall } from "./live-call.ts";
 import { retraction, SUPERSEDED } from "./messages.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
+import { type OpenEntry, RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
 import { openTickets } from "./tool-call.ts";
@@ -128,13 +128,13 @@ export const isSuperseding = ({ options, input }: Activation): boolean => option
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
 
 /** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
-function supersede(activation: Activation, handles: RunHandles, state: StateStore, effects: Effects | undefined): readonly Message[] {
+function supersede(activation: Activation, handles: RunHandles, state: StateStore, ledger: RunLedger | undefined): readonly Message[] {
   if (!isSuperseding(activation)) return [];
   const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
   if (calls.length === 0) return [];
   state.commit(command().update(toolCallStates, { type: "clear" }));
   const run = { ids: handles.ids, identity: activation.identity };
-  for (const call of calls) effects?.settle({ messageId: call.messageId, call }, toolFailure("cancelled", SUPERSEDED));
+  for (const call of calls) ledger?.settle({ messageId: call.messageId, call }, toolFailure("cancelled", SUPERSEDED));
   return calls.sort((a, b) => (a.id < b.id ? -1 : 1)).map((call) => retraction(run, call));
 }
 
@@ -162,8 +162,8 @@ function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, options, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const effects = history.ledger === undefined ? undefined : new Effects(identity.runId, history.ledger);
-  const transcript = openTranscript(activation, supersede(activation, handles, state, effects));
+  const ledger = history.ledger === undefined ? undefined : new RunLedger(identity.runId, history.ledger);
+  const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally: Tally = {
     steps: history.run?.steps ?? 0,
     usage: history.run?.usage ?? NO_USAGE,
@@ -179,7 +179,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     state,
     transcript,
     tally,
-    effects,
+    ledger,
     tickets: () => openTickets({ state, identity }),
   });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
@@ -191,7 +191,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log }),
     transcript,
     checkpoints,
-    effects,
+    ledger,
     cutCalls: history.cutCalls,
     tally,
     inbox,

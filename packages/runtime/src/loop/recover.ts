@@ -1,8 +1,40 @@
 import type { Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { runToolRound } from "./tool-round.ts";
+import { interruptCall } from "./tool-call.ts";
+import { type RoundOutcome, runToolRound } from "./tool-round.ts";
+
+/** States of calls of another message are those of a run that used the thread since, and is over. */
+function dropOtherStates(ctx: RunContext): void {
+  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
+  const own = calls.filter((call) => ctx.cutCalls.some((cut) => cut.messageId === call.messageId));
+  if (own.length === calls.length) return;
+  const change = command().update(toolCallStates, { type: "clear" });
+  for (const call of own) change.update(toolCallStates, { type: "set", call });
+  ctx.state.commit(change);
+}
+
+/**
+ * Calls that may have had their effect are settled first and together, whatever the agent's mode is: they were under way. In sequence
+ * nothing runs behind one that waits.
+ */
+async function finishCalls(ctx: RunContext): Promise<RoundOutcome> {
+  const isUnknown = (live: LiveCall) => ctx.ledger?.unknownOf(live) !== undefined;
+  const unknown = ctx.cutCalls.filter(isUnknown);
+  const rest = ctx.cutCalls.filter((live) => !isUnknown(live));
+  const first = await runToolRound(ctx, unknown, "parallel");
+  if (first.type === "completed") return runToolRound(ctx, rest);
+  const isStopped = first.type === "blocked" || ctx.active.plan.agent.toolExecution === "sequential";
+  if (!isStopped) {
+    const second = await runToolRound(ctx, rest);
+    return second.type === "completed" ? first : second;
+  }
+  for (const live of rest) interruptCall(ctx, live);
+  return first;
+}
 
 /**
  * Brings a step to its end whose process died after the turn was on record: the calls that have no result get one, and none of them has
@@ -10,7 +42,8 @@ import { runToolRound } from "./tool-round.ts";
  */
 export async function recoverStep(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.cutCalls.length === 0) return undefined;
-  const round = await runToolRound(ctx, ctx.cutCalls);
+  dropOtherStates(ctx);
+  const round = await finishCalls(ctx);
   ctx.state.commit(command().update(runLifecycle, { type: "step-completed", at: ctx.clock.now() }));
   await ctx.phases.run("stepEnd", { step: ctx.tally.steps });
   await ctx.checkpoints.write();

@@ -30,7 +30,7 @@ function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: stri
   const result = toolFailure("denied", reason?.trim() ? reason : "the call was not approved", { rejected: true });
   ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
   ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
-  ctx.effects?.settle(live, result);
+  ctx.ledger?.settle(live, result);
   const said = { action: "deny", ...(reason === undefined ? {} : { reason }) };
   ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome: "denied", result: said });
 }

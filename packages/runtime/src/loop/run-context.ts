@@ -19,9 +19,9 @@ import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Checkpoints } from "./commit.ts";
-import type { Effects } from "./effects.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
+import type { RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
@@ -74,7 +74,7 @@ export interface RunContext {
   readonly transcript: Transcript;
   readonly checkpoints: Checkpoints;
   /** Undefined when nothing of the run can outlive its process. */
-  readonly effects: Effects | undefined;
+  readonly ledger: RunLedger | undefined;
   /** Calls of a step that was cut off after its turn was committed. */
   readonly cutCalls: readonly LiveCall[];
   readonly tally: Tally;

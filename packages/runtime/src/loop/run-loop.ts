@@ -89,22 +89,27 @@ async function oneStep(ctx: RunContext): Promise<StepOutcome> {
   } catch (thrown) {
     outcome = { type: "ended", termination: errorTermination(thrown) };
   }
-  await closeStep(ctx, outcome);
-  return outcome;
+  return closeStep(ctx, outcome);
 }
 
-/** The same for every outcome: count it, run its hooks, commit, then tell. */
-async function closeStep(ctx: RunContext, outcome: StepOutcome): Promise<void> {
+/** The same for every outcome: count it, run its hooks, commit, then tell. A hook may make it the last one. */
+async function closeStep(ctx: RunContext, reached: StepOutcome): Promise<StepOutcome> {
   const close = command().update(runLifecycle, { type: "step-completed", ...now(ctx) });
-  if (outcome.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) });
+  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
   ctx.tally.unsettledStep = ctx.tally.steps;
   const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
   if (typeof done !== "string") await done;
+  const lifecycle = ctx.state.snapshot().get(runLifecycle);
+  const outcome = lifecycle?.status === "done" && lifecycle.termination !== undefined ? endedBy(reached, lifecycle.termination) : reached;
   // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
   if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
+  return outcome;
 }
+
+const endedBy = (reached: StepOutcome, termination: Termination): StepOutcome =>
+  reached.type === "ended" ? reached : { type: "ended", termination };
 
 /** What comes after a step: undefined means another one. */
 async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Termination | undefined> {

@@ -56,6 +56,8 @@ export class ThreadWriter implements CheckpointPort {
   #isFirst = true;
   #isResumed: boolean;
   #output: Body["output"];
+  /** Of the last record: the next one is later, so that no two are the same and a lost answer can be looked up. */
+  #updatedAt: number;
 
   constructor(init: ThreadWriterInit) {
     const { resumed } = init;
@@ -66,6 +68,7 @@ export class ThreadWriter implements CheckpointPort {
     this.#input = inputOf(init);
     this.#isResumed = resumed !== undefined && resumed.status !== "created";
     this.#output = resumed?.output;
+    this.#updatedAt = resumed?.updatedAt ?? 0;
   }
 
   async write(checkpoint: Checkpoint): Promise<{ readonly rowsBefore: number }> {
@@ -73,6 +76,7 @@ export class ThreadWriter implements CheckpointPort {
     this.#isFirst = false;
     this.#isResumed = true;
     this.#output = commit.run?.output;
+    this.#updatedAt = commit.run?.updatedAt ?? this.#updatedAt;
     return { rowsBefore };
   }
 
@@ -184,7 +188,7 @@ export class ThreadWriter implements CheckpointPort {
   #project(checkpoint: Checkpoint, messages: readonly Message[]): RunProjection {
     const { identity, activation, now } = this.#init;
     const output = this.#outputRange(messages);
-    const at = now();
+    const at = Math.max(now(), this.#updatedAt + 1);
     const body: Body = {
       schemaVersion: RUN_SCHEMA_VERSION,
       runId: identity.runId,

@@ -5,6 +5,7 @@ import {
   type TicketId,
   type ToolCallState,
   type ToolCallStatus,
+  type ToolPending,
   type ToolResult,
   ticketId,
   toolOutcome,
@@ -81,13 +82,18 @@ export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readon
     });
 }
 
+const withTicket = (live: LiveCall, result: ToolPending): ToolPending => ({
+  ...result,
+  suspension: { ...result.suspension, id: ticketOf(live, result.suspension) },
+});
+
 /** The result is in the transcript and told to listeners. The result of a replayed call stands behind its message, in the place of its placeholder. */
 function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
   const { call, isReplay } = live;
   const message = toolMessage(ctx, call, result);
   if (isReplay) ctx.transcript.answer(message, live.messageId);
   else ctx.transcript.append(message);
-  ctx.effects?.settle(live, result);
+  ctx.ledger?.settle(live, result.type === "pending" ? withTicket(live, result) : result);
   if (isReplay && result.type !== "pending") {
     const outcome = result.type === "success" ? "succeeded" : "failed";
     ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: resumedPayload(result) });
@@ -142,7 +148,7 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 }
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  ctx.effects?.leaveUnknown(live);
+  ctx.ledger?.leaveUnknown(live);
   recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 

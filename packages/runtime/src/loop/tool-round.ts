@@ -12,8 +12,12 @@ export type RoundOutcome =
   | { readonly type: "blocked"; readonly reason: string };
 
 /** The calls of one turn. Whatever happens, each of them has exactly one result in the transcript when this returns or throws. */
-export async function runToolRound(ctx: RunContext, calls: readonly LiveCall[]): Promise<RoundOutcome> {
-  const round = new Round(ctx, calls);
+export async function runToolRound(
+  ctx: RunContext,
+  calls: readonly LiveCall[],
+  mode = ctx.active.plan.agent.toolExecution,
+): Promise<RoundOutcome> {
+  const round = new Round(ctx, calls, mode === "sequential");
   try {
     return await round.run();
   } finally {
@@ -34,11 +38,11 @@ class Round {
   /** In sequence, nothing runs after a call that waits. */
   #isStopped = false;
 
-  constructor(ctx: RunContext, calls: readonly LiveCall[]) {
+  constructor(ctx: RunContext, calls: readonly LiveCall[], isSequential: boolean) {
     this.#ctx = ctx;
     this.#calls = calls;
     this.#open = new Set(calls.map((live) => live.call.id));
-    this.#isSequential = ctx.active.plan.agent.toolExecution === "sequential";
+    this.#isSequential = isSequential;
   }
 
   async run(): Promise<RoundOutcome> {
@@ -146,9 +150,9 @@ class Round {
    * when the run was cancelled meanwhile.
    */
   #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
-    const { effects, checkpoints, tally, signal } = this.#ctx;
-    if (effects === undefined) return true;
-    const claims = calls.filter(hasEffect).map((call) => effects.claim(call, tally.steps));
+    const { ledger, checkpoints, tally, signal } = this.#ctx;
+    if (ledger === undefined) return true;
+    const claims = calls.filter(hasEffect).map((call) => ledger.claim(call, tally.steps));
     return claims.length === 0 ? true : checkpoints.claim(claims).then(() => !signal.aborted);
   }
 

@@ -1,9 +1,9 @@
 import { type JsonValue, toJson } from "@awaken/contract";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { suspend } from "../tool/verdict.ts";
-import type { OpenEntry } from "./effects.ts";
 import type { Gated, LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
+import type { OpenEntry } from "./run-ledger.ts";
 import { executeTool } from "./tool-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
@@ -38,7 +38,8 @@ async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: Prep
   if (result.type === "error") {
     ctx.log.warn(`reconcile of '${tool.id}' failed: ${result.message}`, { runId: ctx.identity.runId, toolCallId: live.call.id });
   }
-  return UNKNOWN;
+  // It happened, even if what it gave cannot be told.
+  return type === "done" ? { type, data: null } : UNKNOWN;
 }
 
 /**

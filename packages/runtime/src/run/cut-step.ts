@@ -1,10 +1,13 @@
 import {
   type AssistantMessage,
   type LedgerEntry,
+  type MessageId,
   messageToolCalls,
   type PersistedState,
+  type RunId,
   type SequencedMessage,
-  type ToolCall,
+  type ToolCallId,
+  type ToolCallState,
   toolCallStatesSchema,
   validateSync,
 } from "@awaken/contract";
@@ -12,49 +15,86 @@ import type { LiveCall } from "../loop/live-call.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 
-/** Calls that are on their way with a decision: they are replayed with it. */
-function decidedCalls(state: PersistedState | undefined): ReadonlySet<string> {
+export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
   const stored = validateSync(toolCallStatesSchema, state?.extensions[toolCallStates.name]);
-  if (stored.type === "invalid") return new Set();
-  return new Set(stored.value.calls.filter((call) => call.status === "resuming").map((call) => `${call.messageId} ${call.id}`));
+  return stored.type === "valid" ? stored.value.calls : [];
 }
 
 /** Claims of the step that was cut off, and of no call that a decision brings back anyway. */
 export function cutClaims(entries: readonly LedgerEntry[], state: PersistedState | undefined): readonly LedgerEntry[] {
   const claimed = entries.filter((entry) => entry.status === "claimed");
   if (claimed.length === 0) return claimed;
-  const decided = decidedCalls(state);
-  return claimed.filter((entry) => !decided.has(`${entry.messageId} ${entry.toolCallId}`));
+  const decided = storedCalls(state).filter((call) => call.status === "resuming");
+  return claimed.filter((entry) => !decided.some((call) => call.messageId === entry.messageId && call.id === entry.toolCallId));
 }
 
-const callsOf = (entry: SequencedMessage | undefined): readonly ToolCall[] => (entry === undefined ? [] : messageToolCalls(entry.message));
+/** What came to the log behind the message that was cut off. */
+interface Aftermath {
+  /** Another run has used the thread since: nobody waits for the rest of the step any more. */
+  readonly isOvertaken: boolean;
+  /** Calls of the message that somebody gave up. */
+  readonly retracted: ReadonlySet<ToolCallId>;
+}
+
+function readAftermath(later: readonly SequencedMessage[], runId: RunId): Aftermath {
+  const retracted = new Set<ToolCallId>();
+  const reused = new Set<ToolCallId>();
+  let isOvertaken = false;
+  for (const { message } of later) {
+    if (message.role !== "tool") for (const { id } of messageToolCalls(message)) reused.add(id);
+    else if (message.visibility === "internal" && !reused.has(message.toolCallId)) retracted.add(message.toolCallId);
+    if (message.metadata?.runId !== undefined && message.metadata.runId !== runId) isOvertaken = true;
+  }
+  return { isOvertaken, retracted };
+}
+
+const isSummary = ({ message }: SequencedMessage): boolean => message.role !== "tool" && message.metadata?.compaction !== undefined;
 
 /** The view with a message in it that lost its calls, or is not there at all, because they have no results yet. */
-function restore(view: readonly SequencedMessage[], seq: number, message: AssistantMessage): readonly SequencedMessage[] {
-  const entry = { seq, message };
-  const at = view.findIndex((each) => each.seq === seq);
+function restore(view: readonly SequencedMessage[], entry: SequencedMessage): readonly SequencedMessage[] {
+  const at = view.findIndex((each) => each.seq === entry.seq);
   if (at !== -1) return view.with(at, entry);
-  const behind = view.findIndex((each) => each.message.role !== "tool" && each.seq > seq);
+  const behind = view.findIndex((each) => each.message.role !== "tool" && each.seq > entry.seq && !isSummary(each));
   return behind === -1 ? [...view, entry] : view.toSpliced(behind, 0, entry);
 }
 
+export interface CutMessage {
+  readonly seq: number;
+  readonly message: AssistantMessage;
+  readonly claims: readonly LedgerEntry[];
+  /** Rows of the log behind it. */
+  readonly later: readonly SequencedMessage[];
+}
+
+/** A call that was claimed has the input of its claim: that is what may have happened. */
+function liveCalls({ message, claims }: CutMessage, isOpen: (id: ToolCallId) => boolean): readonly LiveCall[] {
+  const inputs = new Map(claims.map((claim) => [claim.toolCallId, claim.input]));
+  return messageToolCalls(message).flatMap(({ id, name, input }): LiveCall[] => {
+    if (!isOpen(id)) return [];
+    return [{ call: { id, name, input: inputs.get(id) ?? input }, messageId: message.id, resume: undefined, isReplay: true }];
+  });
+}
+
 /**
- * The step that was cut off after its turn was committed: its message is shown whole again, with the calls that have to be brought to
- * their end. When another run has used the thread since, these are the claimed ones alone; nobody waits for the others any more.
+ * A step that was cut off after its turn was committed: its message is shown whole again, with the calls that have to be brought to
+ * their end. Those that were not claimed have not run; when the thread went on without them, they are left out.
  */
-export function restoreCut(
-  view: readonly SequencedMessage[],
-  logged: SequencedMessage,
-  claims: readonly LedgerEntry[],
-  isOvertaken: boolean,
-): Pick<ThreadHistory, "messages" | "cutCalls"> {
-  const { seq, message } = logged;
-  if (message.role !== "assistant") return { messages: view, cutCalls: [] };
-  const answered = new Set(callsOf(view.find((each) => each.seq === seq)).map((call) => call.id));
-  const claimed = new Set(claims.filter((claim) => claim.messageId === message.id).map((claim) => claim.toolCallId));
-  const open = messageToolCalls(message).filter(({ id }) => !answered.has(id) && (claimed.has(id) || !isOvertaken));
-  const shown = new Set([...answered, ...open.map((call) => call.id)]);
-  const content = message.content.filter((part) => part.type !== "tool-call" || part.executed !== undefined || shown.has(part.id));
-  const calls = open.map((call): LiveCall => ({ call, messageId: message.id, resume: undefined, isReplay: true }));
-  return { messages: restore(view, seq, { ...message, content }), cutCalls: calls };
+export function restoreCut(view: readonly SequencedMessage[], cut: CutMessage, runId: RunId): Pick<ThreadHistory, "messages" | "cutCalls"> {
+  const { seq, message, claims } = cut;
+  const { isOvertaken, retracted } = readAftermath(cut.later, runId);
+  const shown = view.find((each) => each.seq === seq);
+  const answered = new Set(shown === undefined ? [] : messageToolCalls(shown.message).map((call) => call.id));
+  const claimed = new Set(claims.map((claim) => claim.toolCallId));
+  const isOpen = (id: ToolCallId) => !answered.has(id) && !retracted.has(id) && (claimed.has(id) || !isOvertaken);
+  const cutCalls = liveCalls(cut, isOpen);
+  if (cutCalls.length === 0) return { messages: view, cutCalls };
+  const content = message.content.filter(
+    (part) => part.type !== "tool-call" || part.executed !== undefined || answered.has(part.id) || isOpen(part.id),
+  );
+  return { messages: restore(view, { seq, message: { ...message, content } }), cutCalls };
+}
+
+/** Whose calls they are, as far as the state still knows. */
+export function agentOfCut(state: PersistedState | undefined, cutCalls: readonly { readonly messageId: MessageId }[]): string | undefined {
+  return storedCalls(state).find((call) => cutCalls.some((cut) => cut.messageId === call.messageId))?.agentId;
 }

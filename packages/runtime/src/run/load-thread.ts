@@ -1,22 +1,23 @@
 import {
   AwakenError,
   type LedgerEntry,
+  MAX_LIMIT,
   type MessageId,
+  type MessageRecord,
+  type Page,
   type PersistedState,
   type RunId,
   type RunRecord,
+  type SequencedMessage,
   sameJson,
   type ThreadCheckpoint,
   type ThreadId,
-  toolCallStatesSchema,
-  validateSync,
 } from "@awaken/contract";
-import type { OpenEntry } from "../loop/effects.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
+import type { OpenEntry } from "../loop/run-ledger.ts";
 import { activeAgent } from "../state/active-agent.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
-import { cutClaims, restoreCut } from "./cut-step.ts";
-import type { RunRecords } from "./run-parts.ts";
+import { agentOfCut, type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
+import type { LastingRecords, RunRecords } from "./run-parts.ts";
 import type { RunIntentInput, RunOrder } from "./run-request.ts";
 
 const DEFAULT_AGENT = "default";
@@ -49,11 +50,8 @@ function storedAgent(state: PersistedState | undefined): string | undefined {
 }
 
 /** The agent whose calls wait: they are replayed with its tools, and only then the agent that it handed the thread to goes on. */
-function callingAgent(state: PersistedState | undefined): string | undefined {
-  const stored = validateSync(toolCallStatesSchema, state?.extensions[toolCallStates.name]);
-  if (stored.type === "invalid") return undefined;
-  return stored.value.calls.find((call) => call.status === "suspended" || call.status === "resuming")?.agentId;
-}
+const callingAgent = (state: PersistedState | undefined): string | undefined =>
+  storedCalls(state).find((call) => call.status === "suspended" || call.status === "resuming")?.agentId;
 
 function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecord {
   if (run.threadId === threadId) return run;
@@ -76,13 +74,6 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
   return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
 }
 
-/** The run that this activation continues: the one that is named, or the one that the thread waits with. */
-function resumedRun(records: RunRecords, { threadId, intent }: RunOrder, checkpoint: ThreadCheckpoint | undefined) {
-  if (intent.type === "resume") return namedRun(records, threadId, intent);
-  if (intent.runId !== undefined) return hintedRun(records, threadId, intent.runId);
-  return waitingRun(checkpoint);
-}
-
 function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
   for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) if (run?.status === "waiting") return run;
   return undefined;
@@ -90,34 +81,75 @@ function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | u
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
 
+type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
+
 /** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
-async function openWork(
-  records: RunRecords,
-  checkpoint: ThreadCheckpoint | undefined,
-  resumed: RunRecord | undefined,
-): Promise<Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">> {
+async function openWork(records: RunRecords, checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord | undefined): Promise<OpenWork> {
   const messages = checkpoint?.messages ?? [];
-  if (records.ledger === undefined || resumed === undefined || resumed.status === "created") {
-    return { messages, cutCalls: [], ledger: records.ledger === undefined ? undefined : [] };
-  }
+  if (records.ledger === undefined) return { messages, cutCalls: [], ledger: undefined };
+  if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: [], ledger: [] };
   const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
   const ledger = entries.filter(isUnfinished);
   const claims = cutClaims(ledger, checkpoint?.state);
-  const [claim] = claims;
-  const [logged] = claim === undefined ? [] : await records.messages.load(resumed.threadId, [claim.messageId]);
-  if (logged === undefined) return { messages, cutCalls: [], ledger };
-  return { ...restoreCut(messages, logged, claims, checkpoint?.latestRun?.runId !== resumed.runId), ledger };
+  let work: OpenWork = { messages, cutCalls: [], ledger };
+  for (const cut of await cutMessages(records, resumed.threadId, claims)) {
+    const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
+    work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
+  }
+  if (work.cutCalls.length > 0) refuseBusy(checkpoint, resumed);
+  return work;
 }
 
-/** One consistent read of the thread, and who goes on with what. */
+/** Results of a step that was cut off would get between the calls of a run that came later and is not over. */
+function refuseBusy(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): void {
+  const other = checkpoint?.openRun;
+  if (other === undefined || other.runId === resumed.runId || other.status === "created") return;
+  const { threadId, runId } = other;
+  const message = `run '${runId}' was started on thread '${threadId}' since and is ${other.status}: finish or cancel it first`;
+  throw new AwakenError("thread_already_running", message, { details: { threadId, runId } });
+}
+
+async function cutMessages(
+  { messages }: Pick<LastingRecords, "messages">,
+  threadId: ThreadId,
+  claims: readonly LedgerEntry[],
+): Promise<readonly CutMessage[]> {
+  if (claims.length === 0) return [];
+  const logged = await messages.load(threadId, [...new Set(claims.map((claim) => claim.messageId))]);
+  const later = logged[0] === undefined ? [] : await rowsAfter(messages, threadId, logged[0].seq);
+  return logged.flatMap(({ seq, message }): CutMessage[] => {
+    if (message.role !== "assistant") return [];
+    const own = claims.filter((claim) => claim.messageId === message.id);
+    return [{ seq, message, claims: own, later: later.filter((row) => row.seq > seq) }];
+  });
+}
+
+async function rowsAfter(messages: LastingRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
+  const rows: SequencedMessage[] = [];
+  for (let afterSeq: number | undefined = seq; afterSeq !== undefined; ) {
+    const page: Page<MessageRecord, number> = await messages.list(threadId, { afterSeq, limit: MAX_LIMIT, visibility: "all" });
+    rows.push(...page.items);
+    afterSeq = page.next;
+  }
+  return rows;
+}
+
+/**
+ * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
+ * changed the record that this one is compared with when it takes it up.
+ */
 export async function loadThread(records: RunRecords, order: RunOrder): Promise<LoadedThread> {
-  const checkpoint = await records.threads.loadCheckpoint(order.threadId);
-  const resumed = await resumedRun(records, order, checkpoint);
+  const { threadId, intent } = order;
+  const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
+  const checkpoint = await records.threads.loadCheckpoint(threadId);
+  const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
+  const resumed = named ?? (hinted === undefined ? waitingRun(checkpoint) : await hintedRun(records, threadId, hinted));
+  const work = await openWork(records, checkpoint, resumed);
   const history: ThreadHistory = {
     messageCount: checkpoint?.messageCount ?? 0,
     threadState: checkpoint?.state,
     run: resumed === undefined ? undefined : { state: resumed.state, steps: resumed.steps, usage: resumed.usage },
-    ...(await openWork(records, checkpoint, resumed)),
+    ...work,
   };
   const waiting = waitingRun(checkpoint);
   const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(order.threadId, order.namedMessages);
@@ -126,7 +158,7 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
     resumed,
     logged: new Set(logged.map(({ message }) => message.id)),
     abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
-    ...agentsOf(order, checkpoint, resumed),
+    ...agentsOf(order, checkpoint, resumed, agentOfCut(checkpoint?.state, work.cutCalls)),
   };
 }
 
@@ -135,11 +167,12 @@ function agentsOf(
   { agentId: asked, intent }: RunOrder,
   checkpoint: ThreadCheckpoint | undefined,
   resumed: RunRecord | undefined,
+  cutAgent: string | undefined,
 ): Pick<LoadedThread, "agentId" | "actingAgentId"> {
   if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
   const run = resumed ?? checkpoint?.latestRun;
   const own = run?.agentId.trim() || DEFAULT_AGENT;
-  const caller = intent.type === "resume" ? callingAgent(checkpoint?.state) : undefined;
+  const caller = intent.type === "resume" ? (cutAgent ?? callingAgent(checkpoint?.state)) : undefined;
   const acting = caller ?? storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
   return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };
 }

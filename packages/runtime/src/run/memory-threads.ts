@@ -18,7 +18,7 @@ import {
   type ThreadRecord,
   toThreadRecord,
 } from "@awaken/contract";
-import type { RunRecords } from "./run-parts.ts";
+import type { VolatileRecords } from "./run-parts.ts";
 
 interface Row {
   record: ThreadRecord;
@@ -29,7 +29,7 @@ interface Row {
 }
 
 /** The threads of a runtime that was given no store: what its runs need of one, and no more. They live as long as it does. */
-export class MemoryThreads implements RunRecords {
+export class MemoryThreads implements VolatileRecords {
   readonly #now: () => number;
   readonly #rows = new Map<ThreadId, Row>();
   readonly #runs = new Map<RunId, RunRecord>();
@@ -41,11 +41,11 @@ export class MemoryThreads implements RunRecords {
   /** A claim is for whoever goes on when the process is gone. */
   readonly ledger = undefined;
 
-  readonly threads: RunRecords["threads"] = {
+  readonly threads: VolatileRecords["threads"] = {
     loadCheckpoint: async (id) => this.#checkpoint(this.#rows.get(id)),
   };
 
-  readonly runs: RunRecords["runs"] = {
+  readonly runs: VolatileRecords["runs"] = {
     load: async (id) => this.#runs.get(id),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
@@ -54,7 +54,7 @@ export class MemoryThreads implements RunRecords {
     },
   };
 
-  readonly messages: RunRecords["messages"] = {
+  readonly messages: VolatileRecords["messages"] = {
     load: async (threadId, ids) => {
       const row = this.#rows.get(threadId);
       const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
@@ -69,10 +69,10 @@ export class MemoryThreads implements RunRecords {
   };
 
   /** In one synchronous piece: nobody sees half of it. Everything that can refuse comes before the first change. */
-  readonly commit: RunRecords["commit"] = async (commit) => this.#commit(commit);
+  readonly commit: VolatileRecords["commit"] = async (commit) => this.#commit(commit);
 
   /** Runs of one thread come one after the other in this process, so nothing has to be kept apart. */
-  transaction<T>(work: (ports: RunRecords) => Promise<T>): Promise<T> {
+  transaction<T>(work: (ports: VolatileRecords) => Promise<T>): Promise<T> {
     return work(this);
   }
 

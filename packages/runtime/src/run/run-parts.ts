@@ -5,13 +5,23 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 
-/** What runs need of a store. */
-export interface RunRecords extends CommitStore {
+interface Records extends CommitStore {
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
-  readonly messages: Pick<MessageStore, "load">;
-  /** Undefined when nothing outlives the process. */
-  readonly ledger: Pick<LedgerStore, "list"> | undefined;
 }
+
+/** Records that go with the process. */
+export interface VolatileRecords extends Records {
+  readonly messages: Pick<MessageStore, "load">;
+  readonly ledger: undefined;
+}
+
+export interface LastingRecords extends Records {
+  readonly messages: Pick<MessageStore, "load" | "list">;
+  readonly ledger: Pick<LedgerStore, "list">;
+}
+
+/** What runs need of a store. */
+export type RunRecords = VolatileRecords | LastingRecords;
 
 /** What every run of one runtime shares. */
 export interface RunParts {

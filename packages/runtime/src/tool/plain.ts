@@ -1,8 +1,10 @@
 import {
   isJson,
   isJsonObject,
+  isMediaList,
   type JsonObject,
   type JsonValue,
+  type MediaContent,
   RESUME_MODES,
   type Suspension,
   type ToolResult,
@@ -48,20 +50,38 @@ export function plainSuspension(given: Suspension): Suspension {
   };
 }
 
+/** Of known fields alone: what is stored with the call must be read again by anybody. */
 export function plainResult(given: ToolResult): ToolResult {
-  checkTexts("tool result", { message: given.message });
-  const metadata = given.metadata === undefined ? {} : { metadata: plainObject("metadata", given.metadata) };
+  const { message } = given;
+  checkTexts("tool result", { message });
+  const more = {
+    ...(message === undefined ? {} : { message }),
+    ...(given.metadata === undefined ? {} : { metadata: plainObject("metadata", given.metadata) }),
+  };
   switch (given.type) {
     case "success":
-      return { ...given, data: plainJson(given.data), ...metadata };
-    case "error":
-      checkTexts("tool result", { code: given.code ?? null, message: given.message ?? null });
-      return { ...given, ...(given.data === undefined ? {} : { data: plainJson(given.data) }), ...metadata };
+      return {
+        type: "success",
+        data: plainJson(given.data),
+        ...more,
+        ...(given.media === undefined ? {} : { media: plainMedia(given.media) }),
+      };
+    case "error": {
+      const { code } = given;
+      checkTexts("tool result", { code: code ?? null, message: message ?? null });
+      return { type: "error", code, ...more, message: given.message, ...(given.data === undefined ? {} : { data: plainJson(given.data) }) };
+    }
     case "pending":
-      return { ...given, suspension: plainSuspension(given.suspension), ...metadata };
+      return { type: "pending", suspension: plainSuspension(given.suspension), ...more };
     default:
       throw new TypeError("a tool result must be success, error or pending");
   }
+}
+
+function plainMedia(given: readonly MediaContent[]): readonly MediaContent[] {
+  const media = plainJson(given);
+  if (isMediaList(media)) return media;
+  throw new TypeError("'media' must be a list of images, documents, audio or video, each with its source");
 }
 
 export function plainVerdict(given: Verdict): Verdict {

@@ -7,7 +7,7 @@ export type OpenEntry = Exclude<LedgerEntry, { status: "finished" }>;
 type CallKey = Pick<LiveCall, "messageId"> & { readonly call: { readonly id: LiveCall["call"]["id"] } };
 
 /** The run's side of the effect ledger: what it has claimed, and the outcomes that wait for the next commit. */
-export class Effects {
+export class RunLedger {
   readonly #runId: RunId;
   /** The last try of each call that may be tried again. */
   readonly #attempts = new Map<string, number>();
@@ -31,7 +31,7 @@ export class Effects {
     return effectKey(this.#runId, messageId, call.id);
   }
 
-  /** The claim of a process that is gone, until the call is claimed anew or has its result. */
+  /** The claim of a process that is gone, until the call has its result. */
   unknownOf(call: CallKey): OpenEntry | undefined {
     return this.#unknown.size === 0 ? undefined : this.#unknown.get(this.keyOf(call));
   }
@@ -55,7 +55,6 @@ export class Effects {
     for (const { idempotencyKey, attempt } of claims) {
       this.#attempts.set(idempotencyKey, attempt);
       this.#claimed.set(idempotencyKey, attempt);
-      this.#unknown.delete(idempotencyKey);
     }
   }
 
