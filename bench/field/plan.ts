@@ -16,6 +16,7 @@ const RUNS = ["W1", "W2", "W3", "W4", "W5"];
 export const VARIANTS: readonly Variant[] = [
   { name: "bare", adapter: "bare", label: "bare loop", workloads: [...RUNS, "W6"] },
   { name: "awaken", adapter: "awaken", label: "awaken", workloads: [...RUNS, "W6"] },
+  { name: "awaken-claims", adapter: "awaken", label: "awaken, tools with effects", workloads: ["W2", "W3"] },
   { name: "awaken-sqlite", adapter: "awaken", label: "awaken + SQLite (full)", workloads: ["W6"] },
   { name: "awaken-sqlite-normal", adapter: "awaken", label: "awaken + SQLite (normal)", workloads: ["W6"] },
   { name: "pi", adapter: "pi", label: "pi", workloads: [...RUNS, "W6"] },

@@ -33,19 +33,22 @@ async function* answer(scenario: Scenario, messages: readonly Message[]): AsyncG
 
 const scripted = (scenario: Scenario): Provider => ({ name: "scripted", stream: ({ messages }) => answer(scenario, messages) });
 
-const echoTool = defineTool({
-  id: TOOL.name,
-  description: TOOL.description,
-  input: z.strictObject({ text: z.string(), n: z.number() }),
-  execute: async (input) => echo(input),
-});
+/** An echo changes nothing outside, and says so. Without it, each of its calls is claimed in a commit of its own before it runs. */
+const echoTool = (pure: boolean) =>
+  defineTool({
+    id: TOOL.name,
+    description: TOOL.description,
+    input: z.strictObject({ text: z.string(), n: z.number() }),
+    pure,
+    execute: async (input) => echo(input),
+  });
 
-const create = (scenario: Scenario, store: Store) =>
+const create = (scenario: Scenario, store: Store, pure: boolean) =>
   createRuntime({
     providers: { scripted: scripted(scenario) },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
     agents: { assistant: { model: "fast", instructions: INSTRUCTIONS, maxSteps: 64 } },
-    tools: [echoTool],
+    tools: [echoTool(pure)],
     store,
   });
 
@@ -79,19 +82,20 @@ function openStore(variant: string): { readonly store: Store; close(): Promise<v
 const RUNS_PER_STORE = 1_000;
 
 export function open(variant = "awaken"): Subject {
+  const isPure = variant !== "awaken-claims";
   let reopen = () => {};
   let runs = 0;
   return {
     startRun(scenario) {
-      let runtime = create(scenario, memoryStore());
+      let runtime = create(scenario, memoryStore(), isPure);
       reopen = () => {
-        runtime = create(scenario, memoryStore());
+        runtime = create(scenario, memoryStore(), isPure);
       };
       return () => play(runtime, { input: USER });
     },
     startThread(scenario) {
       const { store, close } = openStore(variant);
-      const runtime = create(scenario, store);
+      const runtime = create(scenario, store, isPure);
       return {
         turn: (input) => play(runtime, { thread: "t", input }),
         bytes: async () => (await store.stats()).bytes,
