@@ -162,6 +162,12 @@ describe("mid-stream recovery", () => {
     });
   });
 
+  it("tells a failure that nobody knows in its own words, when it gives up", async () => {
+    const mistake = parts({ type: "throw", error: new TypeError("x is not a function") });
+    const { turn } = await play([mistake, mistake, mistake]);
+    expect(turn).toMatchObject({ failure: { message: "stream interrupted (connection reset: x is not a function)" } });
+  });
+
   it("honours the agent's own budget (I7)", async () => {
     const { requests, turn } = await play([broken()], { policy: { maxStreamRetries: 0 } });
     expect(requests).toHaveLength(1);

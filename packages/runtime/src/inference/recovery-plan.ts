@@ -16,14 +16,19 @@ const CAUSES: readonly InterruptionCause[] = [
   "resumed from checkpoint",
 ];
 
-/** Why a stream that failed transiently broke off. */
-export function interruptionCause({ type, message }: InferenceFailure): InterruptionCause {
+function knownCause({ type, message }: InferenceFailure): InterruptionCause | undefined {
   const own = type === "stream-interrupted" ? CAUSES.find((cause) => message.includes(cause)) : undefined;
   if (own !== undefined) return own;
   if (GOAWAY.test(message)) return "goaway";
   if (RESET.test(message)) return "connection reset";
-  return GATEWAY.test(message) ? "provider 503 mid-stream" : "connection reset";
+  return GATEWAY.test(message) ? "provider 503 mid-stream" : undefined;
 }
+
+/** Why a stream that failed transiently broke off. */
+export const interruptionCause = (failure: InferenceFailure): InterruptionCause => knownCause(failure) ?? "connection reset";
+
+/** The same for whoever has to find the mistake: what is not known is told in its own words. */
+export const interruptionText = (failure: InferenceFailure): string => knownCause(failure) ?? `connection reset: ${failure.message}`;
 
 /**
  * What to do about a broken stream:

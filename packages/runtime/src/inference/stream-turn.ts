@@ -7,7 +7,7 @@ import { idleWindowMs } from "./idle-window.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
 import { isTransient, openStream, pause } from "./open-stream.ts";
 import { readStream, type StreamEnd } from "./read-stream.ts";
-import { continuation, type InterruptionCause, interruptionCause, recoveryPlan } from "./recovery-plan.ts";
+import { continuation, type InterruptionCause, interruptionCause, interruptionText, recoveryPlan } from "./recovery-plan.ts";
 import type { StreamCheckpoint } from "./stream-checkpoint.ts";
 
 /** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */
@@ -65,7 +65,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
     const cause = interruptionCause(end.failure);
     const isLast = retry >= run.policy.maxStreamRetries;
     if (isLast && recoveryPlan(collector, run.request) !== "synthesize") {
-      return { type: "failed", failure: { type: "stream-interrupted", message: cause } };
+      return { type: "failed", failure: { type: "stream-interrupted", message: interruptionText(end.failure) } };
     }
     const plan = recover(work, cause);
     if (plan.type === "cut") return plan;

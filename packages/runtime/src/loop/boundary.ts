@@ -1,5 +1,6 @@
 import { type Boundary as BoundaryName, type Message, messageId } from "@awaken/contract";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
+import { NO_QUEUE } from "./pending-port.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
@@ -32,7 +33,11 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
 }
 
 /** Takes in what came since the last boundary. True when the model has something new to read; bookkeeping does not count. */
-export async function crossBoundary(ctx: RunContext, at: BoundaryName): Promise<boolean> {
+export function crossBoundary(ctx: RunContext, at: BoundaryName): boolean | Promise<boolean> {
+  return ctx.inbox.size === 0 && ctx.boundary === NO_QUEUE ? false : takeIn(ctx, at);
+}
+
+async function takeIn(ctx: RunContext, at: BoundaryName): Promise<boolean> {
   let isNew = false;
   const arrived: Message[] = [];
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));

@@ -118,9 +118,11 @@ async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Terminatio
       return outcome.termination;
     case "suspended":
       return suspend(ctx);
-    case "continue":
-      await crossBoundary(ctx, "next-step");
+    case "continue": {
+      const taken = crossBoundary(ctx, "next-step");
+      if (typeof taken !== "boolean") await taken;
       return undefined;
+    }
     case "natural-end":
       return endNaturally(ctx);
   }

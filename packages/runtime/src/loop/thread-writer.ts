@@ -43,6 +43,17 @@ export interface ThreadWriterInit {
   readonly now: () => number;
 }
 
+interface FailedTry {
+  readonly commit: ThreadCommit;
+  readonly thrown: unknown;
+}
+
+interface Landed {
+  readonly commit: ThreadCommit;
+  /** Rows in the log before it. */
+  readonly rowsBefore: number;
+}
+
 type Body = Omit<Extract<RunProjection, { status: "created" }>, "status">;
 
 /** Turns a run's checkpoints into commits of its thread: the one durable write. */
@@ -72,7 +83,13 @@ export class ThreadWriter implements CheckpointPort {
   }
 
   async write(checkpoint: Checkpoint): Promise<{ readonly rowsBefore: number }> {
-    const { commit, rowsBefore } = await this.#land((count) => this.#compose(checkpoint, count));
+    let rowsBefore = this.#count;
+    let commit = this.#compose(checkpoint, rowsBefore);
+    try {
+      this.#count = (await this.#send(commit)).messageCount;
+    } catch (thrown) {
+      ({ commit, rowsBefore } = await this.#land((count) => this.#compose(checkpoint, count), { commit, thrown }));
+    }
     this.#isFirst = false;
     this.#isResumed = true;
     this.#output = commit.run?.output;
@@ -83,33 +100,47 @@ export class ThreadWriter implements CheckpointPort {
   /** Puts messages into the log that no checkpoint is going to carry. */
   async append(messages: readonly Message[]): Promise<void> {
     const { threadId, runId } = this.#init.identity;
-    await this.#land((count) => ({
-      threadId,
-      runId,
-      messageDelta: { messages, expectedMessageCount: count },
-      events: messages.map((message, index) => messageCommitted(this.#init.identity, message, count + 1 + index)),
-    }));
+    await this.#land(
+      (count) => ({
+        threadId,
+        runId,
+        messageDelta: { messages, expectedMessageCount: count },
+        events: messages.map((message, index) => messageCommitted(this.#init.identity, message, count + 1 + index)),
+      }),
+      undefined,
+    );
   }
 
   /** Somebody else may have appended meanwhile: then the same messages go behind theirs. An answer that was lost is looked up first. */
-  async #land(compose: (count: number) => ThreadCommit): Promise<{ readonly commit: ThreadCommit; readonly rowsBefore: number }> {
-    for (let attempt = 1; ; attempt++) {
+  async #land(compose: (count: number) => ThreadCommit, first: FailedTry | undefined): Promise<Landed> {
+    let failed = first;
+    for (let attempt = first === undefined ? 1 : 2; ; attempt++) {
+      if (failed !== undefined && (await this.#hasLandedAfterAll(failed, attempt))) {
+        const rowsBefore = this.#count;
+        this.#count += failed.commit.messageDelta?.messages.length ?? 0;
+        return { commit: failed.commit, rowsBefore };
+      }
       const rowsBefore = this.#count;
       const commit = compose(rowsBefore);
       try {
         this.#count = (await this.#send(commit)).messageCount;
         return { commit, rowsBefore };
       } catch (thrown) {
-        if (attempt >= MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
-        const { actual } = thrown.details;
-        if (thrown.code === "message_version_conflict" && typeof actual === "number") this.#count = actual;
-        else if (thrown.code !== "commit_unknown") throw thrown;
-        else if (await this.#hasLanded(commit)) {
-          this.#count += commit.messageDelta?.messages.length ?? 0;
-          return { commit, rowsBefore };
-        }
+        failed = { commit, thrown };
       }
     }
+  }
+
+  /** False: it has to be tried again, on the count that is known now. Throws when there is no use in that. */
+  async #hasLandedAfterAll({ commit, thrown }: FailedTry, nextAttempt: number): Promise<boolean> {
+    if (nextAttempt > MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
+    const { actual } = thrown.details;
+    if (thrown.code === "message_version_conflict" && typeof actual === "number") {
+      this.#count = actual;
+      return false;
+    }
+    if (thrown.code !== "commit_unknown") throw thrown;
+    return this.#hasLanded(commit);
   }
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
@@ -166,23 +197,26 @@ export class ThreadWriter implements CheckpointPort {
   #events({ events }: Checkpoint, messages: readonly Message[]): readonly EventAppend[] {
     const { identity } = this.#init;
     let isResumed = this.#isResumed;
-    return [
-      ...messages.map((message, index) => messageCommitted(identity, message, this.#count + 1 + index)),
-      ...events.map((event) => {
-        const fact = canonicalEvent(identity, event, isResumed);
-        if (event.type === "run-start") isResumed = true;
-        return fact;
-      }),
-    ];
+    const facts: EventAppend[] = [];
+    for (const message of messages) facts.push(messageCommitted(identity, message, this.#count + 1 + facts.length));
+    for (const event of events) {
+      facts.push(canonicalEvent(identity, event, isResumed));
+      if (event.type === "run-start") isResumed = true;
+    }
+    return facts;
   }
 
   /** From the first to the last row that the run wrote itself. */
   #outputRange(messages: readonly Message[]): Body["output"] {
-    const own = messages.flatMap((message, index) =>
-      message.role === "assistant" || message.role === "tool" ? [this.#count + 1 + index] : [],
-    );
-    const last = own.at(-1);
-    return last === undefined ? this.#output : { fromSeq: this.#output?.fromSeq ?? own[0] ?? last, toSeq: last };
+    let first = this.#output?.fromSeq;
+    let last: number | undefined;
+    for (let index = 0; index < messages.length; index++) {
+      const role = messages[index]?.role;
+      if (role !== "assistant" && role !== "tool") continue;
+      last = this.#count + 1 + index;
+      first ??= last;
+    }
+    return last === undefined || first === undefined ? this.#output : { fromSeq: first, toSeq: last };
   }
 
   #project(checkpoint: Checkpoint, messages: readonly Message[]): RunProjection {

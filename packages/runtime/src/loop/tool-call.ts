@@ -54,9 +54,12 @@ function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension)
   return { ...stateOf(ctx, live, "suspended", kept), input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call" };
 }
 
+const NO_TICKETS: readonly Ticket[] = [];
+
 /** The open tickets of the run, by call id. */
 export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readonly Ticket[] {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
+  const calls = ctx.state.snapshot().get(toolCallStates)?.calls;
+  if (calls === undefined || !calls.some((call) => call.status === "suspended")) return NO_TICKETS;
   return calls
     .filter((call) => call.status === "suspended" && call.suspension !== undefined)
     .sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -165,9 +168,7 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, { rep
     signal,
     callId: live.call.id,
     toolName: live.call.name,
-    get idempotencyKey() {
-      return effectKey(ctx.identity.runId, live.messageId, live.call.id);
-    },
+    idempotencyKey: effectKey(ctx.identity.runId, live.messageId, live.call.id),
     resume: live.resume,
     ...report,
   };

@@ -6,14 +6,24 @@ import type { Message, MessageId, SequencedMessage, ToolMessage } from "@awaken/
  */
 export class Transcript {
   readonly #view: Message[];
-  readonly #seqs = new Map<MessageId, number>();
+  /** Rows of the log as far as this run has seen them, in pieces: nobody looks them up in most runs. */
+  readonly #rows: (readonly SequencedMessage[])[];
+  #seqs: Map<MessageId, number> | undefined;
   /** Summaries that wait for the commit to learn which rows they stand for. */
-  readonly #marks = new Set<MessageId>();
+  #marks: Set<MessageId> | undefined;
   #delta: Message[] = [];
 
   constructor(history: readonly SequencedMessage[]) {
     this.#view = history.map((entry) => entry.message);
-    for (const { seq, message } of history) this.#seqs.set(message.id, seq);
+    this.#rows = history.length === 0 ? [] : [history];
+  }
+
+  #seqOf(id: MessageId): number | undefined {
+    if (this.#seqs === undefined || this.#rows.length > 0) {
+      this.#seqs ??= new Map();
+      for (const rows of this.#rows.splice(0)) for (const { seq, message } of rows) this.#seqs.set(message.id, seq);
+    }
+    return this.#seqs.get(id);
   }
 
   /** Live: it grows while the run goes on. */
@@ -23,7 +33,7 @@ export class Transcript {
 
   /** Whether the message is in the log, as far as this run has seen it, or will be. */
   has(id: MessageId): boolean {
-    return this.#seqs.has(id) || this.#delta.some((message) => message.id === id);
+    return this.#seqOf(id) !== undefined || this.#delta.some((message) => message.id === id);
   }
 
   append(message: Message): void {
@@ -37,9 +47,9 @@ export class Transcript {
   }
 
   /** Already in the log: only the model has not seen it. */
-  show({ seq, message }: SequencedMessage): void {
-    this.#view.push(message);
-    this.#seqs.set(message.id, seq);
+  show(entry: SequencedMessage): void {
+    this.#view.push(entry.message);
+    this.#rows.push([entry]);
   }
 
   /** The result of a call that is in the log: it stands among the results of its message, in the place of its placeholder if there is one. */
@@ -62,6 +72,7 @@ export class Transcript {
     if (at === -1) return false;
     this.#view.splice(0, at + 1, summary);
     this.#delta.push(summary);
+    this.#marks ??= new Set();
     this.#marks.add(summary.id);
     return true;
   }
@@ -72,9 +83,10 @@ export class Transcript {
 
   /** What to append to a log of `count` rows. Each summary learns its rows here, the latest moment at which they are known. */
   delta(count: number): readonly Message[] {
-    if (this.#marks.size === 0) return this.#delta;
+    const marks = this.#marks;
+    if (marks === undefined) return this.#delta;
     return this.#delta.map((message, index) => {
-      if (!this.#marks.has(message.id)) return message;
+      if (!marks.has(message.id)) return message;
       const toSeq = Math.min(this.#firstRowAfter(message.id, count), count + 1 + index) - 1;
       return { ...message, metadata: { ...message.metadata, compaction: { fromSeq: 1, toSeq } } };
     });
@@ -84,14 +96,15 @@ export class Transcript {
   #firstRowAfter(summary: MessageId, count: number): number {
     const shown = this.#view.slice(this.#view.findIndex((message) => message.id === summary) + 1);
     const uncommitted = new Map(this.#delta.map((message, index) => [message.id, count + 1 + index]));
-    const rowOf = (message: Message) => this.#seqs.get(message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY;
+    const rowOf = (message: Message) => this.#seqOf(message.id) ?? uncommitted.get(message.id) ?? Number.POSITIVE_INFINITY;
     return shown.reduce((lowest, message) => Math.min(lowest, rowOf(message)), Number.POSITIVE_INFINITY);
   }
 
   /** The delta is in the log, behind `count` rows. */
   settle(count: number): void {
-    for (const [index, message] of this.#delta.entries()) this.#seqs.set(message.id, count + 1 + index);
+    if (this.#delta.length === 0) return;
+    this.#rows.push(this.#delta.map((message, index) => ({ seq: count + 1 + index, message })));
     this.#delta = [];
-    this.#marks.clear();
+    this.#marks = undefined;
   }
 }

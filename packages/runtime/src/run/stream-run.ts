@@ -9,7 +9,7 @@ import {
   toJsonSchema,
   validate,
 } from "@awaken/contract";
-import type { CheckpointPort } from "../loop/commit.ts";
+import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
 import { isSuperseding, openRun } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
@@ -148,13 +148,17 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
  * may take it up. Whoever waits for a decision to be taken learns it from the commit that has it.
  */
 function recording(run: ActiveRun, writer: ThreadWriter): CheckpointPort {
+  const record = async (checkpoint: Checkpoint) => {
+    const written = await writer.write(checkpoint);
+    run.record(checkpoint.decided);
+    return written;
+  };
   return {
-    async write(checkpoint) {
+    write(checkpoint) {
       const { lifecycle, ending, decided } = checkpoint;
-      const isStillHere = lifecycle.status === "waiting" && ending === undefined;
-      const written = await writer.write(isStillHere ? { ...checkpoint, lifecycle: { ...lifecycle, status: "running" } } : checkpoint);
-      run.record(decided);
-      return written;
+      if (lifecycle.status === "waiting" && ending === undefined)
+        return record({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
+      return decided.length > 0 ? record(checkpoint) : writer.write(checkpoint);
     },
   };
 }
