@@ -10,7 +10,7 @@ export interface Finding {
 const SKIPPED = new Set(["node_modules", "dist", "coverage"]);
 const SOURCE = /\.[cm]?[jt]sx?$/;
 
-export const isTest = (file: string): boolean => /\.test(?:-d)?\.[cm]?[jt]sx?$/.test(file);
+export const isTest = (file: string): boolean => /\.test(?:-d|-support)?\.[cm]?[jt]sx?$/.test(file);
 
 export function listFolders(root: string, parent: string): string[] {
   const path = join(root, parent);

@@ -18,7 +18,10 @@ export function recordingPool(url: string): Recording {
       const send = this.query.bind(this);
       Object.defineProperty(this, "query", {
         value: (first: unknown, ...rest: readonly unknown[]) => {
-          if (typeof first === "string" && /^\s*(CREATE TABLE|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(first))
+          if (
+            typeof first === "string" &&
+            /^\s*(CREATE TABLE|ALTER TABLE|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(first)
+          )
             made.push(first);
           return Reflect.apply(send, this, [first, ...rest]);
         },

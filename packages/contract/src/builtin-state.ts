@@ -1,122 +1,129 @@
-import * as z from "zod";
+import * as s from "./schema/index.ts";
 import { decisionIdSchema, ticketIdSchema } from "./stored.ts";
 
 // Stored values of the runtime's own state keys.
 
+const someText = s.string().check(s.refine((text) => text !== "", "must not be empty"));
+
 /** What stop conditions are judged by. It continues over a durable resume of the same run. */
-export const stopStatsSchema = z.object({
-  stepCount: z.number(),
-  totalInputTokens: z.number(),
-  totalOutputTokens: z.number(),
-  startTimeMs: z.number(),
-  consecutiveErrors: z.number(),
-  recentTexts: z.array(z.string()).readonly(),
+export const stopStatsSchema = s.object({
+  stepCount: s.number(),
+  totalInputTokens: s.number(),
+  totalOutputTokens: s.number(),
+  startTimeMs: s.number(),
+  consecutiveErrors: s.number(),
+  recentTexts: s.readonly(s.array(s.string())),
 });
-export type StopStats = z.output<typeof stopStatsSchema>;
+export type StopStats = s.output<typeof stopStatsSchema>;
 
 export const CONTEXT_TARGETS = ["system", "session", "conversation", "suffix-system"] as const;
 
 /** A message that a plugin puts into the prompt and not into the thread. */
-export const contextMessageSchema = z.object({
-  key: z.string().min(1),
-  role: z.enum(["system", "user", "assistant"]),
-  content: z.string(),
-  target: z.enum(CONTEXT_TARGETS),
+export const contextMessageSchema = s.object({
+  key: someText,
+  role: s.enum(["system", "user", "assistant"]),
+  content: s.string(),
+  target: s.enum(CONTEXT_TARGETS),
   /** Steps for which an unchanged message is not repeated; 0 repeats it always. */
-  cooldownSteps: z.number().int().nonnegative().default(0),
+  cooldownSteps: s.withDefault(s.int().check(s.atLeast(0)), 0),
   /** Stays for every following step until it is replaced. */
-  persistent: z.boolean().default(false),
-  consumeAfterEmit: z.boolean().default(false),
+  persistent: s.withDefault(s.boolean(), false),
+  consumeAfterEmit: s.withDefault(s.boolean(), false),
   /** Lower comes first. */
-  priority: z.number().default(0),
+  priority: s.withDefault(s.number(), 0),
 });
-export type ContextMessage = z.output<typeof contextMessageSchema>;
-export type ContextMessageInput = z.input<typeof contextMessageSchema>;
+export type ContextMessage = s.output<typeof contextMessageSchema>;
+export type ContextMessageInput = s.input<typeof contextMessageSchema>;
 
-export const contextMessagesSchema = z.object({ messages: z.record(z.string(), contextMessageSchema) });
-export const contextThrottleSchema = z.object({
-  entries: z.record(z.string(), z.object({ lastStep: z.number(), contentHash: z.string() })),
+export const contextMessagesSchema = s.object({ messages: s.record(contextMessageSchema) });
+export const contextThrottleSchema = s.object({
+  entries: s.record(s.object({ lastStep: s.number(), contentHash: s.string() })),
 });
-export const toolFilterSchema = z.object({
-  excluded: z.array(z.string()).readonly(),
-  includeOnly: z.array(z.array(z.string()).readonly()).readonly(),
+export const toolFilterSchema = s.object({
+  excluded: s.readonly(s.array(s.string())),
+  includeOnly: s.readonly(s.array(s.readonly(s.array(s.string())))),
 });
-export const pendingWorkSchema = z.object({ hasPending: z.boolean() });
+export const pendingWorkSchema = s.object({ hasPending: s.boolean() });
 
-export const reasoningEffortSchema = z.union([
-  z.enum(["none", "low", "medium", "high", "max"]),
-  z.strictObject({ budget: z.number().int().positive() }),
+export const reasoningEffortSchema = s.union([
+  s.enum(["none", "low", "medium", "high", "max"]),
+  s.strictObject({ budget: s.int().check(s.positive()) }),
 ]);
 
 /** Unknown fields are refused: a misspelt parameter must not be ignored. */
-export const inferenceOverrideSchema = z.strictObject({
-  upstreamModel: z.string().regex(/\S/, "must not be blank").exactOptional(),
-  temperature: z.number().exactOptional(),
-  maxTokens: z.number().int().positive().exactOptional(),
-  topP: z.number().exactOptional(),
-  reasoningEffort: reasoningEffortSchema.exactOptional(),
+export const inferenceOverrideSchema = s.strictObject({
+  upstreamModel: s.exactOptional(s.string().check(s.notBlank("must not be blank"))),
+  temperature: s.exactOptional(s.number()),
+  maxTokens: s.exactOptional(s.int().check(s.positive())),
+  topP: s.exactOptional(s.number()),
+  reasoningEffort: s.exactOptional(reasoningEffortSchema),
 });
-export const inferenceOverrideStateSchema = z.object({ overrides: inferenceOverrideSchema.exactOptional() });
+export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptional(inferenceOverrideSchema) });
 
 /** Payloads of the actions that filter the tools of one step. */
-export const excludeToolSchema = z.string().min(1);
-export const includeOnlyToolsSchema = z.array(z.string().min(1)).readonly();
+export const excludeToolSchema = someText;
+export const includeOnlyToolsSchema = s.readonly(s.array(someText));
 
 /** Decisions that a run has taken, so that a repeated one does nothing. */
-export const decidedSchema = z.object({
-  entries: z.array(z.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema })).readonly(),
+export const decidedSchema = s.object({
+  entries: s.readonly(s.array(s.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema }))),
 });
-export type Decided = z.output<typeof decidedSchema>;
+export type Decided = s.output<typeof decidedSchema>;
 
-const ended = { upTo: z.string(), at: z.number() };
+const ended = { upTo: s.string(), at: s.number() };
 
 /** What became of the background compactions of a run. `upTo` is the last message that one stands for; lists keep their newest entries. */
-export const compactionStateSchema = z.object({
-  boundaries: z.array(z.object({ ...ended, summaryId: z.string(), tokensBefore: z.number(), tokensAfter: z.number() })).readonly(),
-  failures: z.array(z.object({ ...ended, error: z.string() })).readonly(),
-  skipped: z.array(z.object({ ...ended, reason: z.literal("min-savings-ratio") })).readonly(),
-  totalCompactions: z.number().int().nonnegative(),
-  inFlight: z.object({ taskId: z.string(), upTo: z.string(), startedAt: z.number() }).exactOptional(),
+export const compactionStateSchema = s.object({
+  boundaries: s.readonly(s.array(s.object({ ...ended, summaryId: s.string(), tokensBefore: s.number(), tokensAfter: s.number() }))),
+  failures: s.readonly(s.array(s.object({ ...ended, error: s.string() }))),
+  skipped: s.readonly(s.array(s.object({ ...ended, reason: s.literal("min-savings-ratio") }))),
+  totalCompactions: s.int().check(s.atLeast(0)),
+  inFlight: s.exactOptional(s.object({ taskId: s.string(), upTo: s.string(), startedAt: s.number() })),
 });
-export type CompactionState = z.output<typeof compactionStateSchema>;
+export type CompactionState = s.output<typeof compactionStateSchema>;
 
 /** What a compaction captured when it was triggered. */
-export const compactionOrderSchema = z.object({
-  taskId: z.string(),
-  upTo: z.string(),
-  tokens: z.number(),
-  transcript: z.string(),
-  previousSummary: z.string(),
+export const compactionOrderSchema = s.object({
+  taskId: s.string(),
+  upTo: s.string(),
+  tokens: s.number(),
+  transcript: s.string(),
+  previousSummary: s.string(),
 });
-export type CompactionOrder = z.output<typeof compactionOrderSchema>;
+export type CompactionOrder = s.output<typeof compactionOrderSchema>;
 
 // Sections of the runtime's own plugins.
 
-const limit = z.number().int().positive();
+const limit = s.int().check(s.positive());
 
-export const contextTransformSectionSchema = z.strictObject({
+export const contextTransformSectionSchema = s.strictObject({
   /** Texts of tool results from `thresholdTokens` on are shown to the model as a preview. */
-  artifactCompaction: z
-    .strictObject({ thresholdTokens: limit.default(2048), previewChars: limit.default(1600), previewLines: limit.default(24) })
-    .prefault({}),
+  artifactCompaction: s.prefault(
+    s.strictObject({
+      thresholdTokens: s.withDefault(limit, 2048),
+      previewChars: s.withDefault(limit, 1600),
+      previewLines: s.withDefault(limit, 24),
+    }),
+    {},
+  ),
 });
-export type ArtifactLimits = z.output<typeof contextTransformSectionSchema>["artifactCompaction"];
+export type ArtifactLimits = s.output<typeof contextTransformSectionSchema>["artifactCompaction"];
 
-export const compactionSectionSchema = z.strictObject({
-  mode: z.enum(["on", "off"]).default("on"),
-  summarizerSystemPrompt: z.string().exactOptional(),
+export const compactionSectionSchema = s.strictObject({
+  mode: s.withDefault(s.enum(["on", "off"]), "on"),
+  summarizerSystemPrompt: s.exactOptional(s.string()),
   /** `{messages}` and `{previous_summary}` are filled in. */
-  summarizerUserPrompt: z.string().includes("{messages}", "must contain {messages}").exactOptional(),
-  summaryMaxTokens: limit.default(1024),
+  summarizerUserPrompt: s.exactOptional(s.string().check(s.refine((text) => text.includes("{messages}"), "must contain {messages}"))),
+  summaryMaxTokens: s.withDefault(limit, 1024),
   /** Default: the agent's own model. */
-  summaryModel: z.string().regex(/\S/, "must not be blank").exactOptional(),
+  summaryModel: s.exactOptional(s.string().check(s.notBlank("must not be blank"))),
   /** A summary that saves less of what it replaces is thrown away. */
-  minSavingsRatio: z.number().min(0).max(1).default(0.3),
+  minSavingsRatio: s.withDefault(s.number().check(s.atLeast(0), s.atMost(1)), 0.3),
   /** Summaries are added to the log; what they stand for stays there. */
-  rawRetention: z.literal("preserve-durable").default("preserve-durable"),
+  rawRetention: s.withDefault(s.literal("preserve-durable"), "preserve-durable"),
 });
-export type CompactionSection = z.output<typeof compactionSectionSchema>;
+export type CompactionSection = s.output<typeof compactionSectionSchema>;
 
-export const knowledgeCutoffSectionSchema = z.strictObject({ enabled: z.boolean().default(true) });
+export const knowledgeCutoffSectionSchema = s.strictObject({ enabled: s.withDefault(s.boolean(), true) });
 
-export const activeAgentSchema = z.string().nullable();
+export const activeAgentSchema = s.nullable(s.string());

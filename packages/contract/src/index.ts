@@ -324,8 +324,7 @@ export {
   ledgerEntry,
   settleEffect,
 } from "./store/ledger.ts";
-export { messageSchema, toolResultSchema } from "./store/message-schema.ts";
-export { isMediaList } from "./store/message-shape.ts";
+export { isMediaList, messageSchema, toolResultSchema } from "./store/message-schema.ts";
 export type { MessageFilter, MessageStore } from "./store/messages.ts";
 export { clampLimit, DEFAULT_LIMIT, MAX_LIMIT, type Order, type Page } from "./store/page.ts";
 export {

@@ -1,7 +1,7 @@
-import * as z from "zod";
-import { messageId } from "./ids.ts";
+import * as s from "./schema/index.ts";
 import {
   decisionSchema,
+  idOf,
   jsonObjectSchema,
   jsonValueSchema,
   resumeModeSchema,
@@ -14,15 +14,15 @@ import {
 } from "./stored.ts";
 
 /** Where a run stands. `termination` keeps the whole reason, so that nothing is lost on the way through a string. */
-export const runLifecycleSchema = z.object({
+export const runLifecycleSchema = s.object({
   runId: runIdSchema,
   status: runStatusSchema,
-  waitingReason: waitingReasonSchema.exactOptional(),
-  termination: terminationSchema.exactOptional(),
-  stepCount: z.number().int().nonnegative(),
-  updatedAt: z.number(),
+  waitingReason: s.exactOptional(waitingReasonSchema),
+  termination: s.exactOptional(terminationSchema),
+  stepCount: s.int().check(s.atLeast(0)),
+  updatedAt: s.number(),
 });
-export type RunLifecycle = z.output<typeof runLifecycleSchema>;
+export type RunLifecycle = s.output<typeof runLifecycleSchema>;
 
 export const TOOL_CALL_STATUSES = ["new", "running", "suspended", "resuming", "succeeded", "failed", "cancelled"] as const;
 export type ToolCallStatus = (typeof TOOL_CALL_STATUSES)[number];
@@ -45,36 +45,44 @@ export function isToolCallOver(status: ToolCallStatus): boolean {
   return NEXT[status].length === 0;
 }
 
-/** What a call waits for. A blank message is as good as none, and none is left out: it is stored again as it was read. */
-const suspensionSchema = z
-  .object({
-    id: ticketIdSchema,
-    action: z.string(),
-    message: z.string().exactOptional(),
-    parameters: jsonValueSchema.exactOptional(),
-    responseSchema: jsonObjectSchema.exactOptional(),
-  })
-  .transform(({ message, ...rest }): typeof rest & { message?: string } => (message?.trim() ? { ...rest, message } : rest));
+const waitSchema = s.object({
+  id: ticketIdSchema,
+  action: s.string(),
+  message: s.exactOptional(s.string()),
+  parameters: s.exactOptional(jsonValueSchema),
+  responseSchema: s.exactOptional(jsonObjectSchema),
+});
 
-export const toolCallStateSchema = z.object({
+function dropBlankMessage({ message, ...rest }: s.output<typeof waitSchema>): s.output<typeof waitSchema> {
+  return message?.trim() ? { ...rest, message } : rest;
+}
+
+/** What a call waits for. A blank message is as good as none, and none is left out: it is stored again as it was read. */
+const suspensionSchema = s.transform(waitSchema, dropBlankMessage);
+
+/** A decision that the call was on its way with when its process died; it still holds when the call is run again. */
+const earlierSchema = s.object({ suspension: suspensionSchema, resumeMode: resumeModeSchema, decision: decisionSchema });
+
+export const toolCallStateSchema = s.object({
   id: toolCallIdSchema,
   /** The assistant message that asks for it. */
-  messageId: z.string().transform((value) => messageId(value)),
-  name: z.string(),
+  messageId: idOf("message"),
+  name: s.string(),
   /** Whose tool it is: the thread may have been handed on since. */
-  agentId: z.string().exactOptional(),
+  agentId: s.exactOptional(s.string()),
   /** As the model wrote it; an edited input is on the decision. */
   input: jsonValueSchema,
-  status: z.enum(TOOL_CALL_STATUSES),
+  status: s.enum(TOOL_CALL_STATUSES),
   resumeMode: resumeModeSchema,
-  updatedAt: z.number(),
+  updatedAt: s.number(),
   /** What the call waits for, while it is suspended or being resumed. */
-  suspension: suspensionSchema.exactOptional(),
+  suspension: s.exactOptional(suspensionSchema),
   /** The decision that resumes it. */
-  decision: decisionSchema.exactOptional(),
+  decision: s.exactOptional(decisionSchema),
+  earlier: s.exactOptional(earlierSchema),
 });
-export type ToolCallState = z.output<typeof toolCallStateSchema>;
+export type ToolCallState = s.output<typeof toolCallStateSchema>;
 
 /** In the order of their first update; each call once. */
-export const toolCallStatesSchema = z.object({ calls: z.array(toolCallStateSchema).readonly() });
-export type ToolCallStates = z.output<typeof toolCallStatesSchema>;
+export const toolCallStatesSchema = s.object({ calls: s.readonly(s.array(toolCallStateSchema)) });
+export type ToolCallStates = s.output<typeof toolCallStatesSchema>;

@@ -1,39 +1,39 @@
-import * as z from "zod";
-import { decisionId, type Id, runId, threadId, ticketId, toolCallId } from "./ids.ts";
+import type { Id } from "./ids.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+import * as s from "./schema/index.ts";
 import { RESUME_MODES } from "./suspension.ts";
 import { RUN_STATUSES, WAITING_REASONS } from "./termination.ts";
 
 // The pieces that several stored records are made of. They read what a store gives back, so they trust that it is JSON.
 
-const idOf = <Kind extends string>(make: (value: string) => Id<Kind>) => z.string().transform((value) => make(value));
+export const idOf = <Kind extends string>(kind: Kind): s.Type<Id<Kind>, string> => s.text(`expected the id of a ${kind}, not blank`);
 
-export const runIdSchema = idOf(runId);
-export const threadIdSchema = idOf(threadId);
-export const ticketIdSchema = idOf(ticketId);
-export const toolCallIdSchema = idOf(toolCallId);
-export const decisionIdSchema = idOf(decisionId);
+export const runIdSchema = idOf("run");
+export const threadIdSchema = idOf("thread");
+export const ticketIdSchema = idOf("ticket");
+export const toolCallIdSchema = idOf("tool call");
+export const decisionIdSchema = idOf("decision");
 
-export const jsonValueSchema = z.custom<JsonValue>((value) => value !== undefined, "expected a JSON value");
-export const jsonObjectSchema = z.custom<JsonObject>(isJsonObject, "expected a JSON object");
+export const jsonValueSchema = s.custom<JsonValue>((value) => value !== undefined, "expected a JSON value");
+export const jsonObjectSchema = s.custom<JsonObject>(isJsonObject, "expected a JSON object");
 
-export const runStatusSchema = z.enum(RUN_STATUSES);
-export const waitingReasonSchema = z.enum(WAITING_REASONS);
-export const resumeModeSchema = z.enum(RESUME_MODES);
+export const runStatusSchema = s.enum(RUN_STATUSES);
+export const waitingReasonSchema = s.enum(WAITING_REASONS);
+export const resumeModeSchema = s.enum(RESUME_MODES);
 
-export const terminationSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("natural-end") }),
-  z.object({ type: z.literal("behavior-requested") }),
-  z.object({ type: z.literal("stopped"), code: z.string(), detail: z.string().exactOptional() }),
-  z.object({ type: z.literal("cancelled") }),
-  z.object({ type: z.literal("blocked"), reason: z.string() }),
-  z.object({ type: z.literal("suspended") }),
-  z.object({ type: z.literal("error"), message: z.string(), code: z.string().exactOptional() }),
+export const terminationSchema = s.taggedUnion("type", [
+  s.object({ type: s.literal("natural-end") }),
+  s.object({ type: s.literal("behavior-requested") }),
+  s.object({ type: s.literal("stopped"), code: s.string(), detail: s.exactOptional(s.string()) }),
+  s.object({ type: s.literal("cancelled") }),
+  s.object({ type: s.literal("blocked"), reason: s.string() }),
+  s.object({ type: s.literal("suspended") }),
+  s.object({ type: s.literal("error"), message: s.string(), code: s.exactOptional(s.string()) }),
 ]);
 
-const decided = { id: decisionIdSchema, by: z.string().exactOptional(), decidedAt: z.number() };
-export const decisionSchema = z.discriminatedUnion("action", [
-  z.object({ ...decided, action: z.literal("approve"), input: jsonValueSchema.exactOptional() }),
-  z.object({ ...decided, action: z.literal("deny"), reason: z.string().exactOptional() }),
-  z.object({ ...decided, action: z.literal("answer"), result: jsonValueSchema }),
+const decided = { id: decisionIdSchema, by: s.exactOptional(s.string()), decidedAt: s.number() };
+export const decisionSchema = s.taggedUnion("action", [
+  s.object({ ...decided, action: s.literal("approve"), input: s.exactOptional(jsonValueSchema) }),
+  s.object({ ...decided, action: s.literal("deny"), reason: s.exactOptional(s.string()) }),
+  s.object({ ...decided, action: s.literal("answer"), result: jsonValueSchema }),
 ]);

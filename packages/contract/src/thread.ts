@@ -1,17 +1,15 @@
-import * as z from "zod";
 import { AwakenError } from "./error.ts";
 import type { MessageId, RunId, ThreadId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { Message } from "./message.ts";
 import type { RunRecord } from "./run.ts";
+import * as s from "./schema/index.ts";
 import { type PersistedState, STATE_SCHEMA_VERSION } from "./state.ts";
 import type { SequencedMessage } from "./store/effective-view.ts";
 import { messageSchema } from "./store/message-schema.ts";
-import { isMessage } from "./store/message-shape.ts";
 import { defineRecord } from "./store/record.ts";
 import { nonBlankSchema, persistedStateSchema, positionSchema, timeSchema } from "./store/schemas.ts";
-import { areUnique, is, isObject, isPosition, isString, isText, isTime, refined, shape } from "./store/shape.ts";
-import { isPersistedState } from "./store/shapes.ts";
+import { areUnique } from "./store/unique.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "./stored.ts";
 
 export const THREAD_SCHEMA_VERSION = 1;
@@ -46,46 +44,29 @@ export interface ThreadRecord {
   readonly latestRun?: LatestRun;
 }
 
-const threadShape = refined(
-  shape(
-    {
-      schemaVersion: is(THREAD_SCHEMA_VERSION),
-      id: isText,
-      metadata: shape({ createdAt: isTime, updatedAt: isTime, custom: isObject }, { title: isString }),
-    },
-    {
-      resourceId: isText,
-      parentThreadId: isText,
-      activeRunId: isText,
-      openRunId: isText,
-      latestRun: shape({ id: isText, updatedAt: isTime, ordinal: isPosition }),
-    },
-  ),
-  (thread: ThreadRecord) => thread.parentThreadId !== thread.id,
-);
-const isThreadRecord = (value: unknown, depth: number): value is ThreadRecord => threadShape(value, depth);
+export const threadSchema = s
+  .strictObject({
+    schemaVersion: s.literal(THREAD_SCHEMA_VERSION),
+    id: threadIdSchema,
+    resourceId: s.exactOptional(nonBlankSchema),
+    parentThreadId: s.exactOptional(threadIdSchema),
+    metadata: s.strictObject({
+      createdAt: timeSchema,
+      updatedAt: timeSchema,
+      title: s.exactOptional(s.string()),
+      custom: jsonObjectSchema,
+    }),
+    activeRunId: s.exactOptional(runIdSchema),
+    openRunId: s.exactOptional(runIdSchema),
+    latestRun: s.exactOptional(s.strictObject({ id: runIdSchema, updatedAt: timeSchema, ordinal: positionSchema })),
+  })
+  .check(s.refine((thread) => thread.parentThreadId !== thread.id, "a thread cannot be its own parent"));
 
 export const threadRecord = defineRecord<ThreadRecord>({
   name: "thread",
   version: THREAD_SCHEMA_VERSION,
-  schema: z
-    .strictObject({
-      schemaVersion: z.literal(THREAD_SCHEMA_VERSION),
-      id: threadIdSchema,
-      resourceId: nonBlankSchema.exactOptional(),
-      parentThreadId: threadIdSchema.exactOptional(),
-      metadata: z.strictObject({
-        createdAt: timeSchema,
-        updatedAt: timeSchema,
-        title: z.string().exactOptional(),
-        custom: jsonObjectSchema,
-      }),
-      activeRunId: runIdSchema.exactOptional(),
-      openRunId: runIdSchema.exactOptional(),
-      latestRun: z.strictObject({ id: runIdSchema, updatedAt: timeSchema, ordinal: positionSchema }).exactOptional(),
-    })
-    .refine((thread) => thread.parentThreadId !== thread.id, "a thread cannot be its own parent"),
-  accepts: isThreadRecord,
+  schema: threadSchema,
+  accepts: s.guardOf<ThreadRecord>(threadSchema),
 });
 
 /** The thread-scoped state, one row per thread. */
@@ -93,7 +74,7 @@ export const threadState = defineRecord<PersistedState>({
   name: "thread state",
   version: STATE_SCHEMA_VERSION,
   schema: persistedStateSchema,
-  accepts: isPersistedState,
+  accepts: s.guardOf<PersistedState>(persistedStateSchema),
 });
 
 export interface NewThread {
@@ -204,25 +185,28 @@ export interface MessageRecord extends SequencedMessage {
 /** A summary can only stand for rows before itself. */
 const endsBefore = (message: Message, seq: number): boolean => (message.metadata?.compaction?.toSeq ?? 0) < seq;
 
+export const rowSchema = s
+  .strictObject({
+    schemaVersion: s.literal(MESSAGE_SCHEMA_VERSION),
+    threadId: threadIdSchema,
+    seq: positionSchema,
+    createdAt: timeSchema,
+    message: messageSchema,
+  })
+  .check(s.refine((record) => endsBefore(record.message, record.seq), "a compaction mark must end before its own row"));
+
 export const messageRecord = defineRecord<MessageRecord>({
   name: "message",
   version: MESSAGE_SCHEMA_VERSION,
-  schema: z
-    .strictObject({
-      schemaVersion: z.literal(MESSAGE_SCHEMA_VERSION),
-      threadId: threadIdSchema,
-      seq: positionSchema,
-      createdAt: timeSchema,
-      message: messageSchema,
-    })
-    .refine((record) => endsBefore(record.message, record.seq), "a compaction mark must end before its own row"),
+  schema: rowSchema,
+  accepts: s.guardOf<MessageRecord>(rowSchema),
 });
 
 const deltaMessage = defineRecord<Message>({
   name: "message",
   version: MESSAGE_SCHEMA_VERSION,
   schema: messageSchema,
-  accepts: isMessage,
+  accepts: s.guardOf<Message>(messageSchema),
 });
 
 /**

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { JsonObject } from "../json.ts";
+import * as s from "../schema/index.ts";
 import { contextPolicySchema } from "./context-policy.ts";
 import { remoteEndpointSchema } from "./endpoint.ts";
 import { count, jsonMap, nonBlank, specId } from "./fields.ts";
@@ -19,81 +19,83 @@ export type ToolExecution = (typeof TOOL_EXECUTIONS)[number];
 /** Other names that the reference has for `parallel`. */
 const PARALLEL_NAMES = ["parallel-batch-approval", "parallel-streaming"] as const;
 
-const toolExecution = z
-  .enum([...TOOL_EXECUTIONS, ...PARALLEL_NAMES])
-  .transform((mode): ToolExecution => (mode === "sequential" ? mode : "parallel"));
+const toolExecution = s.transform(
+  s.enum([...TOOL_EXECUTIONS, ...PARALLEL_NAMES]),
+  (mode): ToolExecution => (mode === "sequential" ? mode : "parallel"),
+);
 
 /** What only an agent that runs here has, without defaults: a patch has the same fields. */
 export const localFields = {
   /** The id of a model or of a pool. */
-  model: z.string(),
-  instructions: z.string(),
+  model: s.string(),
+  instructions: s.string(),
   maxSteps: count,
   maxContinuationRetries: count,
   toolExecution,
-  stopConditions: z.array(stopConditionSchema),
+  stopConditions: s.array(stopConditionSchema),
   contextPolicy: contextPolicySchema,
-  reasoningEffort: z.union([z.enum(["none", "low", "medium", "high", "max"]), z.strictObject({ budget: count })]),
+  reasoningEffort: s.union([s.enum(["none", "low", "medium", "high", "max"]), s.strictObject({ budget: count })]),
   /** Plugins to load, in order. */
-  plugins: z.array(nonBlank),
+  plugins: s.array(nonBlank),
   /** Of the loaded plugins, those whose hooks, gates and tools are on; empty means all. */
-  activePlugins: z.array(nonBlank),
+  activePlugins: s.array(nonBlank),
   /** Each plugin's part of the spec. Kept when the plugin goes. */
   sections: jsonMap,
   /** Agents that this one may call as tools. */
-  delegates: z.array(nonBlank),
+  delegates: s.array(nonBlank),
   /** Agents that this one may hand the run over to. */
-  handoffs: z.array(nonBlank),
+  handoffs: s.array(nonBlank),
   ...catalogueFields,
 };
 
-const identity = { id: specId, description: z.string().exactOptional() };
+const identity = { id: specId, description: s.exactOptional(s.string()) };
 
 /** Runs in this process. */
-const localAgentSchema = z
-  .strictObject({
+const localAgentSchema = s.transform(
+  s.strictObject({
     ...identity,
-    type: z.literal("local").default("local"),
-    model: localFields.model.default(""),
-    instructions: localFields.instructions.default(""),
-    maxSteps: localFields.maxSteps.default(DEFAULT_MAX_STEPS),
-    maxContinuationRetries: localFields.maxContinuationRetries.default(DEFAULT_CONTINUATIONS),
-    toolExecution: toolExecution.prefault("parallel"),
-    stopConditions: localFields.stopConditions.default([]),
+    type: s.withDefault(s.literal("local"), "local"),
+    model: s.withDefault(localFields.model, ""),
+    instructions: s.withDefault(localFields.instructions, ""),
+    maxSteps: s.withDefault(localFields.maxSteps, DEFAULT_MAX_STEPS),
+    maxContinuationRetries: s.withDefault(localFields.maxContinuationRetries, DEFAULT_CONTINUATIONS),
+    toolExecution: s.prefault(toolExecution, "parallel"),
+    stopConditions: s.withDefault(localFields.stopConditions, []),
     /** Without one, nothing is truncated or compacted. */
-    contextPolicy: contextPolicySchema.exactOptional(),
-    reasoningEffort: localFields.reasoningEffort.exactOptional(),
-    plugins: localFields.plugins.default([]),
-    activePlugins: localFields.activePlugins.default([]),
-    tools: catalogueFields.tools.exactOptional(),
-    toolPatterns: catalogueFields.toolPatterns.exactOptional(),
-    excludedTools: catalogueFields.excludedTools.exactOptional(),
-    excludedToolPatterns: catalogueFields.excludedToolPatterns.exactOptional(),
-    sections: jsonMap.default({}),
-    delegates: localFields.delegates.default([]),
-    handoffs: localFields.handoffs.default([]),
-  })
-  .transform(withAllowDefault);
+    contextPolicy: s.exactOptional(contextPolicySchema),
+    reasoningEffort: s.exactOptional(localFields.reasoningEffort),
+    plugins: s.withDefault(localFields.plugins, []),
+    activePlugins: s.withDefault(localFields.activePlugins, []),
+    tools: s.exactOptional(catalogueFields.tools),
+    toolPatterns: s.exactOptional(catalogueFields.toolPatterns),
+    excludedTools: s.exactOptional(catalogueFields.excludedTools),
+    excludedToolPatterns: s.exactOptional(catalogueFields.excludedToolPatterns),
+    sections: s.withDefault(jsonMap, {}),
+    delegates: s.withDefault(localFields.delegates, []),
+    handoffs: s.withDefault(localFields.handoffs, []),
+  }),
+  withAllowDefault,
+);
 
 /** Runs elsewhere; `registry` names the source that discovered it. */
-const remoteAgentSchema = z.strictObject({
+const remoteAgentSchema = s.strictObject({
   ...identity,
-  type: z.literal("remote").default("remote"),
+  type: s.withDefault(s.literal("remote"), "remote"),
   remote: remoteEndpointSchema,
-  registry: nonBlank.exactOptional(),
+  registry: s.exactOptional(nonBlank),
 });
 
 /** An agent runs here or elsewhere. `type` need not be written: an agent with `remote` is remote. */
-export const agentSpecSchema = z.union([localAgentSchema, remoteAgentSchema]);
+export const agentSpecSchema = s.union([localAgentSchema, remoteAgentSchema]);
 
-export interface LocalAgentSpec extends Immutable<z.output<typeof localAgentSchema>> {}
-export interface RemoteAgentSpec extends Immutable<z.output<typeof remoteAgentSchema>> {}
+export interface LocalAgentSpec extends Immutable<s.output<typeof localAgentSchema>> {}
+export interface RemoteAgentSpec extends Immutable<s.output<typeof remoteAgentSchema>> {}
 export type AgentSpec = LocalAgentSpec | RemoteAgentSpec;
 
 /** `type` does not tell inputs apart, so that `{ ...agent, instructions }` is one whatever the agent is; parsing refuses the wrong mix. */
 type AnyType<Input> = Omit<Input, "type"> & { readonly type?: AgentSpec["type"] };
-export type LocalAgentSpecInput = AnyType<SpecInput<z.input<typeof localAgentSchema>>>;
-export type RemoteAgentSpecInput = AnyType<SpecInput<z.input<typeof remoteAgentSchema>>>;
+export type LocalAgentSpecInput = AnyType<SpecInput<s.input<typeof localAgentSchema>>>;
+export type RemoteAgentSpecInput = AnyType<SpecInput<s.input<typeof remoteAgentSchema>>>;
 export type AgentSpecInput = LocalAgentSpecInput | RemoteAgentSpecInput;
 
 export function parseAgentSpec(id: string, input: unknown): AgentSpec {

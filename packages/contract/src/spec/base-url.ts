@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 
 const SCHEME = /^https?:\/\//i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL parser drops these silently
@@ -29,11 +29,11 @@ export function baseUrlProblem(url: string): string | undefined {
 
 /** An address that is checked by one of the two; spaces around it are dropped. */
 export const urlField = (name: string, problemOf: (url: string) => string | undefined) =>
-  z
-    .string()
-    .trim()
-    .superRefine((url, ctx) => {
+  s.string().check(
+    s.trim(),
+    s.rule((url, report) => {
       const problem = problemOf(url);
-      if (problem !== undefined) ctx.addIssue({ code: "custom", message: `${name} ${problem}` });
-    })
-    .meta({ format: "uri" });
+      if (problem !== undefined) report(s.message(`${name} ${problem}`));
+    }),
+    s.meta({ format: "uri" }),
+  );

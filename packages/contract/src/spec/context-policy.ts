@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { count, positive } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 
@@ -6,16 +6,16 @@ export const COMPACTION_MODES = ["keep-recent-raw-suffix", "compact-to-safe-fron
 export type CompactionMode = (typeof COMPACTION_MODES)[number];
 
 /** How an agent keeps its history inside the model's window. Resolution narrows it to what the model can hold. */
-export const contextPolicySchema = z.strictObject({
-  maxContextTokens: positive.default(200_000),
+export const contextPolicySchema = s.strictObject({
+  maxContextTokens: s.withDefault(positive, 200_000),
   /** Kept free for the answer; not sent to the provider. */
-  maxOutputTokens: positive.default(16_384),
-  minRecentMessages: count.default(10),
-  enablePromptCache: z.boolean().default(true),
+  maxOutputTokens: s.withDefault(positive, 16_384),
+  minRecentMessages: s.withDefault(count, 10),
+  enablePromptCache: s.withDefault(s.boolean(), true),
   /** Without it nothing is compacted. */
-  autocompactThreshold: count.exactOptional(),
-  compactionMode: z.enum(COMPACTION_MODES).default("keep-recent-raw-suffix"),
-  compactionRawSuffixMessages: count.default(2),
+  autocompactThreshold: s.exactOptional(count),
+  compactionMode: s.withDefault(s.enum(COMPACTION_MODES), "keep-recent-raw-suffix"),
+  compactionRawSuffixMessages: s.withDefault(count, 2),
 });
 
-export interface ContextPolicy extends Immutable<z.output<typeof contextPolicySchema>> {}
+export interface ContextPolicy extends Immutable<s.output<typeof contextPolicySchema>> {}

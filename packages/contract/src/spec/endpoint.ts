@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { Secret } from "../secret.ts";
 import { baseUrlProblem, urlField } from "./base-url.ts";
 import { count, isMask, jsonMap, MASKED, nonBlank, positive, specId } from "./fields.ts";
@@ -14,40 +14,50 @@ const MAX_SERVER_TIMEOUT_MS = 30_000;
 
 const endpointUrl = urlField("remote endpoint baseUrl", baseUrlProblem);
 
-const authType = z.literal("bearer", {
-  error: ({ input }) => (typeof input === "string" ? `remote endpoint auth type '${input.slice(0, 80)}' is unsupported` : undefined),
-});
+const AUTH = "bearer";
+const authType = s.custom<typeof AUTH>(
+  (value) => value === AUTH,
+  (value) =>
+    typeof value === "string"
+      ? s.message(`remote endpoint auth type '${value.slice(0, 80)}' is unsupported`)
+      : s.expected(`'${AUTH}'`, value),
+  { const: AUTH },
+);
 
 const TOKEN = "remote endpoint auth token";
-const token: z.ZodType<Secret, string | Secret> = z
-  .string()
-  .superRefine((text, ctx) => {
-    if (text.trim() === "") ctx.addIssue({ code: "custom", message: `${TOKEN} must not be empty` });
-    if (isMask(text)) ctx.addIssue({ code: "custom", message: `${TOKEN} ${MASKED}` });
-  })
-  .transform((text) => new Secret(text));
+const token: s.Type<Secret, string | Secret> = s.transform(
+  s.string().check(
+    s.rule((text, report) => {
+      if (text.trim() === "") report(s.message(`${TOKEN} must not be empty`));
+      if (isMask(text)) report(s.message(`${TOKEN} ${MASKED}`));
+    }),
+  ),
+  (text) => new Secret(text),
+);
 
-const auth = z.strictObject({ type: authType, token });
+const auth = s.strictObject({ type: authType, token });
 
 const shared = {
-  auth: auth.exactOptional(),
+  auth: s.exactOptional(auth),
   /** The agent behind the address, where it serves several. */
-  target: nonBlank.exactOptional(),
-  timeoutMs: positive.default(AGENT_TIMEOUT_MS),
-  options: jsonMap.default({}),
+  target: s.exactOptional(nonBlank),
+  timeoutMs: s.withDefault(positive, AGENT_TIMEOUT_MS),
+  options: s.withDefault(jsonMap, {}),
 };
 
-const shortEndpoint = z
-  .strictObject({ a2a: endpointUrl, ...shared })
-  .transform(({ a2a, ...rest }) => ({ type: REMOTE_BACKENDS[0], baseUrl: a2a, ...rest }));
+const shortEndpoint = s.transform(s.strictObject({ a2a: endpointUrl, ...shared }), ({ a2a, ...rest }) => ({
+  type: REMOTE_BACKENDS[0],
+  baseUrl: a2a,
+  ...rest,
+}));
 
-const fullEndpoint = z.strictObject({ type: nonBlank.default(REMOTE_BACKENDS[0]), baseUrl: endpointUrl, ...shared });
+const fullEndpoint = s.strictObject({ type: s.withDefault(nonBlank, REMOTE_BACKENDS[0]), baseUrl: endpointUrl, ...shared });
 
 /** Where a remote agent lives. `{ a2a: url }` is short for `{ type: "a2a", baseUrl: url }`; the latter is stored. */
-export const remoteEndpointSchema = z.union([shortEndpoint, fullEndpoint]);
+export const remoteEndpointSchema = s.union([shortEndpoint, fullEndpoint]);
 
-export interface RemoteEndpoint extends Immutable<z.output<typeof fullEndpoint>> {}
-export type RemoteEndpointInput = Immutable<z.input<typeof remoteEndpointSchema>>;
+export interface RemoteEndpoint extends Immutable<s.output<typeof fullEndpoint>> {}
+export type RemoteEndpointInput = Immutable<s.input<typeof remoteEndpointSchema>>;
 
 export function parseRemoteEndpoint(input: unknown): RemoteEndpoint {
   const place = { kind: "remote endpoint" };
@@ -55,17 +65,17 @@ export function parseRemoteEndpoint(input: unknown): RemoteEndpoint {
 }
 
 /** A server whose agents are discovered. */
-export const a2aServerSpecSchema = z.strictObject({
+export const a2aServerSpecSchema = s.strictObject({
   id: specId,
   baseUrl: endpointUrl,
   auth: shared.auth,
   target: shared.target,
-  timeoutMs: count.default(SERVER_TIMEOUT_MS),
+  timeoutMs: s.withDefault(count, SERVER_TIMEOUT_MS),
   options: shared.options,
 });
 
-export interface A2aServerSpec extends Immutable<z.output<typeof a2aServerSpecSchema>> {}
-export type A2aServerSpecInput = SpecInput<z.input<typeof a2aServerSpecSchema>>;
+export interface A2aServerSpec extends Immutable<s.output<typeof a2aServerSpecSchema>> {}
+export type A2aServerSpecInput = SpecInput<s.input<typeof a2aServerSpecSchema>>;
 
 export const parseA2aServerSpec = (id: string, input: unknown): A2aServerSpec => parseSpec("A2A server", id, a2aServerSpecSchema, input);
 

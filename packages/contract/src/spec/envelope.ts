@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { AwakenError } from "../error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import * as s from "../schema/index.ts";
 import { count, jsonMap, nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 import { checkSchema, readObject } from "./parse.ts";
@@ -10,29 +10,30 @@ export type ConfigNamespace = (typeof CONFIG_NAMESPACES)[number];
 
 export const CONFIG_SCHEMA_VERSION = 1;
 
-export const configMetaSchema = z.strictObject({
+export const configMetaSchema = s.strictObject({
   /** Who wrote the spec: the program that we ship, or a user. */
-  source: z
-    .discriminatedUnion("type", [
-      z.strictObject({ type: z.literal("builtin"), binaryVersion: nonBlank }),
-      z.strictObject({ type: z.literal("user") }),
-    ])
-    .default({ type: "user" }),
-  hidden: z.boolean().default(false),
+  source: s.withDefault(
+    s.taggedUnion("type", [
+      s.strictObject({ type: s.literal("builtin"), binaryVersion: nonBlank }),
+      s.strictObject({ type: s.literal("user") }),
+    ]),
+    { type: "user" },
+  ),
+  hidden: s.withDefault(s.boolean(), false),
   /** A patch over the spec, still to be parsed by the patch of its kind. */
-  userOverrides: jsonMap.exactOptional(),
-  createdAt: count.default(0),
-  updatedAt: count.default(0),
-  revision: count.default(0),
+  userOverrides: s.exactOptional(jsonMap),
+  createdAt: s.withDefault(count, 0),
+  updatedAt: s.withDefault(count, 0),
+  revision: s.withDefault(count, 0),
 });
 
-export const configRecordSchema = z.strictObject({
-  schemaVersion: z.int().positive().default(CONFIG_SCHEMA_VERSION),
+export const configRecordSchema = s.strictObject({
+  schemaVersion: s.withDefault(s.int().check(s.positive()), CONFIG_SCHEMA_VERSION),
   spec: jsonMap,
   meta: configMetaSchema,
 });
 
-export interface ConfigMeta extends Immutable<z.output<typeof configMetaSchema>> {}
+export interface ConfigMeta extends Immutable<s.output<typeof configMetaSchema>> {}
 
 /** A spec as it is stored, with what is known about it. */
 export interface ConfigRecord<Spec> {

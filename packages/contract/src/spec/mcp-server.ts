@@ -1,44 +1,44 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { httpUrlProblem, urlField } from "./base-url.ts";
 import { count, jsonMap, nonBlank, positive, secret, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
 import { parseSpec } from "./parse.ts";
 
-const restartPolicy = z.strictObject({
-  enabled: z.boolean().default(false),
+const restartPolicy = s.strictObject({
+  enabled: s.withDefault(s.boolean(), false),
   /** `null` is no limit. */
-  maxAttempts: count.nullable().default(null),
-  delayMs: count.default(1_000),
-  backoffMultiplier: z.number().min(1).default(2),
-  maxDelayMs: count.default(30_000),
+  maxAttempts: s.withDefault(s.nullable(count), null),
+  delayMs: s.withDefault(count, 1_000),
+  backoffMultiplier: s.withDefault(s.number().check(s.atLeast(1)), 2),
+  maxDelayMs: s.withDefault(count, 30_000),
 });
 
 const shared = {
   id: specId,
-  timeoutSecs: positive.default(30),
+  timeoutSecs: s.withDefault(positive, 30),
   /** Handed to the server when the connection opens. */
-  config: jsonMap.default({}),
-  restartPolicy: restartPolicy.prefault({}),
+  config: s.withDefault(jsonMap, {}),
+  restartPolicy: s.prefault(restartPolicy, {}),
 };
 
 /** An MCP server: a program that we start, or an address. */
-export const mcpServerSpecSchema = z.discriminatedUnion("type", [
-  z.strictObject({
+export const mcpServerSpecSchema = s.taggedUnion("type", [
+  s.strictObject({
     ...shared,
-    type: z.literal("stdio"),
+    type: s.literal("stdio"),
     command: nonBlank,
-    args: z.array(z.string()).default([]),
-    env: z.record(z.string(), secret).default({}),
+    args: s.withDefault(s.array(s.string()), []),
+    env: s.withDefault(s.record(secret), {}),
   }),
-  z.strictObject({
+  s.strictObject({
     ...shared,
-    type: z.literal("http"),
+    type: s.literal("http"),
     url: urlField("field 'url'", httpUrlProblem),
-    headers: z.record(z.string(), secret).default({}),
+    headers: s.withDefault(s.record(secret), {}),
   }),
 ]);
 
-export type McpServerSpec = Immutable<z.output<typeof mcpServerSpecSchema>>;
-export type McpServerSpecInput = SpecInput<z.input<typeof mcpServerSpecSchema>>;
+export type McpServerSpec = Immutable<s.output<typeof mcpServerSpecSchema>>;
+export type McpServerSpecInput = SpecInput<s.input<typeof mcpServerSpecSchema>>;
 
 export const parseMcpServerSpec = (id: string, input: unknown): McpServerSpec => parseSpec("MCP server", id, mcpServerSpecSchema, input);

@@ -1,6 +1,5 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import type { Usage } from "../usage.ts";
-import { describeType } from "./describe-issues.ts";
 import { nonBlank, positive, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
 import { checkSchema, parseSpec, readObject, refuseSpec } from "./parse.ts";
@@ -11,51 +10,61 @@ export type Modality = (typeof MODALITIES)[number];
 const MAX_TOKENS = 0xffff_ffff;
 const PRICE_UNIT = 1_000_000;
 
-const tokens = positive.max(MAX_TOKENS);
+const tokens = positive.check(s.atMost(MAX_TOKENS));
 
 /** Empty means "not known", which permits everything. */
 const modalities = (direction: "input" | "output") =>
-  z
-    .array(z.enum(MODALITIES))
-    .superRefine((list, ctx) => {
-      const duplicate = list.find((modality, index) => list.indexOf(modality) !== index);
-      if (duplicate === undefined) return;
-      ctx.addIssue({ code: "custom", message: `'modalities.${direction}' contains duplicate '${duplicate}'` });
-    })
-    .default([]);
+  s.withDefault(
+    s.array(s.enum(MODALITIES)).check(
+      s.rule((list, report) => {
+        const duplicate = list.find((modality, index) => list.indexOf(modality) !== index);
+        if (duplicate === undefined) return;
+        report(s.message(`'modalities.${direction}' contains duplicate '${duplicate}'`));
+      }),
+    ),
+    [],
+  );
 
-const price = (name: string) => {
-  const error = ({ input }: { readonly input?: unknown }): string =>
-    `'${name}' must be a finite non-negative number, got ${typeof input === "number" ? input : describeType(input)}`;
-  return z.number({ error }).nonnegative({ error });
-};
+const price = (name: string) =>
+  s.custom<number>(
+    (value) => Number.isFinite(value) && Number(value) >= 0,
+    (value) =>
+      s.message(`'${name}' must be a finite non-negative number, got ${typeof value === "number" ? value : s.describeType(value)}`),
+    { type: "number", minimum: 0 },
+  );
 
-const isRealDate = (text: string): boolean => z.iso.date().safeParse(/^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text).success;
+function isRealDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}(-\d{2})?$/.test(text)) return false;
+  const time = Date.parse(text);
+  return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);
+}
 
 /** Goes into the instructions of the model, so nothing but a date may pass. */
-const knowledgeCutoff = z.string().trim().refine(isRealDate, { error: "'knowledgeCutoff' must be a real date, as YYYY-MM or YYYY-MM-DD" });
+const knowledgeCutoff = s.string().check(s.trim(), s.refine(isRealDate, "'knowledgeCutoff' must be a real date, as YYYY-MM or YYYY-MM-DD"));
 
 /** One model of a provider. Two fields are enough: `{ provider: "openai", model: "gpt-5-mini" }`. */
-export const modelSpecSchema = z
+export const modelSpecSchema = s
   .strictObject({
     id: specId,
     provider: nonBlank,
     /** The name that the provider knows it by. */
     model: nonBlank,
-    contextWindow: tokens.exactOptional(),
-    maxOutputTokens: tokens.exactOptional(),
-    modalities: z.strictObject({ input: modalities("input"), output: modalities("output") }).exactOptional(),
-    knowledgeCutoff: knowledgeCutoff.exactOptional(),
-    inputTokenPricePerMillionUsd: price("inputTokenPricePerMillionUsd").exactOptional(),
-    outputTokenPricePerMillionUsd: price("outputTokenPricePerMillionUsd").exactOptional(),
+    contextWindow: s.exactOptional(tokens),
+    maxOutputTokens: s.exactOptional(tokens),
+    modalities: s.exactOptional(s.strictObject({ input: modalities("input"), output: modalities("output") })),
+    knowledgeCutoff: s.exactOptional(knowledgeCutoff),
+    inputTokenPricePerMillionUsd: s.exactOptional(price("inputTokenPricePerMillionUsd")),
+    outputTokenPricePerMillionUsd: s.exactOptional(price("outputTokenPricePerMillionUsd")),
   })
-  .superRefine(({ maxOutputTokens: output, contextWindow: context }, ctx) => {
-    if (output === undefined || context === undefined || output <= context) return;
-    ctx.addIssue({ code: "custom", message: `maxOutputTokens (${output}) must not exceed contextWindow (${context})` });
-  });
+  .check(
+    s.rule(({ maxOutputTokens: output, contextWindow: context }, report) => {
+      if (output === undefined || context === undefined || output <= context) return;
+      report(s.message(`maxOutputTokens (${output}) must not exceed contextWindow (${context})`));
+    }),
+  );
 
-export interface ModelSpec extends Immutable<z.output<typeof modelSpecSchema>> {}
-export type ModelSpecInput = SpecInput<z.input<typeof modelSpecSchema>>;
+export interface ModelSpec extends Immutable<s.output<typeof modelSpecSchema>> {}
+export type ModelSpecInput = SpecInput<s.input<typeof modelSpecSchema>>;
 
 export const parseModelSpec = (id: string, input: unknown): ModelSpec => parseSpec("model", id, modelSpecSchema, input);
 

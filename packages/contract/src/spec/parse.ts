@@ -1,7 +1,9 @@
-import type * as z from "zod";
 import { AwakenError } from "../error.ts";
 import { isJsonObject } from "../json.ts";
-import { describeIssues, describeType, NO_MESSAGE, shorten } from "./describe-issues.ts";
+import type * as s from "../schema/index.ts";
+import { describeType, shorten } from "../schema/issue.ts";
+import { isSound } from "../schema/type.ts";
+import { describeIssues } from "./describe-issues.ts";
 import { copyPlain } from "./plain.ts";
 
 /** What is parsed, for messages: `{ kind: "model", part: "spec", id: "fast" }`. */
@@ -39,13 +41,14 @@ export function readSpec(place: SpecPlace & { readonly id: string }, input: unkn
   return { ...spec, id: place.id };
 }
 
-export function checkSchema<S extends z.ZodType>(place: SpecPlace, schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value, { error: () => NO_MESSAGE, reportInput: true });
-  return result.success ? result.data : refuseSpec(place, describeIssues(result.error.issues));
+export function checkSchema<Out, In>(place: SpecPlace, schema: s.Type<Out, In>, value: unknown): Out {
+  const issues: s.Issue[] = [];
+  const read = schema.run(value, issues);
+  return isSound<Out>(read, issues) ? read : refuseSpec(place, describeIssues(issues));
 }
 
 /** Parses a spec that has nothing special about it. */
-export function parseSpec<S extends z.ZodType>(kind: string, id: string, schema: S, input: unknown): z.output<S> {
+export function parseSpec<Out, In>(kind: string, id: string, schema: s.Type<Out, In>, input: unknown): Out {
   const place = { kind, id };
   return checkSchema(place, schema, readSpec(place, input));
 }

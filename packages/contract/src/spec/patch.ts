@@ -1,6 +1,5 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { type AgentSpec, listLocalFields, localFields, parseAgentSpec } from "./agent.ts";
-import { problem } from "./describe-issues.ts";
 import { remoteEndpointSchema } from "./endpoint.ts";
 import type { ConfigRecord } from "./envelope.ts";
 import { nonBlank } from "./fields.ts";
@@ -13,22 +12,22 @@ const MAX_DESCRIPTION_BYTES = 4_096;
 const { contextPolicy, reasoningEffort, ...others } = localFields;
 
 /** Changes to an agent. Absent inherits, a value replaces, and null clears where null is allowed. */
-export const agentPatchSchema = z
-  .strictObject({
+export const agentPatchSchema = s
+  .partialObject({
     ...others,
-    description: z.string().nullable(),
-    contextPolicy: contextPolicy.nullable(),
-    reasoningEffort: reasoningEffort.nullable(),
-    remote: remoteEndpointSchema.nullable(),
+    description: s.nullable(s.string()),
+    contextPolicy: s.nullable(contextPolicy),
+    reasoningEffort: s.nullable(reasoningEffort),
+    remote: s.nullable(remoteEndpointSchema),
   })
-  .partial()
-  .superRefine((patch, ctx) => {
-    const [misplaced] = listLocalFields(patch);
-    if (patch.remote && misplaced !== undefined)
-      ctx.addIssue({ ...problem("cannot be patched together with 'remote'"), path: [misplaced] });
-  });
+  .check(
+    s.rule((patch, report) => {
+      const [misplaced] = listLocalFields(patch);
+      if (patch.remote && misplaced !== undefined) report(s.problem("cannot be patched together with 'remote'", [misplaced]));
+    }),
+  );
 
-export type AgentPatch = Immutable<z.output<typeof agentPatchSchema>>;
+export type AgentPatch = Immutable<s.output<typeof agentPatchSchema>>;
 
 export function parseAgentPatch(id: string, input: unknown): AgentPatch {
   const place = { kind: "agent", part: "patch", id } as const;
@@ -80,11 +79,17 @@ export function effectiveAgentSpec({ spec, meta }: ConfigRecord<AgentSpec>): Age
 const isShort = (text: string): boolean => new TextEncoder().encode(text).length <= MAX_DESCRIPTION_BYTES;
 
 /** Of a tool only the description can be changed. */
-export const toolPatchSchema = z.strictObject({
-  description: nonBlank.refine(isShort, { params: { problem: `must have at most ${MAX_DESCRIPTION_BYTES} bytes` } }).exactOptional(),
+export const toolPatchSchema = s.strictObject({
+  description: s.exactOptional(
+    nonBlank.check(
+      s.rule((text, report) => {
+        if (!isShort(text)) report(s.problem(`must have at most ${MAX_DESCRIPTION_BYTES} bytes`));
+      }),
+    ),
+  ),
 });
 
-export interface ToolPatch extends Immutable<z.output<typeof toolPatchSchema>> {}
+export interface ToolPatch extends Immutable<s.output<typeof toolPatchSchema>> {}
 
 export function parseToolPatch(id: string, input: unknown): ToolPatch {
   const place = { kind: "tool", part: "patch", id } as const;
@@ -94,7 +99,7 @@ export function parseToolPatch(id: string, input: unknown): ToolPatch {
 export const applyToolPatch = (tool: ToolRecord, patch: ToolPatch): ToolRecord => parseToolRecord(tool.id, { ...tool, ...patch });
 
 /** Providers, models and pools are replaced, never patched: only an empty patch is valid. */
-export const emptyPatchSchema = z.strictObject({});
+export const emptyPatchSchema = s.strictObject({});
 
 export function parseEmptyPatch(kind: "provider" | "model" | "model pool", id: string, input: unknown): Readonly<Record<string, never>> {
   const place = { kind, part: "patch", id } as const;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { shorten } from "../schema/issue.ts";
 import { Secret } from "../secret.ts";
-import { shorten } from "./describe-issues.ts";
 
 /** Deeper data has no use in a spec and would overflow whoever walks it. */
 export const MAX_DEPTH = 64;

@@ -1,6 +1,5 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { Secret } from "../secret.ts";
-import { problem } from "./describe-issues.ts";
 import { isMask, jsonValue, MASKED, nonBlank, positive, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
 import { checkSchema, parseSpec, readSpec } from "./parse.ts";
@@ -20,44 +19,45 @@ export const CREDENTIALS_KINDS = ["bearer", "service-account-json"] as const;
 
 const TIMEOUT_SECS = 300;
 
-const anyCase = <const Values extends readonly [string, ...string[]]>(values: Values) =>
-  z.string().trim().toLowerCase().pipe(z.enum(values));
+const anyCase = <const Values extends readonly string[]>(values: Values) =>
+  s.pipe(s.string().check(s.trim(), s.toLowerCase()), s.enum(values));
 
 /** Not secret. What is not named here is for the adapter, which ignores what it does not know. */
-const adapterOptions = z
-  .object({
-    modelDiscoverySchema: anyCase(MODEL_DISCOVERY_SCHEMAS).exactOptional(),
-    modelDiscoveryAuth: anyCase(MODEL_DISCOVERY_AUTHS).exactOptional(),
-    credentialsKind: z.enum(CREDENTIALS_KINDS).exactOptional(),
-    allowEnvCredentials: z.boolean().exactOptional(),
-  })
-  .catchall(jsonValue);
+const adapterOptions = s.openObject(
+  {
+    modelDiscoverySchema: s.exactOptional(anyCase(MODEL_DISCOVERY_SCHEMAS)),
+    modelDiscoveryAuth: s.exactOptional(anyCase(MODEL_DISCOVERY_AUTHS)),
+    credentialsKind: s.exactOptional(s.enum(CREDENTIALS_KINDS)),
+    allowEnvCredentials: s.exactOptional(s.boolean()),
+  },
+  jsonValue,
+);
 
 /** A blank text or null means that there is none. */
-const textOrNone = z.string().trim().nullable().exactOptional();
-const keyOrNone: z.ZodType<string | null, string | Secret | null> = z.string().nullable();
+const textOrNone = s.exactOptional(s.nullable(s.string().check(s.trim())));
+const keyOrNone: s.Type<string | null, string | Secret | null> = s.nullable(s.string());
 
 const fields = {
   id: specId,
   adapter: nonBlank,
-  apiKey: keyOrNone.exactOptional(),
+  apiKey: s.exactOptional(keyOrNone),
   baseUrl: textOrNone,
-  timeoutSecs: positive.default(TIMEOUT_SECS),
-  adapterOptions: adapterOptions.prefault({}),
+  timeoutSecs: s.withDefault(positive, TIMEOUT_SECS),
+  adapterOptions: s.prefault(adapterOptions, {}),
 };
 
 interface RawProvider {
   readonly adapter: string;
   readonly apiKey?: string | null;
   readonly baseUrl?: string | null;
-  readonly adapterOptions: z.output<typeof adapterOptions>;
+  readonly adapterOptions: s.output<typeof adapterOptions>;
 }
 
-function checkCredentials({ adapter, apiKey, adapterOptions: options }: RawProvider, ctx: z.RefinementCtx): void {
-  if (isMask(apiKey ?? "")) ctx.addIssue({ ...problem(MASKED), path: ["apiKey"] });
+function checkCredentials({ adapter, apiKey, adapterOptions: options }: RawProvider, report: (issue: s.Issue) => void): void {
+  if (isMask(apiKey ?? "")) report(s.problem(MASKED, ["apiKey"]));
   if (options.credentialsKind === "service-account-json" && adapter !== "vertex") {
     const path = ["adapterOptions", "credentialsKind"];
-    ctx.addIssue({ ...problem(`is for adapter 'vertex', got adapter '${adapter.slice(0, 80)}'`), path });
+    report(s.problem(`is for adapter 'vertex', got adapter '${adapter.slice(0, 80)}'`, path));
   }
 }
 
@@ -68,11 +68,11 @@ function dropBlank<T extends RawProvider>({ apiKey, baseUrl, ...rest }: T) {
 }
 
 /** A model API and how to reach it. */
-export const providerSpecSchema = z.strictObject(fields).superRefine(checkCredentials).transform(dropBlank);
-const storedProviderSchema = z.object(fields).superRefine(checkCredentials).transform(dropBlank);
+export const providerSpecSchema = s.transform(s.strictObject(fields).check(s.rule(checkCredentials)), dropBlank);
+const storedProviderSchema = s.transform(s.object(fields).check(s.rule(checkCredentials)), dropBlank);
 
-export interface ProviderSpec extends Immutable<z.output<typeof providerSpecSchema>> {}
-export type ProviderSpecInput = SpecInput<z.input<typeof providerSpecSchema>>;
+export interface ProviderSpec extends Immutable<s.output<typeof providerSpecSchema>> {}
+export type ProviderSpecInput = SpecInput<s.input<typeof providerSpecSchema>>;
 
 /** What somebody writes: unknown fields are refused. */
 export const parseProviderSpec = (id: string, input: unknown): ProviderSpec => parseSpec("provider", id, providerSpecSchema, input);

@@ -33,7 +33,7 @@ describe("stop condition", () => {
     [{ type: "content-match", pattern: "a".repeat(1_025) }, "content-match.pattern must be <= 1024 characters, got 1025"],
     [{ type: "content-match", pattern: "(" }, "content-match.pattern must be a regular expression: "],
     [{ type: "timeout", seconds: -1 }, "field 'stopConditions.0.seconds' must be at least 0, got -1"],
-    [{ type: "timeout", seconds: Number.NaN }, "field 'stopConditions.0.seconds' must be a finite number, got NaN"],
+    [{ type: "timeout", seconds: Number.NaN }, "field 'stopConditions.0.seconds' must be an integer, got NaN"],
     [{ type: "timeout", seconds: 1, minutes: 1 }, "unknown field 'stopConditions.0.minutes'"],
     [{ type: "timeout" }, "field 'stopConditions.0.seconds' is required"],
     [{ type: "stop-on-tool", toolName: "" }, "field 'stopConditions.0.toolName' cannot be empty"],
@@ -74,7 +74,7 @@ describe("context policy", () => {
     [{ compactionMode: "keep_recent_raw_suffix" }, "'contextPolicy.compactionMode' must be one of 'keep-recent-raw-suffix', 'compact-to"],
     [{ maxContextTokens: 0 }, "field 'contextPolicy.maxContextTokens' must be greater than zero"],
     [{ enablePromptCache: "yes" }, "field 'contextPolicy.enablePromptCache' must be true or false, got a string"],
-    [{ autocompactThreshold: null }, "field 'contextPolicy.autocompactThreshold' must be a finite number, got null"],
+    [{ autocompactThreshold: null }, "field 'contextPolicy.autocompactThreshold' must be an integer, got null"],
   ])("refuses %j", (contextPolicy, problem) => {
     expect(() => parseAgentSpec("a", { contextPolicy })).toThrow(problem);
   });

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { errorMessage } from "../error.ts";
+import * as s from "../schema/index.ts";
 import { count, nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 
@@ -9,34 +9,41 @@ const MAX_PATTERN = 1_024;
 const MAX_WINDOW = 64;
 
 const atMost = (name: string, maximum: number) =>
-  count.max(maximum, { error: (issue) => `${name} must be <= ${maximum}, got ${String(issue.input)}` });
+  count.check(
+    s.rule(
+      (value, report) => {
+        if (value > maximum) report(s.message(`${name} must be <= ${maximum}, got ${value}`));
+      },
+      { maximum },
+    ),
+  );
 
 /** The regular expression of a `content-match`. The one place that chooses its dialect. */
 export const compileContentPattern = (pattern: string): RegExp => new RegExp(pattern, "u");
 
-const contentPattern = z
-  .string()
-  .max(MAX_PATTERN, {
-    abort: true,
-    error: ({ input }) => `content-match.pattern must be <= ${MAX_PATTERN} characters, got ${String(input).length}`,
-  })
-  .superRefine((pattern, ctx) => {
-    try {
-      compileContentPattern(pattern);
-    } catch (thrown) {
-      ctx.addIssue({ code: "custom", message: `content-match.pattern must be a regular expression: ${errorMessage(thrown)}` });
-    }
-  });
+function checkPattern(pattern: string, report: (issue: s.Issue) => void): void {
+  if (pattern.length > MAX_PATTERN) {
+    report(s.message(`content-match.pattern must be <= ${MAX_PATTERN} characters, got ${pattern.length}`));
+    return;
+  }
+  try {
+    compileContentPattern(pattern);
+  } catch (thrown) {
+    report(s.message(`content-match.pattern must be a regular expression: ${errorMessage(thrown)}`));
+  }
+}
+
+const contentPattern = s.string().check(s.rule(checkPattern, { maxLength: MAX_PATTERN }));
 
 /** When a run ends before the model is done. A limit of 0, or an empty pattern, never fires. */
-export const stopConditionSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("max-steps"), steps: count }),
-  z.strictObject({ type: z.literal("timeout"), seconds: atMost("timeout.seconds", MAX_TIMEOUT_SECONDS) }),
-  z.strictObject({ type: z.literal("token-budget"), maxTotal: atMost("token-budget.maxTotal", MAX_TOKENS) }),
-  z.strictObject({ type: z.literal("consecutive-errors"), max: count }),
-  z.strictObject({ type: z.literal("stop-on-tool"), toolName: nonBlank }),
-  z.strictObject({ type: z.literal("content-match"), pattern: contentPattern }),
-  z.strictObject({ type: z.literal("loop-detection"), window: atMost("loop-detection.window", MAX_WINDOW) }),
+export const stopConditionSchema = s.taggedUnion("type", [
+  s.strictObject({ type: s.literal("max-steps"), steps: count }),
+  s.strictObject({ type: s.literal("timeout"), seconds: atMost("timeout.seconds", MAX_TIMEOUT_SECONDS) }),
+  s.strictObject({ type: s.literal("token-budget"), maxTotal: atMost("token-budget.maxTotal", MAX_TOKENS) }),
+  s.strictObject({ type: s.literal("consecutive-errors"), max: count }),
+  s.strictObject({ type: s.literal("stop-on-tool"), toolName: nonBlank }),
+  s.strictObject({ type: s.literal("content-match"), pattern: contentPattern }),
+  s.strictObject({ type: s.literal("loop-detection"), window: atMost("loop-detection.window", MAX_WINDOW) }),
 ]);
 
-export type StopCondition = Immutable<z.output<typeof stopConditionSchema>>;
+export type StopCondition = Immutable<s.output<typeof stopConditionSchema>>;

@@ -1,16 +1,17 @@
-import * as z from "zod";
-import { problem } from "./describe-issues.ts";
+import * as s from "../schema/index.ts";
 import { nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 import { compileToolPattern, type ToolPattern, toolPatternProblem } from "./tool-pattern.ts";
 
-const ids = z.array(nonBlank).nullable();
+const ids = s.nullable(s.array(nonBlank));
 
-const pattern = z.string().superRefine((text, ctx) => {
-  const wrong = toolPatternProblem(text);
-  if (wrong !== undefined) ctx.addIssue(problem(`is invalid: ${wrong}`));
-});
-const patterns = z.array(pattern).nullable();
+const pattern = s.string().check(
+  s.rule((text, report) => {
+    const wrong = toolPatternProblem(text);
+    if (wrong !== undefined) report(s.problem(`is invalid: ${wrong}`));
+  }),
+);
+const patterns = s.nullable(s.array(pattern));
 
 /**
  * Which tools an agent sees. `tools` (ids) and `toolPatterns` (globs) allow; `tools` is the spec's `allowed_tools`.
@@ -23,7 +24,7 @@ export const catalogueFields = {
   excludedToolPatterns: patterns,
 };
 
-export type ToolCatalogue = Immutable<{ [Field in keyof typeof catalogueFields]?: z.output<(typeof catalogueFields)[Field]> }>;
+export type ToolCatalogue = Immutable<{ [Field in keyof typeof catalogueFields]?: s.output<(typeof catalogueFields)[Field]> }>;
 
 /** Allows everything when neither allow field was written. */
 export function withAllowDefault<T extends ToolCatalogue>(spec: T): T {

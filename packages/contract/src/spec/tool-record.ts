@@ -1,19 +1,19 @@
-import * as z from "zod";
+import * as s from "../schema/index.ts";
 import { jsonMap, nonBlank, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
 import { parseSpec } from "./parse.ts";
 
 /** A tool as the catalogue shows it. It says nothing about how the tool runs. */
-export const toolRecordSchema = z.strictObject({
+export const toolRecordSchema = s.strictObject({
   id: specId,
   name: nonBlank,
-  description: z.string(),
-  category: nonBlank.exactOptional(),
+  description: s.string(),
+  category: s.exactOptional(nonBlank),
   /** JSON Schema of the input. */
   parameters: jsonMap,
 });
 
-export interface ToolRecord extends Immutable<z.output<typeof toolRecordSchema>> {}
-export type ToolRecordInput = SpecInput<z.input<typeof toolRecordSchema>>;
+export interface ToolRecord extends Immutable<s.output<typeof toolRecordSchema>> {}
+export type ToolRecordInput = SpecInput<s.input<typeof toolRecordSchema>>;
 
 export const parseToolRecord = (id: string, input: unknown): ToolRecord => parseSpec("tool", id, toolRecordSchema, input);

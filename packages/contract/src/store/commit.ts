@@ -11,7 +11,7 @@ import { type EventAppend, eventDraft, type StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import type { Boundary, NewPending } from "./pending.ts";
 import { runProjection } from "./run-schema.ts";
-import { areUnique } from "./shape.ts";
+import { areUnique } from "./unique.ts";
 
 /** A writer has to say what it saw: `expectedMessageCount` is the number of rows in the log when it built the delta. */
 export interface MessageDelta {

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
 import type { FinalTermination } from "../run.ts";
+import * as s from "../schema/index.ts";
 import { runIdSchema, terminationSchema, threadIdSchema } from "../stored.ts";
 import type { Termination } from "../termination.ts";
 import { defineRecord } from "./record.ts";
@@ -83,28 +83,28 @@ export interface DeadLetterDispatch extends DispatchBody {
 /** One entry of the durable queue. It holds no message and no agent: run record and log say what to do. */
 export type DispatchRecord = QueuedDispatch | ClaimedDispatch | AckedDispatch | CancelledDispatch | SupersededDispatch | DeadLetterDispatch;
 
-const resultSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("waiting"), termination: terminationSchema }),
-  z.strictObject({ type: z.literal("done"), termination: finalTerminationSchema, response: z.string() }),
-  z.strictObject({ type: z.literal("failed"), error: z.string() }),
+const resultSchema = s.taggedUnion("type", [
+  s.strictObject({ type: s.literal("waiting"), termination: terminationSchema }),
+  s.strictObject({ type: s.literal("done"), termination: finalTerminationSchema, response: s.string() }),
+  s.strictObject({ type: s.literal("failed"), error: s.string() }),
 ]);
-const echoSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("started"), instanceId: nonBlankSchema }),
-  z.strictObject({ type: z.literal("result"), instanceId: nonBlankSchema.exactOptional(), result: resultSchema }),
+const echoSchema = s.taggedUnion("type", [
+  s.strictObject({ type: s.literal("started"), instanceId: nonBlankSchema }),
+  s.strictObject({ type: s.literal("result"), instanceId: s.exactOptional(nonBlankSchema), result: resultSchema }),
 ]);
 
 const body = {
-  schemaVersion: z.literal(DISPATCH_SCHEMA_VERSION),
+  schemaVersion: s.literal(DISPATCH_SCHEMA_VERSION),
   dispatchId: dispatchIdSchema,
   threadId: threadIdSchema,
   runId: runIdSchema,
-  priority: z.int().min(0).max(255),
-  dedupeKey: nonBlankSchema.exactOptional(),
+  priority: s.int().check(s.atLeast(0), s.atMost(255)),
+  dedupeKey: s.exactOptional(nonBlankSchema),
   epoch: countSchema,
   availableAt: timeSchema,
   attemptCount: countSchema,
   maxAttempts: positionSchema,
-  lastError: z.string().exactOptional(),
+  lastError: s.exactOptional(s.string()),
   createdAt: timeSchema,
   updatedAt: timeSchema,
 };
@@ -113,21 +113,21 @@ const over = { ...body, completedAt: timeSchema };
 export const dispatchRecord = defineRecord<DispatchRecord>({
   name: "dispatch",
   version: DISPATCH_SCHEMA_VERSION,
-  schema: z
-    .discriminatedUnion("status", [
-      z.strictObject({ ...body, status: z.literal("queued") }),
-      z.strictObject({
+  schema: s
+    .taggedUnion("status", [
+      s.strictObject({ ...body, status: s.literal("queued") }),
+      s.strictObject({
         ...body,
-        status: z.literal("claimed"),
+        status: s.literal("claimed"),
         claimToken: nonBlankSchema,
         claimedBy: nonBlankSchema,
         leaseUntil: timeSchema,
-        echo: echoSchema.exactOptional(),
+        echo: s.exactOptional(echoSchema),
       }),
-      z.strictObject({ ...over, status: z.literal("acked"), echo: echoSchema.exactOptional() }),
-      z.strictObject({ ...over, status: z.literal("cancelled") }),
-      z.strictObject({ ...over, status: z.literal("superseded") }),
-      z.strictObject({ ...over, status: z.literal("dead-letter"), echo: echoSchema.exactOptional() }),
+      s.strictObject({ ...over, status: s.literal("acked"), echo: s.exactOptional(echoSchema) }),
+      s.strictObject({ ...over, status: s.literal("cancelled") }),
+      s.strictObject({ ...over, status: s.literal("superseded") }),
+      s.strictObject({ ...over, status: s.literal("dead-letter"), echo: s.exactOptional(echoSchema) }),
     ])
-    .refine((dispatch) => dispatch.attemptCount <= dispatch.maxAttempts, "attemptCount must not be above maxAttempts"),
+    .check(s.refine((dispatch) => dispatch.attemptCount <= dispatch.maxAttempts, "attemptCount must not be above maxAttempts")),
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { messageId, toolCallId } from "../ids.ts";
 import { type AssistantMessage, type Message, messageToolCalls } from "../message.ts";
-import { effectiveMessages, foldedUpTo, type SequencedMessage } from "./effective-view.ts";
+import { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./effective-view.ts";
 import { assistant, log, result, retraction, summary, user } from "./test-records.ts";
 
 const idsOf = (entries: readonly SequencedMessage[]): readonly string[] => entries.map((entry) => entry.message.id);
@@ -57,6 +57,39 @@ describe("summaries", () => {
 
   test("a result whose call was folded away is an orphan and goes too", () => {
     expect(view([assistant("m1", ["c"]), summary("s", { fromSeq: 1, toSeq: 1 }), result("m3", "c"), user("m4")])).toEqual(["s", "m4"]);
+  });
+});
+
+describe("a view that grows", () => {
+  const first = [user("m1"), assistant("m2", ["a"]), result("m3", "a")];
+  const rows = (messages: readonly Message[]) => log([...first, ...messages]).slice(first.length);
+
+  test.each<[string, boolean, readonly Message[]]>([
+    ["a turn with its results", true, [user("m4"), assistant("m5", ["a"]), result("m6", "a")]],
+    ["a call that nobody has answered yet", true, [assistant("m4", ["b"])]],
+    ["another result of a call further back", false, [user("m4"), result("m5", "a")]],
+    ["a retraction of a call further back", false, [retraction("m4", "a")]],
+    ["a summary", false, [summary("m4", { fromSeq: 1, toSeq: 3 })]],
+  ])("by %s is extended: %s", (_, isExtended, added) => {
+    expect(new GrowingView(log(first)).append(rows(added))).toBe(isExtended);
+  });
+
+  test("waits for the results of its last calls, and gives them up after many rows", () => {
+    const asked = new GrowingView(log([...first, assistant("m4", ["b", "c"]), result("m5", "b")]));
+    const [placeholder, answer] = log([...first, user("x"), user("y"), result("m6", "c", "pending"), result("m7", "c")]).slice(5);
+    expect(placeholder && answer && asked.append([placeholder]) && asked.append([answer])).toBe(true);
+    expect(idsOf(asked.messages)).toEqual(["m1", "m2", "m3", "m4", "m5", "m7"]);
+
+    const chat = Array.from({ length: 100 }, (__, index) => user(`u${index}`));
+    const lost = new GrowingView(log([assistant("m1", ["a"]), ...chat]));
+    expect(lost.append(log([assistant("m1", ["a"]), ...chat, result("late", "a")]).slice(-1))).toBe(false);
+  });
+
+  test("gives each reader an array of its own", () => {
+    const view = new GrowingView(log(first));
+    const before = view.messages;
+    view.append(rows([user("m4")]));
+    expect(idsOf(before)).toEqual(["m1", "m2", "m3"]);
   });
 });
 
@@ -212,6 +245,27 @@ describe("every log", () => {
         expect(effectiveMessages(rows.filter((entry) => entry.seq > from))).toEqual(effectiveMessages(rows));
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  test("has the same view when it grows piece by piece", () => {
+    fc.assert(
+      fc.property(anyLog, fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 30, maxLength: 30 }), (rows, sizes) => {
+        let view = new GrowingView([]);
+        let count = 0;
+        for (const size of sizes) {
+          const before = view.messages;
+          const added = rows.slice(count, count + size);
+          count += added.length;
+          const known = rows.slice(0, count);
+          if (!view.append(added)) {
+            expect(view.messages).toEqual(before);
+            view = new GrowingView(known.slice(foldedUpTo(known)));
+          }
+          expect(view.messages).toEqual(effectiveMessages(known));
+        }
+      }),
+      { numRuns: 1_000 },
     );
   });
 

@@ -16,6 +16,81 @@ export function effectiveMessages(log: readonly SequencedMessage[]): readonly Se
   return pairCalls(foldSummaries(log));
 }
 
+/** A call that is still open this many rows later is taken for lost: should its result come after all, the view is made anew. */
+const MAX_TAIL = 64;
+
+/**
+ * The effective view of a log that only grows, at the cost of what is added. It holds rows that are never changed: whoever shares them
+ * freezes them.
+ */
+export class GrowingView {
+  /** Rows that nothing but a late result or a summary would change. */
+  readonly #settled: SequencedMessage[] = [];
+  /** Rows from the last message on whose calls are not all answered. */
+  #tail: readonly SequencedMessage[] = [];
+  #tailView: readonly SequencedMessage[] = [];
+  /** Summaries stand for rows up to here. */
+  readonly #reach: number;
+
+  /** Of the rows from `foldedUpTo` on. */
+  constructor(log: readonly SequencedMessage[]) {
+    let reach = 0;
+    for (const { message } of log) reach = Math.max(reach, markOf(message)?.toSeq ?? 0);
+    this.#reach = reach;
+    this.#add(foldSummaries(log));
+  }
+
+  /** `effectiveMessages` of the whole log, in an array that is the caller's own. */
+  get messages(): readonly SequencedMessage[] {
+    return this.#tailView.length === 0 ? this.#settled.slice() : [...this.#settled, ...this.#tailView];
+  }
+
+  /** Adds the rows that come next. False, and nothing changes, when rows further back look different with them: then a new view is due. */
+  append(added: readonly SequencedMessage[]): boolean {
+    if (added.length === 0) return true;
+    const rows = this.#tail.length === 0 ? added : [...this.#tail, ...added];
+    if (!this.#isPlain(added) || !areOwnResults(rows)) return false;
+    this.#add(rows);
+    return true;
+  }
+
+  #add(rows: readonly SequencedMessage[]): void {
+    const start = openFrom(rows);
+    for (const entry of pairCalls(rows.slice(0, start))) this.#settled.push(entry);
+    this.#tail = rows.slice(start);
+    this.#tailView = pairCalls(this.#tail);
+  }
+
+  #isPlain(added: readonly SequencedMessage[]): boolean {
+    return added.every(({ seq, message }) => seq > this.#reach && markOf(message) === undefined);
+  }
+}
+
+/** Where the last message with calls stands, if one of them is open and all results behind it are its own; else the end. */
+function openFrom(rows: readonly SequencedMessage[]): number {
+  for (let index = rows.length - 1; index >= Math.max(0, rows.length - MAX_TAIL); index--) {
+    const entry = rows[index];
+    if (entry === undefined || messageToolCalls(entry.message).length === 0) continue;
+    const tail = rows.slice(index);
+    const isOver = readFates(tail)
+      .get(entry)
+      ?.every((fate) => fate.isRetracted || !isPending(fate.result));
+    return isOver || !areOwnResults(tail) ? rows.length : index;
+  }
+  return rows.length;
+}
+
+/** Every result among the rows has its call before it, among the rows too. */
+function areOwnResults(rows: readonly SequencedMessage[]): boolean {
+  const calls = new Set<ToolCallId>();
+  for (const { message } of rows) {
+    if (message.role === "tool") {
+      if (!calls.has(message.toolCallId)) return false;
+    } else for (const call of messageToolCalls(message)) calls.add(call.id);
+  }
+  return true;
+}
+
 /**
  * The last row that the widest summary from row 1 stands for, 0 without one. A view needs only the rows after it: the summary itself
  * is among them, and every other summary that comes before it is contained in it.

@@ -1,12 +1,11 @@
-import * as z from "zod";
 import { AwakenError } from "../error.ts";
 import type { EventId, Id, RunId, ThreadId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
+import * as s from "../schema/index.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Page } from "./page.ts";
 import { defineRecord, sameJson } from "./record.ts";
 import { eventIdSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
-import { is, isObject, isString, isText, oneOf, refined, shape } from "./shape.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 export const EVENT_VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
@@ -59,49 +58,44 @@ export function eventCursor(value: string): EventCursor {
   throw new AwakenError("invalid_id", "event cursor must be a non-blank string", { details: { kind: "event cursor" } });
 }
 
-const cursorSchema = z.string().transform((value) => eventCursor(value));
+const cursorSchema = s.transform(s.string(), (value) => eventCursor(value));
 const body = {
-  schemaVersion: z.literal(EVENT_SCHEMA_VERSION),
+  schemaVersion: s.literal(EVENT_SCHEMA_VERSION),
   kind: nonBlankSchema,
   payload: jsonObjectSchema,
-  visibility: z.enum(EVENT_VISIBILITIES),
+  visibility: s.enum(EVENT_VISIBILITIES),
   origin: nonBlankSchema,
-  causationId: z.string().exactOptional(),
-  correlationId: z.string().exactOptional(),
+  causationId: s.exactOptional(s.string()),
+  correlationId: s.exactOptional(s.string()),
 };
 const stored = {
   eventId: eventIdSchema,
-  cursors: z.strictObject({ thread: cursorSchema.exactOptional(), run: cursorSchema.exactOptional() }),
+  cursors: s.strictObject({ thread: s.exactOptional(cursorSchema), run: s.exactOptional(cursorSchema) }),
   createdAt: timeSchema,
 };
-const targeted = <Extra extends z.ZodRawShape>(extra: Extra) =>
-  z.union([
-    z.strictObject({ ...body, ...extra, threadId: threadIdSchema, runId: runIdSchema.exactOptional() }),
-    z.strictObject({ ...body, ...extra, runId: runIdSchema }),
+const targeted = <Extra extends s.Fields>(extra: Extra) =>
+  s.union([
+    s.strictObject({ ...body, ...extra, threadId: threadIdSchema, runId: s.exactOptional(runIdSchema) }),
+    s.strictObject({ ...body, ...extra, runId: runIdSchema }),
   ]);
 
-const draftShape = refined(
-  shape(
-    { schemaVersion: is(EVENT_SCHEMA_VERSION), kind: isText, payload: isObject, visibility: oneOf(EVENT_VISIBILITIES), origin: isText },
-    { threadId: isText, runId: isText, causationId: isString, correlationId: isString },
-  ),
-  (draft: EventDraft) => draft.threadId !== undefined || draft.runId !== undefined,
-);
-export const isEventDraft = (value: unknown, depth: number): value is EventDraft => draftShape(value, depth);
+export const draftSchema = targeted({});
 
 export const eventDraft = defineRecord<EventDraft>({
   name: "event",
   version: EVENT_SCHEMA_VERSION,
-  schema: targeted({}),
-  accepts: isEventDraft,
+  schema: draftSchema,
+  accepts: s.guardOf<EventDraft>(draftSchema),
 });
 
 export const storedEvent = defineRecord<StoredEvent>({
   name: "event",
   version: EVENT_SCHEMA_VERSION,
-  schema: targeted(stored).refine(
-    ({ cursors, ...event }) => "threadId" in event === (cursors.thread !== undefined) && "runId" in event === (cursors.run !== undefined),
-    "an event has one cursor for each of its scopes",
+  schema: targeted(stored).check(
+    s.refine(
+      ({ cursors, ...event }) => "threadId" in event === (cursors.thread !== undefined) && "runId" in event === (cursors.run !== undefined),
+      "an event has one cursor for each of its scopes",
+    ),
   ),
 });
 

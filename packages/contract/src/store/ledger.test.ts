@@ -74,7 +74,10 @@ describe("an outcome", () => {
     const finished = settle(claimed, success);
     expect(finished).toMatchObject({ status: "finished", result: success, settledAt: 9 });
     expect(settle(finished, success)).toBe(finished);
-    expect(settle(claimed, pendingResult)).toMatchObject({ status: "suspended" });
+    const suspended = settle(claimed, pendingResult);
+    expect(suspended).toMatchObject({ status: "suspended" });
+    expect(settle(suspended, success)).toMatchObject({ status: "finished", result: success });
+    expect(() => settle(suspended, { ...pendingResult, message: "again" })).toThrow(refused("idempotency_conflict"));
     expect(settle(claimed, { type: "error", code: "timeout", message: "late" })).toMatchObject({ status: "finished" });
   });
 

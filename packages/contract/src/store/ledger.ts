@@ -1,14 +1,12 @@
-import * as z from "zod";
 import { AwakenError } from "../error.ts";
 import type { MessageId, RunId, ThreadId, ToolCallId } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import * as s from "../schema/index.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
-import { toolResultSchema } from "./message-schema.ts";
-import { isFinalResult, isPendingResult } from "./message-shape.ts";
+import { finalResultSchema, pendingResultSchema } from "./message-schema.ts";
 import { defineRecord, sameJson } from "./record.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
-import { is, isCount, isJsonValue, isPosition, isString, isText, isTime, shape, tagged } from "./shape.ts";
 
 export const LEDGER_SCHEMA_VERSION = 1;
 
@@ -46,11 +44,8 @@ export type LedgerEntry =
   | (LedgerBody & { readonly status: "suspended"; readonly result: ToolPending; readonly settledAt: number })
   | (LedgerBody & { readonly status: "finished"; readonly result: ToolSuccess | ToolFailure; readonly settledAt: number });
 
-const isPending = (result: ToolResult): result is ToolPending => result.type === "pending";
-const isOver = (result: ToolResult): result is ToolSuccess | ToolFailure => result.type !== "pending";
-
 const body = {
-  schemaVersion: z.literal(LEDGER_SCHEMA_VERSION),
+  schemaVersion: s.literal(LEDGER_SCHEMA_VERSION),
   idempotencyKey: nonBlankSchema,
   attempt: positionSchema,
   threadId: threadIdSchema,
@@ -63,36 +58,17 @@ const body = {
   claimedAt: timeSchema,
 };
 
-const required = {
-  schemaVersion: is(LEDGER_SCHEMA_VERSION),
-  status: isString,
-  idempotencyKey: isText,
-  attempt: isPosition,
-  threadId: isText,
-  runId: isText,
-  messageId: isText,
-  toolCallId: isText,
-  toolName: isText,
-  step: isCount,
-  input: isJsonValue,
-  claimedAt: isTime,
-};
-const entryShape = tagged("status", {
-  claimed: shape(required),
-  suspended: shape({ ...required, result: isPendingResult, settledAt: isTime }),
-  finished: shape({ ...required, result: isFinalResult, settledAt: isTime }),
-});
-export const isLedgerEntry = (value: unknown, depth: number): value is LedgerEntry => entryShape(value, depth);
+export const entrySchema = s.taggedUnion("status", [
+  s.strictObject({ ...body, status: s.literal("claimed") }),
+  s.strictObject({ ...body, status: s.literal("suspended"), result: pendingResultSchema, settledAt: timeSchema }),
+  s.strictObject({ ...body, status: s.literal("finished"), result: finalResultSchema, settledAt: timeSchema }),
+]);
 
 export const ledgerEntry = defineRecord<LedgerEntry>({
   name: "ledger entry",
   version: LEDGER_SCHEMA_VERSION,
-  schema: z.discriminatedUnion("status", [
-    z.strictObject({ ...body, status: z.literal("claimed") }),
-    z.strictObject({ ...body, status: z.literal("suspended"), result: toolResultSchema.refine(isPending), settledAt: timeSchema }),
-    z.strictObject({ ...body, status: z.literal("finished"), result: toolResultSchema.refine(isOver), settledAt: timeSchema }),
-  ]),
-  accepts: isLedgerEntry,
+  schema: entrySchema,
+  accepts: s.guardOf<LedgerEntry>(entrySchema),
 });
 
 /** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */
@@ -131,17 +107,16 @@ function isSameCall(entry: LedgerEntry, claim: LedgerClaim & { readonly runId: R
 }
 
 /**
- * The row of an outcome; the same outcome twice is the same row. `storage_not_found` without a claim, `version_conflict` for another
+ * The row of an outcome; the same outcome twice is the same row. A suspended one may be finished without another try: it was answered. `storage_not_found` without a claim, `version_conflict` for another
  * attempt, `idempotency_conflict` for another outcome of a finished effect.
  */
 export function settleEffect(before: LedgerEntry | undefined, outcome: LedgerOutcome, now: number): LedgerEntry {
   const { idempotencyKey: key, attempt, result } = outcome;
   if (before === undefined) throw new AwakenError("storage_not_found", `effect '${key}' was never claimed`);
   if (before.attempt !== attempt) throw conflict("version_conflict", key, `is at attempt ${before.attempt}, not ${attempt}`);
-  if (before.status !== "claimed") {
-    if (sameJson(before.result, result)) return before;
-    throw conflict("idempotency_conflict", key, "has another outcome");
-  }
+  if (before.status !== "claimed" && sameJson(before.result, result)) return before;
+  const isOpen = before.status === "claimed" || (before.status === "suspended" && result.type !== "pending");
+  if (!isOpen) throw conflict("idempotency_conflict", key, "has another outcome");
   return ledgerEntry.check({ ...before, status: result.type === "pending" ? "suspended" : "finished", result, settledAt: now });
 }
 

@@ -1,106 +1,109 @@
-import * as z from "zod";
-import type { MediaSource, ProviderMetadata } from "../content.ts";
+import type { AssistantContent, MediaContent, MediaSource, ProviderMetadata } from "../content.ts";
 import { isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
+import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolResult } from "../tool.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, rangeSchema, suspensionSchema } from "./schemas.ts";
+import { areUnique } from "./unique.ts";
 
-const providerMetadataSchema = z.custom<ProviderMetadata>(
+const providerMetadataSchema = s.custom<ProviderMetadata>(
   (value) => isJsonObject(value) && Object.values(value).every(isJsonObject),
   "expected an object of objects, by provider",
 );
-const part = { providerMetadata: providerMetadataSchema.exactOptional() };
+const part = { providerMetadata: s.exactOptional(providerMetadataSchema) };
 
-const sourceSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("base64"), mediaType: nonBlankSchema, data: z.string() }),
-  z.strictObject({ type: z.literal("url"), url: nonBlankSchema, mediaType: z.string().exactOptional() }),
+const sourceSchema = s.taggedUnion("type", [
+  s.strictObject({ type: s.literal("base64"), mediaType: nonBlankSchema, data: s.string() }),
+  s.strictObject({ type: s.literal("url"), url: nonBlankSchema, mediaType: s.exactOptional(s.string()) }),
 ]) satisfies Schema<MediaSource>;
 
-const textSchema = z.strictObject({ ...part, type: z.literal("text"), text: z.string() });
+const textSchema = s.strictObject({ ...part, type: s.literal("text"), text: s.string() });
 const mediaSchemas = [
-  z.strictObject({ ...part, type: z.literal("image"), source: sourceSchema }),
-  z.strictObject({ ...part, type: z.literal("audio"), source: sourceSchema }),
-  z.strictObject({ ...part, type: z.literal("video"), source: sourceSchema }),
-  z.strictObject({ ...part, type: z.literal("document"), source: sourceSchema, title: z.string().exactOptional() }),
+  s.strictObject({ ...part, type: s.literal("image"), source: sourceSchema }),
+  s.strictObject({ ...part, type: s.literal("audio"), source: sourceSchema }),
+  s.strictObject({ ...part, type: s.literal("video"), source: sourceSchema }),
+  s.strictObject({ ...part, type: s.literal("document"), source: sourceSchema, title: s.exactOptional(s.string()) }),
 ] as const;
 
-const userContentSchema = z.discriminatedUnion("type", [textSchema, ...mediaSchemas]);
-const assistantContentSchema = z.discriminatedUnion("type", [
+const userContentSchema = s.taggedUnion("type", [textSchema, ...mediaSchemas]);
+const assistantContentSchema = s.taggedUnion("type", [
   textSchema,
   ...mediaSchemas,
-  z.strictObject({ ...part, type: z.literal("reasoning"), text: z.string(), signature: z.string().exactOptional() }),
-  z.strictObject({
+  s.strictObject({ ...part, type: s.literal("reasoning"), text: s.string(), signature: s.exactOptional(s.string()) }),
+  s.strictObject({
     ...part,
-    type: z.literal("tool-call"),
+    type: s.literal("tool-call"),
     id: toolCallIdSchema,
     name: nonBlankSchema,
     input: jsonValueSchema,
-    executed: z.literal("provider").exactOptional(),
+    executed: s.exactOptional(s.literal("provider")),
   }),
-  z.strictObject({
+  s.strictObject({
     ...part,
-    type: z.literal("tool-result"),
+    type: s.literal("tool-result"),
     id: toolCallIdSchema,
     name: nonBlankSchema,
     output: jsonValueSchema,
-    isError: z.boolean().exactOptional(),
+    isError: s.exactOptional(s.boolean()),
   }),
 ]);
 
 const metadata = {
-  runId: runIdSchema.exactOptional(),
-  stepIndex: countSchema.exactOptional(),
-  senderAgentId: z.string().exactOptional(),
+  runId: s.exactOptional(runIdSchema),
+  stepIndex: s.exactOptional(countSchema),
+  senderAgentId: s.exactOptional(s.string()),
 };
-const metadataSchema = z.strictObject({ ...metadata, compaction: rangeSchema.exactOptional() });
-const entry = { id: messageIdSchema, visibility: z.literal("internal").exactOptional() };
-const entryWithMark = { ...entry, metadata: metadataSchema.exactOptional() };
+const metadataSchema = s.strictObject({ ...metadata, compaction: s.exactOptional(rangeSchema) });
+const entry = { id: messageIdSchema, visibility: s.exactOptional(s.literal("internal")) };
+const entryWithMark = { ...entry, metadata: s.exactOptional(metadataSchema) };
+
+const callId = (content: AssistantContent): string | undefined => (content.type === "tool-call" ? content.id : undefined);
 
 /** Call ids are unique among all calls of one message, the vendor's included. */
-function hasUniqueCalls(message: Message): boolean {
-  if (message.role !== "assistant") return true;
-  const ids = message.content.flatMap((content) => (content.type === "tool-call" ? [content.id] : []));
-  return new Set(ids).size === ids.length;
-}
+const hasUniqueCalls = (message: Message): boolean => message.role !== "assistant" || areUnique(message.content, callId);
 
 /**
  * The shape rules of one message: only `tool` has a call id, only `assistant` has calls, ids are non-blank.
  * A result cannot be a summary, so that folding never makes an orphan of it.
  */
-export const messageSchema = z
-  .discriminatedUnion("role", [
-    z.strictObject({ ...entryWithMark, role: z.literal("system"), content: z.array(textSchema) }),
-    z.strictObject({ ...entryWithMark, role: z.literal("user"), content: z.array(userContentSchema) }),
-    z.strictObject({ ...entryWithMark, role: z.literal("assistant"), content: z.array(assistantContentSchema) }),
-    z.strictObject({
+export const messageSchema = s
+  .taggedUnion("role", [
+    s.strictObject({ ...entryWithMark, role: s.literal("system"), content: s.array(textSchema) }),
+    s.strictObject({ ...entryWithMark, role: s.literal("user"), content: s.array(userContentSchema) }),
+    s.strictObject({ ...entryWithMark, role: s.literal("assistant"), content: s.array(assistantContentSchema) }),
+    s.strictObject({
       ...entry,
-      metadata: z.strictObject(metadata).exactOptional(),
-      role: z.literal("tool"),
+      metadata: s.exactOptional(s.strictObject(metadata)),
+      role: s.literal("tool"),
       toolCallId: toolCallIdSchema,
       toolName: nonBlankSchema,
-      status: z.enum(["success", "error", "pending"]),
-      content: z.array(userContentSchema),
+      status: s.enum(["success", "error", "pending"]),
+      content: s.array(userContentSchema),
     }),
   ])
-  .refine(hasUniqueCalls, "tool call ids must be unique within the message") satisfies Schema<Message>;
+  .check(s.refine(hasUniqueCalls, "tool call ids must be unique within the message")) satisfies Schema<Message>;
 
-const resultBase = { message: z.string().exactOptional(), metadata: jsonObjectSchema.exactOptional() };
+const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));
+export const isMediaList = (value: unknown): value is readonly MediaContent[] => mediaListSchema.fits(value, 0);
 
-export const toolResultSchema = z.discriminatedUnion("type", [
-  z.strictObject({
-    ...resultBase,
-    type: z.literal("success"),
-    data: jsonValueSchema,
-    media: z.array(z.discriminatedUnion("type", mediaSchemas)).exactOptional(),
-  }),
-  z.strictObject({
-    ...resultBase,
-    type: z.literal("error"),
-    code: z.string(),
-    message: z.string(),
-    data: jsonValueSchema.exactOptional(),
-  }),
-  z.strictObject({ ...resultBase, type: z.literal("pending"), suspension: suspensionSchema }),
-]) satisfies Schema<ToolResult>;
+const resultBase = { message: s.exactOptional(s.string()), metadata: s.exactOptional(jsonObjectSchema) };
+
+const successSchema = s.strictObject({
+  ...resultBase,
+  type: s.literal("success"),
+  data: jsonValueSchema,
+  media: s.exactOptional(mediaListSchema),
+});
+const failureSchema = s.strictObject({
+  ...resultBase,
+  type: s.literal("error"),
+  code: s.string(),
+  message: s.string(),
+  data: s.exactOptional(jsonValueSchema),
+});
+export const pendingResultSchema = s.strictObject({ ...resultBase, type: s.literal("pending"), suspension: suspensionSchema });
+export const finalResultSchema = s.taggedUnion("type", [successSchema, failureSchema]);
+
+export const toolResultSchema = s.taggedUnion("type", [successSchema, failureSchema, pendingResultSchema]) satisfies Schema<ToolResult>;

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { MessageId, RunId, ThreadId } from "../ids.ts";
 import type { Message } from "../message.ts";
+import * as s from "../schema/index.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";
@@ -50,26 +50,28 @@ const isSummary = (message: Message): boolean => message.metadata?.compaction !=
 export const pendingRecord = defineRecord<PendingRecord>({
   name: "pending message",
   version: PENDING_SCHEMA_VERSION,
-  schema: z
+  schema: s
     .strictObject({
-      schemaVersion: z.literal(PENDING_SCHEMA_VERSION),
+      schemaVersion: s.literal(PENDING_SCHEMA_VERSION),
       pendingId: messageIdSchema,
       threadId: threadIdSchema,
       position: positionSchema,
       message: messageSchema,
       revision: positionSchema,
-      deliveryMode: z.strictObject({
-        boundary: z.enum(BOUNDARIES),
-        granularity: z.enum(["one", "batch"]),
-        barrier: z.boolean(),
-        targetRunId: runIdSchema.exactOptional(),
-        fallbackToNewRun: z.boolean(),
+      deliveryMode: s.strictObject({
+        boundary: s.enum(BOUNDARIES),
+        granularity: s.enum(["one", "batch"]),
+        barrier: s.boolean(),
+        targetRunId: s.exactOptional(runIdSchema),
+        fallbackToNewRun: s.boolean(),
       }),
       createdAt: timeSchema,
       updatedAt: timeSchema,
     })
-    .refine(({ pendingId, message }) => pendingId === message.id, "the pending id must be the id of the message")
-    .refine(({ message }) => !isSummary(message), "a pending message cannot be a summary"),
+    .check(
+      s.refine(({ pendingId, message }) => pendingId === message.id, "the pending id must be the id of the message"),
+      s.refine(({ message }) => !isSummary(message), "a pending message cannot be a summary"),
+    ),
 });
 
 const RANK: Readonly<Record<Boundary, number>> = { interrupt: 0, "next-step": 1, "on-natural-end": 2, "resume-input": -1, "new-run": 3 };

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { JsonValue } from "../json.ts";
+import * as s from "../schema/index.ts";
 import { jsonValueSchema } from "../stored.ts";
 import { defineRecord } from "./record.ts";
 import { nonBlankSchema, timeSchema } from "./schemas.ts";
@@ -20,7 +20,7 @@ export interface ProfileRecord {
   readonly updatedAt: number;
 }
 
-const ownerSchema = z.custom<ProfileOwner>(
+const ownerSchema = s.custom<ProfileOwner>(
   (value) => value === "system" || (typeof value === "string" && value.startsWith("agent:") && value.trim() !== "agent:"),
   "expected 'system' or 'agent:<name>'",
 );
@@ -28,8 +28,8 @@ const ownerSchema = z.custom<ProfileOwner>(
 export const profileRecord = defineRecord<ProfileRecord>({
   name: "profile",
   version: PROFILE_SCHEMA_VERSION,
-  schema: z.strictObject({
-    schemaVersion: z.literal(PROFILE_SCHEMA_VERSION),
+  schema: s.strictObject({
+    schemaVersion: s.literal(PROFILE_SCHEMA_VERSION),
     owner: ownerSchema,
     key: nonBlankSchema,
     value: jsonValueSchema,

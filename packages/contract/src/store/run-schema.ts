@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { inferenceOverrideSchema } from "../builtin-state.ts";
 import {
   RUN_SCHEMA_VERSION,
@@ -9,6 +8,7 @@ import {
   type RunTrace,
   type RunWaiting,
 } from "../run.ts";
+import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
 import {
   decisionIdSchema,
@@ -22,7 +22,6 @@ import {
   waitingReasonSchema,
 } from "../stored.ts";
 import { defineRecord } from "./record.ts";
-import { isRunProjection, isRunRecord } from "./run-shape.ts";
 import {
   adapterSchema,
   countSchema,
@@ -40,80 +39,79 @@ import {
   toolDescriptorSchema,
   usageSchema,
 } from "./schemas.ts";
+import { areUnique } from "./unique.ts";
 
-const traceSchema = z.strictObject({
+const traceSchema = s.strictObject({
   origin: originSchema,
   runMode: runModeSchema,
   adapter: adapterSchema,
-  parentThreadId: threadIdSchema.exactOptional(),
-  parentRunId: runIdSchema.exactOptional(),
-  parentToolCallId: toolCallIdSchema.exactOptional(),
-  transportRequestId: z.string().exactOptional(),
-  correlationId: z.string().exactOptional(),
+  parentThreadId: s.exactOptional(threadIdSchema),
+  parentRunId: s.exactOptional(runIdSchema),
+  parentToolCallId: s.exactOptional(toolCallIdSchema),
+  transportRequestId: s.exactOptional(s.string()),
+  correlationId: s.exactOptional(s.string()),
 }) satisfies Schema<RunTrace>;
 
-const activationSchema = z.strictObject({
-  intent: z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("new-intent") }),
-    z.strictObject({ type: z.literal("hitl-resume"), runId: runIdSchema }),
-    z.strictObject({ type: z.literal("continuation-from-run"), runId: runIdSchema }),
+const activationSchema = s.strictObject({
+  intent: s.taggedUnion("type", [
+    s.strictObject({ type: s.literal("new-intent") }),
+    s.strictObject({ type: s.literal("hitl-resume"), runId: runIdSchema }),
+    s.strictObject({ type: s.literal("continuation-from-run"), runId: runIdSchema }),
   ]),
-  options: z.strictObject({
-    overrides: inferenceOverrideSchema.exactOptional(),
-    frontendTools: z.array(toolDescriptorSchema),
-    output: jsonObjectSchema.exactOptional(),
+  options: s.strictObject({
+    overrides: s.exactOptional(inferenceOverrideSchema),
+    frontendTools: s.array(toolDescriptorSchema),
+    output: s.exactOptional(jsonObjectSchema),
   }),
   trace: traceSchema,
-  seededDecisions: z.array(z.strictObject({ ticketId: ticketIdSchema, decision: decisionSchema })),
-  resolutionId: nonBlankSchema.exactOptional(),
+  seededDecisions: s.array(s.strictObject({ ticketId: ticketIdSchema, decision: decisionSchema })),
+  resolutionId: s.exactOptional(nonBlankSchema),
 }) satisfies Schema<RunActivation>;
 
-const waitingSchema = z.strictObject({
+const waitingSchema = s.strictObject({
   reason: waitingReasonSchema,
-  tickets: z
-    .array(ticketSchema)
-    .refine((tickets) => new Set(tickets.map((t) => t.id)).size === tickets.length, "ticket ids must be unique"),
-  sinceDispatchId: dispatchIdSchema.exactOptional(),
-  message: z.string().exactOptional(),
+  tickets: s.array(ticketSchema).check(s.refine((tickets) => areUnique(tickets, (ticket) => ticket.id), "ticket ids must be unique")),
+  sinceDispatchId: s.exactOptional(dispatchIdSchema),
+  message: s.exactOptional(s.string()),
 }) satisfies Schema<RunWaiting>;
 
-const endingSchema = z.strictObject({
+const endingSchema = s.strictObject({
   termination: finalTerminationSchema,
-  response: z.string(),
-  output: jsonValueSchema.exactOptional(),
+  response: s.string(),
+  output: s.exactOptional(jsonValueSchema),
 }) satisfies Schema<RunEnding>;
 
 const body = {
-  schemaVersion: z.literal(RUN_SCHEMA_VERSION),
+  schemaVersion: s.literal(RUN_SCHEMA_VERSION),
   runId: runIdSchema,
   threadId: threadIdSchema,
   agentId: nonBlankSchema,
   activation: activationSchema,
-  input: z.strictObject({
-    range: rangeSchema.exactOptional(),
-    triggerMessageIds: z.array(messageIdSchema),
-    selectedMessageIds: z.array(messageIdSchema),
+  input: s.strictObject({
+    range: s.exactOptional(rangeSchema),
+    triggerMessageIds: s.array(messageIdSchema),
+    selectedMessageIds: s.array(messageIdSchema),
   }),
-  output: rangeSchema.exactOptional(),
-  dispatchId: dispatchIdSchema.exactOptional(),
-  sessionId: z.string().exactOptional(),
+  output: s.exactOptional(rangeSchema),
+  dispatchId: s.exactOptional(dispatchIdSchema),
+  sessionId: s.exactOptional(s.string()),
   createdAt: timeSchema,
   updatedAt: timeSchema,
   steps: countSchema,
   usage: usageSchema,
-  state: persistedStateSchema.exactOptional(),
-  decided: z.array(z.strictObject({ ticketId: ticketIdSchema, decisionId: decisionIdSchema })),
-  ordinal: positionSchema.exactOptional(),
+  state: s.exactOptional(persistedStateSchema),
+  decided: s.array(s.strictObject({ ticketId: ticketIdSchema, decisionId: decisionIdSchema })),
+  ordinal: s.exactOptional(positionSchema),
 };
 
-const projectionSchema = z.discriminatedUnion("status", [
-  z.strictObject({ ...body, status: z.literal("created") }),
-  z.strictObject({ ...body, status: z.literal("running"), startedAt: timeSchema }),
-  z.strictObject({ ...body, status: z.literal("waiting"), startedAt: timeSchema, waiting: waitingSchema }),
-  z.strictObject({
+export const projectionSchema = s.taggedUnion("status", [
+  s.strictObject({ ...body, status: s.literal("created") }),
+  s.strictObject({ ...body, status: s.literal("running"), startedAt: timeSchema }),
+  s.strictObject({ ...body, status: s.literal("waiting"), startedAt: timeSchema, waiting: waitingSchema }),
+  s.strictObject({
     ...body,
-    status: z.literal("done"),
-    startedAt: timeSchema.exactOptional(),
+    status: s.literal("done"),
+    startedAt: s.exactOptional(timeSchema),
     finishedAt: timeSchema,
     outcome: endingSchema,
   }),
@@ -124,15 +122,17 @@ export const runProjection = defineRecord<RunProjection>({
   name: "run",
   version: RUN_SCHEMA_VERSION,
   schema: projectionSchema,
-  accepts: isRunProjection,
+  accepts: s.guardOf<RunProjection>(projectionSchema),
 });
 
 const hasOrdinal = (run: RunProjection & { readonly ordinal?: number }): run is RunRecord => run.ordinal !== undefined;
+
+export const storedSchema = s.narrow<RunProjection, unknown, RunRecord>(projectionSchema, hasOrdinal, "a stored run has an ordinal");
 
 /** What a store keeps and reads back. */
 export const runRecord = defineRecord<RunRecord>({
   name: "run",
   version: RUN_SCHEMA_VERSION,
-  schema: projectionSchema.refine(hasOrdinal, "a stored run has an ordinal"),
-  accepts: isRunRecord,
+  schema: storedSchema,
+  accepts: s.guardOf<RunRecord>(storedSchema),
 });

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { ADAPTERS, ORIGINS, RUN_MODES } from "../identity.ts";
-import { dispatchId, eventId, type Id, messageId } from "../ids.ts";
 import type { FinalTermination } from "../run.ts";
+import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
 import { type PersistedState, STATE_SCHEMA_VERSION } from "../state.ts";
 import {
+  idOf,
   jsonObjectSchema,
   jsonValueSchema,
   resumeModeSchema,
@@ -21,81 +21,79 @@ import type { Usage } from "../usage.ts";
 
 // Pieces of the records in this folder. Objects are strict: an unknown field of the same version is a corrupt row.
 
-const idOf = <Kind extends string>(make: (value: string) => Id<Kind>) => z.string().transform((value) => make(value));
+export const messageIdSchema = idOf("message");
+export const dispatchIdSchema = idOf("dispatch");
+export const eventIdSchema = idOf("event");
 
-export const messageIdSchema = idOf(messageId);
-export const dispatchIdSchema = idOf(dispatchId);
-export const eventIdSchema = idOf(eventId);
-
-export const nonBlankSchema = z.string().refine((text) => text.trim() !== "", "expected a non-blank string");
-export const countSchema = z.int().nonnegative();
-export const positionSchema = z.int().positive();
+export const nonBlankSchema = s.text("expected a non-blank string");
+export const countSchema = s.int().check(s.atLeast(0));
+export const positionSchema = s.int().check(s.positive());
 /** Unix milliseconds. */
-export const timeSchema = z.number().nonnegative();
+export const timeSchema = s.number().check(s.atLeast(0));
 
 /** Rows of a log by seq: 1-based, inclusive, not empty. */
-export const rangeSchema = z
+export const rangeSchema = s
   .strictObject({ fromSeq: positionSchema, toSeq: positionSchema })
-  .refine((range) => range.fromSeq <= range.toSeq, "fromSeq must not be after toSeq");
+  .check(s.refine((range) => range.fromSeq <= range.toSeq, "fromSeq must not be after toSeq"));
 
-export const originSchema = z.enum(ORIGINS);
-export const adapterSchema = z.enum(ADAPTERS);
-export const runModeSchema = z.enum(RUN_MODES);
+export const originSchema = s.enum(ORIGINS);
+export const adapterSchema = s.enum(ADAPTERS);
+export const runModeSchema = s.enum(RUN_MODES);
 
-export const usageSchema = z.strictObject({
+export const usageSchema = s.strictObject({
   inputTokens: countSchema,
   outputTokens: countSchema,
   totalTokens: countSchema,
-  cacheReadTokens: countSchema.exactOptional(),
-  cacheWriteTokens: countSchema.exactOptional(),
-  reasoningTokens: countSchema.exactOptional(),
+  cacheReadTokens: s.exactOptional(countSchema),
+  cacheWriteTokens: s.exactOptional(countSchema),
+  reasoningTokens: s.exactOptional(countSchema),
 }) satisfies Schema<Usage>;
 
-export const persistedStateSchema = z.strictObject({
-  schemaVersion: z.literal(STATE_SCHEMA_VERSION),
+export const persistedStateSchema = s.strictObject({
+  schemaVersion: s.literal(STATE_SCHEMA_VERSION),
   revision: countSchema,
   extensions: jsonObjectSchema,
-  versions: z.record(z.string(), positionSchema).exactOptional(),
+  versions: s.exactOptional(s.record(positionSchema)),
 }) satisfies Schema<PersistedState>;
 
 const isFinal = (termination: Termination): termination is FinalTermination => termination.type !== "suspended";
-export const finalTerminationSchema = terminationSchema.refine(isFinal, "what is done cannot be suspended");
+export const finalTerminationSchema = s.narrow(terminationSchema, isFinal, "what is done cannot be suspended");
 
-export const suspensionSchema = z.strictObject({
-  id: ticketIdSchema.exactOptional(),
-  action: z.string(),
-  message: z.string().exactOptional(),
-  parameters: jsonValueSchema.exactOptional(),
-  responseSchema: jsonObjectSchema.exactOptional(),
-  resumeMode: resumeModeSchema.exactOptional(),
+export const suspensionSchema = s.strictObject({
+  id: s.exactOptional(ticketIdSchema),
+  action: s.string(),
+  message: s.exactOptional(s.string()),
+  parameters: s.exactOptional(jsonValueSchema),
+  responseSchema: s.exactOptional(jsonObjectSchema),
+  resumeMode: s.exactOptional(resumeModeSchema),
 }) satisfies Schema<Suspension>;
 
-export const ticketSchema = z.strictObject({
+export const ticketSchema = s.strictObject({
   id: ticketIdSchema,
   runId: runIdSchema,
   threadId: threadIdSchema,
   toolCallId: toolCallIdSchema,
   toolName: nonBlankSchema,
   input: jsonValueSchema,
-  action: z.string(),
+  action: s.string(),
   resumeMode: resumeModeSchema,
-  message: z.string().exactOptional(),
-  parameters: jsonValueSchema.exactOptional(),
-  responseSchema: jsonObjectSchema.exactOptional(),
-  agentPath: z.array(z.string()).exactOptional(),
+  message: s.exactOptional(s.string()),
+  parameters: s.exactOptional(jsonValueSchema),
+  responseSchema: s.exactOptional(jsonObjectSchema),
+  agentPath: s.exactOptional(s.array(s.string())),
   updatedAt: timeSchema,
 }) satisfies Schema<Ticket>;
 
-export const toolCallSchema = z.strictObject({
+export const toolCallSchema = s.strictObject({
   id: toolCallIdSchema,
   name: nonBlankSchema,
   input: jsonValueSchema,
 }) satisfies Schema<ToolCall>;
 
-export const toolDescriptorSchema = z.strictObject({
+export const toolDescriptorSchema = s.strictObject({
   id: nonBlankSchema,
-  description: z.string(),
+  description: s.string(),
   parameters: jsonObjectSchema,
-  category: z.string().exactOptional(),
-  metadata: jsonObjectSchema.exactOptional(),
+  category: s.exactOptional(s.string()),
+  metadata: s.exactOptional(jsonObjectSchema),
 }) satisfies Schema<ToolDescriptor>;

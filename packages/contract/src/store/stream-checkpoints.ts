@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { RunId, ThreadId, ToolCallId } from "../ids.ts";
+import * as s from "../schema/index.ts";
 import { runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolCall } from "../tool.ts";
 import { defineRecord } from "./record.ts";
@@ -24,15 +24,15 @@ export interface StreamCheckpoint {
 export const streamCheckpoint = defineRecord<StreamCheckpoint>({
   name: "stream checkpoint",
   version: STREAM_CHECKPOINT_SCHEMA_VERSION,
-  schema: z.strictObject({
-    schemaVersion: z.literal(STREAM_CHECKPOINT_SCHEMA_VERSION),
+  schema: s.strictObject({
+    schemaVersion: s.literal(STREAM_CHECKPOINT_SCHEMA_VERSION),
     runId: runIdSchema,
     step: countSchema,
     threadId: threadIdSchema,
     upstreamModel: nonBlankSchema,
-    partialText: z.string(),
-    completedToolCalls: z.array(toolCallSchema),
-    inFlightTool: z.strictObject({ id: toolCallIdSchema, name: z.string(), partialInput: z.string() }).exactOptional(),
+    partialText: s.string(),
+    completedToolCalls: s.array(toolCallSchema),
+    inFlightTool: s.exactOptional(s.strictObject({ id: toolCallIdSchema, name: s.string(), partialInput: s.string() })),
     updatedAt: timeSchema,
   }),
 });

@@ -1,8 +1,9 @@
-import { contextPolicySchema, parseModelSpec } from "@awaken/contract";
+import { parseModelSpec } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { type Capabilities, isCutoff, modelCapabilities, poolCapabilities } from "./capabilities.ts";
 import { tableCapabilities } from "./capability-table.ts";
 import { clampContext } from "./clamp-context.ts";
+import { toContextPolicy } from "./context-policy.test-support.ts";
 import { discoveredCapabilities } from "./discovery.ts";
 
 const model = (fields: Capabilities = {}, name = "unheard-of") => parseModelSpec("m", { provider: "p", model: name, ...fields });
@@ -64,7 +65,7 @@ describe("poolCapabilities", () => {
 });
 
 describe("clampContext", () => {
-  const policy = (fields: object) => contextPolicySchema.parse(fields);
+  const policy = (fields: object) => toContextPolicy(fields);
 
   it("inference 41: narrows window, answer and threshold to the model", () => {
     const given = policy({ maxContextTokens: 200_000, maxOutputTokens: 16_000, autocompactThreshold: 95_000 });

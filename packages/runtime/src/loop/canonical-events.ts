@@ -7,6 +7,7 @@ import {
   type Message,
   type RunIdentity,
   type Termination,
+  type ToolResult,
   toJson,
 } from "@awaken/contract";
 
@@ -67,10 +68,42 @@ function draft(identity: RunIdentity, kind: string, payload: JsonObject, isInter
   };
 }
 
+/** What a model reads of a result stands in the call's message: as it is when `dataIs` says text, else as JSON. */
+function factOfResult(result: ToolResult): object {
+  if (result.type !== "success") return result;
+  const { data, media: _media, ...rest } = result;
+  return result.message === undefined ? { ...rest, dataIs: typeof data === "string" ? "text" : "json" } : { ...rest, data };
+}
+
+/** The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer in the run's record. */
+function factOf(event: AgentEvent): object {
+  switch (event.type) {
+    case "run-start": {
+      const { threadId: _thread, runId: _run, ...identity } = event.identity;
+      return { identity };
+    }
+    case "run-end": {
+      const { type: _type, threadId: _thread, runId: _run, result, ...rest } = event;
+      if (result === undefined) return rest;
+      const { response: _response, output: _output, ...how } = result;
+      return { ...rest, result: how };
+    }
+    case "tool-call-ready":
+      return { toolCallId: event.toolCallId, toolName: event.toolName };
+    case "tool-call-end": {
+      const { type: _type, result, ...rest } = event;
+      return { ...rest, result: factOfResult(result) };
+    }
+    default: {
+      const { type: _type, ...rest } = event;
+      return rest;
+    }
+  }
+}
+
 /** An event as the fact that the log keeps. */
 export function canonicalEvent(identity: RunIdentity, event: AgentEvent, isResumed: boolean): EventAppend {
-  const { type: _type, ...payload } = event;
-  const json = toJson(payload);
+  const json = toJson(factOf(event));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }
 

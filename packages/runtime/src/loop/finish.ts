@@ -72,6 +72,9 @@ function closeTickets(ctx: RunContext): void {
     ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
     const result = toolFailure("cancelled", "the run ended before there was a decision");
     ctx.transcript.answer(toolMessage(ctx, call, result), call.messageId);
+    const asked = { messageId: call.messageId, call };
+    ctx.ledger?.leaveUnknown(asked);
+    ctx.ledger?.settle(asked, result);
   }
 }
 

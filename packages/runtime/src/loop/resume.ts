@@ -1,4 +1,4 @@
-import type { Suspension, Termination, ToolCallState, ToolResult } from "@awaken/contract";
+import type { Termination, ToolCallState, ToolResult } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import type { ResumedCall } from "../phase/hook.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -17,12 +17,15 @@ function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly T
 
 export const hasSuspended = (ctx: RunContext): boolean => callsWith(ctx, "suspended").length > 0;
 
+/** What a call is resumed with. One that is run again after an unknown outcome goes on with the decision that it was on its way with. */
 function resumed(call: ToolCallState): ResumedCall | undefined {
-  const { suspension, decision } = call;
+  const { suspension, decision, earlier } = call;
   if (suspension === undefined || decision === undefined) return undefined;
-  const { message, ...rest } = suspension;
-  const kept: Suspension = { ...rest, resumeMode: call.resumeMode, ...(message === undefined ? {} : { message }) };
-  return { suspension: kept, decision };
+  if (earlier === undefined || decision.action !== "approve")
+    return { suspension: { ...suspension, resumeMode: call.resumeMode }, decision };
+  const before = { suspension: { ...earlier.suspension, resumeMode: earlier.resumeMode }, decision: earlier.decision };
+  if (decision.input === undefined) return before;
+  return before.decision.action === "approve" ? { ...before, decision: { ...before.decision, input: decision.input } } : before;
 }
 
 /** The call is over without having run; the model reads why. */
@@ -50,8 +53,12 @@ async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Prom
 async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
   const resume = resumed(call);
   if (resume === undefined) return undefined;
-  const live: LiveCall = { call: { id: call.id, name: call.name, input: call.input }, messageId: call.messageId, resume, isReplay: true };
-  const { decision } = resume;
+  const { decision } = call;
+  if (decision === undefined) return undefined;
+  // An edit on the second approval counts also when the first decision was no approval and has no place for it.
+  const edited = call.earlier !== undefined && decision.action === "approve" ? decision.input : undefined;
+  const input = edited === undefined ? call.input : edited;
+  const live: LiveCall = { call: { id: call.id, name: call.name, input }, messageId: call.messageId, resume, isReplay: true };
   if (decision.action === "deny") {
     deny(ctx, live, call, decision.reason);
     return undefined;

@@ -6,14 +6,14 @@ export type OpenEntry = Exclude<LedgerEntry, { status: "finished" }>;
 
 type CallKey = Pick<LiveCall, "messageId"> & { readonly call: { readonly id: LiveCall["call"]["id"] } };
 
-/** Where a call stands that may be tried again. */
+/** Where a call stands whose row in the ledger is open. */
 interface Tries {
   /** The number of the last one. */
-  attempt: number;
-  /** The call's next result is the outcome of the last try. */
-  isClaimed: boolean;
+  readonly attempt: number;
+  /** It runs, or did when its process died. Otherwise it waits. */
+  readonly isClaimed: boolean;
   /** The claim of a process that is gone: nobody knows whether the effect happened. */
-  unknown: OpenEntry | undefined;
+  readonly unknown: OpenEntry | undefined;
 }
 
 const NO_OUTCOMES: readonly LedgerOutcome[] = [];
@@ -35,7 +35,7 @@ export class RunLedger {
 
   /** The claim of a process that is gone, until the call has its result. */
   unknownOf(call: CallKey): OpenEntry | undefined {
-    return this.#triesOf(call)?.unknown;
+    return this.#tries === undefined || this.#tries.size === 0 ? undefined : this.#tries.get(this.#keyOf(call))?.unknown;
   }
 
   /** What to put on record before the call runs. It counts from `begin` on. */
@@ -60,20 +60,21 @@ export class RunLedger {
     }
   }
 
-  /** A call has its result. What was never claimed has no outcome. */
+  /** A call has its result. What was never claimed has no outcome, and what waits has one when it waits no more. */
   settle(call: CallKey, result: ToolResult): void {
-    const tries = this.#triesOf(call);
-    if (tries?.isClaimed !== true) return;
-    tries.isClaimed = false;
-    tries.unknown = undefined;
+    if (this.#tries === undefined) return;
+    const idempotencyKey = this.#keyOf(call);
+    const tries = this.#tries.get(idempotencyKey);
+    if (tries === undefined || (result.type === "pending" && !tries.isClaimed)) return;
     this.#outcomes ??= [];
-    this.#outcomes.push({ idempotencyKey: this.#keyOf(call), attempt: tries.attempt, result });
+    this.#outcomes.push({ idempotencyKey, attempt: tries.attempt, result });
+    if (result.type === "pending") this.#tries.set(idempotencyKey, { attempt: tries.attempt, isClaimed: false, unknown: undefined });
+    else this.#tries.delete(idempotencyKey);
   }
 
   /** Nobody found out what became of the call: whatever it is given as a result now is not its outcome. */
   leaveUnknown(call: CallKey): void {
-    const tries = this.#triesOf(call);
-    if (tries?.unknown !== undefined) tries.isClaimed = false;
+    if (this.unknownOf(call) !== undefined) this.#tries?.delete(this.#keyOf(call));
   }
 
   /** Outcomes for the commit that is about to be written. */
@@ -90,10 +91,6 @@ export class RunLedger {
 
   #keyOf({ messageId, call }: CallKey): string {
     return effectKey(this.#runId, messageId, call.id);
-  }
-
-  #triesOf(call: CallKey): Tries | undefined {
-    return this.#tries?.get(this.#keyOf(call));
   }
 
   #set(key: string, tries: Tries): void {

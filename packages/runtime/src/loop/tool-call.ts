@@ -11,6 +11,7 @@ import {
   toolOutcome,
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
+import type { ResumedCall } from "../phase/hook.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
@@ -41,6 +42,14 @@ const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
   return ticketId(id.trim() === "" ? live.call.id : id);
 };
 
+/** What a person is asked about when nobody knows whether a call had its effect. */
+export const UNKNOWN_OUTCOME = "unknown-outcome";
+
+function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNullable<ToolCallState["earlier"]> {
+  const { resumeMode = "replay-tool-call", ...waited } = suspension;
+  return { suspension: { ...waited, id: ticketOf(live, suspension) }, resumeMode, decision };
+}
+
 function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
   const { resumeMode, action, message, parameters, responseSchema } = suspension;
   const kept = {
@@ -50,8 +59,10 @@ function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension)
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
   };
+  const state = stateOf(ctx, live, "suspended", kept);
+  const earlier = action === UNKNOWN_OUTCOME && live.resume !== undefined ? { earlier: earlierOf(live, live.resume) } : {};
   // An input that was edited on an earlier approval stays: the next approval is about what would run.
-  return { ...stateOf(ctx, live, "suspended", kept), input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call" };
+  return { ...state, input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call", ...earlier };
 }
 
 const NO_TICKETS: readonly Ticket[] = [];

@@ -4,7 +4,7 @@ import { suspend } from "../tool/verdict.ts";
 import type { Gated, LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 import type { OpenEntry } from "./run-ledger.ts";
-import { executeTool } from "./tool-call.ts";
+import { executeTool, UNKNOWN_OUTCOME } from "./tool-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
 
@@ -62,7 +62,7 @@ export async function settleUnknown(ctx: RunContext, live: LiveCall, claim: Open
   return {
     type: "intercepted",
     intercept: suspend({
-      action: "unknown-outcome",
+      action: UNKNOWN_OUTCOME,
       message:
         `'${live.call.name}' was started and its outcome was lost. Find out whether it happened: ` +
         "answer with its result if it did, approve to run it again if it did not, or deny to give it up.",

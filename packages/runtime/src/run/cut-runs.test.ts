@@ -92,6 +92,38 @@ describe("a claim", () => {
   });
 });
 
+describe("a call that was decided, and whose process died", () => {
+  it.each([
+    ["approve", undefined, "picked blue for 1"],
+    ["approve", { n: 3 }, "picked blue for 3"],
+  ] as const)("goes on with that decision when a person says run it again: %s %j", async (action, edited, said) => {
+    const store = memoryStore();
+    let executions = 0;
+    const pick = defineTool({
+      id: "pay",
+      description: "",
+      input,
+      execute: ({ n }, { resume }) => {
+        if (resume === undefined) return wait({ action: "pick", resumeMode: "pass-decision-to-tool" });
+        executions += 1;
+        return `picked ${resume.decision.action === "answer" ? resume.decision.result : resume.decision.action} for ${n}`;
+      },
+    });
+    const first = await open(scripted([pay(1)]), { store, tools: [pick] }).run({ thread: "t", input: "go" });
+    const points = crashPoints({ at: "tool-end", nth: 1, mode: "throw" });
+    const dying = open(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: points.tools([pick]) });
+    await dying.decide("c1", { action: "answer", result: "blue" });
+    await dying.wait(first.runId).catch(() => {});
+    const model = scripted([text("over")]);
+    const runtime = open(model, { store, tools: [pick] });
+    expect((await runtime.resume(first.runId)).tickets).toMatchObject([{ id: "c1", action: "unknown-outcome", input: { n: 1 } }]);
+    await runtime.decide("c1", edited === undefined ? { action } : { action, input: edited });
+    await runtime.wait(first.runId);
+    expect(executions).toBe(2);
+    expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", `tool: ${said}`]);
+  });
+});
+
 describe("a step that was cut off", () => {
   const both = toolCalls([
     { name: "a", input: { n: 1 }, id: "c1" },

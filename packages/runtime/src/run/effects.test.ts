@@ -182,6 +182,7 @@ describe("a run whose process died while a tool ran", () => {
     expect(await runtime.wait(run)).toMatchObject({ status: "done", text: "over" });
     expect(world.done).toEqual(done);
     expect(lastPrompt(model)?.at(-1)).toBe(`tool: ${answer}`);
+    expect(await openEntries(store, run)).toMatchObject([{ status: "finished" }]);
   });
 
   it("asks a person when reconcile fails, does not know, or never ends and the tool has a limit", async () => {

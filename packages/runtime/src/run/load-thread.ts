@@ -58,13 +58,15 @@ function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecor
   return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
 }
 
+const takenUp = ({ threadId, runId }: RunRecord) =>
+  new AwakenError("thread_already_running", `run '${runId}' of thread '${threadId}' was taken up by somebody else`, {
+    details: { threadId, runId },
+  });
+
 async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }: ResumeIntent): Promise<RunRecord> {
   const run = await records.runs.load(runId);
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
-  if (seen !== undefined && !sameJson(run, seen)) {
-    const message = `run '${runId}' of thread '${threadId}' was taken up by somebody else`;
-    throw new AwakenError("thread_already_running", message, { details: { threadId, runId } });
-  }
+  if (seen !== undefined && !sameJson(run, seen)) throw takenUp(run);
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
 }
 
@@ -142,6 +144,7 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
   const { threadId, intent } = order;
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const checkpoint = await records.threads.loadCheckpoint(threadId);
+  if (named !== undefined && checkpoint?.openRun?.runId === named.runId && !sameJson(checkpoint.openRun, named)) throw takenUp(named);
   const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(checkpoint) : await hintedRun(records, threadId, hinted));
   const work = await openWork(records, checkpoint, resumed);

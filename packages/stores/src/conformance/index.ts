@@ -1,6 +1,7 @@
 import type { Store } from "@awaken/contract";
 import { describe } from "vitest";
 import { atomicityConformance } from "./atomicity.ts";
+import { checkpointConformance } from "./checkpoints.ts";
 import { commitConformance } from "./commit.ts";
 import { corruptionConformance } from "./corruption.ts";
 import { dispatchConformance } from "./dispatches.ts";
@@ -28,6 +29,7 @@ export function storeConformance(name: string, open: (clock: () => number) => Pr
   describe(`${name}: conformance`, () => {
     threadConformance(it);
     messageConformance(it);
+    checkpointConformance(it);
     runConformance(it);
     commitConformance(it);
     atomicityConformance(it);

@@ -113,6 +113,16 @@ function outcomes(it: StoreTest): void {
     expect(await store.ledger.load(keyOf("c1"))).toMatchObject({ status: "finished" });
   });
 
+  it("a suspended effect that is answered is finished without another try", async (world) => {
+    const { store } = world;
+    await running(world);
+    await store.commit(change([claim("c1")]));
+    await store.commit(change([], [outcome("c1", pending)]));
+    await store.commit(change([], [outcome("c1", success)]));
+    expect(await store.ledger.load(keyOf("c1"))).toMatchObject({ status: "finished", attempt: 1, result: success });
+    await failure(store.commit(change([claim("c1", { attempt: 2 })])), "idempotency_conflict");
+  });
+
   it("a claim and its outcome may be in one commit, and an outcome without a claim is not found", async (world) => {
     const { store } = world;
     await running(world);

@@ -6,7 +6,8 @@ export class EventLog<Row> {
   readonly type: "thread" | "run";
   readonly #tag: string;
   readonly #rows: Row[] = [];
-  readonly #wakes = new Set<() => void>();
+  /** Absent until somebody waits: most logs have no reader. */
+  #wakes: Set<() => void> | undefined;
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
   #first = 1;
   #isDeleted = false;
@@ -52,7 +53,7 @@ export class EventLog<Row> {
       journal.undo(() => {
         this.#rows.length = length;
       });
-      if (this.#wakes.size > 0) journal.after(() => this.wake());
+      if (this.#wakes !== undefined && this.#wakes.size > 0) journal.after(() => this.wake());
     }
     this.#rows.push(row);
   }
@@ -95,20 +96,22 @@ export class EventLog<Row> {
 
   /** Resolves at the next append that stays, or when a signal aborts. */
   changed(signals: readonly AbortSignal[]): Promise<void> {
+    this.#wakes ??= new Set();
+    const wakes = this.#wakes;
     return new Promise((resolve) => {
       const wake = () => {
-        this.#wakes.delete(wake);
+        wakes.delete(wake);
         for (const signal of signals) signal.removeEventListener("abort", wake);
         resolve();
       };
-      this.#wakes.add(wake);
+      wakes.add(wake);
       for (const signal of signals) signal.addEventListener("abort", wake);
       if (signals.some((signal) => signal.aborted)) wake();
     });
   }
 
   wake(): void {
-    for (const wake of [...this.#wakes]) wake();
+    for (const wake of [...(this.#wakes ?? [])]) wake();
   }
 }
 

@@ -44,8 +44,8 @@ export class EventRow {
   readonly visibility: EventDraft["visibility"];
   /** Of its writer: the same key appends once. */
   readonly key: string | undefined;
+  readonly payload: EventDraft["payload"];
   readonly #kind: string;
-  readonly #payload: EventDraft["payload"];
   readonly #links: Links | undefined;
   readonly #threadPosition: number;
   readonly #runPosition: number;
@@ -56,7 +56,7 @@ export class EventRow {
     this.visibility = draft.visibility;
     this.key = key;
     this.#kind = draft.kind;
-    this.#payload = own(draft.payload);
+    this.payload = own(draft.payload);
     this.#links = linksOf(draft);
     this.#threadPosition = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runPosition = place.run === undefined ? 0 : place.run.last + 1;
@@ -70,7 +70,7 @@ export class EventRow {
     return share({
       schemaVersion: EVENT_SCHEMA_VERSION,
       kind: this.#kind,
-      payload: this.#payload,
+      payload: this.payload,
       visibility: this.visibility,
       origin,
       ...this.#links,

@@ -97,6 +97,19 @@ describe("memory", () => {
     expect(await store.commit(say(0))).toMatchObject({ messageCount: 1 });
   });
 
+  test("the estimate of bytes grows by about what is kept: a byte for a character", async () => {
+    const store = memoryStore();
+    const bytesWith = async (count: number, text: string) => {
+      const message = { id: messageId(`m${count}`), role: "user", content: [{ type: "text", text }] } as const;
+      await store.commit({ threadId: T, runId: R, messageDelta: { messages: [message], expectedMessageCount: count } });
+      return (await store.stats()).bytes;
+    };
+    const before = await bytesWith(0, "");
+    const after = await bytesWith(1, "x".repeat(100_000));
+    expect(after - before).toBeGreaterThan(100_000);
+    expect(after - before).toBeLessThan(101_000);
+  });
+
   test("a thread of another run of the same store costs a commit nothing: rows of 10,000 threads are not looked at", async () => {
     const store = memoryStore();
     const commit = async (index: number) => store.commit({ threadId: threadId(`t${index}`), runId: R });

@@ -2,10 +2,12 @@ import {
   AwakenError,
   clampLimit,
   foldedUpTo,
+  GrowingView,
   MESSAGE_SCHEMA_VERSION,
   type MessageFilter,
   type MessageRecord,
   type MessageStore,
+  type SequencedMessage,
   type ThreadCommit,
 } from "@awaken/contract";
 import { own, share } from "./own.ts";
@@ -56,6 +58,18 @@ function matches({ message }: MessageRecord, { visibility = "all", runId }: Mess
   return visibility === "all" || (visibility === "internal") === (message.visibility === "internal");
 }
 
+/** What a model may see of the log, in an array that is the caller's own. Costs what was added since the last time. */
+export function effectiveOf(row: ThreadRow): readonly SequencedMessage[] {
+  const { messages: log, view } = row;
+  if (view?.growing.append(log.slice(view.count).map(share)) === true) {
+    view.count = log.length;
+    return view.growing.messages;
+  }
+  const growing = new GrowingView(log.slice(row.folded).map(share));
+  row.view = { growing, count: log.length };
+  return growing.messages;
+}
+
 /** Adds the delta of a commit behind the rows that its writer saw. */
 export function appendMessages({ journal, now }: Change, row: ThreadRow, { threadId, messageDelta }: ThreadCommit): void {
   if (messageDelta === undefined) return;
@@ -70,6 +84,7 @@ export function appendMessages({ journal, now }: Change, row: ThreadRow, { threa
   journal.undo(() => {
     for (const { message } of log.splice(actual)) seqs.delete(message.id);
     row.folded = folded;
+    if (row.view !== undefined && row.view.count > actual) row.view = undefined;
   });
   for (const message of messages) {
     if (seqs.has(message.id)) {

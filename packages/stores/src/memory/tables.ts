@@ -3,6 +3,7 @@ import type {
   ConfigKey,
   DispatchId,
   DispatchRecord,
+  GrowingView,
   LedgerEntry,
   MessageId,
   MessageRecord,
@@ -42,6 +43,8 @@ export interface ThreadRow {
   readonly seqs: Map<MessageId, number>;
   /** `foldedUpTo` of the log. */
   folded: number;
+  /** What a model may see of the first `count` rows; absent until somebody asks for it. */
+  view: { readonly growing: GrowingView; count: number } | undefined;
   /** By ordinal. */
   readonly runIds: RunId[];
   latestRunId: RunId | undefined;
@@ -129,6 +132,7 @@ export function threadRow({ tables, journal }: Change, id: ThreadId): ThreadRow 
     messages: [],
     seqs: new Map(),
     folded: 0,
+    view: undefined,
     runIds: [],
     latestRunId: undefined,
     pending: [],

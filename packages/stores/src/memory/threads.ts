@@ -1,6 +1,5 @@
 import {
   AwakenError,
-  effectiveMessages,
   patchThread,
   type ThreadCheckpoint,
   type ThreadFilter,
@@ -11,6 +10,7 @@ import {
 } from "@awaken/contract";
 import { deleteThread } from "./delete-thread.ts";
 import { checkParent } from "./lineage.ts";
+import { effectiveOf } from "./messages.ts";
 import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
@@ -75,13 +75,13 @@ const compareThreads = (a: ThreadPosition, b: ThreadPosition): number => b.updat
 
 function checkpointOf(tables: Tables, row: ThreadRow | undefined): ThreadCheckpoint | undefined {
   if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;
-  const { record, state, messages, folded } = row;
+  const { record, state, messages } = row;
   const { latestRun, openRunId } = record;
   const latest = latestRun === undefined ? undefined : tables.runs.get(latestRun.id);
   const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);
   return {
     thread: share(record),
-    messages: effectiveMessages(messages.slice(folded).map(share)),
+    messages: effectiveOf(row),
     messageCount: messages.length,
     ...(latest === undefined ? undefined : { latestRun: share(latest) }),
     ...(open === undefined ? undefined : { openRun: share(open) }),

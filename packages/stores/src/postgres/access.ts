@@ -1,5 +1,6 @@
 import type { ScopeId } from "@awaken/contract";
 import type { Env } from "../sql/env.ts";
+import type { ViewCache } from "../sql/view-cache.ts";
 import type { Session } from "./session.ts";
 import type { Wire } from "./wire.ts";
 
@@ -9,4 +10,6 @@ export interface Access {
   readonly session: Session;
   readonly env: Env;
   readonly wire: Wire;
+  /** None inside a transaction, which may see what never comes to be. */
+  readonly views: ViewCache | undefined;
 }

@@ -4,7 +4,7 @@ import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
-import { readThreadIds, readThreadRow, THREAD_COLUMNS } from "../sql/thread-row.ts";
+import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import { lockDispatch, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { headOf, readKnown, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
@@ -15,7 +15,7 @@ import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 import { selectLineage } from "./threads.ts";
 
-const THREAD = THREAD_COLUMNS.split(", ")
+const THREAD = THREAD_ROW.split(", ")
   .map((column) => `t.${column}`)
   .join(", ");
 

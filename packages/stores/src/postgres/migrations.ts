@@ -129,6 +129,7 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX blob_use_hash ON ~blob_use (scope_id, hash);
   `,
+  'ALTER TABLE ~thread ADD COLUMN incarnation text COLLATE "C"',
 ];
 
 const ignore = () => {};

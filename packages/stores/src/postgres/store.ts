@@ -1,5 +1,6 @@
 import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
+import { ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
@@ -40,6 +41,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const schema = checkSchemaName(options.schema ?? "awaken");
   const closing = new AbortController();
   const env = createEnv(options, closing.signal);
+  const views = new ViewCache(options.cacheBytes);
   const isOwn = typeof urlOrPool === "string";
   // One more for the connection that listens.
   const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: limit + 1, connectTimeoutMs }) : urlOrPool);
@@ -49,8 +51,8 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
 
   function scoped(id: ScopeId): ScopedStore {
     const scopeId = toScopeId(id);
-    const portsIn = (own: Session) => portsOf({ scopeId, session: own, env, wire });
-    return { scopeId, ...portsIn(session), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
+    const portsIn = (own: Session, cache?: ViewCache) => portsOf({ scopeId, session: own, env, wire, views: cache });
+    return { scopeId, ...portsIn(session, views), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
   }
 
   const close = () => {

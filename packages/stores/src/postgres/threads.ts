@@ -15,9 +15,19 @@ import {
 } from "@awaken/contract";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
-import { jsonOf, numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
+import { jsonOf, numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
-import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_COLUMNS, threadPosition, threadValues } from "../sql/thread-row.ts";
+import {
+  emptyThread,
+  readThread,
+  readThreadIds,
+  readThreadRow,
+  THREAD_COLUMNS,
+  THREAD_ROW,
+  threadPosition,
+  threadValues,
+} from "../sql/thread-row.ts";
+import { isBehind, type LogState, type ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf } from "./blobs.ts";
 import { deleteThreads } from "./delete-threads.ts";
@@ -27,14 +37,15 @@ import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>
-  sql(`SELECT ${THREAD_COLUMNS} FROM ~thread WHERE scope_id = $1 AND thread_id = $2`, scopeId, id);
+  sql(`SELECT ${THREAD_ROW} FROM ~thread WHERE scope_id = $1 AND thread_id = $2`, scopeId, id);
 
 /** What a write leaves out of the state stays. */
 export function writeThreadRow(scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow, state?: PersistedState): Statement {
   const values = [scopeId, ...threadValues(after), state === undefined ? null : JSON.stringify(state)];
   if (before === undefined) {
-    const text = `INSERT INTO ~thread (scope_id, ${THREAD_COLUMNS}, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`;
-    return sql(text, ...values);
+    const text = `INSERT INTO ~thread (scope_id, ${THREAD_COLUMNS}, state, incarnation)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+    return sql(text, ...values, after.incarnation);
   }
   const text = `UPDATE ~thread SET updated_at = $3, resource_id = $4, parent_thread_id = $5, latest_run_id = $6, open_run_id = $7,
       message_count = $8, folded = $9, run_count = $10, record = $11, state = coalesce($12, state)
@@ -60,33 +71,54 @@ async function checkParent(tx: Tx, scopeId: ScopeId, record: ThreadRecord): Prom
   checkLineage(record, readThreadIds(rows));
 }
 
-/** Everything of a checkpoint in one statement, and so from one moment: rows are told apart by `part`. */
-const selectCheckpoint = (scopeId: ScopeId, id: ThreadId): Statement =>
+type Known = ReturnType<ViewCache["find"]>;
+
+/** Everything of a checkpoint in one statement, and so from one moment: rows are told apart by `part`. Messages that are known stay out. */
+const selectCheckpoint = (scopeId: ScopeId, id: ThreadId, known: Known): Statement =>
   sql(
-    `WITH t AS (SELECT * FROM ~thread WHERE scope_id = $1 AND thread_id = $2 AND (message_count > 0 OR run_count > 0))
-     SELECT 'thread' AS part, thread_id, NULL AS run_id, message_count AS seq, record, NULL AS parts, NULL::json AS bodies FROM t
-     UNION ALL SELECT 'state', thread_id, NULL, NULL, state, NULL, NULL FROM t WHERE state IS NOT NULL
-     UNION ALL SELECT 'run', r.thread_id, r.run_id, NULL, r.record, NULL, NULL FROM t
+    `WITH t AS (
+       SELECT *, CASE WHEN incarnation IS NOT DISTINCT FROM $3 AND $4::bigint BETWEEN folded AND message_count THEN $4::bigint ELSE folded END AS seen
+       FROM ~thread WHERE scope_id = $1 AND thread_id = $2 AND (message_count > 0 OR run_count > 0))
+     SELECT 'thread' AS part, thread_id, NULL AS run_id, message_count AS seq, record, NULL AS parts, NULL::json AS bodies,
+       folded, incarnation FROM t
+     UNION ALL SELECT 'state', thread_id, NULL, NULL, state, NULL, NULL, NULL, NULL FROM t WHERE state IS NOT NULL
+     UNION ALL SELECT 'run', r.thread_id, r.run_id, NULL, r.record, NULL, NULL, NULL, NULL FROM t
        JOIN ~run r ON r.scope_id = t.scope_id AND r.run_id IN (t.latest_run_id, t.open_run_id)
-     UNION ALL SELECT 'message', message.thread_id, NULL, message.seq, message.record, message.parts, ${bodiesOf("message")} FROM t
-       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.folded`,
-    ...[scopeId, id],
+     UNION ALL SELECT 'message', message.thread_id, NULL, message.seq, message.record, message.parts, ${bodiesOf("message")}, NULL, NULL FROM t
+       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.seen`,
+    ...[scopeId, id, known?.incarnation ?? null, known?.count ?? -1],
   );
 
-function readCheckpoint(rows: readonly Row[]): ThreadCheckpoint | undefined {
+/** Undefined when the view needs more than the rows behind those that are known. */
+function readView({ scopeId, views }: Access, id: ThreadId, log: LogState, known: Known, rows: readonly Row[]) {
+  const messages = rows.map(readMessageRow).map(({ seq, message }) => ({ seq, message }));
+  messages.sort((a, b) => a.seq - b.seq);
+  if (views === undefined) return effectiveMessages(messages);
+  if (known !== undefined && isBehind(known, log)) return views.extend(scopeId, id, log, messages);
+  return views.replace(scopeId, id, log, messages);
+}
+
+async function loadCheckpoint(access: Access, id: ThreadId, known: Known): Promise<ThreadCheckpoint | undefined> {
+  const rows = await access.session.read(selectCheckpoint(access.scopeId, id, known));
   const of = (part: string) => rows.filter((row) => row["part"] === part);
   const [threadRow] = of("thread");
   if (threadRow === undefined) return undefined;
   const thread = readThread(threadRow);
+  const log: LogState = {
+    incarnation: textIn(threadRow, "incarnation") ?? null,
+    messageCount: numberOf(threadRow, "seq"),
+    folded: numberOf(threadRow, "folded"),
+  };
+  const messages = readView(access, id, log, known, of("message"));
+  if (messages === undefined) return loadCheckpoint(access, id, undefined);
   const runs = of("run").map(readRun);
   const latestRun = runs.find((run) => run.runId === thread.latestRun?.id);
   const openRun = runs.find((run) => run.runId === thread.openRunId);
-  const messages = of("message").map(readMessageRow);
   const [state] = of("state").map((row) => threadState.read(jsonOf(row, "record"), textOf(row, "thread_id")));
   return {
     thread,
-    messages: effectiveMessages(messages.sort((a, b) => a.seq - b.seq).map(({ seq, message }) => ({ seq, message }))),
-    messageCount: numberOf(threadRow, "seq"),
+    messages,
+    messageCount: log.messageCount,
     ...(latestRun && { latestRun }),
     ...(openRun && { openRun }),
     ...(state && { state }),
@@ -142,6 +174,10 @@ export function threadPort(access: Access): ThreadStore {
       return (await session.read(sql(text, scopeId, id))).map((row) => threadState.read(jsonOf(row, "state"), id))[0];
     },
 
-    loadCheckpoint: async (id) => readCheckpoint(await session.read(selectCheckpoint(scopeId, id))),
+    loadCheckpoint: (id) => {
+      const known = access.views?.find(scopeId, id);
+      // The entry goes on while the statement is under way.
+      return loadCheckpoint(access, id, known && { ...known });
+    },
   };
 }

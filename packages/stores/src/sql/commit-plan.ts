@@ -18,7 +18,7 @@ import {
   toThreadRecord,
 } from "@awaken/contract";
 import { fenceLost, planDispatch, type QueueReads } from "./dispatch-plan.ts";
-import type { Env } from "./env.ts";
+import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
 import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
 import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
@@ -30,6 +30,8 @@ export interface ThreadRow {
   /** `foldedUpTo` of the log. */
   readonly folded: number;
   readonly runCount: number;
+  /** Null for a thread that is older than this column. */
+  readonly incarnation: string | null;
 }
 
 /** What a commit asks its transaction, after the thread is locked. */
@@ -128,5 +130,6 @@ function planThread({ commit, before, messages, run, now }: ThreadChange, reads:
     messageCount: (before?.messageCount ?? 0) + messages.length,
     folded: Math.max(before?.folded ?? 0, foldedUpTo(messages)),
     runCount: (before?.runCount ?? 0) + (run !== undefined && run.before === undefined ? 1 : 0),
+    incarnation: before === undefined ? newIncarnation() : before.incarnation,
   };
 }

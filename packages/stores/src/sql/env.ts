@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { AwakenError } from "@awaken/contract";
 
 export interface SqlOptions {
@@ -8,6 +8,8 @@ export interface SqlOptions {
   readonly ids?: () => string;
   /** Parts of messages, events and effects above this size are stored once by their hash. */
   readonly blobBytes?: number;
+  /** Threads that were used last are held in memory, in about so many bytes: 32 MiB when left out, none for 0. */
+  readonly cacheBytes?: number;
 }
 
 /** What a store hands to all its ports. */
@@ -27,6 +29,9 @@ export const createEnv = (options: SqlOptions, closing: AbortSignal): Env => ({
   blobBytes: options.blobBytes ?? DEFAULT_BLOB_BYTES,
   closing,
 });
+
+/** Tells a thread from one that had its id before. */
+export const newIncarnation = (): string => randomBytes(9).toString("base64url");
 
 export const closedError = (): AwakenError => new AwakenError("storage_io", "the store is closed");
 export const overError = (): AwakenError => new AwakenError("storage_io", "the transaction of these ports is over");

@@ -1,10 +1,14 @@
 import { type ThreadPosition, type ThreadRecord, threadId, threadRecord } from "@awaken/contract";
 import type { Values } from "./columns.ts";
 import type { ThreadRow } from "./commit-plan.ts";
-import { jsonOf, numberOf, type Row, textOf } from "./rows.ts";
+import { newIncarnation } from "./env.ts";
+import { jsonOf, numberOf, type Row, textIn, textOf } from "./rows.ts";
 
+/** Those that a write changes. */
 export const THREAD_COLUMNS =
   "thread_id, updated_at, resource_id, parent_thread_id, latest_run_id, open_run_id, message_count, folded, run_count, record";
+
+export const THREAD_ROW = `${THREAD_COLUMNS}, incarnation`;
 
 export function threadValues({ record, messageCount, folded, runCount }: ThreadRow): Values {
   const { id, metadata, resourceId = null, parentThreadId = null, latestRun, openRunId = null } = record;
@@ -19,9 +23,16 @@ export const readThreadRow = (row: Row): ThreadRow => ({
   messageCount: numberOf(row, "message_count"),
   folded: numberOf(row, "folded"),
   runCount: numberOf(row, "run_count"),
+  incarnation: textIn(row, "incarnation") ?? null,
 });
 
-export const emptyThread = (record: ThreadRecord): ThreadRow => ({ record, messageCount: 0, folded: 0, runCount: 0 });
+export const emptyThread = (record: ThreadRecord): ThreadRow => ({
+  record,
+  messageCount: 0,
+  folded: 0,
+  runCount: 0,
+  incarnation: newIncarnation(),
+});
 
 export const threadPosition = (thread: ThreadRecord): ThreadPosition => ({ updatedAt: thread.metadata.updatedAt, id: thread.id });
 

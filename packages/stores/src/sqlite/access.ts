@@ -1,6 +1,7 @@
 import type { ScopeId } from "@awaken/contract";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
+import type { ViewCache } from "../sql/view-cache.ts";
 import type { Session } from "./session.ts";
 
 /** How the ports of one tenant get at the database. */
@@ -9,4 +10,6 @@ export interface Access {
   readonly session: Session;
   readonly env: Env;
   readonly channels: Channels;
+  /** None inside a transaction, which may see what never comes to be. */
+  readonly views: ViewCache | undefined;
 }

@@ -76,6 +76,29 @@ describe("cost", () => {
     });
     expect(after.rows).toBeLessThan(10);
   });
+
+  test("loading a thread once more reads the rows that came since, however long it is", async () => {
+    const counter = count();
+    await using store = sqliteStore(":memory:");
+    const costs: unknown[] = [];
+    for (let index = 0; index < 400; index++) {
+      await step(store, index);
+      const cost = await counter.during(async () => {
+        expect((await store.threads.loadCheckpoint(T1))?.messages).toHaveLength(2 * index + 2);
+      });
+      if ([5, 50, 399].includes(index)) costs.push(cost);
+    }
+    expect(costs).toEqual([costs[0], costs[0], costs[0]]);
+  });
+
+  test("a store that may keep nothing reads all of it each time", async () => {
+    const counter = count();
+    await using store = sqliteStore(":memory:", { cacheBytes: 0 });
+    for (let index = 0; index < 50; index++) await step(store, index);
+    for (let index = 0; index < 2; index++) {
+      expect((await counter.during(() => store.threads.loadCheckpoint(T1))).rows).toBeGreaterThan(100);
+    }
+  });
 });
 
 describe("large parts", () => {

@@ -1,1 +1,2 @@
+export { unpackRow } from "./packed-rows.ts";
 export { type SqliteStoreOptions, sqliteStore } from "./store.ts";

@@ -6,14 +6,17 @@ import { type Row, readFast, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
+import { packedEffects } from "./packed-rows.ts";
+
+const COLUMNS = `parts, ${packedEffects.columns}`;
 
 const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => {
   const key = textOf(row, "idempotency_key");
-  return readFast(ledgerEntry, decode(db, scopeId, row, key), key);
+  return readFast(ledgerEntry, decode(db, scopeId, packedEffects.unpack(row), key), key);
 };
 
 export function loadEffect(db: Connection, scopeId: ScopeId, key: string): LedgerEntry | undefined {
-  const row = db.get("SELECT idempotency_key, record, parts FROM ledger WHERE scope_id = ? AND idempotency_key = ?", scopeId, key);
+  const row = db.get(`SELECT ${COLUMNS} FROM ledger WHERE scope_id = ? AND idempotency_key = ?`, scopeId, key);
   return row && readOf(db, scopeId)(row);
 }
 
@@ -25,7 +28,7 @@ export function writeLedger(tx: Tx, scopeId: ScopeId, { added, changed }: Ledger
       `INSERT INTO ledger (scope_id, ${LEDGER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (scope_id, idempotency_key) DO UPDATE SET
          status = excluded.status, updated_at = excluded.updated_at, record = excluded.record, parts = excluded.parts`,
-      ...[scopeId, ...values],
+      ...[scopeId, ...packedEffects.pack(values)],
     );
     writeBlobs(tx, scopeId, entry.threadId, blobs);
   }
@@ -38,7 +41,7 @@ export function ledgerPort({ scopeId, session }: Access): LedgerStore {
     list: (runId, { statuses } = {}) =>
       session.snapshot((db) => {
         const where = new Conditions("?").add("scope_id = ?", scopeId).add("run_id = ?", runId).oneOf("status", statuses);
-        const sql = `SELECT idempotency_key, record, parts FROM ledger ${where.where} ORDER BY rowid`;
+        const sql = `SELECT ${COLUMNS} FROM ledger ${where.where} ORDER BY rowid`;
         return db.all(sql, ...where.values).map(readOf(db, scopeId));
       }),
   };

@@ -14,12 +14,16 @@ import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 import { isConstraint } from "./errors.ts";
+import { packedMessages } from "./packed-rows.ts";
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => readMessage(row, decode(db, scopeId, row, messageKey(row)));
+const COLUMNS = `thread_id, seq, parts, ${packedMessages.columns}`;
+
+const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) =>
+  readMessage(row, decode(db, scopeId, packedMessages.unpack(row), messageKey(row)));
 
 /** Rows of one thread; `tail` is what stands behind the conditions. */
 export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions, tail: string): readonly MessageRecord[] {
-  const sql = `SELECT thread_id, seq, record, parts FROM message ${where.where} ${tail}`;
+  const sql = `SELECT ${COLUMNS} FROM message ${where.where} ${tail}`;
   return db.all(sql, ...where.values).map(readOf(db, scopeId));
 }
 
@@ -30,7 +34,7 @@ export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly Mess
   for (const record of messages) {
     const { values, blobs } = messageRow(record, blobBytes);
     try {
-      tx.run(`INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...values);
+      tx.run(`INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedMessages.pack(values));
     } catch (thrown) {
       if (!isConstraint(thrown)) throw thrown;
       const { threadId, message } = record;
@@ -71,7 +75,7 @@ export function messagePort({ scopeId, session }: Access): MessageStore {
 
     load: (threadId, ids) =>
       session.snapshot((db) => {
-        const sql = "SELECT thread_id, seq, record, parts FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?";
+        const sql = `SELECT ${COLUMNS} FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?`;
         const rows = [...new Set(ids)].flatMap((id) => db.all(sql, scopeId, threadId, id));
         return rows.map(readOf(db, scopeId)).sort((a, b) => a.seq - b.seq);
       }),

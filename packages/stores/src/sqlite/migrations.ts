@@ -117,6 +117,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX blob_use_hash ON blob_use (scope_id, hash);
   `,
+  "ALTER TABLE thread ADD COLUMN incarnation TEXT",
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type ErrorCode, scopeId, threadId } from "@awaken/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MIGRATIONS } from "./migrations.ts";
 import { sqliteStore } from "./store.ts";
 import { tempFolder } from "./test-store.ts";
 
@@ -61,7 +62,7 @@ describe("a file that cannot be used", () => {
     await sqliteStore(file).close();
     withDatabase(file, "PRAGMA user_version = 99");
     expect(() => sqliteStore(file)).toThrow(failing("storage_too_new"));
-    withDatabase(file, "PRAGMA user_version = 1");
+    withDatabase(file, `PRAGMA user_version = ${MIGRATIONS.length}`);
     await sqliteStore(file).close();
   });
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type Store, threadId } from "@awaken/contract";
+import { messageText, type Store, threadId } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import { append, event, T1, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";
@@ -30,6 +30,20 @@ describe("other processes", { timeout: 30_000 }, () => {
     const draft = JSON.stringify(event("there").draft);
     expect(await inChild(store, `${OPEN} await store.events.append([{ draft: ${draft} }]); await store.close();`)).toBe(0);
     expect((await reading).map(({ kind }) => kind)).toEqual(["there"]);
+  });
+
+  test("a checkpoint shows what another process has appended, and the thread that it has put in the place of the one that was known", async () => {
+    await using store = openTestStore();
+    const textsOf = async () => (await store.threads.loadCheckpoint(T1))?.messages.map(({ message }) => messageText(message));
+    const commitThere = (count: number, text: string) => `await store.commit(${JSON.stringify(append(count, [user(`m${count}`, text)]))});`;
+    await store.commit(append(0, [user("m0", "here")]));
+    expect(await textsOf()).toEqual(["here"]);
+    expect(await inChild(store, `${OPEN} ${commitThere(1, "there")} await store.close();`)).toBe(0);
+    expect(await textsOf()).toEqual(["here", "there"]);
+    const anew = `${OPEN} await store.threads.delete(${JSON.stringify(T1)}, "reject");
+      ${commitThere(0, "other")} ${commitThere(1, "log")} ${commitThere(2, "now")} await store.close();`;
+    expect(await inChild(store, anew)).toBe(0);
+    expect(await textsOf()).toEqual(["other", "log", "now"]);
   });
 
   test("a process that is killed in the middle of a transaction leaves nothing of it, and what it was told is there", async () => {

@@ -1,25 +1,30 @@
 import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, type ThreadId } from "@awaken/contract";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
-import { numberOf, toPage } from "../sql/rows.ts";
+import { numberOf, type Row, toPage } from "../sql/rows.ts";
 import { countRuns, isLatest, MAX_RUNS_OF_TICKET, RUN_COLUMNS, readRun, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
+import { packedRuns } from "./packed-rows.ts";
+
+const readPacked = (row: Row): RunRecord => readRun(packedRuns.unpack(row));
+
+const OF_RUN = packedRuns.columns.replaceAll(/\w+/g, "r.$&");
 
 export function loadRun(db: Connection, scopeId: ScopeId, id: RunId): RunRecord | undefined {
-  const row = db.get("SELECT run_id, record FROM run WHERE scope_id = ? AND run_id = ?", scopeId, id);
-  return row && readRun(row);
+  const row = db.get(`SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND run_id = ?`, scopeId, id);
+  return row && readPacked(row);
 }
 
 /** The indexes over runs are left alone while the status stays. */
 export function writeRun(tx: Tx, scopeId: ScopeId, before: RunRecord | undefined, after: RunRecord): void {
   const { runId, status, updatedAt } = after;
   if (before === undefined) {
-    tx.run(`INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...runValues(after));
+    tx.run(`INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedRuns.pack(runValues(after)));
   } else {
     if (before.status !== status) tx.run("UPDATE run SET status = ? WHERE scope_id = ? AND run_id = ?", status, scopeId, runId);
     const sql = "UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?";
-    tx.run(sql, updatedAt, JSON.stringify(after), scopeId, runId);
+    tx.run(sql, updatedAt, packedRuns.packRecord(runValues(after)), scopeId, runId);
   }
   const { added, removed } = ticketChange(before, after);
   for (const id of removed) tx.run("DELETE FROM run_ticket WHERE scope_id = ? AND ticket_id = ? AND run_id = ?", scopeId, id, runId);
@@ -31,9 +36,9 @@ function loadLatest(db: Connection, scopeId: ScopeId, threadId: ThreadId): RunRe
   const thread = row && readThread(row);
   const run = thread?.latestRun && loadRun(db, scopeId, thread.latestRun.id);
   if (thread === undefined || run === undefined || isLatest(run, thread)) return run;
-  const sql = "SELECT run_id, record FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1";
+  const sql = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1`;
   const latest = db.get(sql, scopeId, threadId);
-  return latest && readRun(latest);
+  return latest && readPacked(latest);
 }
 
 export function runPort({ scopeId, session }: Access): RunStore {
@@ -46,8 +51,8 @@ export function runPort({ scopeId, session }: Access): RunStore {
         const where = afterRun(runConditions(inScope(), filter), after);
         const size = clampLimit(limit);
         const tail = where.bind("ORDER BY created_at, run_id LIMIT ?", size + 1);
-        const rows = db.all(`SELECT run_id, record FROM run ${where.where} ${tail}`, ...where.values);
-        return toPage(rows.map(readRun), size, runPosition);
+        const rows = db.all(`SELECT ${packedRuns.columns} FROM run ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readPacked), size, runPosition);
       }),
 
     count: (filter) =>
@@ -65,12 +70,12 @@ export function runPort({ scopeId, session }: Access): RunStore {
       session.read((db) =>
         db
           .all(
-            `SELECT r.run_id, r.record FROM run_ticket t JOIN run r ON r.scope_id = t.scope_id AND r.run_id = t.run_id
+            `SELECT ${OF_RUN} FROM run_ticket t JOIN run r ON r.scope_id = t.scope_id AND r.run_id = t.run_id
              WHERE t.scope_id = ? AND t.ticket_id = ?
              ORDER BY r.status = 'waiting' DESC, r.created_at DESC, r.run_id DESC LIMIT ?`,
             ...[scopeId, id, MAX_RUNS_OF_TICKET],
           )
-          .map(readRun),
+          .map(readPacked),
       ),
   };
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
+import { ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
@@ -27,6 +28,7 @@ export interface SqliteStoreOptions extends SqlOptions, DatabaseOptions {}
  * `storage_io`, `storage_corrupt`, `storage_too_new`. Followers of events also hear of what other processes write; hints stay in this one.
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Store {
+  const views = new ViewCache(options.cacheBytes);
   const file = openFile(path, options);
   const { channels } = file;
   const closing = new AbortController();
@@ -35,8 +37,8 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
 
   function scoped(id: ScopeId): ScopedStore {
     const scopeId = toScopeId(id);
-    const portsIn = (session: Session) => portsOf({ scopeId, session, env, channels });
-    return { scopeId, ...portsIn(handle), transaction: (work) => handle.transaction((inside) => work(portsIn(inside))) };
+    const portsIn = (session: Session, cache?: ViewCache) => portsOf({ scopeId, session, env, channels, views: cache });
+    return { scopeId, ...portsIn(handle, views), transaction: (work) => handle.transaction((inside) => work(portsIn(inside))) };
   }
 
   const close = () => {

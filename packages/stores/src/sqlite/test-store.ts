@@ -6,6 +6,7 @@ import { DEFAULT_SCOPE, type JsonObject, type Store } from "@awaken/contract";
 import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
 import { textOf } from "../sql/rows.ts";
 import { damaged, placeOf } from "../sql/test-damage.ts";
+import { unpackRow } from "./packed-rows.ts";
 import { type SqliteStoreOptions, sqliteStore } from "./store.ts";
 
 // Stores in files of their own, for tests.
@@ -47,9 +48,10 @@ function damage(store: Store, row: StoredRow, fields: JsonObject): void {
   const values = [DEFAULT_SCOPE, ...Object.values(key)];
   const db = new DatabaseSync(fileOf(store));
   try {
-    const found = db.prepare(`SELECT ${column} AS json FROM ${table} ${where}`).get(...values);
+    const found = db.prepare(`SELECT * FROM ${table} ${where}`).get(...values);
     if (found === undefined) throw new Error(`no ${row.type} to damage`);
-    db.prepare(`UPDATE ${table} SET ${column} = ? ${where}`).run(damaged(textOf(found, "json"), at, fields), ...values);
+    const json = textOf(unpackRow(table, found), column);
+    db.prepare(`UPDATE ${table} SET ${column} = ? ${where}`).run(damaged(json, at, fields), ...values);
   } finally {
     db.close();
   }

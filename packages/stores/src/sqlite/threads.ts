@@ -8,6 +8,7 @@ import {
   patchThread,
   runId,
   type ScopeId,
+  type SequencedMessage,
   type ThreadCheckpoint,
   type ThreadId,
   type ThreadRecord,
@@ -18,7 +19,8 @@ import {
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
 import { jsonOf, numberOf, toPage } from "../sql/rows.ts";
-import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_COLUMNS, threadPosition, threadValues } from "../sql/thread-row.ts";
+import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_ROW, threadPosition, threadValues } from "../sql/thread-row.ts";
+import { isBehind, type LogState } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 import { deleteThreads } from "./delete-threads.ts";
@@ -26,7 +28,7 @@ import { inThread, loadMessages } from "./messages.ts";
 import { loadRun } from "./runs.ts";
 
 export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadRow | undefined {
-  const row = db.get(`SELECT ${THREAD_COLUMNS} FROM thread WHERE scope_id = ? AND thread_id = ?`, scopeId, id);
+  const row = db.get(`SELECT ${THREAD_ROW} FROM thread WHERE scope_id = ? AND thread_id = ?`, scopeId, id);
   return row && readThreadRow(row);
 }
 
@@ -35,8 +37,8 @@ export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | und
   const [id = null, updatedAt = null, resourceId = null, parentId = null, ...rest] = threadValues(after);
   const stateText = state === undefined ? null : JSON.stringify(state);
   if (before === undefined) {
-    const values = [scopeId, id, updatedAt, resourceId, parentId, ...rest, stateText];
-    tx.run(`INSERT INTO thread (scope_id, ${THREAD_COLUMNS}, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
+    const values = [scopeId, id, updatedAt, resourceId, parentId, ...rest, after.incarnation, stateText];
+    tx.run(`INSERT INTO thread (scope_id, ${THREAD_ROW}, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
     return;
   }
   const where = "WHERE scope_id = ? AND thread_id = ?";
@@ -81,19 +83,29 @@ function insertThread(tx: Tx, scopeId: ScopeId, record: ThreadRecord): ThreadRec
 
 const missing = (id: ThreadId): AwakenError => new AwakenError("storage_not_found", `thread '${id}' does not exist`, { details: { id } });
 
-function loadCheckpoint(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadCheckpoint | undefined {
+/** What a model may see of the log. Costs what was added since the last time, if that is known. */
+function loadView(db: Connection, { scopeId, views }: Access, id: ThreadId, log: LogState): readonly SequencedMessage[] {
+  const load = (after: number) =>
+    loadMessages(db, scopeId, inThread(scopeId, id).add("seq > ?", after), "ORDER BY seq").map(({ seq, message }) => ({ seq, message }));
+  if (views === undefined) return effectiveMessages(load(log.folded));
+  const known = views.find(scopeId, id);
+  const extended = known !== undefined && isBehind(known, log) ? views.extend(scopeId, id, log, load(known.count)) : undefined;
+  return extended ?? views.replace(scopeId, id, log, load(log.folded));
+}
+
+function loadCheckpoint(db: Connection, access: Access, id: ThreadId): ThreadCheckpoint | undefined {
+  const { scopeId } = access;
   const row = loadThreadRow(db, scopeId, id);
   if (row === undefined || (row.messageCount === 0 && row.runCount === 0)) return undefined;
-  const { record: thread, messageCount, folded } = row;
+  const { record: thread, messageCount } = row;
   const { latestRun, openRunId } = thread;
   const latest = latestRun && loadRun(db, scopeId, latestRun.id);
   const open = openRunId === undefined || openRunId === latest?.runId ? undefined : loadRun(db, scopeId, runId(openRunId));
   const openRun = openRunId === latest?.runId ? latest : open;
   const state = loadThreadState(db, scopeId, id);
-  const messages = loadMessages(db, scopeId, inThread(scopeId, id).add("seq > ?", folded), "ORDER BY seq");
   return {
     thread,
-    messages: effectiveMessages(messages.map(({ seq, message }) => ({ seq, message }))),
+    messages: loadView(db, access, id, row),
     messageCount,
     ...(latest && { latestRun: latest }),
     ...(openRun && { openRun }),
@@ -101,7 +113,8 @@ function loadCheckpoint(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadC
   };
 }
 
-export function threadPort({ scopeId, session, env, channels }: Access): ThreadStore {
+export function threadPort(access: Access): ThreadStore {
+  const { scopeId, session, env, channels } = access;
   return {
     create: (init) => session.write((tx) => insertThread(tx, scopeId, toThreadRecord(init, env.clock()))),
 
@@ -143,6 +156,6 @@ export function threadPort({ scopeId, session, env, channels }: Access): ThreadS
 
     loadState: (id) => session.read((db) => loadThreadState(db, scopeId, id)),
 
-    loadCheckpoint: (id) => session.snapshot((db) => loadCheckpoint(db, scopeId, id)),
+    loadCheckpoint: (id) => session.snapshot((db) => loadCheckpoint(db, access, id)),
   };
 }

@@ -1,6 +1,7 @@
-import { contextPolicySchema, type InferenceRequest, type Message, messageId, messageText } from "@awaken/contract";
+import { type InferenceRequest, type Message, messageId, messageText } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { summaryText } from "../../prompt/summary-message.ts";
 import { countingIds, fakeClock } from "../../testing/fake-clock.ts";
 import { runScripted, userMessage } from "../../testing/run-scripted.ts";
@@ -12,7 +13,7 @@ import { contextWindow } from "../context-window/context-window.ts";
 import { compaction } from "./compaction.ts";
 
 const LONG = "x".repeat(8_000);
-const policy = contextPolicySchema.parse({ autocompactThreshold: 2_000, compactionRawSuffixMessages: 1 });
+const policy = toContextPolicy({ autocompactThreshold: 2_000, compactionRawSuffixMessages: 1 });
 
 function oldThread(): ThreadLog {
   const thread = new ThreadLog();

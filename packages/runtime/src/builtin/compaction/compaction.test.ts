@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import {
   type ContextPolicy,
-  contextPolicySchema,
   type JsonValue,
   type LocalAgentSpec,
   type Log,
@@ -14,6 +13,7 @@ import {
   threadId,
 } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
+import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { command } from "../../phase/command.ts";
 import { PhaseEngine } from "../../phase/engine.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
@@ -52,7 +52,7 @@ interface Setting {
 /** One run as the loop gives it to the plugin, with the loop's part of consuming a notice. */
 function openRun(provider: Provider, setting: Setting = {}) {
   const sections = setting.section === undefined ? {} : { compaction: setting.section };
-  const policy = contextPolicySchema.parse({ autocompactThreshold: 2_000, ...setting.policy });
+  const policy = toContextPolicy({ autocompactThreshold: 2_000, ...setting.policy });
   const inference = {
     maxRetries: 0,
     backoffBaseMs: 0,

@@ -1,12 +1,13 @@
-import { type ContextPolicy, contextPolicySchema, type Message, messageId, messageToolCalls, toolCallId } from "@awaken/contract";
+import { type ContextPolicy, type Message, messageId, messageToolCalls, toolCallId } from "@awaken/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { estimateMessages } from "../../prompt/estimate.ts";
 import { summaryMessage } from "../../prompt/summary-message.ts";
 import { planCompaction, safeCut } from "./plan.ts";
 import { renderTranscript } from "./transcript.ts";
 
-const policy = (given: Partial<ContextPolicy> = {}): ContextPolicy => contextPolicySchema.parse(given);
+const policy = (given: Partial<ContextPolicy> = {}): ContextPolicy => toContextPolicy(given);
 
 let ids = 0;
 const id = () => messageId(`m${++ids}`);

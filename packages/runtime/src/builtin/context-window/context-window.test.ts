@@ -1,17 +1,10 @@
-import {
-  type ContextPolicy,
-  contextPolicySchema,
-  type JsonValue,
-  type Message,
-  messageId,
-  messageText,
-  toolCallId,
-} from "@awaken/contract";
+import { type ContextPolicy, type JsonValue, type Message, messageId, messageText, toolCallId } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
+import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
 import { contextWindow } from "./context-window.ts";
 
-const policy = (given: Partial<ContextPolicy>): ContextPolicy => contextPolicySchema.parse(given);
+const policy = (given: Partial<ContextPolicy>): ContextPolicy => toContextPolicy(given);
 
 function transformOf(given: Partial<ContextPolicy>, sections: { [key: string]: JsonValue } = {}, instructions?: string) {
   const { transforms } = compileEnv({

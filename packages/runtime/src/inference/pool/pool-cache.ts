@@ -2,7 +2,7 @@ import type { Log, PoolSpec, Provider } from "@awaken/contract";
 import type { Clock } from "../../stream/clock.ts";
 import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { BoundedMap } from "./bounded-map.ts";
-import { createPool } from "./create-pool.ts";
+import type { PoolInit } from "./create-pool.ts";
 import type { PoolMember } from "./members.ts";
 
 const MAX_POOLS = 1024;
@@ -23,6 +23,35 @@ export interface PoolCacheInit {
 
 const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
 
+/** Most programs have no pool, so what makes one work is loaded with the first request to one. */
+function openPool(init: PoolInit): Provider {
+  let pool: Provider | undefined;
+  let opening: Promise<Provider> | undefined;
+  const open = async (): Promise<Provider> => {
+    try {
+      const { createPool } = await import("./create-pool.ts");
+      pool = createPool(init);
+      return pool;
+    } catch (thrown) {
+      opening = undefined;
+      throw thrown;
+    }
+  };
+  return {
+    name: init.spec.id,
+    canOverrideModel: false,
+    stream(request, options) {
+      if (pool !== undefined) return pool.stream(request, options);
+      opening ??= open();
+      return opening.then((opened) => opened.stream(request, options));
+    },
+    observer: {
+      drained: (request) => pool?.observer?.drained(request),
+      failed: (request, failure) => pool?.observer?.failed(request, failure),
+    },
+  };
+}
+
 /** Gives the same live pool for the same definition, so that conversations stay where they are from one resolution to the next. */
 export class PoolCache {
   readonly #init: PoolCacheInit;
@@ -37,7 +66,7 @@ export class PoolCache {
     return this.#pools.getOrCreate(key, () => {
       const { clock, log, breakers = processBreakers, breakerPolicy } = this.#init;
       const breaker = breakers.getOrCreate(key, () => new CircuitBreaker(breakerPolicy));
-      return createPool({ spec, members, breaker, clock, log });
+      return openPool({ spec, members, breaker, clock, log });
     });
   }
 }

@@ -408,6 +408,26 @@ describe("PoolCache", () => {
     expect(cache.get(definition("v2"))).not.toBe(cache.get(definition("v1")));
   });
 
+  it("opens one pool for requests that come before it is there", async () => {
+    const fakes = [new FakeMember(), new FakeMember()];
+    const members = fakes.map(({ provider }, index) => ({
+      model: `m${index}`,
+      upstreamModel: `up-${index}`,
+      signature: "early",
+      provider,
+    }));
+    const robin = parsePoolSpec("robin", { members: [{ model: "m0" }, { model: "m1" }], routing: { home: "round-robin" } });
+    const pool = new PoolCache({ clock: fakeClock(), log }).get({ spec: robin, members });
+    const { signal } = new AbortController();
+    const [first, second] = [ask("early-1"), ask("early-2")];
+    pool.observer?.failed(first, fails("provider"));
+    await Promise.all([pool.stream(first, { signal }), pool.stream(second, { signal })]);
+    expect(fakes.map(({ calls }) => calls)).toEqual([1, 1]);
+    pool.observer?.drained(first);
+    pool.observer?.failed(second, fails("overloaded"));
+    expect(fakes.map(({ reports }) => reports)).toEqual([["drained up-0"], ["failed up-1 overloaded"]]);
+  });
+
   it("shares breakers over the whole process", async () => {
     const own = definition("shared-breaker");
     const provider: Provider = {

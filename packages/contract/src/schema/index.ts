@@ -1,0 +1,20 @@
+// The schemas that contract is made of, meant to be imported as a whole: `import * as s from "./schema/index.ts"`.
+
+export { atLeast, atMost, meta, notBlank, positive, refine, rule, toLowerCase, trim } from "./checks.ts";
+export {
+  array,
+  type Fields,
+  json,
+  type ObjectType,
+  object,
+  openObject,
+  partialObject,
+  record,
+  strictObject,
+  taggedUnion,
+  union,
+} from "./containers.ts";
+export { describeType, expected, type Issue, message, problem } from "./issue.ts";
+export { type Check, guardOf, type input, type output, type Type } from "./type.ts";
+export { boolean, custom, enum, int, literal, number, string, text } from "./values.ts";
+export { exactOptional, narrow, nullable, optional, pipe, prefault, readonly, transform, withDefault } from "./wrappers.ts";

@@ -1,0 +1,82 @@
+import type { JsonObject } from "../json.ts";
+import { message } from "./issue.ts";
+import { type Defaulted, define, type Fits, isFit, isSound, type Optional, type Run, type Type } from "./type.ts";
+
+/** A field that may be left out, and is not undefined when it is there. */
+export const exactOptional = <Out, In>(type: Type<Out, In>): Optional<Out, In> => ({ ...type, optional: "both" });
+
+/** A field that may be left out or be undefined. */
+export const optional = <Out, In>(type: Type<Out, In>): Optional<Out | undefined, In | undefined> => ({
+  ...define<Out | undefined, In | undefined>(
+    (value, issues) => (value === undefined ? value : type.run(value, issues)),
+    type.json,
+    type.fits,
+  ),
+  optional: "both",
+});
+
+export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | null> {
+  const json = (): JsonObject => {
+    const inner = type.json();
+    const { type: name, ...rest } = inner;
+    const isBare = typeof name === "string" && Object.keys(rest).length === 0;
+    return isBare ? { type: [name, "null"] } : { anyOf: [inner, { type: "null" }] };
+  };
+  return define(
+    (value, issues) => (value === null ? value : type.run(value, issues)),
+    json,
+    (value, depth) => value === null || type.fits(value, depth),
+  );
+}
+
+function given<Out, In>(type: Type<Out, In>, run: Run, fallback: unknown): Defaulted<Out, In | undefined> {
+  return { ...define<Out, In | undefined>(run, () => Object.assign({}, type.json(), { default: fallback }), type.fits), optional: "input" };
+}
+
+const copyOf = (value: unknown): unknown => (typeof value === "object" ? structuredClone(value) : value);
+
+/** What comes out when nothing was given. */
+export const withDefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<Out>): Defaulted<Out, In | undefined> =>
+  given(type, (value, issues) => (value === undefined ? copyOf(fallback) : type.run(value, issues)), fallback);
+
+/** What is read when nothing was given. */
+export const prefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<In>): Defaulted<Out, In | undefined> =>
+  given(type, (value, issues) => type.run(value === undefined ? fallback : value, issues), fallback);
+
+/** For the compiler alone. */
+export const readonly = <Out, In>(type: Type<Out, In>): Type<Readonly<Out>, Readonly<In>> => define(type.run, type.json, type.fits);
+
+export function transform<Out, In, Next>(type: Type<Out, In>, change: (value: Out) => Next): Type<Next, In> {
+  const run: Run = (value, issues) => {
+    const before = issues.length;
+    const read = type.run(value, issues);
+    return isSound<Out>(read, issues, before) ? change(read) : read;
+  };
+  return define(run, type.json);
+}
+
+/** What comes out of the first is given to the second. */
+export function pipe<Out, In, Next>(first: Type<Out, In>, second: Type<Next, Out>): Type<Next, In> {
+  const run: Run = (value, issues) => {
+    const before = issues.length;
+    const read = first.run(value, issues);
+    return issues.length === before ? second.run(read, issues) : read;
+  };
+  return define(run, first.json, (value, depth) => first.fits(value, depth) && second.fits(value, depth));
+}
+
+/** Only those that the guard lets through. */
+export function narrow<Out, In, Narrow extends Out>(
+  type: Type<Out, In>,
+  guard: (value: Out) => value is Narrow,
+  otherwise: string,
+): Type<Narrow, In> {
+  const run: Run = (value, issues) => {
+    const before = issues.length;
+    const read = type.run(value, issues);
+    if (isSound<Out>(read, issues, before) && !guard(read)) issues.push(message(otherwise));
+    return read;
+  };
+  const fits: Fits = (value, depth) => isFit<Out>(value, type.fits(value, depth)) && guard(value);
+  return define(run, type.json, fits);
+}

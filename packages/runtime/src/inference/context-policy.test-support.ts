@@ -1,0 +1,8 @@
+import { type ContextPolicy, contextPolicySchema, validateSync } from "@awaken/contract";
+
+/** The policy that an agent with these fields has. */
+export function toContextPolicy(fields: object): ContextPolicy {
+  const result = validateSync(contextPolicySchema, fields);
+  if (result.type === "invalid") throw new Error(result.message);
+  return result.value;
+}
