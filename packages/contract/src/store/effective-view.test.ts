@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { messageId, toolCallId } from "../ids.ts";
+import { messageId, runId, toolCallId } from "../ids.ts";
 import { type AssistantMessage, type Message, messageToolCalls } from "../message.ts";
 import { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./effective-view.ts";
 import { assistant, log, result, retraction, summary, user } from "./test-records.ts";
@@ -172,6 +172,20 @@ describe("calls", () => {
     ]);
   });
 
+  test("a result that names its run belongs to the call of that run, also when another run has used the id since", () => {
+    const of = <M extends Message>(message: M, run: string): M => ({ ...message, metadata: { runId: runId(run) } });
+    const rows = [
+      of(assistant("m1", ["c"]), "r1"),
+      of(assistant("m2", ["c"]), "r2"),
+      of(result("m3", "c"), "r2"),
+      of(result("m4", "c"), "r1"),
+    ];
+    expect(view(rows)).toEqual(["m1", "m4", "m2", "m3"]);
+    expect(view([...rows.slice(0, 3), of(result("m4", "c"), "r9")])).toEqual(["m1", "m2", "m4"]);
+    const growing = new GrowingView(log(rows.slice(0, 3)));
+    expect(growing.append(log(rows).slice(3))).toBe(false);
+  });
+
   test("a result before its call, or of no call at all, is an orphan", () => {
     expect(view([result("m1", "c"), assistant("m2", ["c"], "hi"), result("m3", "zzz")])).toEqual(["m2"]);
   });
@@ -179,6 +193,8 @@ describe("calls", () => {
 
 describe("every log", () => {
   const call = fc.constantFrom("c0", "c1", "c2");
+  const run = fc.constantFrom("", "r0", "r1");
+  const of = <M extends Message>(message: M, name: string): M => (name === "" ? message : { ...message, metadata: { runId: runId(name) } });
   const row = fc.oneof(
     { weight: 2, arbitrary: fc.constant({ type: "user" } as const) },
     {
@@ -187,11 +203,12 @@ describe("every log", () => {
         type: fc.constant("assistant" as const),
         calls: fc.array(call, { maxLength: 3 }),
         text: fc.constantFrom("", "hi"),
+        run,
       }),
     },
     {
       weight: 4,
-      arbitrary: fc.record({ type: fc.constant("tool" as const), call, status: fc.constantFrom("success", "error", "pending") }),
+      arbitrary: fc.record({ type: fc.constant("tool" as const), call, run, status: fc.constantFrom("success", "error", "pending") }),
     },
     { weight: 1, arbitrary: fc.record({ type: fc.constant("retraction" as const), call }) },
     {
@@ -204,8 +221,8 @@ describe("every log", () => {
       rows.map((shape, index) => {
         const id = `m${index + 1}`;
         if (shape.type === "user" || (shape.type === "summary" && index === 0)) return user(id);
-        if (shape.type === "assistant") return assistant(id, shape.calls, shape.text);
-        if (shape.type === "tool") return result(id, shape.call, shape.status);
+        if (shape.type === "assistant") return of(assistant(id, shape.calls, shape.text), shape.run);
+        if (shape.type === "tool") return of(result(id, shape.call, shape.status), shape.run);
         if (shape.type === "retraction") return retraction(id, shape.call);
         const toSeq = 1 + (shape.to % index);
         return summary(id, { fromSeq: shape.isCumulative ? 1 : 1 + (shape.from % toSeq), toSeq });

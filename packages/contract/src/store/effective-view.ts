@@ -1,6 +1,6 @@
 import type { AssistantContent } from "../content.ts";
-import type { ToolCallId } from "../ids.ts";
-import { type AssistantMessage, type CompactionMark, type Message, messageToolCalls } from "../message.ts";
+import type { RunId, ToolCallId } from "../ids.ts";
+import { type AssistantMessage, type CompactionMark, type Message, messageToolCalls, type ToolMessage } from "../message.ts";
 
 /** A message with its place in the log. */
 export interface SequencedMessage {
@@ -82,14 +82,17 @@ function openFrom(rows: readonly SequencedMessage[]): number {
 
 /** Every result among the rows has its call before it, among the rows too. */
 function areOwnResults(rows: readonly SequencedMessage[]): boolean {
-  const calls = new Set<ToolCallId>();
+  const calls = new Map<ToolCallId, RunId | undefined>();
   for (const { message } of rows) {
-    if (message.role === "tool") {
-      if (!calls.has(message.toolCallId)) return false;
-    } else for (const call of messageToolCalls(message)) calls.add(call.id);
+    const runId = message.metadata?.runId;
+    if (message.role !== "tool") for (const call of messageToolCalls(message)) calls.set(call.id, runId);
+    else if (!calls.has(message.toolCallId) || !isSameRun(calls.get(message.toolCallId), runId)) return false;
   }
   return true;
 }
+
+/** Whoever does not name a run may be of any. */
+const isSameRun = (a: RunId | undefined, b: RunId | undefined): boolean => a === undefined || b === undefined || a === b;
 
 /**
  * The last row that the widest summary from row 1 stands for, 0 without one. A view needs only the rows after it: the summary itself
@@ -157,18 +160,30 @@ function foldSummaries(log: readonly SequencedMessage[]): readonly SequencedMess
 
 /** What became of one call. */
 interface Fate {
+  readonly runId: RunId | undefined;
+  /** Of the nearest call before it with the same id. */
+  readonly before: Fate | undefined;
   result: SequencedMessage | undefined;
   isRetracted: boolean;
 }
 
-/** A result belongs to the nearest call before it with that id: vendors number their calls anew in each turn. */
+/**
+ * A result belongs to the nearest call before it with that id, because vendors number their calls anew in each turn; to the nearest one of
+ * its own run, if there is one, because a run that was cut off may end after another one has used the thread.
+ */
+function fateOf(message: ToolMessage, nearest: Fate | undefined): Fate | undefined {
+  const runId = message.metadata?.runId;
+  for (let fate = nearest; fate !== undefined; fate = fate.before) if (isSameRun(fate.runId, runId)) return fate;
+  return nearest;
+}
+
 function readFates(log: readonly SequencedMessage[]): ReadonlyMap<SequencedMessage, readonly Fate[]> {
   const fates = new Map<SequencedMessage, readonly Fate[]>();
-  const open = new Map<ToolCallId, Fate>();
+  const nearest = new Map<ToolCallId, Fate>();
   for (const entry of log) {
     const { message } = entry;
     if (message.role === "tool") {
-      const fate = open.get(message.toolCallId);
+      const fate = fateOf(message, nearest.get(message.toolCallId));
       if (fate === undefined) continue;
       if (message.visibility === "internal") fate.isRetracted = true;
       else if (message.status !== "pending" || isPending(fate.result)) fate.result = entry;
@@ -176,9 +191,9 @@ function readFates(log: readonly SequencedMessage[]): ReadonlyMap<SequencedMessa
     }
     const calls = messageToolCalls(message);
     if (calls.length === 0) continue;
-    const own = calls.map((call) => {
-      const fate: Fate = { result: undefined, isRetracted: false };
-      open.set(call.id, fate);
+    const own = calls.map(({ id }) => {
+      const fate: Fate = { runId: message.metadata?.runId, before: nearest.get(id), result: undefined, isRetracted: false };
+      nearest.set(id, fate);
       return fate;
     });
     fates.set(entry, own);

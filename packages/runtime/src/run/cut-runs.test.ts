@@ -1,4 +1,4 @@
-import { AwakenError, runId, type ScopedStore, type ThreadCommit, threadId } from "@awaken/contract";
+import { AwakenError, messageText, runId, type ScopedStore, type ThreadCommit, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { command } from "../phase/command.ts";
@@ -228,6 +228,19 @@ describe("a run that was cut off, and whose thread was used since", () => {
     await runtime.wait(later.runId);
     expect(await runtime.resume(cut)).toMatchObject({ status: "done", text: "resumed" });
     expect(world.done).toEqual(["pay 1", "ask 2"]);
+  });
+
+  it("has its results at its own calls, also when the vendor gave their ids again", async () => {
+    const [store, world] = [memoryStore(), new World()];
+    const tools = [world.tool("pay", { idempotent: true })];
+    const cut = await crash(store, "tool-end", 1, scripted([pay(1)]), { tools });
+    await open(scripted([pay(2), text("second")]), { store, tools }).run({ thread: "t", input: "again" });
+    const model = scripted([text("over")]);
+    await open(model, { store, tools }).resume(cut);
+    const seen = ["user: go", "assistant: ", 'tool: {"did":1}', "user: again", "assistant: ", 'tool: {"did":2}', "assistant: second"];
+    expect(lastPrompt(model)).toEqual(seen);
+    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    expect(log.map(({ message }) => `${message.role}: ${messageText(message)}`)).toEqual([...seen, "assistant: over"]);
   });
 
   it("leaves out a call that was given up meanwhile", async () => {
