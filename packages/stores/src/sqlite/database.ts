@@ -10,7 +10,11 @@ export interface DatabaseOptions {
   readonly busyTimeoutMs?: number;
   /** What would make the file larger is `storage_io`. */
   readonly maxBytes?: number;
+  /** `plain` writes records as JSON, for whoever reads the file with other programs; it is about twice as large. Both can be read. */
+  readonly rows?: RowForm;
 }
+
+export type RowForm = "packed" | "plain";
 
 /**
  * A checkpoint copies the log into the file and waits for the disk: the fewer, the more often a page that is written by every commit is
@@ -41,6 +45,7 @@ function checkText(values: readonly Parameter[]): readonly SQLInputValue[] {
 
 /** A connection inside a transaction. */
 export interface Tx extends Connection {
+  readonly rows: RowForm;
   /** Runs once what was written is durable, and not at all when it is rolled back. */
   afterCommit(tell: () => void): void;
 }
@@ -48,22 +53,24 @@ export interface Tx extends Connection {
 /** One open file, or a database in memory. Whoever begins a transaction takes care of `told`. */
 export class Database implements Tx {
   readonly place: string;
+  readonly rows: RowForm;
   /** What the running transaction wants to tell when it is durable. */
   told: (() => void)[] = [];
   readonly #handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(place: string, handle: DatabaseSync) {
+  private constructor(place: string, rows: RowForm, handle: DatabaseSync) {
     this.place = place;
+    this.rows = rows;
     this.#handle = handle;
   }
 
-  static open(place: string, { synchronous = "full", busyTimeoutMs = 5_000, maxBytes }: DatabaseOptions): Database {
+  static open(place: string, { synchronous = "full", busyTimeoutMs = 5_000, maxBytes, rows = "packed" }: DatabaseOptions): Database {
     let handle: DatabaseSync | undefined;
     try {
       handle = new DatabaseSync(place, { timeout: busyTimeoutMs });
       handle.exec(SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"));
-      const database = new Database(place, handle);
+      const database = new Database(place, rows, handle);
       if (maxBytes !== undefined) database.#limit(maxBytes);
       return database;
     } catch (thrown) {

@@ -87,7 +87,7 @@ const marks = (columns: string): string => columns.replaceAll(/\w+/g, "?");
 export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batches, keys, logs }: EventPlan): void {
   for (const batch of batches) {
     const { values, blobs } = eventValues(batch, env.blobBytes);
-    tx.run(INSERT_EVENT, scopeId, ...packedEvents.pack(values));
+    tx.run(INSERT_EVENT, scopeId, ...packedEvents.pack(values, tx));
     if (batch.threadId !== undefined) writeBlobs(tx, scopeId, batch.threadId, blobs);
   }
   for (const key of keys) tx.run(INSERT_KEY, scopeId, ...eventKeyValues(key));

@@ -28,7 +28,7 @@ export function writeLedger(tx: Tx, scopeId: ScopeId, { added, changed }: Ledger
       `INSERT INTO ledger (scope_id, ${LEDGER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (scope_id, idempotency_key) DO UPDATE SET
          status = excluded.status, updated_at = excluded.updated_at, record = excluded.record, parts = excluded.parts`,
-      ...[scopeId, ...packedEffects.pack(values)],
+      ...[scopeId, ...packedEffects.pack(values, tx)],
     );
     writeBlobs(tx, scopeId, entry.threadId, blobs);
   }

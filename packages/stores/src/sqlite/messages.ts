@@ -34,7 +34,11 @@ export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly Mess
   for (const record of messages) {
     const { values, blobs } = messageRow(record, blobBytes);
     try {
-      tx.run(`INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedMessages.pack(values));
+      tx.run(
+        `INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        scopeId,
+        ...packedMessages.pack(values, tx),
+      );
     } catch (thrown) {
       if (!isConstraint(thrown)) throw thrown;
       const { threadId, message } = record;

@@ -2,6 +2,7 @@ import { LEDGER_COLUMNS, MESSAGE_COLUMNS, type Values } from "../sql/columns.ts"
 import { EVENT_COLUMNS } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { RUN_COLUMNS } from "../sql/run-row.ts";
+import type { Tx } from "./database.ts";
 import { pack, unpack } from "./packed-text.ts";
 
 const RECORD = "record";
@@ -23,14 +24,15 @@ class PackedRows {
   }
 
   /** Values in the order of the columns, with the record packed. */
-  pack(values: Values): Values {
+  pack(values: Values, { rows }: Pick<Tx, "rows">): Values {
+    if (rows === "plain") return values;
     const own = this.#ownAt.map((at) => values[at]);
     return values.with(this.#recordAt, pack(String(values[this.#recordAt]), valuesOf(own)));
   }
 
   /** The record of `pack` alone. */
-  packRecord(values: Values): string {
-    return String(this.pack(values)[this.#recordAt]);
+  packRecord(values: Values, tx: Pick<Tx, "rows">): string {
+    return String(this.pack(values, tx)[this.#recordAt]);
   }
 
   /** The row with its record as JSON. */

@@ -20,11 +20,11 @@ export function loadRun(db: Connection, scopeId: ScopeId, id: RunId): RunRecord 
 export function writeRun(tx: Tx, scopeId: ScopeId, before: RunRecord | undefined, after: RunRecord): void {
   const { runId, status, updatedAt } = after;
   if (before === undefined) {
-    tx.run(`INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedRuns.pack(runValues(after)));
+    tx.run(`INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedRuns.pack(runValues(after), tx));
   } else {
     if (before.status !== status) tx.run("UPDATE run SET status = ? WHERE scope_id = ? AND run_id = ?", status, scopeId, runId);
     const sql = "UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?";
-    tx.run(sql, updatedAt, packedRuns.packRecord(runValues(after)), scopeId, runId);
+    tx.run(sql, updatedAt, packedRuns.packRecord(runValues(after), tx), scopeId, runId);
   }
   const { added, removed } = ticketChange(before, after);
   for (const id of removed) tx.run("DELETE FROM run_ticket WHERE scope_id = ? AND ticket_id = ? AND run_id = ?", scopeId, id, runId);
