@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { installInto, npm, PEERS_FOLDER, run } from "./install.ts";
-import type { Peer } from "./peer-list.ts";
+import { type Peer, ZOD_VERSION } from "./peer-list.ts";
 import { median } from "./statistics.ts";
 
 // W7: what a user waits for and downloads before the first run. Every target gets a clean install of its own.
@@ -38,11 +38,14 @@ export function installOurs(): { readonly targets: readonly Target[]; close(): v
   const whole = join(folder, "whole");
   installInto(core, { dependencies: pick(["contract", "runtime", "stores"]) });
   installInto(whole, { dependencies: pick(PACKAGES) });
+  const targets = [
+    weigh("awaken", whole, ["awaken"]),
+    weigh("awaken, runtime and memory store", core, ["@awaken/runtime", "@awaken/stores/memory"]),
+  ];
+  // Ours come without a schema library; the program whose types are counted brings one.
+  installInto(whole, { dependencies: { ...pick(PACKAGES), zod: ZOD_VERSION } });
   return {
-    targets: [
-      weigh("awaken", whole, ["awaken"]),
-      weigh("awaken, runtime and memory store", core, ["@awaken/runtime", "@awaken/stores/memory"]),
-    ],
+    targets,
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

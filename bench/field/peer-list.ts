@@ -9,7 +9,9 @@ export interface Peer {
   readonly core?: readonly string[];
 }
 
-const zod = "4.6.7";
+/** What programs write their schemas with. */
+export const ZOD_VERSION = "4.6.7";
+const zod = ZOD_VERSION;
 
 export const PEERS: readonly Peer[] = [
   {

@@ -1,12 +1,17 @@
 import {
   type AgentEvent,
+  type Decision,
   EVENT_SCHEMA_VERSION,
   type EventAppend,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   type Message,
   type RunIdentity,
   type Termination,
+  type TicketId,
+  type ToolCallId,
+  type ToolCallState,
   type ToolResult,
   toJson,
 } from "@awaken/contract";
@@ -27,7 +32,36 @@ function endKind({ outcome, result }: Extract<AgentEvent, { type: "tool-call-end
   return result.metadata?.["timedOut"] === true ? "tool-call-timed-out" : "tool-call-done";
 }
 
-function kindOf(event: AgentEvent, isResumed: boolean): string {
+/** Who decided what about a call. Nobody listens to it: it happens between two activations. */
+export interface DecisionFact {
+  readonly type: "decision-taken";
+  readonly ticketId: TicketId;
+  readonly toolCallId: ToolCallId;
+  readonly toolName: string;
+  readonly action: Decision["action"];
+  readonly decidedAt: number;
+  readonly by?: string;
+  /** As edited. */
+  readonly input?: JsonValue;
+  readonly reason?: string;
+}
+
+/** What is put on record with the next commit. */
+export type StagedFact = AgentEvent | DecisionFact;
+
+export function decisionFact(call: ToolCallState, ticketId: TicketId, decision: Decision): DecisionFact {
+  const { action, decidedAt, by } = decision;
+  const said = decision.action === "approve" ? decision.input : undefined;
+  const reason = decision.action === "deny" ? decision.reason : undefined;
+  return {
+    ...{ type: "decision-taken", ticketId, toolCallId: call.id, toolName: call.name, action, decidedAt },
+    ...(by === undefined ? {} : { by }),
+    ...(said === undefined ? {} : { input: said }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function kindOf(event: StagedFact, isResumed: boolean): string {
   switch (event.type) {
     case "run-start":
       return isResumed ? "run-resumed" : "run-started";
@@ -76,7 +110,7 @@ function factOfResult(result: ToolResult): object {
 }
 
 /** The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer in the run's record. */
-function factOf(event: AgentEvent): object {
+function factOf(event: StagedFact): object {
   switch (event.type) {
     case "run-start": {
       const { threadId: _thread, runId: _run, ...identity } = event.identity;
@@ -102,7 +136,7 @@ function factOf(event: AgentEvent): object {
 }
 
 /** An event as the fact that the log keeps. */
-export function canonicalEvent(identity: RunIdentity, event: AgentEvent, isResumed: boolean): EventAppend {
+export function canonicalEvent(identity: RunIdentity, event: StagedFact, isResumed: boolean): EventAppend {
   const json = toJson(factOf(event));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }

@@ -1,16 +1,7 @@
-import type {
-  AgentEvent,
-  Decided,
-  LedgerClaim,
-  LedgerOutcome,
-  Message,
-  PersistedState,
-  RunLifecycle,
-  Termination,
-  Ticket,
-} from "@awaken/contract";
+import type { Decided, LedgerClaim, LedgerOutcome, Message, PersistedState, RunLifecycle, Termination, Ticket } from "@awaken/contract";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
+import type { StagedFact } from "./canonical-events.ts";
 import { decided } from "./decided.ts";
 import type { RunLedger } from "./run-ledger.ts";
 import type { Tally } from "./tally.ts";
@@ -27,7 +18,7 @@ export interface Checkpoint {
   readonly tickets: readonly Ticket[];
   readonly decided: Decided["entries"];
   /** Facts that have to be on record together with it. */
-  readonly events: readonly AgentEvent[];
+  readonly events: readonly StagedFact[];
   /** Calls that are about to run. */
   readonly claims: readonly LedgerClaim[];
   /** Results of calls that were claimed. */
@@ -46,7 +37,7 @@ export interface Checkpoints {
   /** The same, and these calls may run when it is done. */
   claim(claims: readonly LedgerClaim[]): Promise<void>;
   /** Facts ride in the next write. */
-  stage(event: AgentEvent): void;
+  stage(event: StagedFact): void;
   /** False: a run without a store. */
   readonly isDurable: boolean;
 }
@@ -76,7 +67,7 @@ export function createCheckpoints(init: CheckpointsInit): Checkpoints {
       async claim() {},
     };
   }
-  let staged: AgentEvent[] = [];
+  let staged: StagedFact[] = [];
   const land = async (claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> => {
     const current = state.snapshot().get(runLifecycle);
     if (current === undefined) return;

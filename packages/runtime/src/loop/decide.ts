@@ -2,6 +2,7 @@ import { AwakenError, errorMessage, type JsonValue, type ToolCallState, ticketId
 import { command } from "../phase/command.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Tool } from "../tool/tool.ts";
+import { type DecisionFact, decisionFact } from "./canonical-events.ts";
 import { decided } from "./decided.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 
@@ -50,6 +51,7 @@ export async function applyDecisions(ctx: RunContext, batch: readonly AddressedD
   const calls = state.get(toolCallStates)?.calls ?? [];
   const change = command();
   const targets = new Set<string>();
+  const facts: DecisionFact[] = [];
   for (const addressed of batch) {
     const { decision } = addressed;
     if (taken.has(decision.id)) continue;
@@ -59,8 +61,11 @@ export async function applyDecisions(ctx: RunContext, batch: readonly AddressedD
     targets.add(call.id);
     await check(ctx, call, addressed);
     change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: ctx.clock.now() } });
-    change.update(decided, { ticketId: call.suspension?.id ?? ticketId(call.id), decisionId: decision.id });
+    const ticket = call.suspension?.id ?? ticketId(call.id);
+    change.update(decided, { ticketId: ticket, decisionId: decision.id });
+    facts.push(decisionFact(call, ticket, decision));
   }
   ctx.state.commit(change);
+  for (const fact of facts) ctx.checkpoints.stage(fact);
   return targets.size > 0;
 }

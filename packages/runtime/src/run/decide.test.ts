@@ -318,6 +318,23 @@ describe("decisions", () => {
     expect(await run.result).toMatchObject({ runId, text: "paid" });
   });
 
+  it("leave who decided what in the events of the run", async () => {
+    const [pay, store] = [payments(), memoryStore()];
+    const runtime = open(scripted([both, text("done")]), pay, { store });
+    const { runId } = await runtime.run({ thread: "t", input: "pay" });
+    await runtime.decideAll([
+      { ticket: "c1", decision: { action: "approve", input: { amount: 5 }, by: "ana" } },
+      { ticket: "c2", decision: { action: "deny", reason: "too much", by: "ben" } },
+    ]);
+    await runtime.wait(runId);
+    const { items } = await store.events.list({ type: "run", runId }, {});
+    const taken = items.filter(({ kind }) => kind === "decision-taken");
+    expect(taken.map(({ payload }) => payload)).toMatchObject([
+      { ticketId: "c1", toolName: "pay", action: "approve", by: "ana", input: { amount: 5 } },
+      { ticketId: "c2", toolName: "pay", action: "deny", by: "ben", reason: "too much" },
+    ]);
+  });
+
   it("find a run that is named among any number with the same ticket: vendors repeat call ids", async () => {
     const pay = payments();
     const runtime = open(scripted([...Array.from({ length: 12 }, () => one), text("paid")]), pay);
