@@ -41,7 +41,7 @@ export function drawChart(samples: Samples, variants: readonly Variant[]): strin
   const panels = PANELS.map(({ workload, figure, title }) => {
     const bars = variants
       .filter(({ name }) => name !== "bare")
-      .map(({ name, label }): Bar => ({ label, ratio: ratioOf(samples, workload, name, figure), isOurs: name === "awaken" }))
+      .map(({ name, label }): Bar => ({ label, ratio: ratioOf(samples, workload, name, figure), isOurs: name.startsWith("awaken") }))
       .filter(({ ratio }) => Number.isFinite(ratio));
     return { title, bars };
   }).filter(({ bars }) => bars.length > 0);
