@@ -25,6 +25,11 @@ export interface VendorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The model of each vendor, where it shall not be the default one. */
   readonly models?: Partial<Readonly<Record<Vendor, string>>>;
+  /**
+   * What to do when a key is there and its `@ai-sdk` package is not installed. `otherwise` takes what needs no key, and warns. A vendor
+   * that AWAKEN_MODEL names is never replaced. Default: `refuse`.
+   */
+  readonly whenNotInstalled?: "refuse" | "otherwise";
   /** Used when the environment has no key. */
   readonly otherwise: { readonly provider: AnyProvider; readonly model: string };
 }
@@ -87,6 +92,9 @@ async function openVendor({ vendor, apiKey }: Wanted): Promise<AnyProvider> {
   return refuse(`there is no adapter for ${vendor}`);
 }
 
+const isNotInstalled = (thrown: unknown): thrown is AwakenError =>
+  AwakenError.is(thrown) && thrown.code === "provider_unavailable" && typeof thrown.details?.["npmPackage"] === "string";
+
 /**
  * The vendor whose key the environment has: the one that AWAKEN_MODEL names (`openai/gpt-5-mini`), else the first of OPENAI_API_KEY,
  * ANTHROPIC_API_KEY and GOOGLE_GENERATIVE_AI_API_KEY, else `otherwise`. Its `@ai-sdk` package is loaded here and only when it is needed.
@@ -94,5 +102,12 @@ async function openVendor({ vendor, apiKey }: Wanted): Promise<AnyProvider> {
 export async function vendorFromEnv(options: VendorOptions): Promise<VendorChoice> {
   const wanted = findWanted(options);
   if (wanted === undefined) return { vendor: "demo", ...options.otherwise };
-  return { vendor: wanted.vendor, provider: await openVendor(wanted), model: wanted.model };
+  try {
+    return { vendor: wanted.vendor, provider: await openVendor(wanted), model: wanted.model };
+  } catch (thrown) {
+    const isNamed = ((options.env ?? process.env)["AWAKEN_MODEL"]?.trim() ?? "") !== "";
+    if (options.whenNotInstalled !== "otherwise" || isNamed || !isNotInstalled(thrown)) throw thrown;
+    console.warn(`${thrown.message}; until then the model ${options.otherwise.model} answers`);
+    return { vendor: "demo", ...options.otherwise };
+  }
 }

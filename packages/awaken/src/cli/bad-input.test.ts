@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { cli, Folders, writeFiles } from "./test-cli.ts";
+import { cli, Folders, hide, writeFiles } from "./test-cli.ts";
 
 const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
@@ -23,18 +23,6 @@ const p = {
   },
 };`;
 
-/** Makes packages look as if they were not installed. */
-const hide = (...names: readonly string[]): string => `
-import { registerHooks } from "node:module";
-const hidden = new Set(${JSON.stringify(names)});
-registerHooks({
-  resolve(specifier, context, next) {
-    if (!hidden.has(specifier)) return next(specifier, context);
-    throw Object.assign(new Error("Cannot find package '" + specifier + "' imported from " + context.parentURL), { code: "ERR_MODULE_NOT_FOUND" });
-  },
-});
-`;
-
 async function refused(args: readonly string[], options: Parameters<typeof cli>[1]) {
   const { code, stdout, stderr } = await cli(args, options);
   expect(stderr).not.toMatch(NO_STACK);
@@ -46,6 +34,12 @@ describe.concurrent("a broken config is told in one line, with exit code 2", { t
   const cases: readonly (readonly [string, string, string | RegExp, string | RegExp | undefined])[] = [
     ["a syntax error", "export default {\n  agents: ,\n};\n", "awaken.config.ts:2 cannot be read: Expression expected", undefined],
     ["an enum", "enum A { X }\nexport default A;\n", /^awaken\.config\.ts:1 cannot be read: .*enum/, /^Node takes the types away/],
+    [
+      "an await that never ends",
+      "await new Promise(() => {});\nexport default {};\n",
+      "the config never finished loading: it awaits something that never comes",
+      /^look for such an `await`/,
+    ],
     ["no default export", "export const a = 1;\n", "awaken.config.ts has no default export", /export default defineConfig/],
     ["a throw", "const a = 1;\nthrow new Error('boom');\nexport default a;\n", "awaken.config.ts:2 failed: boom", undefined],
     [
@@ -122,6 +116,8 @@ describe.concurrent("a broken config is told in one line, with exit code 2", { t
 describe.concurrent("the command line", { timeout: 30_000 }, () => {
   it("suggests the command and the option that were meant", async () => {
     const cwd = folders.empty();
+    expect((await refused(["help", "nope"], { cwd })).lines[0]).toBe("error: unknown command 'nope'");
+    expect((await cli(["help", "cancel"], { cwd })).stdout).toMatch(/^Usage: awaken cancel /);
     expect(await refused(["rnu", "hi"], { cwd })).toEqual({ code: 2, lines: ["error: unknown command 'rnu'", "fix: Did you mean run?"] });
     expect(await refused(["run", "hi", "--agnet", "x"], { cwd })).toEqual({
       code: 2,
@@ -157,7 +153,7 @@ export default { providers: { main: llm.provider }, models: { main: { provider: 
     const env = { OPENAI_API_KEY: KEY, NODE_OPTIONS: `--import ${join(cwd, "hide.mjs")}` };
     expect(await refused(["run", "hi"], { cwd, env })).toEqual({
       code: 2,
-      lines: ["error: awaken.config.ts: OPENAI_API_KEY is set, and @ai-sdk/openai is not installed: npm install @ai-sdk/openai"],
+      lines: ["error: awaken.config.ts: OPENAI_API_KEY is set, and @ai-sdk/openai is not installed", "fix: npm install @ai-sdk/openai"],
     });
   });
 
@@ -225,6 +221,16 @@ describe.concurrent("stores", { timeout: 30_000 }, () => {
     );
   });
 
+  it("a database that cannot be opened", async () => {
+    const cwd = folders.project({ "awaken.config.ts": config, "folder.db/file": "" });
+    const { code, lines } = await refused(["threads", "--store", "folder.db"], { cwd });
+    expect(code).toBe(2);
+    expect(lines).toEqual([
+      expect.stringMatching(/^error: SQLite database '.*folder\.db'/),
+      expect.stringMatching(/^fix: check that the file and its folder may be read and written/),
+    ]);
+  });
+
   it("addresses that cannot be used, without their password", async () => {
     const cwd = folders.project({ "awaken.config.ts": config, "hide.mjs": hide("pg") });
     expect((await refused(["threads", "--store", "mysql://ana:geheim123@h/db"], { cwd })).lines).toEqual([
@@ -235,6 +241,7 @@ describe.concurrent("stores", { timeout: 30_000 }, () => {
     const down = await refused(["threads", "--store", url], { cwd });
     expect(down.code).toBe(2);
     expect(down.lines[0]).toMatch(/^error: PostgreSQL: /);
+    expect(down.lines[1]).toMatch(/^fix: check that the server is up/);
     expect(down.lines.join("\n")).not.toContain("geheim123");
     const env = { AWAKEN_STORE: url, NODE_OPTIONS: `--import ${join(cwd, "hide.mjs")}` };
     expect((await refused(["runs"], { cwd, env })).lines[0]).toBe(

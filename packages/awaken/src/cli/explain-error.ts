@@ -19,8 +19,18 @@ const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
   ticket_not_open: "it was decided already: `awaken show <run>` tells what came of it",
   ambiguous_id: "name the run as well, with --run",
   thread_already_running: "wait until the run of this thread is over, or cancel it: `awaken cancel <thread>`",
-  cursor_expired: "--after takes a cursor that `awaken events` gave for the same thread or run",
+  cursor_expired: "--after takes a cursor that the command events gave for the same thread or run",
 };
+
+/** A store that cannot be reached: what to look at depends on which one it is. */
+function storageFix(message: string): string | undefined {
+  if (/the package 'pg'/.test(message)) return undefined;
+  if (/PostgreSQL/.test(message))
+    return "check that the server is up, and the address and login that --store, AWAKEN_STORE or the config give";
+  if (!/SQLite/.test(message)) return undefined;
+  if (/lock|busy/i.test(message)) return "another program writes to it: wait until it is done or end it, and try again";
+  return "check that the file and its folder may be read and written, and that the disk has room; --store names another one";
+}
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
 
@@ -29,7 +39,8 @@ export function explainError(thrown: unknown): Explained {
   const message = oneLine(errorMessage(thrown)) || "something failed without saying what";
   if (!AwakenError.is(thrown)) return { message, fix: "--debug shows where", exitCode: EXIT.failed };
   const own = thrown instanceof CliError ? thrown.fix : undefined;
-  return { message, fix: own ?? FIXES[thrown.code], exitCode: thrown.code === "cancelled" ? EXIT.interrupted : EXIT.usage };
+  const known = thrown.code === "storage_io" ? storageFix(message) : FIXES[thrown.code];
+  return { message, fix: own ?? known, exitCode: thrown.code === "cancelled" ? EXIT.interrupted : EXIT.usage };
 }
 
 const UNAUTHORIZED = /^unauthorized: /;

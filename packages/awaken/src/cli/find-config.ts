@@ -70,7 +70,12 @@ export function configFailure(thrown: unknown, file: string): CliError {
   const code = codeOf(thrown);
   const message = errorMessage(thrown);
   const init = { cause: thrown };
-  if (AwakenError.is(thrown)) return new CliError(thrown.code, `${basename(file)}: ${message}`, undefined, init);
+  if (AwakenError.is(thrown)) {
+    const missing = thrown.details?.["npmPackage"];
+    if (typeof missing !== "string") return new CliError(thrown.code, `${basename(file)}: ${message}`, undefined, init);
+    const fix = `npm install ${missing}`;
+    return new CliError(thrown.code, `${basename(file)}: ${message.replace(`: ${fix}`, "")}`, fix, init);
+  }
   if (code === "ERR_MODULE_NOT_FOUND") return missingModule(message, file);
   const place = placeOf(thrown, file);
   if (thrown instanceof SyntaxError) {

@@ -1,7 +1,11 @@
-import { type RunRecord, runId, type ScopedStore, type ThreadRecord, threadId } from "@awaken/contract";
+import { type RunPosition, type RunRecord, type RunStatus, runId, type ScopedStore, type ThreadRecord, threadId } from "@awaken/contract";
 import { CliError } from "./cli-error.ts";
+import { quoted } from "./command-name.ts";
 
 export type FoundRecord = { readonly type: "thread"; readonly thread: ThreadRecord } | { readonly type: "run"; readonly run: RunRecord };
+
+const UNDONE: readonly RunStatus[] = ["created", "running", "waiting"];
+const PAGE = 200;
 
 /** The thread of this id, else the run of this id. */
 export async function findRecord(store: ScopedStore, id: string): Promise<FoundRecord> {
@@ -12,12 +16,25 @@ export async function findRecord(store: ScopedStore, id: string): Promise<FoundR
   throw new CliError("thread_not_found", `there is no thread and no run '${id}' here`, "`awaken threads` and `awaken runs` list them");
 }
 
-/** The run of this id, or the one that the thread of this id has open. */
+/** A thread can lose sight of a run: two processes wrote at once, and the one that it points to is done. */
+async function newestUndone({ runs }: ScopedStore, thread: ThreadRecord): Promise<RunRecord | undefined> {
+  let newest: RunRecord | undefined;
+  let after: RunPosition | undefined;
+  do {
+    const page = await runs.list({ threadId: thread.id, statuses: UNDONE, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    newest = page.items.at(-1) ?? newest;
+    after = page.next;
+  } while (after !== undefined);
+  return newest;
+}
+
+/** The run of this id, or the one that the thread of this id has open, or its newest one that is not done. */
 export async function findOpenRun(store: ScopedStore, id: string): Promise<RunRecord> {
   const found = await findRecord(store, id);
   if (found.type === "run") return found.run;
   const { openRunId } = found.thread;
-  const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
+  const open = openRunId === undefined ? undefined : await store.runs.load(openRunId);
+  const run = open ?? (await newestUndone(store, found.thread));
   if (run !== undefined) return run;
-  throw new CliError("run_not_found", `thread '${id}' has no open run`, `\`awaken runs --thread ${id}\` lists those that are done`);
+  throw new CliError("run_not_found", `thread '${id}' has no open run`, `\`awaken runs --thread ${quoted(id)}\` lists those that are done`);
 }

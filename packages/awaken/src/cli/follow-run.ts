@@ -1,8 +1,9 @@
 import type { AgentEvent, Termination } from "@awaken/contract";
 import type { RunRequest, RunResult } from "@awaken/runtime";
+import { resumedText } from "./chat/tool-text.ts";
 import { EXIT } from "./exit-codes.ts";
 import { explainFailure } from "./explain-error.ts";
-import { catchInterrupts } from "./interrupts.ts";
+import { catchInterrupts, type Interrupts } from "./interrupts.ts";
 import { counted, Output } from "./output.ts";
 import { brief } from "./printable.ts";
 import type { Project } from "./project.ts";
@@ -49,6 +50,8 @@ function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face
       if (event.type === "text-delta" && !hasOutput) out.stream(event.delta);
       else if (event.type === "tool-call-ready") out.note(`· ${event.toolName} ${brief(JSON.stringify(event.input), MAX_DETAIL)}`);
       else if (event.type === "tool-call-end") out.note(`· ${event.toolName} ${event.outcome}`);
+      else if (event.type === "tool-call-resumed")
+        out.note(`· ${event.toolName} ${event.outcome} ${brief(resumedText(event), MAX_DETAIL)}`.trimEnd());
       else if (event.type === "stream-reset") out.note(`· the model starts this answer again: ${event.reason}`);
     },
     end(result) {
@@ -74,13 +77,13 @@ function jsonFace(out: Output): Face {
   };
 }
 
-function exitCodeOf({ status, termination }: RunResult, isInterrupted: boolean): number {
-  if (isInterrupted && termination.type === "cancelled") return EXIT.interrupted;
+function exitCodeOf({ status, termination }: RunResult, { signal, exitCode }: Interrupts): number {
+  if (signal.aborted && termination.type === "cancelled") return exitCode;
   if (status !== "done") return EXIT.waiting;
   return failureOf(termination) === undefined ? EXIT.ok : EXIT.failed;
 }
 
-/** Starts what is asked for and shows it until it ends or waits. The first Ctrl-C cancels the run, the second one leaves. */
+/** Starts what is asked for and shows it until it ends or waits. The first Ctrl-C (or SIGTERM) cancels the run, the second one leaves. */
 export async function followRun(shell: Shell, project: Project, request: RunRequest, options: FollowOptions): Promise<number> {
   const out = new Output(shell);
   const isJson = options.json === true;
@@ -94,7 +97,7 @@ export async function followRun(shell: Shell, project: Project, request: RunRequ
     if (!isJson && result.status === "waiting" && project.storeLabel === "memory") {
       out.note("the store is in memory: what waits is lost when this command ends", "yellow");
     }
-    return exitCodeOf(result, interrupts.signal.aborted);
+    return exitCodeOf(result, interrupts);
   } finally {
     interrupts[Symbol.dispose]();
   }

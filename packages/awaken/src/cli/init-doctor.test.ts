@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { cli, Folders, jsonLines, link } from "./test-cli.ts";
+import { cli, Folders, hide, jsonLines, link, writeFiles } from "./test-cli.ts";
 
 const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
@@ -39,6 +39,24 @@ describe("awaken init", { timeout: 60_000 }, () => {
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('"refunded":120') });
     expect((await cli(["run", "hello"], { cwd: project })).stdout).toContain("I am a demo model");
     expect((await cli(["doctor"], { cwd: project })).code).toBe(0);
+  });
+
+  it("runs with the demo model when there is a key and the vendor's package is not installed, and says what to install", async () => {
+    const cwd = folders.empty();
+    await cli(["init"], { cwd });
+    link(cwd);
+    writeFiles(cwd, { "hide.mjs": hide("@ai-sdk/openai") });
+    const env = { OPENAI_API_KEY: "sk-hidden-1234567890", NODE_OPTIONS: `--import ${join(cwd, "hide.mjs")}` };
+    const { code, stdout, stderr } = await cli(["run", "hello", "--json"], { cwd, env });
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "result", text: expect.stringContaining("I am a demo model") });
+    expect(stderr).toBe(
+      "OPENAI_API_KEY is set, and @ai-sdk/openai is not installed: npm install @ai-sdk/openai; until then the model demo answers\n",
+    );
+    // Whoever names the vendor does not get another one.
+    const named = await cli(["doctor"], { cwd, env: { ...env, AWAKEN_MODEL: "openai" } });
+    expect(named.code).toBe(1);
+    expect(named.stdout.match(/fix: npm install @ai-sdk\/openai$/gm)).toHaveLength(1);
   });
 
   it("overwrites nothing unless it is told to", async () => {

@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ScopedStore } from "@awaken/contract";
 import type { ProjectConfig } from "../config.ts";
 import type { Runtime } from "../create-runtime.ts";
 import { checkConfig } from "./check-config.ts";
-import { askedStore, DEFAULT_STORE, type OpenStore, openStore } from "./choose-store.ts";
+import { askedStore, DEFAULT_STORE, type OpenStore, openStore, storeLabel } from "./choose-store.ts";
 import { configFailure, findConfig, importConfig } from "./find-config.ts";
 import type { Project } from "./project.ts";
 import type { ProjectOptions } from "./shell.ts";
@@ -43,12 +44,20 @@ async function close(store: ScopedStore): Promise<void> {
 
 const ofOpen = ({ store, label }: OpenStore): ProjectStore => ({ store, label, [Symbol.asyncDispose]: () => store.close() });
 
+/** Commands that only look for records make no file: where none is, nothing was written yet. */
+async function openDefault(file: string, cwd: string, mustExist: boolean): Promise<OpenStore> {
+  const choice = { type: "sqlite", file } as const;
+  if (!mustExist || existsSync(file)) return openStore(choice, cwd);
+  const { store } = await openStore({ type: "memory" }, cwd);
+  return { store, label: storeLabel(choice, cwd) };
+}
+
 /** The store that is asked for, else that of the config, else a file beside it. */
 export async function openProjectStore(options: LoadOptions, loaded: LoadedConfig, { mustExist = false } = {}): Promise<ProjectStore> {
   const { config, root, file } = loaded;
   const asked = askedStore(options);
   if (asked === undefined) {
-    if (config.store === undefined) return ofOpen(await openStore({ type: "sqlite", file: join(root, DEFAULT_STORE) }, options.cwd));
+    if (config.store === undefined) return ofOpen(await openDefault(join(root, DEFAULT_STORE), options.cwd, mustExist));
     const { store } = config;
     return { store, label: `the store of ${basename(file)}`, [Symbol.asyncDispose]: () => close(store) };
   }
@@ -61,7 +70,7 @@ export async function openProjectStore(options: LoadOptions, loaded: LoadedConfi
 export async function openRecords(options: LoadOptions): Promise<ProjectStore> {
   const asked = askedStore(options);
   if (asked !== undefined) return ofOpen(await openStore(asked, options.cwd, { mustExist: true }));
-  return openProjectStore(options, await loadConfig(options));
+  return openProjectStore(options, await loadConfig(options), { mustExist: true });
 }
 
 /** The runtime of a config over this store. A mistake in any agent is told here. */

@@ -9,6 +9,8 @@ if (problem === undefined) {
   const { main } = await import("./program.ts");
   await main(process.argv.slice(2));
 } else {
-  process.stderr.write(`error: ${problem}\nfix: install it from https://nodejs.org, or run \`npx node@24 node_modules/.bin/awaken\`\n`);
+  process.stderr.write(
+    `error: ${problem}\nfix: install it from https://nodejs.org, or \`npm install --save-dev node@24\`: \`npx awaken\` then runs on it\n`,
+  );
   process.exitCode = 2;
 }

@@ -1,7 +1,9 @@
 import { styleText } from "node:util";
-import { jsonLine } from "./printable.ts";
+import { brief, jsonLine } from "./printable.ts";
 import { clean, TextCleaner } from "./sanitize.ts";
 import type { Shell } from "./shell.ts";
+
+const MAX_CELL = 64;
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -49,7 +51,9 @@ export class Output {
     this.#stdout.write("\n");
   }
 
-  table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  /** Cells are one line each, and cut when they are very long. */
+  table(head: readonly string[], given: readonly (readonly string[])[]): void {
+    const rows = given.map((row) => row.map((cell) => brief(cell, MAX_CELL)));
     const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
     const format = (row: readonly string[]) =>
       row

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { typedHint } from "./command-name.ts";
 import type { CancelOptions } from "./commands/cancel.ts";
 import type { ChatCommandOptions } from "./commands/chat.ts";
 import type { DecideOptions } from "./commands/decide.ts";
@@ -12,7 +13,7 @@ import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import type { FollowOptions } from "./follow-run.ts";
 import { Output } from "./output.ts";
 import { createRedactor } from "./redact.ts";
-import type { Shell } from "./shell.ts";
+import type { ProjectOptions, Shell } from "./shell.ts";
 import { ownVersion } from "./version.ts";
 
 /** Keeps the exit code of the command that ran. */
@@ -155,7 +156,7 @@ function createProgram(shell: Shell, outcome: Outcome): Command {
   const program = new Command("awaken")
     .description("Run and inspect the agents of a project (awaken.config.ts).")
     .version(ownVersion(), "-v, --version")
-    .helpCommand(false)
+    .helpCommand("help [command]", "show this, or the help of a command")
     .exitOverride()
     .configureOutput({ writeOut: (text) => shell.stdout.write(text), writeErr: () => {}, outputError: () => {} });
   addSetup(program, shell, outcome);
@@ -172,11 +173,22 @@ function refusal({ message }: CommanderError): { readonly text: string; readonly
   return { text: first, fix: meant === "" ? "`awaken --help` lists the commands, `awaken <command> --help` the options" : meant };
 }
 
-async function report(shell: Shell, thrown: unknown, isDebug: boolean): Promise<number> {
+/** What the command line says about config and store, also when the rest of it is wrong. */
+function readProjectOptions(argv: readonly string[]): ProjectOptions {
+  const optionOf = (option: string): string | undefined => {
+    const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
+    const word = argv[at];
+    return word === option ? argv[at + 1] : word?.slice(option.length + 1);
+  };
+  const [config, store] = [optionOf("--config"), optionOf("--store")];
+  return { ...(config === undefined ? {} : { config }), ...(store === undefined ? {} : { store }) };
+}
+
+async function report(shell: Shell, thrown: unknown, argv: readonly string[]): Promise<number> {
   const out = new Output(shell);
   const tell = (message: string, fix: string | undefined) => {
     out.note(`error: ${message}`, "red");
-    if (fix !== undefined) out.note(`fix: ${fix}`, "reset");
+    if (fix !== undefined) out.note(`fix: ${typedHint(fix, readProjectOptions(argv))}`, "reset");
   };
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return EXIT.ok;
@@ -187,10 +199,18 @@ async function report(shell: Shell, thrown: unknown, isDebug: boolean): Promise<
   const { explainError } = await import("./explain-error.ts");
   const { message, fix, exitCode } = explainError(thrown);
   tell(message, fix);
-  if (isDebug && thrown instanceof Error) {
+  if (argv.includes("--debug") && thrown instanceof Error) {
     for (let error: unknown = thrown; error instanceof Error; error = error.cause) out.note(error.stack ?? error.message);
   }
   return exitCode;
+}
+
+/** `help run` is `run --help`; what is no command is told as such. */
+function withoutHelpWord({ commands }: Command, argv: readonly string[]): readonly string[] {
+  const [first, name] = argv;
+  if (first !== "help") return argv;
+  if (name === undefined) return ["--help"];
+  return commands.some((command) => command.name() === name) ? [name, "--help"] : [name];
 }
 
 /** Runs one command line. Never throws. */
@@ -201,36 +221,63 @@ export async function runProgram(argv: readonly string[], shell: Shell): Promise
     program.outputHelp();
     return EXIT.ok;
   }
+  // What tools and configs print is no part of the answer: it would break lines of JSON, and a terminal would obey it.
+  const out = new Output(shell);
+  using redirected = new DisposableStack();
+  program.hook("preAction", async () => {
+    const { redirectConsole } = await import("./chat/console-redirect.ts");
+    redirected.use(redirectConsole((text) => out.note(text, "reset")));
+  });
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(withoutHelpWord(program, argv), { from: "user" });
     return outcome.code;
   } catch (thrown) {
-    return await report(shell, thrown, argv.includes("--debug"));
+    return await report(shell, thrown, argv);
   }
 }
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write("", () => resolve()));
 
-/** A reader that has seen enough (`awaken threads | head`) is no error. */
-function leaveWhenNobodyReads(stream: NodeJS.WriteStream): void {
+/** Commands that execute runs: whether somebody reads along must not decide what becomes of a tool that is at work. */
+const WORKING = new Set(["run", "decide", "resume", "chat", "cancel"]);
+
+/**
+ * A reader that has seen enough (`awaken threads | head`) is no error. Commands that only list leave then; those that work go on
+ * without being heard. `onLost` is told of anything else, like a disk that is full.
+ */
+function outliveReaders(stream: NodeJS.WriteStream, isWorking: boolean, onLost: () => void): void {
   stream.on("error", (error) => {
-    process.exit("code" in error && error.code === "EPIPE" ? EXIT.ok : EXIT.failed);
+    const isUnread = "code" in error && error.code === "EPIPE";
+    if (!isWorking) process.exit(isUnread ? EXIT.ok : EXIT.failed);
+    if (!isUnread) onLost();
   });
 }
 
 /** The command itself: it leaves when it is done, whatever a config may have left open. */
 export async function main(argv: readonly string[]): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  leaveWhenNobodyReads(stdout);
-  leaveWhenNobodyReads(stderr);
+  const isWorking = WORKING.has(argv[0] ?? "");
+  let isLost = false;
+  for (const stream of [stdout, stderr]) {
+    outliveReaders(stream, isWorking, () => {
+      isLost = true;
+    });
+  }
   const shell = { stdin, stdout, stderr, env, cwd: process.cwd(), redact: createRedactor(env, argv) };
   const leave = async (code: number) => {
     await Promise.all([flushed(stdout), flushed(stderr)]);
-    process.exit(code);
+    process.exit(code === EXIT.ok && isLost ? EXIT.failed : code);
   };
   // What a config or a tool throws where nobody can catch it.
   process.once("uncaughtException", (thrown) => {
-    void report(shell, thrown, argv.includes("--debug")).then(() => leave(EXIT.failed));
+    void report(shell, thrown, argv).then(() => leave(EXIT.failed));
+  });
+  // Nothing can wake the process any more, and the command is not done.
+  process.once("beforeExit", async () => {
+    const { usageError } = await import("./cli-error.ts");
+    const message = "the config never finished loading: it awaits something that never comes";
+    const fix = "look for such an `await` in awaken.config.ts and in what it imports";
+    await leave(await report(shell, usageError(message, fix), argv));
   });
   await leave(await runProgram(argv, shell));
 }

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { scripted, text } from "@awaken/runtime/testing";
+import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createRuntime } from "../create-runtime.ts";
 import { cli, Folders, jsonLines, startCli, Watch } from "./test-cli.ts";
 
 const folders = new Folders();
@@ -31,7 +34,7 @@ describe("records of a store", { timeout: 30_000 }, () => {
     const table = await read("threads");
     expect(table.code).toBe(0);
     expect(table.stdout.split("\n")[0]).toMatch(/^THREAD +UPDATED \(UTC\) +AGENT +LAST RUN +TITLE$/);
-    expect(table.stdout.split("\n")[1]).toMatch(/^t2 .* assistant +waiting/);
+    expect(table.stdout.split("\n")[1]).toMatch(/^t2 .* assistant +waiting +refund$/);
     expect(jsonLines((await read("threads", "--json")).stdout).map((thread) => thread["id"])).toEqual(["t2", "t1"]);
     const one = await read("threads", "--limit", "1");
     expect(one.stdout).not.toContain("t1");
@@ -76,7 +79,7 @@ describe("records of a store", { timeout: 30_000 }, () => {
     expect(jsonLines((await read("events", run, "--json")).stdout).every((event) => event["runId"] === run)).toBe(true);
     expect(await read("events", "t1", "--after", "nonsense")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("fix: --after takes a cursor that `awaken events` gave"),
+      stderr: expect.stringContaining("fix: --after takes a cursor that the command events gave"),
     });
   });
 
@@ -96,7 +99,7 @@ describe("records of a store", { timeout: 30_000 }, () => {
     expect(await read("show", "nope")).toEqual({
       code: 2,
       stdout: "",
-      stderr: "error: there is no thread and no run 'nope' here\nfix: `awaken threads` and `awaken runs` list them\n",
+      stderr: `error: there is no thread and no run 'nope' here\nfix: \`awaken threads --store ${store}\` and \`awaken runs --store ${store}\` list them\n`,
     });
     expect((await read("threads", "--limit", "0")).stderr).toMatch(/^error: --limit must be a whole number from 1/);
     expect((await read("runs", "--status", "watiing")).stderr).toBe(
@@ -105,6 +108,13 @@ describe("records of a store", { timeout: 30_000 }, () => {
     const typo = await cli(["threads", "--store", "typo.db"], { cwd: elsewhere });
     expect(typo).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: there is no database typo\.db\nfix: /) });
     expect(existsSync(join(elsewhere, "typo.db"))).toBe(false);
+  });
+
+  it("makes no database where nothing was written yet", async () => {
+    const fresh = folders.project();
+    expect(await cli(["threads"], { cwd: fresh })).toEqual({ code: 0, stdout: "", stderr: "there are no threads in awaken.db\n" });
+    expect((await cli(["cancel", "t"], { cwd: fresh })).code).toBe(2);
+    expect(existsSync(join(fresh, "awaken.db"))).toBe(false);
   });
 
   it("AWAKEN_STORE does what --store does, and the config is found from a folder below", async () => {
@@ -130,6 +140,9 @@ describe.concurrent("awaken cancel and resume", { timeout: 30_000 }, () => {
   it("resume goes on with a run whose process was killed", async () => {
     const cwd = folders.project();
     await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
+    const second = await cli(["run", "hello", "--thread", "t", "--store", "awaken.db"], { cwd });
+    expect(second).toMatchObject({ code: 2, stdout: "" });
+    expect(second.stderr).toMatch(/^error: thread 't' has a run that is running.*\nfix: .*`awaken resume \S+ --store awaken\.db`/);
     const refused = await cli(["cancel", "t"], { cwd });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/is running: another process executes it, or it was cut off\nfix: .*awaken resume/);
@@ -139,11 +152,52 @@ describe.concurrent("awaken cancel and resume", { timeout: 30_000 }, () => {
     expect(await cli(["resume", String(run?.["runId"])], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining("is done") });
   });
 
+  it("a thread id finds the run that was cut off, also when another run of the thread ended after it", async () => {
+    const cwd = folders.project();
+    await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
+    const [lost] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    await using store = sqliteStore(join(cwd, "awaken.db"));
+    const runtime = createRuntime({
+      providers: { scripted: scripted([text("beside it")]) },
+      models: { main: { provider: "scripted", model: "scripted-1" } },
+      agents: { assistant: { model: "main" } },
+      store,
+    });
+    await runtime.run({ agent: "assistant", thread: "t", input: "hello" });
+    const refused = await cli(["cancel", "t"], { cwd });
+    expect(refused.stderr).toContain(`error: run '${lost?.["runId"]}' is running`);
+    expect((await cli(["cancel", "t", "--cut-off"], { cwd })).stdout).toBe(`run ${lost?.["runId"]} is cancelled\n`);
+  });
+
   it("cancel --cut-off ends a run whose process was killed", async () => {
     const cwd = folders.project();
     await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
     const { code, stdout } = await cli(["cancel", "t", "--cut-off", "--json"], { cwd });
     expect({ code, lines: jsonLines(stdout) }).toMatchObject({ code: 0, lines: [{ type: "cancelled", threadId: "t", status: "done" }] });
+  });
+
+  it("show tells the input that a call ran with, and who decided", async () => {
+    const cwd = folders.project();
+    await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
+    await cli(["decide", "c1", "--approve", "--input", '{"amount":90}', "--by", "ana"], { cwd });
+    const { stdout } = await cli(["show", "t"], { cwd });
+    expect(stdout).toContain('→ refund {"amount":90} (edited, asked for {"amount":120})');
+    expect(stdout).toContain("refund (pending), decided\n");
+    expect(stdout).toMatch(/^decided \d\S+ \S+ by ana: approve refund \(c1\): \{"amount":90\}$/m);
+    const chat = await cli(["chat", "--thread", "t"], { cwd });
+    expect(chat.stdout).toContain('* refund {"amount":90} (edited, asked for {"amount":120})');
+  });
+
+  it("a message on a thread that waits withdraws the call: run says so, and show marks it", async () => {
+    const cwd = folders.project();
+    await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
+    expect((await cli(["show", "t"], { cwd })).stdout).toContain("awaiting decision");
+    const { code, stderr } = await cli(["run", "never mind", "--thread", "t"], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toContain("this message withdraws what waited for a decision: refund (c1)\n");
+    const { stdout } = await cli(["show", "t"], { cwd });
+    expect(stdout).toContain("refund (pending), withdrawn\n");
+    expect(stdout).not.toContain("awaiting decision");
   });
 
   it("resume refuses a run that waits for a decision", async () => {

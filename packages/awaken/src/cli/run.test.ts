@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
 import { cli, Folders, jsonLines, startCli, Watch } from "./test-cli.ts";
@@ -25,6 +27,13 @@ describe.concurrent("awaken run", { timeout: 30_000 }, () => {
     expect(lines).toContainEqual({ type: "text-delta", delta: "you said: hello" });
     expect(lines.at(-1)).toMatchObject({ type: "result", text: "you said: hello", status: "done" });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it.each([["--json"], ["--debug"]])("what a tool prints goes to stderr, cleaned: %s", async (option) => {
+    const { stdout, stderr } = await cli(["run", "slowly", "--agent", "assistant", option], { cwd: folders.project() });
+    expect(stdout).not.toContain("from the tool");
+    expect(stderr).toContain("from the tool \n");
+    if (option === "--json") expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "result", status: "done" });
   });
 
   it("reads the input from a pipe, with - or without", async () => {
@@ -100,6 +109,48 @@ describe.concurrent("interrupts", { timeout: 30_000 }, () => {
     expect(await stderr).toContain("error: the run was cancelled");
     const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
     expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s cancels the run, too: %i", async (signal, code) => {
+    const cwd = folders.project();
+    const child = startCli(["run", "slow", "--agent", "assistant", "--thread", "t"], { cwd });
+    child.stdin.end();
+    child.stderr.resume();
+    await new Watch(child.stdout).shows("started");
+    child.kill(signal);
+    await once(child, "close");
+    expect(child.exitCode).toBe(code);
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+  });
+
+  it("SIGTERM ends a chat that is piped: its run is cancelled first", async () => {
+    const cwd = folders.project();
+    const child = startCli(["chat", "--agent", "assistant", "--thread", "t"], { cwd });
+    child.stdin.write("slow\n");
+    await new Watch(child.stdout).shows("started");
+    child.kill("SIGTERM");
+    await once(child, "close");
+    expect(child.exitCode).toBe(143);
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+  });
+
+  it("a reader that goes away does not end the run: it comes to its own end and exit code", async () => {
+    const cwd = folders.project();
+    const child = startCli(["run", "slowly", "--agent", "assistant", "--json"], { cwd });
+    child.stdin.end();
+    child.stderr.resume();
+    await new Watch(child.stdout).shows("run-start");
+    child.stdout.destroy();
+    await once(child, "exit");
+    expect(child.exitCode).toBe(0);
+    expect(readFileSync(join(cwd, "effect.txt"), "utf8")).toBe("done");
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "natural-end" } } });
   });
 
   it("a second Ctrl-C leaves at once, whatever a tool does", async () => {

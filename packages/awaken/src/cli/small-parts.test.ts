@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { commandName, typedHint } from "./command-name.ts";
 import { nearest } from "./nearest.ts";
 import { nodeProblem } from "./node-version.ts";
 import { createRedactor } from "./redact.ts";
@@ -10,6 +11,20 @@ describe("nearest", () => {
     expect(nearest("tool", known)).toBe("tools");
     expect(nearest("zebra", known)).toBeUndefined();
     expect(nearest("x", [])).toBeUndefined();
+  });
+});
+
+describe("commands in hints", () => {
+  it("are called as this one was, with the same config and store", () => {
+    expect(commandName({})).toBe("awaken");
+    expect(commandName({ npm_command: "exec" })).toBe("npx awaken");
+    expect(commandName({ npm_execpath: "/npm-cli.js" })).toBe("npx awaken");
+    const hint = "`awaken show <run>` tells it, `awaken init` begins";
+    expect(typedHint(hint, {}, "npx awaken")).toBe("`npx awaken show <run>` tells it, `npx awaken init` begins");
+    expect(typedHint(hint, { config: "a b.ts", store: "x.db" }, "awaken")).toBe(
+      "`awaken show <run> --config 'a b.ts' --store x.db` tells it, `awaken init` begins",
+    );
+    expect(typedHint(hint, { store: "postgres://u:p@h/d" }, "awaken")).not.toContain("u:p");
   });
 });
 

@@ -106,10 +106,23 @@ export function link(folder: string): void {
   symlinkSync(join(MODULES, "zod"), join(folder, "node_modules/zod"));
 }
 
+/** Makes packages look as if they were not installed. */
+export const hide = (...names: readonly string[]): string => `
+import { registerHooks } from "node:module";
+const hidden = new Set(${JSON.stringify(names)});
+registerHooks({
+  resolve(specifier, context, next) {
+    if (!hidden.has(specifier)) return next(specifier, context);
+    throw Object.assign(new Error("Cannot find package '" + specifier + "' imported from " + context.parentURL), { code: "ERR_MODULE_NOT_FOUND" });
+  },
+});
+`;
+
 /** A model that does what the last message says. It keeps nothing, so it goes on in another process. */
 export const CONFIG = `
 import { ask, defineTool } from "awaken";
 import { defineConfig } from "awaken/config";
+import { writeFileSync } from "node:fs";
 import * as z from "zod";
 
 const refund = defineTool({
@@ -124,6 +137,18 @@ const stubborn = defineTool({
   description: "",
   input: z.object({}),
   execute: () => new Promise<string>((resolve) => setTimeout(resolve, 600_000)),
+});
+
+const slowly = defineTool({
+  id: "slowly",
+  description: "",
+  input: z.object({}),
+  execute: async () => {
+    console.log("from the tool \\u001b[31m");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    writeFileSync("effect.txt", "done");
+    return "slowly done";
+  },
 });
 
 const call = (id: string, name: string, input: object) => [
@@ -141,6 +166,7 @@ const model = {
     else if (said === "refund") yield* call("c1", "refund", { amount: 120 });
     else if (said === "two") yield* [...call("a1", "refund", { amount: 1 }), ...call("a2", "refund", { amount: 2 })];
     else if (said === "stubborn") yield* call("s1", "stubborn", {});
+    else if (said === "slowly") yield* call("w1", "slowly", {});
     else if (said === "crash") {
       if (process.env.CRASH === "1") process.kill(process.pid, "SIGKILL");
       yield { type: "text-delta", delta: "survived" } as const;
@@ -163,7 +189,7 @@ export default defineConfig({
   providers: { rules: model },
   models: { main: { provider: "rules", model: "rules-1" } },
   agents: { assistant: { model: "main" }, planner: { model: "main" } },
-  tools: [refund, stubborn],
+  tools: [refund, stubborn, slowly],
   outputs: { planner: z.object({ title: z.string() }) },
 });
 `;

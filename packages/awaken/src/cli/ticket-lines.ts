@@ -1,21 +1,10 @@
 import type { JsonValue, Ticket } from "@awaken/contract";
+import { COMMAND, quoted, sameProject } from "./command-name.ts";
 import type { Output } from "./output.ts";
 import { brief } from "./printable.ts";
 import type { ProjectOptions } from "./shell.ts";
 
 const MAX_INPUT = 200;
-
-/** As a shell takes it. */
-export const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
-/** The options that the next command needs too. An address with a login stays out. */
-export function sameProject({ config, store }: ProjectOptions): string {
-  const options = [
-    ...(config === undefined ? [] : [`--config ${quoted(config)}`]),
-    ...(store === undefined ? [] : [`--store ${/:\/\//.test(store) ? "<the same>" : quoted(store)}`]),
-  ];
-  return options.map((option) => ` ${option}`).join("");
-}
 
 /** To be changed and given back, when it is short enough to be read. */
 function inputText(input: JsonValue): string {
@@ -27,7 +16,7 @@ function inputText(input: JsonValue): string {
 export function printTickets(out: Output, tickets: readonly Ticket[], options: ProjectOptions): void {
   const more = sameProject(options);
   for (const { id, toolName, input, message, action, agentPath } of tickets) {
-    const decide = `awaken decide ${quoted(id)}`;
+    const decide = `${COMMAND} decide ${quoted(id)}`;
     out.line(`waits for a decision: ${id}`, "yellow");
     out.fields(
       [

@@ -12,11 +12,23 @@ export interface Decided {
   readonly how: string;
 }
 
+const YES = /^(?:y|yes|approve|ok|okay)[.!]?$/i;
+const NO = /^(?:n|no|deny)[.!]?$/i;
+
+/** A word that people say when they are asked. */
+export function plainDecision(text: string): "approve" | "deny" | undefined {
+  if (YES.test(text)) return "approve";
+  return NO.test(text) ? "deny" : undefined;
+}
+
 const refuse = (message: string): never => {
   throw new AwakenError("invalid_resume", message);
 };
 
-/** The tickets that the first word names, and what stands behind it. Without a name the first open one is meant. */
+/**
+ * The tickets that the first word names, and what stands behind it. Without a name the first open one is meant. `all` is a name
+ * alone, before JSON and with a colon: a reason may begin with that word.
+ */
 export function addressed(
   open: readonly NumberedTicket[],
   rest: string,
@@ -24,7 +36,7 @@ export function addressed(
   const [first] = open;
   if (first === undefined) return refuse("no call waits for a decision");
   const [, word = "", behind = ""] = /^(\S+)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
-  if (word === "all") return { tickets: open, rest: behind };
+  if (word === "all:" || (word === "all" && /^(?:$|[{["])/.test(behind))) return { tickets: open, rest: behind };
   const named = open.find(({ number, ticket }) => word === `#${number}` || word === ticket.id);
   if (named !== undefined) return { tickets: [named], rest: behind };
   if (/^#\d+$/.test(word)) refuse(`no open ticket ${word}; open: ${open.map(({ number }) => `#${number}`).join(", ")}`);

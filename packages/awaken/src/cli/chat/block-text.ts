@@ -23,8 +23,11 @@ function stateText(state: ToolState): string {
   }
 }
 
+/** What a call runs with, and what it was asked for when a person changed that. */
+export const inputText = ({ asked, input }: BlockOf<"tool">): string => (asked === input ? input : `${input} (edited, asked for ${asked})`);
+
 /** A call in one line. */
-const callLine = ({ name, input }: BlockOf<"tool">): string => `* ${name} ${indent(input, "    ")}`;
+const callLine = (block: BlockOf<"tool">): string => `* ${block.name} ${indent(inputText(block), "    ")}`;
 
 export const toolText = (block: BlockOf<"tool">): string => {
   const { state } = block;
@@ -34,9 +37,10 @@ export const toolText = (block: BlockOf<"tool">): string => {
 const SHORT = 60;
 
 /** What became of a call, on a line of its own. */
-export function toolStateText({ name, input, state }: BlockOf<"tool">): string {
+export function toolStateText({ name, asked, input, state }: BlockOf<"tool">): string {
   const [line = ""] = input.split("\n");
-  return `* ${name} ${line.length > SHORT ? `${line.slice(0, SHORT)}…` : line} ${stateText(state)}`;
+  const edited = asked === input ? "" : " (edited)";
+  return `* ${name} ${line.length > SHORT ? `${line.slice(0, SHORT)}…` : line}${edited} ${stateText(state)}`;
 }
 
 export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): string {
@@ -50,7 +54,11 @@ export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): s
   ];
   if (state.type === "closed") return lines.join("\n");
   if (responseSchema !== undefined) lines.push(`  an answer should fit ${jsonLine(responseSchema)}`);
-  return [...lines, `  /approve, /approve {json}, /deny reason, /answer {json}; with #${number} when several wait`].join("\n");
+  return [
+    ...lines,
+    `  /approve, /approve {json}, /deny reason, /answer {json}; with #${number} when several wait`,
+    "  yes and no will do when one waits; any other message withdraws the call",
+  ].join("\n");
 }
 
 /** A block as lines of text. */

@@ -1,13 +1,14 @@
 import { type Component, Markdown, Text } from "@earendil-works/pi-tui";
 import type { Block, BlockOf } from "./block.ts";
-import { noteText, ticketText, userText } from "./block-text.ts";
+import { inputText, noteText, ticketText, userText } from "./block-text.ts";
 import type { Theme } from "./theme.ts";
 
 const TONES = { info: "dim", warning: "warning", error: "bad" } as const;
 const MARKS = { succeeded: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const;
 
-function toolText({ name, input, state }: BlockOf<"tool">, theme: Theme): string {
-  const head = `${theme.tool(name)} ${theme.dim(input)}`;
+function toolText(block: BlockOf<"tool">, theme: Theme): string {
+  const { name, state } = block;
+  const head = `${theme.tool(name)} ${theme.dim(inputText(block))}`;
   switch (state.type) {
     case "running":
       return `… ${head}\n  ${theme.dim(state.note === "" ? "running" : state.note)}`;

@@ -27,7 +27,15 @@ export type Block =
   /** An answer that has a shape, while it is written. */
   | { readonly type: "draft"; readonly text: string }
   | { readonly type: "output"; readonly json: string }
-  | { readonly type: "tool"; readonly callId: string; readonly name: string; readonly input: string; readonly state: ToolState }
+  /** `asked` is the input that the model gave, `input` the one that it runs with. */
+  | {
+      readonly type: "tool";
+      readonly callId: string;
+      readonly name: string;
+      readonly asked: string;
+      readonly input: string;
+      readonly state: ToolState;
+    }
   | { readonly type: "ticket"; readonly ask: NumberedTicket; readonly message: string; readonly input: string; readonly state: TicketState }
   | { readonly type: "note"; readonly tone: NoteTone; readonly text: string };
 

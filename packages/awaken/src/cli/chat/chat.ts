@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ProcessTerminal } from "@earendil-works/pi-tui";
+import { catchInterrupts, type Interrupts } from "../interrupts.ts";
 import type { Project } from "../project.ts";
 import { redirectConsole } from "./console-redirect.ts";
 import { ChatDriver } from "./driver.ts";
@@ -15,24 +16,32 @@ export interface ChatOptions {
   readonly stdout: NodeJS.WriteStream;
 }
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
 /** Talks to a project's agents until the person leaves: on a terminal, or line by line. Gives the exit code. */
 export async function chat(project: Project, { agent, thread, stdin, stdout }: ChatOptions): Promise<number> {
   const driver = new ChatDriver({ project, agent, newThreadId: () => `chat-${randomUUID().slice(0, 8)}` });
-  if (!stdin.isTTY || !stdout.isTTY) return plainFace(driver, thread, { stdin, stdout });
-  return onTerminal(driver, thread, stdout);
+  // The first signal ends the chat, the second one the process.
+  using interrupts = catchInterrupts(() => {});
+  if (!stdin.isTTY || !stdout.isTTY) return await plainFace(driver, thread, { stdin, stdout, interrupts });
+  return await onTerminal(driver, thread, stdout, interrupts);
 }
 
-/** However it ends, the terminal is left as it was found. */
-async function onTerminal(driver: ChatDriver, thread: string | undefined, stdout: NodeJS.WriteStream): Promise<number> {
-  const closing = new AbortController();
-  const close = () => closing.abort();
-  for (const signal of SIGNALS) process.once(signal, close);
+/** However it ends, the terminal is left as it was found, and a run that is under way comes to its end. */
+async function onTerminal(
+  driver: ChatDriver,
+  thread: string | undefined,
+  stdout: NodeJS.WriteStream,
+  interrupts: Interrupts,
+): Promise<number> {
+  const { signal } = interrupts;
   using _console = redirectConsole((text) => driver.note("info", text));
-  try {
-    return await terminalFace(driver, thread, new ProcessTerminal(), { hasColors: stdout.hasColors(), signal: closing.signal });
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, close);
+  const code = await terminalFace(driver, thread, new ProcessTerminal(), { hasColors: stdout.hasColors(), signal });
+  if (driver.isRunning) {
+    stdout.write("stopping the run; Ctrl-C leaves at once\n");
+    // Whoever left by a command has not used the first signal yet.
+    const leave = () => process.exit(interrupts.exitCode);
+    if (!signal.aborted) signal.addEventListener("abort", leave, { once: true });
+    await driver.stop();
+    signal.removeEventListener("abort", leave);
   }
+  return signal.aborted ? interrupts.exitCode : code;
 }

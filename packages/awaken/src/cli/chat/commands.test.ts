@@ -44,7 +44,8 @@ describe("a decision", () => {
     expect(ids(parseDecision("approve", tickets, ""))).toEqual(["call-a"]);
     expect(ids(parseDecision("approve", tickets, "#3"))).toEqual(["call-b"]);
     expect(ids(parseDecision("deny", tickets, "call-b too much"))).toEqual(["call-b"]);
-    expect(ids(parseDecision("deny", tickets, "all too much"))).toEqual(["call-a", "call-b"]);
+    expect(ids(parseDecision("deny", tickets, "all: too much"))).toEqual(["call-a", "call-b"]);
+    expect(parseDecision("deny", tickets, "all of it is bad")).toMatchObject({ tickets: [{ number: 1 }], how: "denied: all of it is bad" });
   });
 
   it("carries what was said", () => {

@@ -8,7 +8,7 @@ export interface CommandInfo {
 export const COMMANDS = [
   { name: "approve", args: "[#n] [json]", does: "let a waiting call run, as it is or with this input" },
   { name: "edit", args: "[#n]", does: "put the input of a waiting call into the editor" },
-  { name: "deny", args: "[#n] [reason]", does: "refuse a waiting call; the model reads the reason" },
+  { name: "deny", args: "[#n | all:] [reason]", does: "refuse a waiting call; the model reads the reason" },
   { name: "answer", args: "[#n] <json>", does: "give the result of a waiting call yourself" },
   { name: "agents", args: "", does: "list the agents" },
   { name: "agent", args: "<id>", does: "talk to another agent" },

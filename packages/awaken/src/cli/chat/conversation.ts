@@ -24,6 +24,11 @@ export class Conversation {
     return this.#list.blocks;
   }
 
+  /** Those that earlier runs of the thread used. */
+  countTokens(used: number): void {
+    this.#tokens += used;
+  }
+
   /** Of all inferences that were heard of. */
   get tokens(): number {
     return this.#tokens;
@@ -52,9 +57,11 @@ export class Conversation {
     this.#list.add({ type: "output", json: prettyJson(value) });
   }
 
-  call(callId: string, name: string, input: JsonValue): void {
+  /** `input` is what it runs with, when that is not what the model asked for. */
+  call(callId: string, name: string, asked: JsonValue, input: JsonValue = asked): void {
     this.#closeText();
-    this.#list.add({ type: "tool", callId, name: clean(name), input: jsonLine(input), state: { type: "running", note: "" } });
+    const state = { type: "running", note: "" } as const;
+    this.#list.add({ type: "tool", callId, name: clean(name), asked: jsonLine(asked), input: jsonLine(input), state });
   }
 
   /** Says how far a call is. Vendors use ids again: the last call with this id is meant. */

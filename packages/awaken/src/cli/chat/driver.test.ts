@@ -87,6 +87,37 @@ describe("lines that come while a run is under way", () => {
   });
 });
 
+describe("a thread that is opened again", () => {
+  it("counts the tokens of its earlier runs, and shows the input that a call ran with", async () => {
+    const driver = await start({ provider: scripted([toolCalls([{ name: "pay", input: { to: "ana" }, id: "a" }]), text("Paid.")]) });
+    await driver.submit("pay ana");
+    await driver.submit('/approve {"to":"bo"}');
+    const { tokens } = driver.conversation;
+    expect(tokens).toBeGreaterThan(0);
+    const edited = '* pay {"to":"bo"} (edited, asked for {"to":"ana"})\n  succeeded: paid bo';
+    expect(shown(driver)).toContain(edited);
+    await driver.submit(`/switch ${driver.talk.id}`);
+    expect(driver.conversation.tokens).toBe(tokens);
+    expect(shown(driver)).toContain(edited);
+  });
+});
+
+describe("leaving while runs are under way", () => {
+  it("cancels those of all threads, and waits for their ends", async () => {
+    const driver = await start({ provider: scripted([parts({ type: "hang" }), parts({ type: "hang" })]) });
+    const first = driver.submit("one");
+    const { talk } = driver;
+    await driver.submit("/switch other");
+    expect(shown(driver)).toContain("there is no thread other yet: your first message begins it");
+    const second = driver.submit("two");
+    expect(driver.isRunning).toBe(true);
+    await driver.stop();
+    expect(driver.isRunning).toBe(false);
+    expect([talk.state.type, driver.talk.state.type]).toEqual(["idle", "idle"]);
+    await Promise.all([first, second]);
+  });
+});
+
 describe("lines that cannot be followed", () => {
   it.each([
     ["/approve", "no call waits for a decision (invalid_resume)"],

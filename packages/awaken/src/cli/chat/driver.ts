@@ -1,6 +1,6 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 import type { Project } from "../project.ts";
-import { addressed, editLine, parseDecision } from "./approvals.ts";
+import { addressed, editLine, parseDecision, plainDecision } from "./approvals.ts";
 import type { Change, NoteTone } from "./block.ts";
 import { type CommandName, helpText, parseLine } from "./commands.ts";
 import type { Conversation } from "./conversation.ts";
@@ -70,6 +70,20 @@ export class ChatDriver {
     else await this.#show(id);
   }
 
+  /** Whether a run of any thread is under way here. */
+  get isRunning(): boolean {
+    return this.#running().length > 0;
+  }
+
+  #running(): readonly ThreadTalk[] {
+    return [...new Set([this.#current, ...this.#talks.values()])].filter(({ state }) => state.type === "running");
+  }
+
+  /** Cancels all that is under way, and waits for its end. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#running().map((talk) => talk.stop()));
+  }
+
   note(tone: NoteTone, text: string): void {
     this.#current.note(tone, text);
   }
@@ -82,7 +96,7 @@ export class ChatDriver {
         case "nothing":
           return DONE;
         case "message":
-          return told(await this.#current.say(parsed.text), line);
+          return told(await this.#say(parsed.text), line);
         case "unknown":
           this.note("warning", `unknown command /${parsed.name}: /help lists them; //… sends a message that begins with a slash`);
           return { type: "again", line };
@@ -93,6 +107,17 @@ export class ChatDriver {
       this.note("error", errorLine(AwakenError.is(thrown) ? thrown.code : undefined, errorMessage(thrown)));
       return { type: "again", line };
     }
+  }
+
+  /** A message; or a plain yes or no to the one call that waits, which would otherwise withdraw it. */
+  #say(text: string): Promise<Told> {
+    const { tickets } = this.conversation;
+    const command = this.#current.state.type === "waiting" && tickets.length === 1 ? plainDecision(text) : undefined;
+    if (command === undefined) return this.#current.say(text);
+    if (command === "approve" && tickets[0]?.ticket.resumeMode === "use-decision-as-tool-result") {
+      throw new AwakenError("invalid_resume", "this call waits for an answer: /answer {json} gives it, /deny refuses");
+    }
+    return this.#current.decide(parseDecision(command, tickets, ""));
   }
 
   async #command(name: CommandName, rest: string, line: string): Promise<Submitted> {
@@ -145,7 +170,9 @@ export class ChatDriver {
         return this.note("info", await threadsText(store, id));
       case "switch":
         if (rest === "") throw new AwakenError("invalid_id", "/switch needs the id of a thread: /threads lists them");
-        return this.#show(rest);
+        await this.#show(rest);
+        if (this.conversation.blocks.length === 0) this.note("info", `there is no thread ${rest} yet: your first message begins it`);
+        return;
       case "new":
         return this.#show(this.#newThreadId());
       case "state":
@@ -160,7 +187,8 @@ export class ChatDriver {
     const known = this.#talks.get(id);
     const isLive = known?.state.type === "running";
     const talk = isLive && known !== undefined ? known : this.#talk(id, undefined);
-    if (this.#current.state.type !== "running") this.#talks.delete(this.#current.id);
+    if (this.#current.state.type === "running") this.#talks.set(this.#current.id, this.#current);
+    else this.#talks.delete(this.#current.id);
     this.#talks.set(id, talk);
     this.#current = talk;
     this.#face?.onSwitch();

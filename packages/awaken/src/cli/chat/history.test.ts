@@ -13,7 +13,7 @@ function shown(...messages: readonly Message[]): string {
   const rows = messages.map(
     (message, index) => ({ schemaVersion: 1, threadId: threadId("t"), seq: index + 1, createdAt: 0, message }) as const,
   );
-  showHistory(conversation, rows);
+  showHistory(conversation, rows, []);
   return conversation.blocks.map(blockText).join("\n");
 }
 

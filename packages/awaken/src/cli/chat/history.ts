@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue, type Message, type MessageRecord, messageText } from "@awaken/contract";
+import { type EditedCall, editOf } from "../executed-inputs.ts";
 import { clean } from "../sanitize.ts";
 import type { ToolState } from "./block.ts";
 import type { Conversation } from "./conversation.ts";
@@ -36,14 +37,18 @@ function toolState(message: Extract<Message, { role: "tool" }>): ToolState {
   };
 }
 
-function showAssistant(conversation: Conversation, { content }: Extract<Message, { role: "assistant" }>): void {
+function showAssistant(
+  conversation: Conversation,
+  { id, content }: Extract<Message, { role: "assistant" }>,
+  edited: readonly EditedCall[],
+): void {
   for (const part of content) {
     switch (part.type) {
       case "text":
         showText(conversation, part.text);
         break;
       case "tool-call":
-        conversation.call(part.id, part.name, part.input);
+        conversation.call(part.id, part.name, part.input, editOf(edited, id, part)?.input);
         break;
       case "tool-result":
         conversation.callState(part.id, {
@@ -61,11 +66,11 @@ function showAssistant(conversation: Conversation, { content }: Extract<Message,
 }
 
 /** A log as it stands in the store, oldest first. What only the model reads is left out. */
-export function showHistory(conversation: Conversation, records: readonly MessageRecord[]): void {
+export function showHistory(conversation: Conversation, records: readonly MessageRecord[], edited: readonly EditedCall[]): void {
   for (const { message } of records) {
     if (message.role === "tool") conversation.callState(message.toolCallId, toolState(message));
     else if (message.visibility === "internal" || message.metadata?.compaction !== undefined) continue;
-    else if (message.role === "assistant") showAssistant(conversation, message);
+    else if (message.role === "assistant") showAssistant(conversation, message, edited);
     else if (message.role === "user") conversation.user(messageText(message) || "[no text]", "asked");
   }
 }

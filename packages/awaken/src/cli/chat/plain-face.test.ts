@@ -35,7 +35,8 @@ async function talk(
   const chunks: Buffer[] = [];
   stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   stdin.end(lines.map((line) => `${line}\n`).join(""));
-  const code = await plainFace(openDriver(project, options.agent), options.thread, { stdin, stdout });
+  const interrupts = { signal: new AbortController().signal, exitCode: 130 };
+  const code = await plainFace(openDriver(project, options.agent), options.thread, { stdin, stdout, interrupts });
   await project.runtime[Symbol.asyncDispose]();
   return { code, said: Buffer.concat(chunks).toString("utf8") };
 }
@@ -65,7 +66,7 @@ describe("the chat line by line", () => {
   it("leaves an approval waiting at the end of input, with its ticket", async () => {
     const store = memoryStore();
     const { code, said } = await talk({ provider: scripted([ask120]), store }, ["Refund 7"]);
-    expect(code).toBe(0);
+    expect(code).toBe(3);
     expect(said).toContain('? #1 Refund 120 for 7?\n  refund {"orderId":"7","amount":120}\n  ticket call-1\n');
     expect(await store.runs.countByStatus()).toMatchObject({ waiting: 1, done: 0 });
   });
@@ -103,6 +104,32 @@ describe("the chat line by line", () => {
     expect(said).toContain("! the call that waited will not run: a new message came");
     expect(said).toContain("? #1 withdrawn");
     expect(said).toContain("All right.");
+  });
+
+  it.each([
+    ["Yes", "succeeded: refunded 120 for 7"],
+    ["ok", "succeeded: refunded 120 for 7"],
+    ["n", "denied"],
+  ])("a lone %s decides about the one call that waits", async (line, expected) => {
+    const { said } = await talk({ provider: scripted([ask120, text("Done.")]) }, ["Refund 7", line]);
+    expect(said).toContain("any other message withdraws the call");
+    expect(said).toContain(expected);
+    expect(said).not.toContain("will not run");
+  });
+
+  it("a lone yes is a message when two calls wait, or none", async () => {
+    const two = toolCalls([
+      { name: "refund", input: { orderId: "7", amount: 120 }, id: "call-1" },
+      { name: "refund", input: { orderId: "8", amount: 130 }, id: "call-2" },
+    ]);
+    const { said } = await talk({ provider: scripted([two, text("All right."), text("Fine.")]) }, ["Refund both", "yes", "yes"]);
+    expect(said).toContain("! the 2 calls that waited will not run");
+    expect(said).toContain("> yes\nFine.\n");
+  });
+
+  it("a failure comes with what can be done about it", async () => {
+    const { said } = await talk({ provider: scripted([failure("unauthorized", "no such key")]) }, ["hi"]);
+    expect(said).toMatch(/error: the model's vendor refused the key: .*no such key.*\n {2}fix: set the right key/);
   });
 
   it("ends a run that waits: /cancel", async () => {
@@ -156,6 +183,11 @@ describe("the chat line by line", () => {
     expect(said).toMatch(/\nHal\nerror: .*bad request \(inference_invalid_request\)\n/);
     expect(said).toContain("> two\nfine\n");
     expect(code).toBe(0);
+  });
+
+  it("exits with 1 when the last run failed", async () => {
+    const { code } = await talk({ provider: scripted([text("fine"), failure("invalid-request", "bad request")]) }, ["one", "two"]);
+    expect(code).toBe(1);
   });
 
   it("leaves at /quit, and refuses an agent that is not there", async () => {

@@ -1,10 +1,13 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { EXIT } from "../exit-codes.ts";
+import type { Interrupts } from "../interrupts.ts";
 import { clean } from "../sanitize.ts";
 import type { Block, BlockOf, Change } from "./block.ts";
 import { blockText, toolStateText } from "./block-text.ts";
 import type { ChatDriver, Face } from "./driver.ts";
+import type { ThreadTalk } from "./thread-talk.ts";
 
 /** Writes what happens as lines that are never taken back. Text in progress is continued as it comes. */
 class PlainPrinter {
@@ -73,13 +76,24 @@ class PlainPrinter {
   }
 }
 
-export interface PlainStreams {
+export interface PlainOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
+  /** Ends the chat from outside: the run that is under way is cancelled and comes to its end. */
+  readonly interrupts: Pick<Interrupts, "signal" | "exitCode">;
 }
 
-/** Lines of input, one after another, until there are no more: then what is waiting is left waiting. */
-export async function plainFace(driver: ChatDriver, thread: string | undefined, { stdin, stdout }: PlainStreams): Promise<number> {
+function exitCodeOf({ state, hasFailed }: ThreadTalk): number {
+  if (state.type === "waiting") return EXIT.waiting;
+  return hasFailed ? EXIT.failed : EXIT.ok;
+}
+
+/**
+ * Lines of input, one after another, until there are no more: then what is waiting is left waiting. Gives the exit code: that of the
+ * last run, as `awaken run` gives it.
+ */
+export async function plainFace(driver: ChatDriver, thread: string | undefined, options: PlainOptions): Promise<number> {
+  const { stdin, stdout, interrupts } = options;
   // Opened before anything is awaited: what was typed early is not lost.
   const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const input = lines[Symbol.asyncIterator]();
@@ -97,14 +111,21 @@ export async function plainFace(driver: ChatDriver, thread: string | undefined, 
     onState() {},
     onSwitch: () => printer.line(clean(`- thread ${driver.talk.id}, agent ${driver.talk.agent}`)),
   };
+  const onInterrupt = () => {
+    lines.close();
+    void driver.stop();
+  };
+  interrupts.signal.addEventListener("abort", onInterrupt, { once: true });
+  const isOver = () => isGone || interrupts.signal.aborted;
   await driver.start(face, thread);
-  for (let next = await input.next(); next.done !== true && !isGone; next = await input.next()) {
+  for (let next = await input.next(); next.done !== true && !isOver(); next = await input.next()) {
     const submitted = await driver.submit(next.value);
     if (submitted.type === "edit") printer.line(submitted.line);
     if (submitted.type === "quit") break;
   }
+  interrupts.signal.removeEventListener("abort", onInterrupt);
   lines.close();
   printer.close();
   if (!isGone && stdout.writableNeedDrain) await once(stdout, "drain");
-  return 0;
+  return interrupts.signal.aborted ? interrupts.exitCode : exitCodeOf(driver.talk);
 }

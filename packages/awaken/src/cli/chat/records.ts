@@ -4,6 +4,7 @@ import {
   type JsonObject,
   type MessageRecord,
   messageText,
+  type RunPosition,
   type ScopedStore,
   type StoredEvent,
   type ThreadRecord,
@@ -25,6 +26,18 @@ export async function lastMessages(
 ): Promise<{ readonly items: readonly MessageRecord[]; readonly isWhole: boolean }> {
   const { items, next } = await store.messages.list(threadId(thread), { visibility: "all", order: "descending", limit });
   return { items: items.toReversed(), isWhole: next === undefined };
+}
+
+/** What the runs of a thread have used until now. */
+export async function usedTokens({ runs }: ScopedStore, thread: string): Promise<number> {
+  let tokens = 0;
+  let after: RunPosition | undefined;
+  do {
+    const page = await runs.list({ threadId: threadId(thread), limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { usage } of page.items) tokens += usage.totalTokens;
+    after = page.next;
+  } while (after !== undefined);
+  return tokens;
 }
 
 /** The thread that was used last, child threads of delegates aside. */

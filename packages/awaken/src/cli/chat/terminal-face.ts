@@ -81,7 +81,8 @@ class TerminalFace implements Face {
     this.#tui.start();
     try {
       await this.#driver.start(this, thread);
-      if (this.#driver.conversation.blocks.length === 0) this.#driver.note("info", "say something; /help lists the commands");
+      if (this.#driver.conversation.blocks.length === 0)
+        this.#driver.note("info", "say something, hello for a start; /help lists the commands");
       this.onState();
       await this.#over.promise;
       await this.#terminal.drainInput();

@@ -1,11 +1,12 @@
-import { AwakenError, errorMessage, type RunRecord, type ThreadCheckpoint, threadId } from "@awaken/contract";
+import { AwakenError, errorMessage, type RunRecord, type Termination, type ThreadCheckpoint, threadId } from "@awaken/contract";
 import { activeAgent, type RunRequest, type RunStream } from "@awaken/runtime";
+import { loadEdited } from "../executed-inputs.ts";
 import type { Project } from "../project.ts";
 import type { Decided } from "./approvals.ts";
 import type { Change, NoteTone } from "./block.ts";
 import { Conversation } from "./conversation.ts";
 import { showHistory } from "./history.ts";
-import { lastMessages } from "./records.ts";
+import { lastMessages, usedTokens } from "./records.ts";
 import { errorLine } from "./tool-text.ts";
 
 /** Rows of the log that are shown when a thread is opened. */
@@ -37,6 +38,9 @@ export class ThreadTalk {
   /** Of the run that is under way, or about to begin: nobody has to wait for it to be cancelled. */
   #stop = new AbortController();
   readonly #onState: () => void;
+  /** Ends with what is under way. */
+  #work: Promise<unknown> = Promise.resolve();
+  #hasFailed = false;
 
   constructor(project: Project, id: string, agent: string | undefined, listen: TalkListeners) {
     this.#project = project;
@@ -62,11 +66,24 @@ export class ThreadTalk {
     this.#onState();
   }
 
+  /** Whether the last run that was heard of failed. One that a person cancelled did not. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /** Cancels the run that is under way, and waits for its end. */
+  async stop(): Promise<void> {
+    if (this.#state.type !== "running") return;
+    await this.cancel();
+    await Promise.allSettled([this.#work]);
+  }
+
   /** Shows what the store has of the thread. */
   async open(): Promise<void> {
     const { items, isWhole } = await lastMessages(this.#project.store, this.id, HISTORY_ROWS);
     if (!isWhole) this.note("info", `the last ${items.length} messages of this thread:`);
-    showHistory(this.conversation, items);
+    showHistory(this.conversation, items, await loadEdited(this.#project.store, items));
+    this.conversation.countTokens(await usedTokens(this.#project.store, this.id));
     const rest = await this.#load();
     this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result");
     if (rest.type === "cut-off") {
@@ -184,7 +201,13 @@ export class ThreadTalk {
   }
 
   /** Looks at the record, then works. From the first moment on, nothing else begins on this thread. */
-  async #fromRest(work: (rest: RestState) => Told | Promise<Told>): Promise<Told> {
+  #fromRest(work: (rest: RestState) => Told | Promise<Told>): Promise<Told> {
+    const told = this.#workFromRest(work);
+    this.#work = told;
+    return told;
+  }
+
+  async #workFromRest(work: (rest: RestState) => Told | Promise<Told>): Promise<Told> {
     const before = this.#state;
     this.#stop = new AbortController();
     this.#setState({ type: "running" });
@@ -222,6 +245,7 @@ export class ThreadTalk {
     try {
       for await (const event of run) {
         if (event.type === "run-start") onStart();
+        if (event.type === "run-end") this.#hasFailed = FAILURES.has(event.termination.type);
         this.conversation.apply(event);
         if (event.type === "inference-end") this.#onState();
       }
@@ -249,6 +273,8 @@ export class ThreadTalk {
     return this.#refuse(`the queued message was not sent, because the run is not over: ${text}`);
   }
 }
+
+const FAILURES: ReadonlySet<Termination["type"]> = new Set(["error", "blocked", "stopped"]);
 
 /** How a thread is when nothing of it is executed here. */
 type RestState = Exclude<TalkState, { readonly type: "running" }>;

@@ -1,4 +1,6 @@
 import { type AgentEvent, isJsonObject, type JsonObject, type JsonValue, type Termination, type ToolResult } from "@awaken/contract";
+import { typedHint } from "../command-name.ts";
+import { explainFailure } from "../explain-error.ts";
 import { clean } from "../sanitize.ts";
 import type { NoteTone, ToolEnd } from "./block.ts";
 import { cutText, jsonLine, RESULT_LIMIT } from "./text-limits.ts";
@@ -58,8 +60,15 @@ export function terminationNote(termination: Termination): { readonly tone: Note
     case "blocked":
       return { tone: "warning", text: `blocked: ${termination.reason}` };
     case "error":
-      return { tone: "error", text: errorLine(termination.code, termination.message) };
+      return { tone: "error", text: failureText(termination.code, termination.message) };
   }
+}
+
+/** Why a run failed, and on a second line what can be done about it. */
+function failureText(code: string | undefined, said: string): string {
+  const { message, fix } = explainFailure(said);
+  const line = errorLine(code, message);
+  return fix === undefined ? line : `${line}\nfix: ${typedHint(fix, {})}`;
 }
 
 /** One line, with its code when there is one. */

@@ -1,5 +1,6 @@
 import { basename, join } from "node:path";
 import { askedStore, DEFAULT_STORE, type StoreChoice } from "../choose-store.ts";
+import { typedHint } from "../command-name.ts";
 import { checkStore } from "../doctor/check-store.ts";
 import { checkVendors } from "../doctor/check-vendors.ts";
 import { type Finding, fail, ok } from "../doctor/finding.ts";
@@ -91,6 +92,15 @@ function print(out: Output, finding: Finding): void {
   if (finding.level !== "ok") out.line(`              fix: ${finding.fix}`);
 }
 
+/** One missing package is one finding. */
+const isSameFix = (a: Finding, b: Finding): boolean => a.level !== "ok" && b.level !== "ok" && a.fix === b.fix;
+
+/** Without secrets, and with commands as they are typed here. */
+function readable(finding: Finding, shell: Shell, options: DoctorOptions): Finding {
+  const text = shell.redact(finding.text);
+  return finding.level === "ok" ? { ...finding, text } : { ...finding, text, fix: typedHint(finding.fix, options) };
+}
+
 /** Looks at everything that a run needs. */
 export async function doctor(shell: Shell, given: DoctorOptions): Promise<number> {
   const options = { ...given, cwd: shell.cwd, env: shell.env };
@@ -98,9 +108,9 @@ export async function doctor(shell: Shell, given: DoctorOptions): Promise<number
   const all = [
     ...checkVersions(),
     ...findings,
-    ...checkVendors(shell.env, loaded?.root ?? shell.cwd),
+    ...checkVendors(shell.env, loaded?.root ?? shell.cwd).filter((vendor) => !findings.some((found) => isSameFix(found, vendor))),
     ...(await checkProjectStore(options, loaded)),
-  ].map((finding) => ({ ...finding, text: shell.redact(finding.text) }));
+  ].map((finding) => readable(finding, shell, given));
   const out = new Output(shell);
   const failed = all.filter(({ level }) => level === "fail").length;
   if (given.json === true)

@@ -1,4 +1,5 @@
 import { type EventCursor, type EventScope, eventCursor, type ScopedStore, type StoredEvent } from "@awaken/contract";
+import { COMMAND, quoted, sameProject } from "../command-name.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findRecord } from "../find-record.ts";
 import { catchInterrupts } from "../interrupts.ts";
@@ -7,7 +8,6 @@ import { Output, timeText } from "../output.ts";
 import { brief } from "../printable.ts";
 import { readLimit } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
-import { quoted, sameProject } from "../ticket-lines.ts";
 import type { ListOptions } from "./threads.ts";
 
 export interface EventsOptions extends ListOptions {
@@ -52,7 +52,7 @@ async function follow(out: Output, store: ScopedStore, scope: EventScope, from: 
   try {
     const start = from === undefined ? ({ type: "start" } as const) : ({ type: "after", cursor: from } as const);
     for await (const event of await store.events.subscribe(scope, start, { signal: interrupts.signal })) print(out, event, isJson);
-    return EXIT.interrupted;
+    return interrupts.exitCode;
   } finally {
     interrupts[Symbol.dispose]();
   }
@@ -71,6 +71,6 @@ export async function events(shell: Shell, id: string, options: EventsOptions): 
   for (const event of listed.events) print(out, event, isJson);
   if (isJson) return EXIT.ok;
   if (listed.events.length === 0) out.note(`there are no ${from === undefined ? "" : "more "}events`);
-  if (listed.next !== undefined) out.note(`more: awaken events ${quoted(id)} --after ${quoted(listed.next)}${sameProject(options)}`);
+  if (listed.next !== undefined) out.note(`more: ${COMMAND} events ${quoted(id)} --after ${quoted(listed.next)}${sameProject(options)}`);
   return EXIT.ok;
 }

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { errorMessage } from "@awaken/contract";
 import { CliError } from "../cli-error.ts";
+import { quoted } from "../command-name.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type ProjectFile, projectFiles } from "../init/project-files.ts";
 import { Output } from "../output.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../ticket-lines.ts";
 import { ownVersion } from "../version.ts";
 
 export interface InitOptions {

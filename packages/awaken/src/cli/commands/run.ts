@@ -1,9 +1,10 @@
 import { text } from "node:stream/consumers";
-import { type RunRecord, threadId } from "@awaken/contract";
+import { type RunRecord, type Ticket, threadId } from "@awaken/contract";
 import { CliError, usageError } from "../cli-error.ts";
 import { type FollowOptions, followRun } from "../follow-run.ts";
 import { loadProject } from "../load-project.ts";
 import { nearest } from "../nearest.ts";
+import { Output } from "../output.ts";
 import type { Shell } from "../shell.ts";
 
 export interface RunOptions extends FollowOptions {
@@ -38,13 +39,31 @@ function chooseAgent(agents: readonly string[], asked: string | undefined, lates
   throw usageError("say which agent shall run", `--agent, one of ${agents.join(", ")}`);
 }
 
+/** Another run would answer the same thread beside it, and both would write. */
+function stillRunning({ runId, threadId: thread, status }: RunRecord): CliError {
+  return new CliError(
+    "thread_already_running",
+    `thread '${thread}' has a run that is ${status}: ${runId}; another process executes it, or it was cut off`,
+    `wait for it; when it was cut off: \`awaken resume ${runId}\` goes on with it, \`awaken cancel ${runId} --cut-off\` ends it`,
+  );
+}
+
+/** A new message gives up the calls that wait. */
+function noteWithdrawn(shell: Shell, tickets: readonly Ticket[]): void {
+  if (tickets.length === 0) return;
+  const names = tickets.map(({ id, toolName }) => `${toolName} (${id})`).join(", ");
+  new Output(shell).note(`this message withdraws what waited for a decision: ${names}`, "yellow");
+}
+
 export async function run(shell: Shell, given: string | undefined, options: RunOptions): Promise<number> {
   if (options.thread?.trim() === "") throw usageError("--thread must not be blank");
   const input = await readInput(given, shell);
   await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env });
   const latest = options.thread === undefined ? undefined : await project.store.runs.loadLatest(threadId(options.thread));
+  if (latest?.status === "running" || latest?.status === "created") throw stillRunning(latest);
   const agent = chooseAgent(project.agents, options.agent, latest);
   const output = project.outputs.get(agent ?? latest?.agentId ?? "");
+  if (latest?.status === "waiting") noteWithdrawn(shell, latest.waiting.tickets);
   return await followRun(
     shell,
     project,

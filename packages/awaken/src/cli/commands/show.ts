@@ -1,4 +1,5 @@
 import {
+  type JsonValue,
   type Message,
   type MessageRecord,
   messageText,
@@ -7,6 +8,9 @@ import {
   type ScopedStore,
   type ThreadId,
 } from "@awaken/contract";
+import { COMMAND, sameProject } from "../command-name.ts";
+import { loadDecisions, printDecisions, type TakenDecision } from "../decisions.ts";
+import { type EditedCall, editOf, loadEdited, runsOf } from "../executed-inputs.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findRecord } from "../find-record.ts";
 import { openRecords } from "../load-project.ts";
@@ -47,11 +51,57 @@ function speakerOf(message: Message): string {
   return message.role === "tool" ? `${message.toolName} (${message.status})` : message.role;
 }
 
-function printMessage(out: Output, { message, seq, createdAt }: MessageRecord): void {
-  out.line(`#${seq} ${timeText(createdAt)} ${speakerOf(message)}`, "dim");
-  const text = messageText(message);
+const json = (value: JsonValue): string => brief(JSON.stringify(value), MAX_DETAIL);
+
+/** All that is shown of a thread or a run. */
+interface Shown {
+  readonly messages: readonly MessageRecord[];
+  readonly edited: readonly EditedCall[];
+  readonly decisions: readonly TakenDecision[];
+}
+
+async function loadShown(store: ScopedStore, thread: ThreadId, run: RunRecord | undefined, limit: number): Promise<Shown> {
+  const messages = await listMessages(store, thread, run, limit);
+  const [edited, decisions] = await Promise.all([loadEdited(store, messages), loadDecisions(store, runsOf(messages))]);
+  return { messages, edited, decisions };
+}
+
+const WAITED = { decided: "it waited for a decision", withdrawn: "the call was given up without a decision: it did not run" } as const;
+
+/** A row that says "awaiting decision" stays in the log: a result follows, or the run of the call is over and the call was given up. */
+function waitedRow({ message, seq }: MessageRecord, { messages }: Shown, open: RunRecord | undefined): keyof typeof WAITED | undefined {
+  if (message.role !== "tool" || message.status !== "pending") return undefined;
+  const { toolCallId } = message;
+  const isDecided = messages.some(({ message: later, seq: at }) => at > seq && later.role === "tool" && later.toolCallId === toolCallId);
+  if (isDecided) return "decided";
+  if (open === undefined || open.runId !== message.metadata?.runId) return "withdrawn";
+  return hasOpen(open, toolCallId) ? undefined : "withdrawn";
+}
+
+/** One that runs may still come to it. */
+const hasOpen = (run: RunRecord, call: string): boolean =>
+  run.status === "waiting" ? run.waiting.tickets.some(({ toolCallId }) => toolCallId === call) : run.status !== "done";
+
+function printMessage(out: Output, record: MessageRecord, shown: Shown, open: RunRecord | undefined): void {
+  const { message, seq, createdAt } = record;
+  const waited = waitedRow(record, shown, open);
+  out.line(`#${seq} ${timeText(createdAt)} ${speakerOf(message)}${waited === undefined ? "" : `, ${waited}`}`, "dim");
+  const text = waited === undefined ? messageText(message) : WAITED[waited];
   if (text.trim() !== "") out.line(message.role === "tool" ? brief(text, MAX_DETAIL) : text);
-  for (const { name, input } of messageToolCalls(message)) out.line(`→ ${name} ${brief(JSON.stringify(input), MAX_DETAIL)}`);
+  for (const call of messageToolCalls(message)) {
+    const edit = editOf(shown.edited, message.id, call);
+    out.line(
+      edit === undefined
+        ? `→ ${call.name} ${json(call.input)}`
+        : `→ ${call.name} ${json(edit.input)} (edited, asked for ${json(edit.asked)})`,
+    );
+  }
+}
+
+function printShown(out: Output, shown: Shown, open: RunRecord | undefined, options: ProjectOptions): void {
+  for (const message of shown.messages) printMessage(out, message, shown, open);
+  printDecisions(out, shown.decisions);
+  printOpen(out, open, options);
 }
 
 function runFields(run: RunRecord): readonly (readonly [string, string])[] {
@@ -73,15 +123,17 @@ function runFields(run: RunRecord): readonly (readonly [string, string])[] {
 function printOpen(out: Output, run: RunRecord | undefined, options: ProjectOptions): void {
   if (run?.status === "waiting") printTickets(out, run.waiting.tickets, options);
   if (run?.status === "running")
-    out.note(`run ${run.runId} is running here or elsewhere; when it was cut off: awaken resume ${run.runId}`, "yellow");
+    out.note(
+      `run ${run.runId} is running here or elsewhere; when it was cut off: ${COMMAND} resume ${run.runId}${sameProject(options)}`,
+      "yellow",
+    );
 }
 
 async function showRun(out: Output, store: ScopedStore, run: RunRecord, options: ListOptions, limit: number): Promise<void> {
-  const messages = await listMessages(store, run.threadId, run, limit);
-  if (options.json === true) return out.json({ type: "run", run, messages });
+  const shown = await loadShown(store, run.threadId, run, limit);
+  if (options.json === true) return out.json({ type: "run", run, ...shown });
   out.fields(runFields(run));
-  for (const message of messages) printMessage(out, message);
-  printOpen(out, run, options);
+  printShown(out, shown, run, options);
 }
 
 /** A thread with its messages, or a run with those that it wrote. */
@@ -96,10 +148,10 @@ export async function show(shell: Shell, id: string, options: ListOptions): Prom
     return EXIT.ok;
   }
   const { thread } = found;
-  const messages = await listMessages(store, thread.id, undefined, limit);
+  const shown = await loadShown(store, thread.id, undefined, limit);
   const openRun = thread.openRunId === undefined ? undefined : await store.runs.load(thread.openRunId);
   if (options.json === true) {
-    out.json({ type: "thread", thread, messages, ...(openRun === undefined ? {} : { openRun }) });
+    out.json({ type: "thread", thread, ...shown, ...(openRun === undefined ? {} : { openRun }) });
     return EXIT.ok;
   }
   const total = await store.messages.count(thread.id, { visibility: "external" });
@@ -108,9 +160,8 @@ export async function show(shell: Shell, id: string, options: ListOptions): Prom
     ["title", thread.metadata.title ?? "-"],
     ["updated", timeText(thread.metadata.updatedAt)],
     ["open run", openRun === undefined ? "-" : `${openRun.runId} (${openRun.status})`],
-    ["messages", total > messages.length ? `${total}, the last ${messages.length} below` : String(total)],
+    ["messages", total > shown.messages.length ? `${total}, the last ${shown.messages.length} below` : String(total)],
   ]);
-  for (const message of messages) printMessage(out, message);
-  printOpen(out, openRun, options);
+  printShown(out, shown, openRun, options);
   return EXIT.ok;
 }

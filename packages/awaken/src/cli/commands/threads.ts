@@ -1,4 +1,4 @@
-import type { RunRecord, ScopedStore, ThreadPosition, ThreadRecord } from "@awaken/contract";
+import { messageText, type ScopedStore, type ThreadPosition, type ThreadRecord } from "@awaken/contract";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
 import { Output, timeText } from "../output.ts";
@@ -25,8 +25,17 @@ async function listThreads({ threads }: ScopedStore, limit: number): Promise<rea
   return found;
 }
 
-function row({ id, metadata }: ThreadRecord, run: RunRecord | undefined): readonly string[] {
-  return [id, timeText(metadata.updatedAt), run?.agentId ?? "-", run?.status ?? "-", brief(metadata.title ?? "", MAX_TITLE)];
+/** Its title, else what was said first. */
+async function titleOf({ messages }: ScopedStore, { id, metadata }: ThreadRecord): Promise<string> {
+  if (metadata.title !== undefined) return metadata.title;
+  const [first] = (await messages.list(id, { visibility: "external", limit: 1 })).items;
+  return first === undefined ? "" : messageText(first.message);
+}
+
+async function row(store: ScopedStore, thread: ThreadRecord): Promise<readonly string[]> {
+  const { id, metadata, latestRun } = thread;
+  const [run, title] = await Promise.all([latestRun === undefined ? undefined : store.runs.load(latestRun.id), titleOf(store, thread)]);
+  return [id, timeText(metadata.updatedAt), run?.agentId ?? "-", run?.status ?? "-", brief(title, MAX_TITLE)];
 }
 
 /** Threads, the one that was used last first. */
@@ -42,11 +51,7 @@ export async function threads(shell: Shell, options: ListOptions): Promise<numbe
   }
   if (found.length === 0) out.note(`there are no threads in ${records.label}`);
   else {
-    const latest = await Promise.all(found.map(({ latestRun }) => (latestRun === undefined ? undefined : store.runs.load(latestRun.id))));
-    out.table(
-      ["THREAD", "UPDATED (UTC)", "AGENT", "LAST RUN", "TITLE"],
-      found.map((thread, index) => row(thread, latest[index])),
-    );
+    out.table(["THREAD", "UPDATED (UTC)", "AGENT", "LAST RUN", "TITLE"], await Promise.all(found.map((thread) => row(store, thread))));
     const total = await store.threads.count({});
     if (total > found.length) out.note(`${found.length} of ${total}: --limit shows more`);
   }

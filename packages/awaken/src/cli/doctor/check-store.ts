@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { type RunRecord, type ScopedStore, type Store, type StoreStats, threadId } from "@awaken/contract";
 import type { StoreChoice } from "../choose-store.ts";
+import { sameProject } from "../command-name.ts";
 import { explainError } from "../explain-error.ts";
 import type { ProjectStore } from "../load-project.ts";
 import type { ProjectOptions } from "../shell.ts";
-import { sameProject } from "../ticket-lines.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 const SHOWN = 5;

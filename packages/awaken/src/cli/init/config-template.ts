@@ -21,7 +21,7 @@ const refund = defineTool({
 });
 
 // With OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY this is that vendor; else a model that needs no key.
-const llm = await vendorFromEnv({ otherwise: { provider: demoModel, model: "demo" } });
+const llm = await vendorFromEnv({ whenNotInstalled: "otherwise", otherwise: { provider: demoModel, model: "demo" } });
 
 export default defineConfig({
   providers: { main: llm.provider },

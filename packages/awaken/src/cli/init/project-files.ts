@@ -49,7 +49,9 @@ const manifest = (name: string, version: string) => ({
   engines: { node: ">=24" },
   scripts: { start: "awaken chat", check: "tsc" },
   dependencies: { awaken: `^${version}`, zod: "^4.1.0" },
-  devDependencies: { typescript: ">=5.9" },
+  // `npx awaken` and npm scripts run on this Node, whatever else is installed.
+  devDependencies: { node: "^24.0.0", typescript: ">=5.9" },
+  allowScripts: { node: true },
 });
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
