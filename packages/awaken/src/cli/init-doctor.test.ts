@@ -19,7 +19,12 @@ describe("awaken init", { timeout: 60_000 }, () => {
     expect(made.code).toBe(0);
     expect(made.stdout).toMatch(/Next:\n {2}cd 'My Agent'\n {2}npm install\n {2}npx awaken chat/);
     expect(readdirSync(project).sort()).toEqual(FILES);
-    expect(JSON.parse(readFileSync(join(project, "package.json"), "utf8"))).toMatchObject({ name: "my-agent", type: "module" });
+    expect(JSON.parse(readFileSync(join(project, "package.json"), "utf8"))).toMatchObject({
+      name: "my-agent",
+      type: "module",
+      // In a checkout the project depends on the checkout, so that it can be installed at once.
+      dependencies: { awaken: `file:${join(ROOT, "packages/awaken")}` },
+    });
 
     link(project);
     // Ours are sources here, and need the options that they are written for; what users have are declarations.

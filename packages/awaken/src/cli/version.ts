@@ -1,8 +1,15 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 /** The version of this package. Sources and `dist` are equally deep in it. */
 export function ownVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   const isNamed = typeof manifest === "object" && manifest !== null && "version" in manifest;
   return isNamed && typeof manifest.version === "string" ? manifest.version : "0.0.0";
+}
+
+/** How another project depends on this package: on this version of it, or, in a checkout, on the checkout. */
+export function ownDependency(): string {
+  const isCheckout = existsSync(new URL("../../src/cli/main.ts", import.meta.url));
+  return isCheckout ? `file:${fileURLToPath(new URL("../../", import.meta.url)).replace(/[/\\]$/, "")}` : `^${ownVersion()}`;
 }

@@ -42,13 +42,13 @@ const tsconfig = {
   include: ["*.ts"],
 };
 
-const manifest = (name: string, version: string) => ({
+const manifest = (name: string, awaken: string) => ({
   name,
   private: true,
   type: "module",
   engines: { node: ">=24" },
   scripts: { start: "awaken chat", check: "tsc" },
-  dependencies: { awaken: `^${version}`, zod: "^4.1.0" },
+  dependencies: { awaken, zod: "^4.1.0" },
   // `npx awaken` and npm scripts run on this Node, whatever else is installed.
   devDependencies: { node: "^24.0.0", typescript: ">=5.9" },
   allowScripts: { node: true },
@@ -56,10 +56,10 @@ const manifest = (name: string, version: string) => ({
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** All that a new project consists of. */
-export function projectFiles(name: string, version: string): readonly ProjectFile[] {
+/** All that a new project consists of. `awaken` is what it depends on: a range of versions, or the folder of a checkout. */
+export function projectFiles(name: string, awaken: string): readonly ProjectFile[] {
   return [
-    { name: "package.json", text: json(manifest(name, version)) },
+    { name: "package.json", text: json(manifest(name, awaken)) },
     { name: "awaken.config.ts", text: CONFIG_TEMPLATE },
     { name: "demo-model.ts", text: DEMO_MODEL_TEMPLATE },
     { name: "tsconfig.json", text: json(tsconfig) },
