@@ -57,7 +57,8 @@ export function drawChart(samples: Samples, variants: readonly Variant[]): strin
   }
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${top}" viewBox="0 0 ${WIDTH} ${top}" role="img"`,
-    ' font-family="system-ui, sans-serif" font-size="12" fill="#374151">',
+    ' aria-labelledby="title" font-family="system-ui, sans-serif" font-size="12" fill="#374151">',
+    '<title id="title">Cost of a run as a multiple of a bare loop</title>',
     `<rect width="${WIDTH}" height="${top}" fill="#ffffff"/>`,
     '<text x="0" y="20" font-size="14">Cost of a run as a multiple of a bare loop: shorter is better, logarithmic</text>',
     ...parts,
