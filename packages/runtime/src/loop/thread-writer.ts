@@ -21,6 +21,7 @@ import {
 } from "@awaken/contract";
 import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
+import { takenUp } from "./taken-up.ts";
 
 /** What a writer needs of a store. */
 export interface CommitStore {
@@ -152,18 +153,15 @@ export class ThreadWriter implements CheckpointPort {
   async #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
     const { store } = this.#init;
     const isUntouched = async (runs: CommitStore["runs"]) => sameJson(await runs.load(resumed.runId), resumed);
-    const message = `run '${resumed.runId}' of thread '${resumed.threadId}' was taken up by somebody else`;
-    const taken = () =>
-      new AwakenError("thread_already_running", message, { details: { threadId: resumed.threadId, runId: resumed.runId } });
     try {
       return await store.transaction(async ({ runs, commit: write }) => {
         if (await isUntouched(runs)) return write(commit);
-        throw taken();
+        throw takenUp(resumed);
       });
     } catch (thrown) {
       // An engine may turn the slower of two writers away before it can look: the record says whether somebody was faster.
       const isRefused = AwakenError.is(thrown) && thrown.code === "storage_io";
-      throw isRefused && !(await isUntouched(store.runs)) ? taken() : thrown;
+      throw isRefused && !(await isUntouched(store.runs)) ? takenUp(resumed) : thrown;
     }
   }
 

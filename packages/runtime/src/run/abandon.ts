@@ -1,5 +1,6 @@
-import { AwakenError, type RunRecord, runIdentity, sameJson } from "@awaken/contract";
+import { type RunRecord, runIdentity, sameJson } from "@awaken/contract";
 import { canonicalEvent } from "../loop/canonical-events.ts";
+import { takenUp } from "../loop/taken-up.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** A run that waits, and whose calls another run of the thread is about to retract: nobody can go on with it. */
@@ -10,11 +11,7 @@ export async function abandon(parts: RunParts, run: Extract<RunRecord, { status:
   const termination = { type: "cancelled" } as const;
   const event = { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } } as const;
   await parts.records.transaction(async ({ runs, commit }) => {
-    if (!sameJson(await runs.load(runId), run)) {
-      throw new AwakenError("thread_already_running", `run '${runId}' of thread '${threadId}' was taken up by somebody else`, {
-        details: { threadId, runId },
-      });
-    }
+    if (!sameJson(await runs.load(runId), run)) throw takenUp(run);
     await commit({
       threadId,
       runId,

@@ -1,23 +1,19 @@
 import {
   AwakenError,
-  type LedgerEntry,
-  MAX_LIMIT,
   type MessageId,
-  type MessageRecord,
-  type Page,
   type PersistedState,
   type RunId,
   type RunRecord,
-  type SequencedMessage,
   sameJson,
   type ThreadCheckpoint,
   type ThreadId,
 } from "@awaken/contract";
 import type { ThreadHistory } from "../loop/open-run.ts";
-import type { OpenEntry } from "../loop/run-ledger.ts";
+import { takenUp } from "../loop/taken-up.ts";
 import { activeAgent } from "../state/active-agent.ts";
-import { agentOfCut, type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
-import type { LastingRecords, RunRecords } from "./run-parts.ts";
+import { agentOfCut, storedCalls } from "./cut-step.ts";
+import { openWork } from "./open-work.ts";
+import type { RunRecords } from "./run-parts.ts";
 import type { RunIntentInput, RunOrder } from "./run-request.ts";
 
 const DEFAULT_AGENT = "default";
@@ -58,11 +54,6 @@ function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecor
   return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
 }
 
-const takenUp = ({ threadId, runId }: RunRecord) =>
-  new AwakenError("thread_already_running", `run '${runId}' of thread '${threadId}' was taken up by somebody else`, {
-    details: { threadId, runId },
-  });
-
 async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }: ResumeIntent): Promise<RunRecord> {
   const run = await records.runs.load(runId);
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
@@ -79,61 +70,6 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
 function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
   for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) if (run?.status === "waiting") return run;
   return undefined;
-}
-
-const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
-
-type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
-
-/** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
-async function openWork(records: RunRecords, checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord | undefined): Promise<OpenWork> {
-  const messages = checkpoint?.messages ?? [];
-  if (records.ledger === undefined) return { messages, cutCalls: [], ledger: undefined };
-  if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: [], ledger: [] };
-  const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
-  const ledger = entries.filter(isUnfinished);
-  const claims = cutClaims(ledger, checkpoint?.state);
-  let work: OpenWork = { messages, cutCalls: [], ledger };
-  for (const cut of await cutMessages(records, resumed.threadId, claims)) {
-    const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
-    work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
-  }
-  if (work.cutCalls.length > 0) refuseBusy(checkpoint, resumed);
-  return work;
-}
-
-/** Results of a step that was cut off would get between the calls of a run that came later and is not over. */
-function refuseBusy(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): void {
-  const other = checkpoint?.openRun;
-  if (other === undefined || other.runId === resumed.runId || other.status === "created") return;
-  const { threadId, runId } = other;
-  const message = `run '${runId}' was started on thread '${threadId}' since and is ${other.status}: finish or cancel it first`;
-  throw new AwakenError("thread_already_running", message, { details: { threadId, runId } });
-}
-
-async function cutMessages(
-  { messages }: Pick<LastingRecords, "messages">,
-  threadId: ThreadId,
-  claims: readonly LedgerEntry[],
-): Promise<readonly CutMessage[]> {
-  if (claims.length === 0) return [];
-  const logged = await messages.load(threadId, [...new Set(claims.map((claim) => claim.messageId))]);
-  const later = logged[0] === undefined ? [] : await rowsAfter(messages, threadId, logged[0].seq);
-  return logged.flatMap(({ seq, message }): CutMessage[] => {
-    if (message.role !== "assistant") return [];
-    const own = claims.filter((claim) => claim.messageId === message.id);
-    return [{ seq, message, claims: own, later: later.filter((row) => row.seq > seq) }];
-  });
-}
-
-async function rowsAfter(messages: LastingRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
-  const rows: SequencedMessage[] = [];
-  for (let afterSeq: number | undefined = seq; afterSeq !== undefined; ) {
-    const page: Page<MessageRecord, number> = await messages.list(threadId, { afterSeq, limit: MAX_LIMIT, visibility: "all" });
-    rows.push(...page.items);
-    afterSeq = page.next;
-  }
-  return rows;
 }
 
 /**

@@ -1,0 +1,74 @@
+import {
+  AwakenError,
+  type LedgerEntry,
+  MAX_LIMIT,
+  type MessageRecord,
+  type Page,
+  type RunRecord,
+  type SequencedMessage,
+  type ThreadCheckpoint,
+  type ThreadId,
+} from "@awaken/contract";
+import type { ThreadHistory } from "../loop/open-run.ts";
+import type { OpenEntry } from "../loop/run-ledger.ts";
+import { type CutMessage, cutClaims, restoreCut } from "./cut-step.ts";
+import type { LastingRecords, RunRecords } from "./run-parts.ts";
+
+const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
+
+type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
+
+/** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
+export async function openWork(
+  records: RunRecords,
+  checkpoint: ThreadCheckpoint | undefined,
+  resumed: RunRecord | undefined,
+): Promise<OpenWork> {
+  const messages = checkpoint?.messages ?? [];
+  if (records.ledger === undefined) return { messages, cutCalls: [], ledger: undefined };
+  if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: [], ledger: [] };
+  const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
+  const ledger = entries.filter(isUnfinished);
+  const claims = cutClaims(ledger, checkpoint?.state);
+  let work: OpenWork = { messages, cutCalls: [], ledger };
+  for (const cut of await cutMessages(records, resumed.threadId, claims)) {
+    const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
+    work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
+  }
+  if (work.cutCalls.length > 0) refuseBusy(checkpoint, resumed);
+  return work;
+}
+
+/** Results of a step that was cut off would get between the calls of a run that came later and is not over. */
+function refuseBusy(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): void {
+  const other = checkpoint?.openRun;
+  if (other === undefined || other.runId === resumed.runId || other.status === "created") return;
+  const { threadId, runId } = other;
+  const message = `run '${runId}' was started on thread '${threadId}' since and is ${other.status}: finish or cancel it first`;
+  throw new AwakenError("thread_already_running", message, { details: { threadId, runId } });
+}
+
+async function cutMessages(
+  { messages }: Pick<LastingRecords, "messages">,
+  threadId: ThreadId,
+  claims: readonly LedgerEntry[],
+): Promise<readonly CutMessage[]> {
+  if (claims.length === 0) return [];
+  const logged = await messages.load(threadId, [...new Set(claims.map((claim) => claim.messageId))]);
+  const later = logged[0] === undefined ? [] : await rowsAfter(messages, threadId, logged[0].seq);
+  return logged.flatMap(({ seq, message }): CutMessage[] => {
+    if (message.role !== "assistant") return [];
+    const own = claims.filter((claim) => claim.messageId === message.id);
+    return [{ seq, message, claims: own, later: later.filter((row) => row.seq > seq) }];
+  });
+}
+
+async function rowsAfter(messages: LastingRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
+  const rows: SequencedMessage[] = [];
+  for (let afterSeq: number | undefined = seq; afterSeq !== undefined; ) {
+    const page: Page<MessageRecord, number> = await messages.list(threadId, { afterSeq, limit: MAX_LIMIT, visibility: "all" });
+    rows.push(...page.items);
+    afterSeq = page.next;
+  }
+  return rows;
+}
