@@ -27,13 +27,16 @@ async function write(place: Place, cache: string): Promise<ReadonlyMap<string, n
     if (ready.size === WRITERS.length) start.resolve(START);
     return start.promise;
   };
-  const ended = await Promise.allSettled(
+  // Each waits for the other one, so that one that fails would leave the other waiting for ever.
+  const failure = new AbortController();
+  await Promise.allSettled(
     WRITERS.map((name) => {
       const order: WriterOrder = { place, thread: THREAD, name, commits: COMMITS };
-      return runChild<Ready | Written>({ file, order, cache, onMessage });
+      const ended = runChild<Ready | Written>({ file, order, cache, signal: failure.signal, onMessage });
+      return ended.catch((thrown: unknown) => failure.abort(thrown));
     }),
   );
-  for (const writer of ended) if (writer.status === "rejected") throw writer.reason;
+  failure.signal.throwIfAborted();
   return conflicts;
 }
 

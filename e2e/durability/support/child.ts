@@ -7,6 +7,8 @@ export interface ChildInit<T> {
   readonly order: object;
   /** Where processes leave compiled modules for those that start after them. */
   readonly cache: string;
+  /** Kills it. */
+  readonly signal?: AbortSignal;
   /** What is returned goes back to the child. */
   onMessage?(message: T): object | Promise<object> | undefined;
 }
@@ -14,10 +16,11 @@ export interface ChildInit<T> {
 export type ChildEnd = { readonly type: "exit" } | { readonly type: "killed" };
 
 /** Starts a module with `order` as its argument and waits for its end. Any other end than its own exit or SIGKILL is thrown. */
-export async function runChild<T>({ file, order, cache, onMessage }: ChildInit<T>): Promise<ChildEnd> {
+export async function runChild<T>({ file, order, cache, signal: stop, onMessage }: ChildInit<T>): Promise<ChildEnd> {
   const child = fork(file, [JSON.stringify(order)], {
     execArgv: ["--conditions=awaken-source"],
     env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    ...(stop === undefined ? undefined : { signal: stop, killSignal: "SIGKILL" }),
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   const errors: string[] = [];

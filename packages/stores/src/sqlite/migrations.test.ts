@@ -67,6 +67,25 @@ describe("migrations", () => {
     });
   });
 
+  test.each([1, 2, 3])("another process may make the tables before statement %i of ours", (number) => {
+    at((db) => {
+      let statements = 0;
+      const watched = new Proxy(db, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          return (...args: unknown[]) => {
+            if (++statements === number) at((other) => migrate(other));
+            return Reflect.apply(value, target, args);
+          };
+        },
+      });
+      migrate(watched);
+      expect(statements).toBeGreaterThanOrEqual(number);
+      expect(versionOf(db)).toBe(MIGRATIONS.length);
+    });
+  });
+
   test("several processes may open a new file at once", async () => {
     const script = `
       import { sqliteStore } from "@awaken/stores/sqlite";

@@ -122,11 +122,12 @@ export const MIGRATIONS: readonly string[] = [
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);
 
+/** In one statement, hence of one moment: another process may be making the tables just now. */
+const OWNER = "SELECT application_id AS owner, (SELECT count(*) FROM sqlite_schema) AS tables FROM pragma_application_id";
+
 function checkOwner(db: Database): void {
-  const owner = pragma(db, "application_id");
-  if (owner === APPLICATION_ID) return;
-  const tables = Number(db.get("SELECT count(*) AS n FROM sqlite_schema")?.["n"]);
-  if (owner === 0 && tables === 0) return;
+  const { owner, tables } = db.get(OWNER) ?? {};
+  if (owner === APPLICATION_ID || (owner === 0 && tables === 0)) return;
   throw new AwakenError("storage_corrupt", `SQLite database '${db.place}' belongs to another program`, { details: { place: db.place } });
 }
 
