@@ -7,5 +7,8 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
     passWithNoTests: false,
     restoreMocks: true,
+    // They end what hangs, also on a machine that is slow or busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

@@ -74,7 +74,7 @@ describe("the documents", () => {
       expect.stringMatching(/^docs\/page\.md:4 error TS2322/),
       expect.stringMatching(/^docs\/page\.md:18 error TS2322/),
     ]);
-  }, 60_000);
+  });
 
   it.each(PLAYED)(
     "%s plays as it is printed",
@@ -94,7 +94,7 @@ describe("the documents", () => {
     const [program] = readBlocks("README.md", readFileSync(join(ROOT, "README.md"), "utf8")).filter(({ language }) => language === "ts");
     writeFileSync(join(folder, "first.ts"), program?.code ?? "");
     expect(runNode(folder, ["first.ts"])).toMatch(/^21 degrees\. done /);
-  }, 30_000);
+  });
 
   it("docs/cli.md has every command and option of `awaken --help`", () => {
     const page = readFileSync(join(ROOT, "docs/cli.md"), "utf8");
@@ -107,7 +107,7 @@ describe("the documents", () => {
       for (const option of options.filter((name) => !["--config", "--store", "--debug"].includes(name))) expect(row).toContain(option);
       expect(row).toContain(`\`${command}`);
     }
-  }, 60_000);
+  });
 });
 
 describe("doc blocks", () => {

@@ -16,7 +16,7 @@ const write = (): { program: string; baseline: string; broken: string } => {
   return { program: join(root, "program.ts"), baseline: join(root, "baseline.ts"), broken: join(root, "broken.ts") };
 };
 
-describe("check-inference", { timeout: 30_000 }, () => {
+describe("check-inference", () => {
   it("reads the compiler's count, with or without separators", () => {
     expect(parseInstantiations("Types:  5\nInstantiations:     24\nMemory used: 1K\n")).toBe(24);
     expect(parseInstantiations("Instantiations:  1,234,567\n")).toBe(1_234_567);

@@ -13,7 +13,7 @@ import { loadSchema } from "./support/sql-dump.ts";
 let server: Server;
 beforeAll(async () => {
   server = await startServer();
-}, 60_000);
+});
 afterAll(() => server[Symbol.asyncDispose]());
 
 const versions = corpusVersions();
@@ -71,7 +71,7 @@ describe.each(versions)(
   },
 );
 
-describe("records of today", { timeout: 60_000 }, () => {
+describe("records of today", () => {
   test("have the fields and versions of the newest corpus; else they need a migration and a folder of their own", async () => {
     using folder = tempFolder();
     const [known, fresh] = [join(folder.path, "known.db"), join(folder.path, "fresh.db")];

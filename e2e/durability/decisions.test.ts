@@ -82,11 +82,11 @@ async function decideLate(place: Place, folder: Folder): Promise<void> {
   await expectWhole(store, new Outside(effects), thread);
 }
 
-describe("decisions of other processes", { timeout: 60_000 }, () => {
+describe("decisions of other processes", () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   for (const engine of ["sqlite", "postgres"] as const) {

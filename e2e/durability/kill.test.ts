@@ -33,7 +33,7 @@ describe("processes that are killed at any moment lose no message and repeat no 
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   test(`on SQLite, in ${ROUNDS} rounds`, { timeout: TIMEOUT_MS }, async () => {

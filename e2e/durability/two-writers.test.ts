@@ -54,11 +54,11 @@ async function expectNoneLost(place: Place, conflicts: ReadonlyMap<string, numbe
   expect((await eventsOf(store, threadId(THREAD))).map(({ payload }) => payload["message"])).toEqual(ids);
 }
 
-describe("two processes that write to one thread", { timeout: 60_000 }, () => {
+describe("two processes that write to one thread", () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   const title = `server-and-durability 10: of ${WRITERS.length * COMMITS} conflicting commits none is lost, none is doubled, and all are in order`;

@@ -41,7 +41,7 @@ describe.each(VENDOR_NAMES)("%s: the first answer is cut at 40 places, from its 
     await using runtime = openTaskRuntime({ url: wire.url, store, tools: [reservations.tool], retry: RETRY });
     const tasks = Array.from({ length: CUTS }, (_, cut) => taskOf(cut));
     outcomes.push(...(await Promise.all(tasks.map((task) => runTask({ runtime, store, agent, task })))));
-  }, 30_000);
+  });
   afterAll(() => store.close());
 
   /** 0 asked the same again, 1 went on after words, 2 went on and dropped a call, 3 ran what came whole, 4 had it all. */

@@ -35,7 +35,7 @@ beforeAll(async () => {
   };
   await using runtime = openTaskRuntime({ url: wire.url, store, tools: [reservations.tool], retry: RETRY });
   await Promise.all(CASES.map(async ({ vendor, task }) => outcomes.set(task, await runTask({ runtime, store, agent: vendor, task }))));
-}, 30_000);
+});
 afterAll(async () => {
   await wire?.[Symbol.asyncDispose]();
   await store.close();

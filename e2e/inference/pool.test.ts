@@ -103,7 +103,7 @@ describe.each(PAIRS)("a pool of %s and %s: the first dies in the middle of an an
   beforeAll(async () => {
     duo = await openDuo(first, second);
     conversation = await converse(duo);
-  }, 30_000);
+  });
   afterAll(() => duo?.[Symbol.asyncDispose]());
 
   test("the conversation goes on with the other, as if nothing had happened", () => {

@@ -68,7 +68,7 @@ function answerWithTool(tool: string, input: object, content: string, tokens = 1
   mock.on({ hasToolResult: false }, { ...calls(tool, input), ...usage(tokens) });
 }
 
-describe("the programs of docs/api.md", { timeout: 30_000 }, () => {
+describe("the programs of docs/api.md", () => {
   it("1: an agent with a tool", async () => {
     answerWithTool("weather", { city: "Oslo" }, "21 degrees.");
     const usage = "{ inputTokens: 20, outputTokens: 0, totalTokens: 20, cacheReadTokens: 0, reasoningTokens: 0 }";

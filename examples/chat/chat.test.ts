@@ -52,7 +52,7 @@ function openChat(store: string) {
   };
 }
 
-describe("the chat example", { timeout: 60_000 }, () => {
+describe("the chat example", () => {
   it("shows an answer, parallel tools, data and a refused order, without a key", async () => {
     const chat = openChat(database());
     for (const line of ["hello", "weather in Oslo and Rome", "refund order 7", "/deny too much", "/agent planner", "plan a picnic"])

@@ -18,5 +18,5 @@ describe("a crash between an effect and its record", () => {
     const charged = "Paid. [ { cents: 1200, receipt: 'receipt-1' } ]\n";
     expect(start("die")).toEqual({ stdout: "", stderr: "", signal: "SIGKILL" });
     expect(start()).toEqual({ stdout: `went on: ${charged}`, stderr: "", signal: null });
-  }, 30_000);
+  });
 });

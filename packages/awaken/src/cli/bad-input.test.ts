@@ -30,7 +30,7 @@ async function refused(args: readonly string[], options: Parameters<typeof cli>[
   return { code, lines: stderr.trimEnd().split("\n") };
 }
 
-describe.concurrent("a broken config is told in one line, with exit code 2", { timeout: 30_000 }, () => {
+describe.concurrent("a broken config is told in one line, with exit code 2", () => {
   const cases: readonly (readonly [string, string, string | RegExp, string | RegExp | undefined])[] = [
     ["a syntax error", "export default {\n  agents: ,\n};\n", "awaken.config.ts:2 cannot be read: Expression expected", undefined],
     ["an enum", "enum A { X }\nexport default A;\n", /^awaken\.config\.ts:1 cannot be read: .*enum/, /^Node takes the types away/],
@@ -113,7 +113,7 @@ describe.concurrent("a broken config is told in one line, with exit code 2", { t
   });
 });
 
-describe.concurrent("the command line", { timeout: 30_000 }, () => {
+describe.concurrent("the command line", () => {
   it("suggests the command and the option that were meant", async () => {
     const cwd = folders.empty();
     expect((await refused(["help", "nope"], { cwd })).lines[0]).toBe("error: unknown command 'nope'");
@@ -141,7 +141,7 @@ describe.concurrent("the command line", { timeout: 30_000 }, () => {
   });
 });
 
-describe.concurrent("vendors", { timeout: 30_000 }, () => {
+describe.concurrent("vendors", () => {
   const CONFIG = `
 import { vendorFromEnv } from "awaken/config";
 const llm = await vendorFromEnv({ otherwise: { provider: { name: "demo", async *stream() { yield { type: "stop", reason: "end-turn" }; } }, model: "demo" } });
@@ -188,7 +188,7 @@ export default { providers: { main: llm.provider }, models: { main: { provider: 
   });
 });
 
-describe.concurrent("stores", { timeout: 30_000 }, () => {
+describe.concurrent("stores", () => {
   const config = `export default { ${AGENTS}, ${PROVIDER} };\n`;
 
   it("a database that a newer version wrote", async () => {

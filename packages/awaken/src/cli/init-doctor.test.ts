@@ -10,7 +10,7 @@ afterAll(() => folders[Symbol.dispose]());
 const ROOT = join(import.meta.dirname, "../../../..");
 const FILES = [".gitignore", "README.md", "awaken.config.ts", "demo-model.ts", "package.json", "tsconfig.json"];
 
-describe("awaken init", { timeout: 60_000 }, () => {
+describe("awaken init", () => {
   const parent = folders.empty();
   const project = join(parent, "My Agent");
 
@@ -84,7 +84,7 @@ describe("awaken init", { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent("awaken doctor", { timeout: 30_000 }, () => {
+describe.concurrent("awaken doctor", () => {
   it("is content with a project that is in order, and names keys without showing them", async () => {
     const { code, stdout, stderr } = await cli(["doctor"], { cwd: folders.project(), env: { OPENAI_API_KEY: "sk-hidden-1234567890" } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -128,7 +128,7 @@ describe.concurrent("awaken doctor", { timeout: 30_000 }, () => {
   });
 });
 
-describe("awaken chat", { timeout: 30_000 }, () => {
+describe("awaken chat", () => {
   it("talks line by line when it is piped", async () => {
     const { code, stdout } = await cli(["chat", "--agent", "assistant", "--thread", "t"], { cwd: folders.project(), input: "hello\n" });
     expect(code).toBe(0);

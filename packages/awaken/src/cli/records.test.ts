@@ -10,7 +10,7 @@ import { cli, Folders, jsonLines, startCli, Watch } from "./test-cli.ts";
 const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
 
-describe("records of a store", { timeout: 30_000 }, () => {
+describe("records of a store", () => {
   let cwd = "";
   /** A folder without a config: `--store` alone has to be enough. */
   let elsewhere = "";
@@ -28,7 +28,7 @@ describe("records of a store", { timeout: 30_000 }, () => {
     ] as const) {
       await cli(["run", input, "--agent", "assistant", "--thread", thread], { cwd });
     }
-  }, 30_000);
+  });
 
   it("threads: the one that was used last first; as a table and as JSON", async () => {
     const table = await read("threads");
@@ -126,7 +126,7 @@ describe("records of a store", { timeout: 30_000 }, () => {
   });
 });
 
-describe.concurrent("awaken cancel and resume", { timeout: 30_000 }, () => {
+describe.concurrent("awaken cancel and resume", () => {
   it("cancel ends a run that waits, by run or thread", async () => {
     const cwd = folders.project();
     await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });

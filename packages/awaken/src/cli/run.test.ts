@@ -10,7 +10,7 @@ afterAll(() => folders[Symbol.dispose]());
 
 const NO_STACK = /\n\s+at |node:internal/;
 
-describe.concurrent("awaken run", { timeout: 30_000 }, () => {
+describe.concurrent("awaken run", () => {
   it("streams the answer to stdout, and remarks to stderr", async () => {
     const cwd = folders.project();
     const { code, stdout, stderr } = await cli(["run", "hello", "--agent", "assistant", "--thread", "t1"], { cwd });
@@ -96,7 +96,7 @@ describe.concurrent("awaken run", { timeout: 30_000 }, () => {
   });
 });
 
-describe.concurrent("interrupts", { timeout: 30_000 }, () => {
+describe.concurrent("interrupts", () => {
   it("Ctrl-C cancels the run: 130, and the record says so", async () => {
     const cwd = folders.project();
     const child = startCli(["run", "slow", "--agent", "assistant", "--thread", "t"], { cwd });
@@ -168,7 +168,7 @@ describe.concurrent("interrupts", { timeout: 30_000 }, () => {
   });
 });
 
-describe.concurrent("awaken decide", { timeout: 30_000 }, () => {
+describe.concurrent("awaken decide", () => {
   const wait = async (input = "refund", thread = "t") => {
     const cwd = folders.project();
     const first = await cli(["run", input, "--agent", "assistant", "--thread", thread], { cwd });

@@ -270,7 +270,7 @@ function* damagesOf(record: unknown, junk: readonly unknown[]): Iterable<unknown
   }
 }
 
-describe.each(KINDS)("%s", { timeout: 60_000 }, (_name, schema, records) => {
+describe.each(KINDS)("%s", (_name, schema, records) => {
   const { fits } = schema;
   const expectAgreement = (value: unknown) => {
     // Compared without `expect`, which is slow: this is asked some hundred thousand times.

@@ -1,5 +1,6 @@
 import type { ScopeId } from "@awaken/contract";
 import type { Env } from "../sql/env.ts";
+import type { Written } from "../sql/last-written.ts";
 import type { ViewCache } from "../sql/view-cache.ts";
 import type { Session } from "./session.ts";
 import type { Wire } from "./wire.ts";
@@ -10,6 +11,7 @@ export interface Access {
   readonly session: Session;
   readonly env: Env;
   readonly wire: Wire;
+  readonly written: Written;
   /** None inside a transaction, which may see what never comes to be. */
   readonly views: ViewCache | undefined;
 }

@@ -1,12 +1,13 @@
-import type { MessageId, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
-import type { CommitReads, ThreadRow } from "../sql/commit-plan.ts";
+import type { MessageId, RunRecord, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
+import type { CommitReads } from "../sql/commit-plan.ts";
 import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
+import type { Access } from "./access.ts";
 import { lockDispatch, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
-import { headOf, readKnown, selectKnown } from "./events.ts";
+import { newestOf, readKnown, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
 import { lockLineageOfOrphan, lockThread } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
@@ -15,30 +16,40 @@ import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 import { selectLineage } from "./threads.ts";
 
+/** Records as text: those that this process wrote last are known by it. */
 const THREAD = THREAD_ROW.split(", ")
-  .map((column) => `t.${column}`)
+  .map((column) => (column === "record" ? "t.record::text" : `t.${column}`))
   .join(", ");
 
 /** The thread and the run, and how far their logs came if that is asked. */
-const selectBase = (scopeId: ScopeId, { threadId, runId, events }: ThreadCommit): Statement => {
-  const logs = events === undefined || events.length === 0 ? [] : LOGS;
-  const columns = logs.flatMap(({ type }) => HEAD_COLUMNS.map((column) => `${type}_log.${column} AS ${type}_log_${column}`));
-  const joins = logs.map(({ type, id }) => `LEFT JOIN LATERAL (${headOf(type, "$1", id)}) AS ${type}_log ON true`);
-  const text = `SELECT ${[THREAD, "r.run_id, r.record AS run", ...columns].join(", ")} FROM (SELECT 1) AS one
+const selectBase = (scopeId: ScopeId, { threadId, runId, events }: ThreadCommit): Statement =>
+  sql(events === undefined || events.length === 0 ? SELECT_BASE : SELECT_WITH_HEADS, scopeId, threadId, runId);
+
+const selectText = (columns: string, joins: string): string =>
+  `SELECT ${THREAD}, r.run_id, r.record::text AS run${columns} FROM (SELECT 1) AS one
     LEFT JOIN ~thread t ON t.scope_id = $1 AND t.thread_id = $2
-    LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3 ${joins.join(" ")}`;
-  return sql(text, scopeId, threadId, runId);
-};
+    LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3 ${joins}`;
 
-const LOGS = [
-  { type: "thread", id: "$2" },
-  { type: "run", id: "$3" },
-] as const;
+/** As `headOf`, without a sort. */
+const headColumns = (type: Log["type"]): string =>
+  `, coalesce(${type}_log.last_seq, ${type}_swept.last_seq) AS ${type}_log_last_seq,
+     coalesce(${type}_log.last_at, ${type}_swept.last_at) AS ${type}_log_last_at,
+     ${type}_log.batch_id AS ${type}_log_batch_id, ${type}_log.count AS ${type}_log_count`;
 
-const HEAD_COLUMNS = ["last_seq", "last_at", "batch_id", "count"];
+const headJoins = (type: Log["type"], id: string): string =>
+  `LEFT JOIN LATERAL (${newestOf(type, "$1", id)}) AS ${type}_log ON true
+   LEFT JOIN ~swept_log ${type}_swept ON ${type}_swept.scope_id = $1 AND ${type}_swept.type = '${type}' AND ${type}_swept.id = ${id}`;
+
+const SELECT_BASE = selectText("", "");
+const SELECT_WITH_HEADS = selectText(headColumns("thread") + headColumns("run"), `${headJoins("thread", "$2")} ${headJoins("run", "$3")}`);
 
 const headIn = (row: Row, type: Log["type"]): LogHead =>
-  readHead(type, Object.fromEntries(HEAD_COLUMNS.map((column) => [column, row[`${type}_log_${column}`] ?? null])));
+  readHead(type, {
+    last_seq: row[`${type}_log_last_seq`],
+    last_at: row[`${type}_log_last_at`],
+    batch_id: row[`${type}_log_batch_id`],
+    count: row[`${type}_log_count`],
+  });
 
 /** The parent that the run would give its thread. */
 function parentOf({ run, threadId }: ThreadCommit): ThreadId | undefined {
@@ -67,8 +78,12 @@ class Questions {
 }
 
 /** Locks the thread, then reads in one round trip whatever the plan of this commit may ask. */
-export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadCommit): Promise<{ reads: CommitReads; lastPlace: number }> {
-  const { threadId, fence, pending, ledger, dispatch } = commit;
+export async function loadForCommit(
+  tx: Tx,
+  { scopeId, written }: Pick<Access, "scopeId" | "written">,
+  commit: ThreadCommit,
+): Promise<{ reads: CommitReads; lastPlace: number }> {
+  const { threadId, runId, fence, pending, ledger, dispatch } = commit;
   const parent = parentOf(commit);
   const newcomer = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed" ? dispatch.dispatch : undefined;
   const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
@@ -91,7 +106,9 @@ export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadComm
   await questions.send(tx);
 
   const row = base();
-  const [thread, run, knownEvents] = [readThreadIn(row), readRunIn(row), known()];
+  const thread = row["thread_id"] == null ? undefined : readThreadRow(row, written.threads.find(scopeId, threadId, row["record"]));
+  const run = row["run_id"] == null ? undefined : (written.runs.find(scopeId, runId, row["run"]) ?? readRunIn(row));
+  const knownEvents = known();
   const { entries, lastPlace } = waiting();
   const byKey = new Map(effects().map((entry) => [entry.idempotencyKey, entry]));
   const reads: CommitReads = {
@@ -108,6 +125,4 @@ export async function loadForCommit(tx: Tx, scopeId: ScopeId, commit: ThreadComm
   return { reads, lastPlace };
 }
 
-const readThreadIn = (row: Row): ThreadRow | undefined => (row["thread_id"] == null ? undefined : readThreadRow(row));
-
-const readRunIn = (row: Row) => (row["run_id"] == null ? undefined : readRun({ run_id: textOf(row, "run_id"), record: row["run"] }));
+const readRunIn = (row: Row): RunRecord => readRun({ run_id: textOf(row, "run_id"), record: row["run"] });

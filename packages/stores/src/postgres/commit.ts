@@ -18,20 +18,20 @@ export const commitPort =
   async (commit) => {
     checkCommit(commit);
     return access.session.write(async (tx) => {
-      const { reads, lastPlace } = await loadForCommit(tx, access.scopeId, commit);
+      const { reads, lastPlace } = await loadForCommit(tx, access, commit);
       const plan = planCommit(commit, reads, access.env);
       return { writes: writesOf(access, commit, plan, lastPlace), result: resultOf(plan), tell: tellAll(access, plan) };
     });
   };
 
 function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: number): readonly Statement[] {
-  const { scopeId, env } = access;
+  const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events } = plan;
   return together([
     ...insertMessages(scopeId, messages, env.blobBytes),
-    writeThreadRow(scopeId, thread.before, thread.after, threadState),
-    ...(run === undefined ? [] : writeRun(scopeId, run.before, run.after)),
+    writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
+    ...(run === undefined ? [] : writeRun(access, run.before, run.after)),
     ...writeLedger(scopeId, ledger, env.blobBytes),
     ...writePending(access, { threadId, ...pending, lastPlace }),
     ...(dispatch === undefined ? [] : writeDispatch(scopeId, dispatch)),

@@ -74,7 +74,7 @@ describe("connections that are lost", () => {
     await endConnections();
     await peer.events.append([event("second")]);
     expect((await reading.catch(async () => take(events, 2))).map(({ kind }) => kind)).toEqual(["first", "second"]);
-  }, 30_000);
+  });
 });
 
 describe("an answer to COMMIT that is lost", () => {

@@ -50,14 +50,18 @@ const COLUMNS = `${EVENT_COLUMNS}, ${bodiesOf("event")}`;
 
 const readRow = (row: Row): readonly StoredEvent[] => readBatch(row, decode(row, textOf(row, "batch_id")));
 
-/** The newest row of a log, or how far it came if it has no event left. */
-export const headOf = (type: Log["type"], scope: string, log: string): string => {
+/** The newest row of a log. */
+export const newestOf = (type: Log["type"], scope: string, log: string): string => {
   const { id, seq } = LOG_COLUMNS[type];
-  return `(SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count, 0 AS rank FROM ~event
-      WHERE scope_id = ${scope} AND ${id} = ${log} ORDER BY ${seq} DESC LIMIT 1)
+  return `SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count, 0 AS rank FROM ~event
+      WHERE scope_id = ${scope} AND ${id} = ${log} ORDER BY ${seq} DESC LIMIT 1`;
+};
+
+/** The newest row of a log, or how far it came if it has no event left. */
+const headOf = (type: Log["type"], scope: string, log: string): string =>
+  `(${newestOf(type, scope, log)})
     UNION ALL SELECT last_seq, last_at, NULL, NULL, 1 FROM ~swept_log WHERE scope_id = ${scope} AND type = '${type}' AND id = ${log}
     ORDER BY rank LIMIT 1`;
-};
 
 const selectHead = (scopeId: ScopeId, log: Log): Statement => sql(headOf(log.type, "$1", "$2"), scopeId, log.id);
 

@@ -20,15 +20,41 @@ const TYPES: Readonly<Record<string, string>> = {
   record: "json",
 };
 
-/** All rows in one statement, whatever their number: one array for each column. No rows, no statement. */
-export function insertRows(
-  scopeId: ScopeId,
-  { table, columns, onConflict = "" }: { readonly table: string; readonly columns: string; readonly onConflict?: string },
-  rows: readonly Values[],
-): readonly Statement[] {
+/** So few rows, as most commits have, are listed: less work than arrays for both sides, at the price of a statement for each number. */
+const MAX_LISTED = 2;
+
+interface Target {
+  readonly table: string;
+  readonly columns: string;
+  readonly onConflict?: string;
+}
+
+/** All rows in one statement, whatever their number. No rows, no statement. */
+export function insertRows(scopeId: ScopeId, target: Target, rows: readonly Values[]): readonly Statement[] {
   if (rows.length === 0) return [];
+  return [rows.length <= MAX_LISTED ? insertListed(scopeId, target, rows) : insertUnnested(scopeId, target, rows)];
+}
+
+const listed = new Map<string, string>();
+
+function insertListed(scopeId: ScopeId, target: Target, rows: readonly Values[]): Statement {
+  const key = `${rows.length} ${target.table} ${target.columns} ${target.onConflict}`;
+  const text = listed.get(key) ?? listText(target, rows.length);
+  listed.set(key, text);
+  return sql(text, scopeId, ...rows.flat());
+}
+
+function listText({ table, columns, onConflict = "" }: Target, count: number): string {
+  const width = columns.split(", ").length;
+  const marks = (row: number) => Array.from({ length: width }, (_, column) => `$${2 + row * width + column}`).join(", ");
+  const lists = Array.from({ length: count }, (_, row) => `($1, ${marks(row)})`).join(", ");
+  return `INSERT INTO ~${table} (scope_id, ${columns}) VALUES ${lists} ${onConflict}`;
+}
+
+/** One array for each column. */
+function insertUnnested(scopeId: ScopeId, { table, columns, onConflict = "" }: Target, rows: readonly Values[]): Statement {
   const names = columns.split(", ");
   const lists = names.map((_, column) => rows.map((row) => row[column] ?? null));
   const unnested = names.map((name, index) => `$${index + 2}::${TYPES[name] ?? "text"}[]`).join(", ");
-  return [sql(`INSERT INTO ~${table} (scope_id, ${columns}) SELECT $1, * FROM unnest(${unnested}) ${onConflict}`, scopeId, ...lists)];
+  return sql(`INSERT INTO ~${table} (scope_id, ${columns}) SELECT $1, * FROM unnest(${unnested}) ${onConflict}`, scopeId, ...lists);
 }

@@ -57,9 +57,10 @@ describe("migrations", () => {
     expect(await store.threads.load(T1)).toBeUndefined();
   });
 
-  test("ten nodes may start at once", async () => {
-    const url = await serverUrl();
-    const nodes = Array.from({ length: 10 }, () => postgresStore(url, { schema, connections: 1 }));
+  test.each(["read committed", "repeatable read"])("ten nodes may start at once, where %s is the default", async (isolation) => {
+    const url = new URL(await serverUrl());
+    url.searchParams.set("options", `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`);
+    const nodes = Array.from({ length: 10 }, () => postgresStore(url.href, { schema, connections: 1 }));
     await Promise.all(nodes.map((node, index) => node.commit({ ...append(0, [user("m1")]), threadId: threadId(`t${index}`) })));
     expect(await nodes[0]?.threads.count({})).toBe(10);
     await Promise.all(nodes.map((node) => node.close()));

@@ -2,6 +2,7 @@ import { AwakenError } from "@awaken/contract";
 import { numberOf } from "../sql/rows.ts";
 import type { PgClient, PgPool } from "./driver.ts";
 import { isConnectionLost, toStorageError } from "./errors.ts";
+import { BEGIN } from "./statement.ts";
 
 /**
  * Every step from one version of the tables to the next; `~` stands for the schema, and a step that was released never changes.
@@ -146,7 +147,7 @@ async function loadVersion(client: PgClient, schema: string): Promise<number | u
 }
 
 async function upgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
-  await client.query("BEGIN");
+  await client.query(BEGIN);
   // Ten nodes may start at once: one migrates, the others wait here and find it done.
   await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('awaken migrate ${schema}', 0))`);
   const found = await loadVersion(client, schema);

@@ -1,5 +1,6 @@
 import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, type ThreadId } from "@awaken/contract";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
+import { lastingRun } from "../sql/last-written.ts";
 import { numberOf, toPage } from "../sql/rows.ts";
 import { countRuns, isLatest, MAX_RUNS_OF_TICKET, RUN_COLUMNS, readRun, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
@@ -10,17 +11,20 @@ import { type Statement, sql } from "./statement.ts";
 const selectRun = (scopeId: ScopeId, id: RunId): Statement =>
   sql("SELECT run_id, record FROM ~run WHERE scope_id = $1 AND run_id = $2", scopeId, id);
 
-export function writeRun(scopeId: ScopeId, before: RunRecord | undefined, after: RunRecord): readonly Statement[] {
+export function writeRun({ scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): readonly Statement[] {
   const { runId, status, updatedAt } = after;
+  const values = runValues(after);
+  const text = String(values.at(-1));
+  written.runs.put(scopeId, runId, text, lastingRun(after));
   const { added, removed } = ticketChange(before, after);
   const update = sql(
     "UPDATE ~run SET status = $3, updated_at = $4, record = $5 WHERE scope_id = $1 AND run_id = $2",
-    ...[scopeId, runId, status, updatedAt, JSON.stringify(after)],
+    ...[scopeId, runId, status, updatedAt, text],
   );
   const tickets = { table: "run_ticket", columns: "ticket_id, run_id" };
   const remove = "DELETE FROM ~run_ticket WHERE scope_id = $1 AND run_id = $2 AND ticket_id = ANY ($3::text[])";
   return [
-    ...(before === undefined ? insertRows(scopeId, { table: "run", columns: RUN_COLUMNS }, [runValues(after)]) : [update]),
+    ...(before === undefined ? insertRows(scopeId, { table: "run", columns: RUN_COLUMNS }, [values]) : [update]),
     ...(removed.length === 0 ? [] : [sql(remove, scopeId, runId, removed)]),
     ...insertRows(
       scopeId,

@@ -3,7 +3,7 @@ import { overError } from "../sql/env.ts";
 import type { Row } from "../sql/rows.ts";
 import type { Connections, Lease } from "./connections.ts";
 import { commitUnknown, isWorthAnotherTry, toStorageError } from "./errors.ts";
-import { type Statement, sql } from "./statement.ts";
+import { BEGIN, type Statement, sql } from "./statement.ts";
 
 export interface Tx {
   /** Sends the statements together; gives the rows of each, in order. */
@@ -42,7 +42,7 @@ interface Frame {
 /** Longer work sees one moment; when others have changed what it writes, it is refused. */
 const BEGIN_LONG = sql("BEGIN ISOLATION LEVEL REPEATABLE READ");
 
-const WHOLE: Frame = { begin: sql("BEGIN"), commit: sql("COMMIT"), rollBack: [sql("ROLLBACK")], isWhole: true };
+const WHOLE: Frame = { begin: sql(BEGIN), commit: sql("COMMIT"), rollBack: [sql("ROLLBACK")], isWhole: true };
 const PART: Frame = {
   begin: sql("SAVEPOINT part"),
   commit: sql("RELEASE SAVEPOINT part"),

@@ -1,5 +1,6 @@
 import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
+import { createWritten } from "../sql/last-written.ts";
 import { ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { commitPort } from "./commit.ts";
@@ -42,6 +43,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const closing = new AbortController();
   const env = createEnv(options, closing.signal);
   const views = new ViewCache(options.cacheBytes);
+  const written = createWritten(options);
   const isOwn = typeof urlOrPool === "string";
   // One more for the connection that listens.
   const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: limit + 1, connectTimeoutMs }) : urlOrPool);
@@ -51,7 +53,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
 
   function scoped(id: ScopeId): ScopedStore {
     const scopeId = toScopeId(id);
-    const portsIn = (own: Session, cache?: ViewCache) => portsOf({ scopeId, session: own, env, wire, views: cache });
+    const portsIn = (own: Session, cache?: ViewCache) => portsOf({ scopeId, session: own, env, wire, written, views: cache });
     return { scopeId, ...portsIn(session, views), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
   }
 

@@ -15,6 +15,7 @@ import {
 } from "@awaken/contract";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
+import type { LastWritten } from "../sql/last-written.ts";
 import { jsonOf, numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import {
@@ -40,8 +41,16 @@ const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT ${THREAD_ROW} FROM ~thread WHERE scope_id = $1 AND thread_id = $2`, scopeId, id);
 
 /** What a write leaves out of the state stays. */
-export function writeThreadRow(scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow, state?: PersistedState): Statement {
-  const values = [scopeId, ...threadValues(after), state === undefined ? null : JSON.stringify(state)];
+export function writeThreadRow(
+  scopeId: ScopeId,
+  before: ThreadRow | undefined,
+  after: ThreadRow,
+  state?: PersistedState,
+  written?: LastWritten<ThreadRecord>,
+): Statement {
+  const columns = threadValues(after);
+  written?.put(scopeId, after.record.id, String(columns.at(-1)), after.record);
+  const values = [scopeId, ...columns, state === undefined ? null : JSON.stringify(state)];
   if (before === undefined) {
     const text = `INSERT INTO ~thread (scope_id, ${THREAD_COLUMNS}, state, incarnation)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
@@ -146,7 +155,7 @@ export function threadPort(access: Access): ThreadStore {
     update: (id, patch) =>
       session.write(async (tx) => {
         const [, rows = []] = await tx.read(lockThread(scopeId, id), selectThread(scopeId, id));
-        const [before] = rows.map(readThreadRow);
+        const [before] = rows.map((row) => readThreadRow(row));
         if (before === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`, { details: { id } });
         const record = patchThread(before.record, patch, env.clock());
         if (record.parentThreadId !== before.record.parentThreadId) await checkParent(tx, scopeId, record);

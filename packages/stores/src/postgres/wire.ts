@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { isJsonObject, type ScopedHint, type ScopeId } from "@awaken/contract";
 import { bellKey, type Log } from "../sql/event-log.ts";
 import { type Bell, type Channels, createChannels, type ScopedConfigKey } from "../sql/listeners.ts";
@@ -22,7 +22,7 @@ const NOTIFY = { name: "awaken_notify", text: "SELECT pg_notify($1, text) FROM u
 
 const ignore = () => {};
 
-const keyOf = (scopeId: ScopeId, log: Log): string => createHash("sha256").update(bellKey(scopeId, log)).digest("base64url").slice(0, 27);
+const keyOf = (scopeId: ScopeId, log: Log): string => hash("sha256", bellKey(scopeId, log), "base64url").slice(0, 27);
 
 /**
  * LISTEN and NOTIFY between the processes of one schema. Notices are sent after the commit that they tell of, outside of it: inside,

@@ -23,8 +23,11 @@ export const runPosition = ({ createdAt, runId }: RunRecord): RunPosition => ({ 
 /** A ticket id that vendors repeat may name many runs. */
 export const MAX_RUNS_OF_TICKET = 10;
 
+const NO_TICKETS: ReadonlySet<string> = new Set();
+
 /** Every ticket that the run waits for or has decided. */
 function ticketsOf(run: RunProjection | undefined): ReadonlySet<string> {
+  if (run?.status !== "waiting" && (run?.decided.length ?? 0) === 0) return NO_TICKETS;
   const tickets = new Set<string>(run?.decided.map((decided) => decided.ticketId));
   if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
   return tickets;

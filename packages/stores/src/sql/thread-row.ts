@@ -8,7 +8,8 @@ import { jsonOf, numberOf, type Row, textIn, textOf } from "./rows.ts";
 export const THREAD_COLUMNS =
   "thread_id, updated_at, resource_id, parent_thread_id, latest_run_id, open_run_id, message_count, folded, run_count, record";
 
-export const THREAD_ROW = `${THREAD_COLUMNS}, incarnation`;
+/** Those that a reader of the whole row needs. */
+export const THREAD_ROW = "thread_id, message_count, folded, run_count, record, incarnation";
 
 export function threadValues({ record, messageCount, folded, runCount }: ThreadRow): Values {
   const { id, metadata, resourceId = null, parentThreadId = null, latestRun, openRunId = null } = record;
@@ -18,8 +19,9 @@ export function threadValues({ record, messageCount, folded, runCount }: ThreadR
 
 export const readThread = (row: Row): ThreadRecord => threadRecord.read(jsonOf(row, "record"), textOf(row, "thread_id"));
 
-export const readThreadRow = (row: Row): ThreadRow => ({
-  record: readThread(row),
+/** `known` is the record of this very row. */
+export const readThreadRow = (row: Row, known?: ThreadRecord): ThreadRow => ({
+  record: known ?? readThread(row),
   messageCount: numberOf(row, "message_count"),
   folded: numberOf(row, "folded"),
   runCount: numberOf(row, "run_count"),

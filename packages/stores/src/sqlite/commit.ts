@@ -18,11 +18,11 @@ export const commitPort =
     return access.session.write((tx) => commitThread(tx, access, commit));
   };
 
-function readsOf(tx: Tx, { scopeId }: Access, { threadId, runId }: ThreadCommit): CommitReads {
+function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): CommitReads {
   return {
     ...queueReads(tx, scopeId, threadId),
-    thread: () => loadThreadRow(tx, scopeId, threadId),
-    run: () => loadRun(tx, scopeId, runId),
+    thread: () => loadThreadRow(tx, scopeId, threadId, written.threads),
+    run: () => loadRun(tx, scopeId, runId, written.runs),
     lineage: (id) => loadLineage(tx, scopeId, id),
     dispatch: (id) => loadDispatch(tx, scopeId, id),
     pending: () => loadPending(tx, scopeId, threadId),
@@ -33,14 +33,15 @@ function readsOf(tx: Tx, { scopeId }: Access, { threadId, runId }: ThreadCommit)
 }
 
 function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResult {
-  const { scopeId, env } = access;
+  const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const plan = planCommit(commit, readsOf(tx, access, commit), env);
   const { thread, messages, run, ledger, pending, dispatch, events } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);
-  writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
-  if (run !== undefined) writeRun(tx, scopeId, run.before, run.after);
+  const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
+  written.threads.put(scopeId, threadId, text, thread.after.record);
+  if (run !== undefined) writeRun(tx, access, run.before, run.after);
   writeLedger(tx, scopeId, ledger, env.blobBytes);
   writePending(tx, access, { threadId, ...pending });
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { AwakenError } from "@awaken/contract";
 import type { Row } from "../sql/rows.ts";
-import { toStorageError } from "./errors.ts";
+import { isBusy, toStorageError } from "./errors.ts";
 
 export interface DatabaseOptions {
   /** `full` (the default) survives a power cut, `normal` may lose the last commits to one; a killed process loses nothing in either. */
@@ -22,6 +22,23 @@ export type RowForm = "packed" | "plain";
  */
 const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = ${32 * 1024 * 1024};
   PRAGMA cache_size = -16000; PRAGMA synchronous = `;
+
+/** One millisecond in which this thread does nothing. */
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+
+/** SQLite itself does not wait for a process that is about to turn a new file into one with a log: it refuses at once. */
+function applySettings(handle: DatabaseSync, settings: string, busyTimeoutMs: number): void {
+  const end = performance.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      handle.exec(settings);
+      return;
+    } catch (thrown) {
+      if (!isBusy(thrown) || performance.now() >= end) throw thrown;
+    }
+    pause();
+  }
+}
 
 export type Parameter = string | number | null;
 
@@ -56,6 +73,8 @@ export class Database implements Tx {
   readonly rows: RowForm;
   /** What the running transaction wants to tell when it is durable. */
   told: (() => void)[] = [];
+  /** Rows that were changed through this connection so far. */
+  changes = 0;
   readonly #handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
@@ -69,7 +88,7 @@ export class Database implements Tx {
     let handle: DatabaseSync | undefined;
     try {
       handle = new DatabaseSync(place, { timeout: busyTimeoutMs });
-      handle.exec(SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"));
+      applySettings(handle, SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"), busyTimeoutMs);
       const database = new Database(place, rows, handle);
       if (maxBytes !== undefined) database.#limit(maxBytes);
       return database;
@@ -92,7 +111,9 @@ export class Database implements Tx {
   }
 
   run(sql: string, ...values: readonly Parameter[]): number {
-    return Number(this.#prepare(sql).run(...checkText(values)).changes);
+    const changes = Number(this.#prepare(sql).run(...checkText(values)).changes);
+    this.changes += changes;
+    return changes;
   }
 
   afterCommit(tell: () => void): void {

@@ -1,5 +1,6 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
 
+const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 const CONSTRAINT = 19;
@@ -20,7 +21,12 @@ function resultCode(thrown: unknown): number | undefined {
   return typeof thrown.errcode === "number" ? thrown.errcode : undefined;
 }
 
-export const isConstraint = (thrown: unknown): boolean => ((resultCode(thrown) ?? 0) & 0xff) === CONSTRAINT;
+const isPrimary = (thrown: unknown, code: number): boolean => ((resultCode(thrown) ?? 0) & 0xff) === code;
+
+export const isConstraint = (thrown: unknown): boolean => isPrimary(thrown, CONSTRAINT);
+
+/** Another connection is in the way. */
+export const isBusy = (thrown: unknown): boolean => isPrimary(thrown, BUSY);
 
 /** What SQLite or Node threw, with our code; our own errors as they are. */
 export function toStorageError(thrown: unknown, place: string): AwakenError {

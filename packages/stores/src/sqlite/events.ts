@@ -46,11 +46,13 @@ const readRow = (db: Connection, scopeId: ScopeId, row: Row): readonly StoredEve
   readBatch(row, decode(db, scopeId, packedEvents.unpack(row), textOf(row, "batch_id")));
 
 function loadHead(db: Connection, scopeId: ScopeId, log: Log): LogHead {
-  const { id, seq } = LOG_COLUMNS[log.type];
-  const sql = `SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count FROM event
-    WHERE scope_id = ? AND ${id} = ? ORDER BY ${seq} DESC LIMIT 1`;
-  return readHead(log.type, db.get(sql, scopeId, log.id) ?? loadSwept(db, scopeId, log));
+  return readHead(log.type, db.get(SELECT_HEAD[log.type], scopeId, log.id) ?? loadSwept(db, scopeId, log));
 }
+
+const selectHead = ({ id, seq }: (typeof LOG_COLUMNS)[Log["type"]]): string =>
+  `SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count FROM event
+     WHERE scope_id = ? AND ${id} = ? ORDER BY ${seq} DESC LIMIT 1`;
+const SELECT_HEAD = { thread: selectHead(LOG_COLUMNS.thread), run: selectHead(LOG_COLUMNS.run) };
 
 /** How far a log came that has no event left. */
 function loadSwept(db: Connection, scopeId: ScopeId, log: Log): Row | undefined {
@@ -91,7 +93,9 @@ export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batche
     if (batch.threadId !== undefined) writeBlobs(tx, scopeId, batch.threadId, blobs);
   }
   for (const key of keys) tx.run(INSERT_KEY, scopeId, ...eventKeyValues(key));
-  for (const log of logs) tx.afterCommit(() => channels.bells.ring(bellKey(scopeId, log)));
+  tx.afterCommit(() => {
+    if (channels.bells.size > 0) for (const log of logs) channels.bells.ring(bellKey(scopeId, log));
+  });
 }
 
 const INSERT_EVENT = `INSERT INTO event (scope_id, ${EVENT_COLUMNS}) VALUES (?, ${marks(EVENT_COLUMNS)})`;

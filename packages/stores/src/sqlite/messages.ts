@@ -30,15 +30,13 @@ export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions
 export const inThread = (scopeId: ScopeId, threadId: ThreadId): Conditions =>
   new Conditions("?").add("scope_id = ?", scopeId).add("thread_id = ?", threadId);
 
+const INSERT_MESSAGE = `INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
 export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly MessageRecord[], blobBytes: number): void {
   for (const record of messages) {
     const { values, blobs } = messageRow(record, blobBytes);
     try {
-      tx.run(
-        `INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        scopeId,
-        ...packedMessages.pack(values, tx),
-      );
+      tx.run(INSERT_MESSAGE, scopeId, ...packedMessages.pack(values, tx));
     } catch (thrown) {
       if (!isConstraint(thrown)) throw thrown;
       const { threadId, message } = record;

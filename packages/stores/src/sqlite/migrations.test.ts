@@ -96,5 +96,5 @@ describe("migrations", () => {
     await Promise.all(Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname })));
     await using store = sqliteStore(file);
     expect(await store.threads.count({})).toBe(4);
-  }, 60_000);
+  });
 });

@@ -50,7 +50,7 @@ function open(path: string, options: DatabaseOptions): Shared {
     throw thrown;
   }
   const channels = createChannels();
-  const writer = new Writer(db, { isGrouping: path !== IN_MEMORY && options.synchronous !== "normal" });
+  const writer = new Writer(db, path === IN_MEMORY ? "none" : options.synchronous === "normal" ? "moment" : "turn");
   return { writer, channels, unwatch: watchNeighbours(db, channels.bells), settings: settingsOf(options), users: 0 };
 }
 

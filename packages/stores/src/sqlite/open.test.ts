@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import { type ErrorCode, scopeId, threadId } from "@awaken/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MIGRATIONS } from "./migrations.ts";
@@ -79,6 +81,25 @@ describe("a file that cannot be used", () => {
     expect(() => sqliteStore(nowhere)).toThrow(expect.objectContaining({ code: "storage_io", message: expect.stringContaining(nowhere) }));
     mkdirSync(file);
     expect(() => sqliteStore(file)).toThrow(failing("storage_io"));
+  });
+
+  test("that another one is just making waits for it", async () => {
+    const maker = new Worker(
+      `const { DatabaseSync } = require("node:sqlite");
+       const { parentPort, workerData } = require("node:worker_threads");
+       const db = new DatabaseSync(workerData);
+       db.exec("BEGIN IMMEDIATE");
+       parentPort.postMessage("locked");
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+       db.exec("COMMIT");
+       db.close();`,
+      { eval: true, workerData: file },
+    );
+    await once(maker, "message");
+    const store = sqliteStore(file);
+    expect(await store.threads.create({ id: T1 })).toMatchObject({ id: T1 });
+    await store.close();
+    await maker.terminate();
   });
 
   test("which another process has locked for good is storage_io after the wait", async () => {

@@ -21,7 +21,7 @@ async function inChild(store: Store, script: string): Promise<unknown> {
 
 const OPEN = 'const store = sqliteStore(process.argv[1], { synchronous: "normal" });';
 
-describe("other processes", { timeout: 30_000 }, () => {
+describe("other processes", () => {
   test("followers of events hear of what another process has appended", async () => {
     await using store = openTestStore();
     await store.events.append([event("here")]);

@@ -1,5 +1,6 @@
 import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, type ThreadId } from "@awaken/contract";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
+import { type LastWritten, lastingRun } from "../sql/last-written.ts";
 import { numberOf, type Row, toPage } from "../sql/rows.ts";
 import { countRuns, isLatest, MAX_RUNS_OF_TICKET, RUN_COLUMNS, readRun, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
@@ -11,21 +12,25 @@ const readPacked = (row: Row): RunRecord => readRun(packedRuns.unpack(row));
 
 const OF_RUN = packedRuns.columns.replaceAll(/\w+/g, "r.$&");
 
-export function loadRun(db: Connection, scopeId: ScopeId, id: RunId): RunRecord | undefined {
-  const row = db.get(`SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND run_id = ?`, scopeId, id);
-  return row && readPacked(row);
+const SELECT_RUN = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND run_id = ?`;
+const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function loadRun(db: Connection, scopeId: ScopeId, id: RunId, written?: LastWritten<RunRecord>): RunRecord | undefined {
+  const row = db.get(SELECT_RUN, scopeId, id);
+  return row && (written?.find(scopeId, id, row["record"]) ?? readPacked(row));
 }
 
 /** The indexes over runs are left alone while the status stays. */
-export function writeRun(tx: Tx, scopeId: ScopeId, before: RunRecord | undefined, after: RunRecord): void {
+export function writeRun(tx: Tx, { scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): void {
   const { runId, status, updatedAt } = after;
-  if (before === undefined) {
-    tx.run(`INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, scopeId, ...packedRuns.pack(runValues(after), tx));
-  } else {
+  const values = runValues(after);
+  const text = packedRuns.packRecord(values, tx);
+  if (before === undefined) tx.run(INSERT_RUN, scopeId, ...values.slice(0, -1), text);
+  else {
     if (before.status !== status) tx.run("UPDATE run SET status = ? WHERE scope_id = ? AND run_id = ?", status, scopeId, runId);
-    const sql = "UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?";
-    tx.run(sql, updatedAt, packedRuns.packRecord(runValues(after), tx), scopeId, runId);
+    tx.run("UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?", updatedAt, text, scopeId, runId);
   }
+  written.runs.put(scopeId, runId, text, lastingRun(after));
   const { added, removed } = ticketChange(before, after);
   for (const id of removed) tx.run("DELETE FROM run_ticket WHERE scope_id = ? AND ticket_id = ? AND run_id = ?", scopeId, id, runId);
   for (const id of added) tx.run("INSERT INTO run_ticket (scope_id, ticket_id, run_id) VALUES (?, ?, ?)", scopeId, id, runId);

@@ -14,7 +14,7 @@ let file: string;
 function open(options: Parameters<typeof Database.open>[1] = {}): void {
   db = Database.open(file, options);
   db.exec("CREATE TABLE IF NOT EXISTS note (id TEXT PRIMARY KEY, body TEXT)");
-  writer = new Writer(db, { isGrouping: true });
+  writer = new Writer(db, "turn");
 }
 
 beforeEach(() => {
@@ -74,6 +74,48 @@ describe("group commit", () => {
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled"]);
     expect(outcomes[1]).toMatchObject({ reason: refused });
     expect(await all()).toEqual(["a", "b", "c"]);
+  });
+
+  test("one that is refused before it has written anything is no trouble for the others", async () => {
+    const order: string[] = [];
+    const work = (id: string) => (tx: Tx) => {
+      order.push(id);
+      tx.afterCommit(() => order.push(`${id} told`));
+      if (id === "no") throw refused;
+      put(id)(tx);
+    };
+    const outcomes = await Promise.allSettled(["a", "no", "b"].map((id) => writer.write(work(id))));
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(order).toEqual(["a", "no", "b", "a told", "b told"]);
+    expect(await all()).toEqual(["a", "b"]);
+  });
+
+  test("all of them are refused, and nothing is left behind", async () => {
+    const refuse = () => {
+      throw refused;
+    };
+    const outcomes = await Promise.allSettled([writer.write(refuse), writer.write(refuse)]);
+    expect(outcomes).toEqual([
+      { status: "rejected", reason: refused },
+      { status: "rejected", reason: refused },
+    ]);
+    expect(db.isInTransaction).toBe(false);
+  });
+
+  test("writes that are made without waiting in between can share one before the turn ends", async () => {
+    const hasty = new Writer(db, "moment");
+    const other = watch();
+    let isTurnOver = false;
+    setImmediate(() => {
+      isTurnOver = true;
+    });
+    const writes = ["a", "b"].map(async (id) => {
+      await hasty.write(put(id));
+      expect(other.ids()).toEqual(["a", "b"]);
+    });
+    await Promise.all(writes);
+    expect(isTurnOver).toBe(false);
+    other.close();
   });
 
   test("a write that fails alone leaves nothing", async () => {

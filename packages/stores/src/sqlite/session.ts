@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers";
 import { AwakenError } from "@awaken/contract";
 import { closedError, overError } from "../sql/env.ts";
 import type { Connection, Database, Tx } from "./database.ts";
-import { toCommitError, toStorageError } from "./errors.ts";
+import { toStorageError } from "./errors.ts";
+import { commit, commitGroup, inSavepoint, type Job, rollBack } from "./group-commit.ts";
 
 /** How ports get at the database. Work is synchronous, so nothing comes between its statements. */
 export interface Session {
@@ -10,19 +11,12 @@ export interface Session {
   read<T>(work: (db: Connection) => T): Promise<T>;
   /** Several statements that see the same moment. */
   snapshot<T>(work: (db: Connection) => T): Promise<T>;
-  /** All of `work` or nothing of it; durable when the promise resolves. */
+  /** All of `work` or nothing of it; durable when the promise resolves. It may run again, and so changes nothing but the database. */
   write<T>(work: (tx: Tx) => T): Promise<T>;
 }
 
 /** More writes than this do not share one COMMIT, so that nobody else waits for long. */
 const MAX_GROUP = 128;
-
-/** Writing work that waits for its turn. */
-interface Job {
-  /** Gives what to do once it is durable. */
-  perform(tx: Tx): () => void;
-  fail(error: AwakenError): void;
-}
 
 type Entry = { readonly type: "write"; readonly job: Job } | { readonly type: "alone"; readonly start: () => void };
 
@@ -34,21 +28,24 @@ function attempt<T>(db: Database, work: () => T): Promise<T> {
   }
 }
 
+/** Which writes share a COMMIT: those of one turn of the event loop, those that callers make without waiting in between, or none. */
+type Sharing = "turn" | "moment" | "none";
+
 /**
- * The one writer of a database. Writes of one turn of the event loop share a COMMIT, and so its sync to the disk: each has a savepoint
- * of its own, and none is acknowledged before the COMMIT. While a transaction lasts, everybody else waits in line, readers too.
+ * The one writer of a database. Writes that come together share a COMMIT, and so its sync to the disk; none is acknowledged before it.
+ * While a transaction lasts, everybody else waits in line, readers too.
  */
 export class Writer implements Session {
   readonly #db: Database;
-  readonly #isGrouping: boolean;
+  readonly #sharing: Sharing;
   readonly #line: Entry[] = [];
   #isHeld = false;
   #isScheduled = false;
   #closed: Promise<void> | undefined;
 
-  constructor(db: Database, options: { readonly isGrouping: boolean }) {
+  constructor(db: Database, sharing: Sharing) {
     this.#db = db;
-    this.#isGrouping = options.isGrouping;
+    this.#sharing = sharing;
   }
 
   read<T>(work: (db: Connection) => T): Promise<T> {
@@ -79,8 +76,8 @@ export class Writer implements Session {
         return () => resolve(result);
       };
       this.#line.push({ type: "write", job: { perform, fail: reject } });
-      if (this.#isGrouping) this.#schedule();
-      else this.#advance();
+      if (this.#sharing === "none") this.#advance();
+      else this.#schedule(this.#sharing === "turn" ? setImmediate : queueMicrotask);
     });
   }
 
@@ -109,10 +106,10 @@ export class Writer implements Session {
     return this.#closed;
   }
 
-  #schedule(): void {
+  #schedule(defer: (act: () => void) => unknown = setImmediate): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    defer(() => {
       this.#isScheduled = false;
       this.#advance();
     });
@@ -197,74 +194,4 @@ class Inside implements Session {
       throw new AwakenError("storage_io", "SQLite has rolled this transaction back");
     });
   }
-}
-
-function inSavepoint<T>(db: Database, work: () => T): T {
-  const told = db.told.length;
-  db.run("SAVEPOINT part");
-  try {
-    const result = work();
-    db.run("RELEASE part");
-    return result;
-  } catch (thrown) {
-    db.told.length = told;
-    if (db.isInTransaction) {
-      db.run("ROLLBACK TO part");
-      db.run("RELEASE part");
-    }
-    throw thrown;
-  }
-}
-
-/** Throws, and leaves no transaction behind, when nothing or not surely everything is durable. */
-function commit(db: Database): void {
-  try {
-    db.run("COMMIT");
-  } catch (thrown) {
-    rollBack(db);
-    throw toCommitError(thrown, db.place);
-  }
-  const { told } = db;
-  db.told = [];
-  for (const tell of told) tell();
-}
-
-function rollBack(db: Database): void {
-  db.told = [];
-  if (db.isInTransaction) db.run("ROLLBACK");
-}
-
-/** Each job on its own in one transaction. Gives the jobs that still have to be done, after an error that ended the transaction. */
-function commitGroup(db: Database, group: readonly Job[]): readonly Job[] {
-  const done: { readonly job: Job; readonly settle: () => void }[] = [];
-  const failDone = (thrown: unknown) => {
-    for (const { job } of done) job.fail(toStorageError(thrown, db.place));
-  };
-  try {
-    db.run("BEGIN IMMEDIATE");
-  } catch (thrown) {
-    for (const job of group) job.fail(toStorageError(thrown, db.place));
-    return [];
-  }
-  for (const [index, job] of group.entries()) {
-    try {
-      const settle = group.length === 1 ? job.perform(db) : inSavepoint(db, () => job.perform(db));
-      done.push({ job, settle });
-    } catch (thrown) {
-      job.fail(toStorageError(thrown, db.place));
-      if (db.isInTransaction) continue;
-      db.told = [];
-      failDone(thrown);
-      return group.slice(index + 1);
-    }
-  }
-  try {
-    if (done.length === 0) rollBack(db);
-    else commit(db);
-  } catch (thrown) {
-    failDone(thrown);
-    return [];
-  }
-  for (const { settle } of done) settle();
-  return [];
 }

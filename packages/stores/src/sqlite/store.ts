@@ -1,5 +1,6 @@
 import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
+import { createWritten } from "../sql/last-written.ts";
 import { ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { commitPort } from "./commit.ts";
@@ -29,6 +30,7 @@ export interface SqliteStoreOptions extends SqlOptions, DatabaseOptions {}
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Store {
   const views = new ViewCache(options.cacheBytes);
+  const written = createWritten(options);
   const file = openFile(path, options);
   const { channels } = file;
   const closing = new AbortController();
@@ -37,7 +39,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
 
   function scoped(id: ScopeId): ScopedStore {
     const scopeId = toScopeId(id);
-    const portsIn = (session: Session, cache?: ViewCache) => portsOf({ scopeId, session, env, channels, views: cache });
+    const portsIn = (session: Session, cache?: ViewCache) => portsOf({ scopeId, session, env, channels, written, views: cache });
     return { scopeId, ...portsIn(handle, views), transaction: (work) => handle.transaction((inside) => work(portsIn(inside))) };
   }
 

@@ -18,8 +18,18 @@ import {
 } from "@awaken/contract";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
+import type { LastWritten } from "../sql/last-written.ts";
 import { jsonOf, numberOf, toPage } from "../sql/rows.ts";
-import { emptyThread, readThread, readThreadIds, readThreadRow, THREAD_ROW, threadPosition, threadValues } from "../sql/thread-row.ts";
+import {
+  emptyThread,
+  readThread,
+  readThreadIds,
+  readThreadRow,
+  THREAD_COLUMNS,
+  THREAD_ROW,
+  threadPosition,
+  threadValues,
+} from "../sql/thread-row.ts";
 import { isBehind, type LogState } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
@@ -27,28 +37,33 @@ import { deleteThreads } from "./delete-threads.ts";
 import { inThread, loadMessages } from "./messages.ts";
 import { loadRun } from "./runs.ts";
 
-export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadRow | undefined {
-  const row = db.get(`SELECT ${THREAD_ROW} FROM thread WHERE scope_id = ? AND thread_id = ?`, scopeId, id);
-  return row && readThreadRow(row);
+const OF_THREAD = "WHERE scope_id = ? AND thread_id = ?";
+const SELECT_ROW = `SELECT ${THREAD_ROW} FROM thread ${OF_THREAD}`;
+const INSERT_ROW = `INSERT INTO thread (scope_id, ${THREAD_COLUMNS}, incarnation, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE_ROW = `UPDATE thread SET updated_at = ?, latest_run_id = ?, open_run_id = ?, message_count = ?, folded = ?, run_count = ?,
+  record = ?, state = coalesce(?, state) ${OF_THREAD}`;
+const MOVE_ROW = `UPDATE thread SET resource_id = ?, parent_thread_id = ? ${OF_THREAD}`;
+
+export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId, written?: LastWritten<ThreadRecord>): ThreadRow | undefined {
+  const row = db.get(SELECT_ROW, scopeId, id);
+  return row && readThreadRow(row, written?.find(scopeId, id, row["record"]));
 }
 
-/** What a write leaves out of the state stays. The index over activity moves each time, the other ones only with their own columns. */
-export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow, state?: PersistedState): void {
+/**
+ * What a write leaves out of the state stays. The index over activity moves each time, the other ones only with their own columns. Gives
+ * the record as it is stored.
+ */
+export function writeThreadRow(tx: Tx, scopeId: ScopeId, before: ThreadRow | undefined, after: ThreadRow, state?: PersistedState): string {
   const [id = null, updatedAt = null, resourceId = null, parentId = null, ...rest] = threadValues(after);
   const stateText = state === undefined ? null : JSON.stringify(state);
   if (before === undefined) {
-    const values = [scopeId, id, updatedAt, resourceId, parentId, ...rest, after.incarnation, stateText];
-    tx.run(`INSERT INTO thread (scope_id, ${THREAD_ROW}, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
-    return;
+    tx.run(INSERT_ROW, scopeId, id, updatedAt, resourceId, parentId, ...rest, after.incarnation, stateText);
+  } else {
+    const isMoved = before.record.resourceId !== after.record.resourceId || before.record.parentThreadId !== after.record.parentThreadId;
+    if (isMoved) tx.run(MOVE_ROW, resourceId, parentId, scopeId, id);
+    tx.run(UPDATE_ROW, updatedAt, ...rest, stateText, scopeId, id);
   }
-  const where = "WHERE scope_id = ? AND thread_id = ?";
-  const isMoved = before.record.resourceId !== after.record.resourceId || before.record.parentThreadId !== after.record.parentThreadId;
-  if (isMoved) tx.run(`UPDATE thread SET resource_id = ?, parent_thread_id = ? ${where}`, resourceId, parentId, scopeId, id);
-  tx.run(
-    `UPDATE thread SET updated_at = ?, latest_run_id = ?, open_run_id = ?, message_count = ?, folded = ?, run_count = ?, record = ?,
-       state = coalesce(?, state) ${where}`,
-    ...[updatedAt, ...rest, stateText, scopeId, id],
-  );
+  return String(rest.at(-1));
 }
 
 /** From this thread up to the root, as far as they exist; a cycle ends the walk. */

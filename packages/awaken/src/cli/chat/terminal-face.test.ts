@@ -39,7 +39,7 @@ function chatWith(parts: ProjectParts): Screen {
 
 const askRefund = (amount: number, id = "call-1") => toolCall("refund", { orderId: "7", amount }, { id });
 
-describe("the chat on a terminal", { timeout: 30_000 }, () => {
+describe("the chat on a terminal", () => {
   it("shows an answer as it comes, as markdown, and the state under it", async () => {
     const gate = Promise.withResolvers<void>();
     const provider = scripted([
@@ -201,7 +201,7 @@ describe("the chat on a terminal", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the chat after a restart", { timeout: 30_000 }, () => {
+describe("the chat after a restart", () => {
   function database(): string {
     const folder = mkdtempSync(join(tmpdir(), "awaken-chat-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,0 +1,136 @@
+import type { AwakenError } from "@awaken/contract";
+import type { Database, Tx } from "./database.ts";
+import { toCommitError, toStorageError } from "./errors.ts";
+
+/** Writing work that waits for its turn. */
+export interface Job {
+  /** Gives what to do once it is durable. May be called again after everything was rolled back. */
+  perform(tx: Tx): () => void;
+  fail(error: AwakenError): void;
+}
+
+interface Done {
+  readonly job: Job;
+  readonly settle: () => void;
+}
+
+export function inSavepoint<T>(db: Database, work: () => T): T {
+  const told = db.told.length;
+  db.run("SAVEPOINT part");
+  try {
+    const result = work();
+    db.run("RELEASE part");
+    return result;
+  } catch (thrown) {
+    db.told.length = told;
+    if (db.isInTransaction) {
+      db.run("ROLLBACK TO part");
+      db.run("RELEASE part");
+    }
+    throw thrown;
+  }
+}
+
+/** Throws, and leaves no transaction behind, when nothing or not surely everything is durable. */
+export function commit(db: Database): void {
+  try {
+    db.run("COMMIT");
+  } catch (thrown) {
+    rollBack(db);
+    throw toCommitError(thrown, db.place);
+  }
+  const { told } = db;
+  db.told = [];
+  for (const tell of told) tell();
+}
+
+export function rollBack(db: Database): void {
+  db.told = [];
+  if (db.isInTransaction) db.run("ROLLBACK");
+}
+
+/** All jobs in one transaction, each for itself. Gives those that still have to be done, after an error that ended the transaction. */
+export function commitGroup(db: Database, group: readonly Job[]): readonly Job[] {
+  if (!begin(db, group)) return [];
+  const done = group.length === 1 ? undefined : performTogether(db, group);
+  if (done !== undefined) {
+    commitDone(db, done);
+    return [];
+  }
+  return db.isInTransaction || begin(db, group) ? performApart(db, group) : [];
+}
+
+function begin(db: Database, group: readonly Job[]): boolean {
+  try {
+    db.run("BEGIN IMMEDIATE");
+    return true;
+  } catch (thrown) {
+    failAll(db, group, thrown);
+    return false;
+  }
+}
+
+function failAll(db: Database, jobs: readonly Job[], thrown: unknown): void {
+  for (const job of jobs) job.fail(toStorageError(thrown, db.place));
+}
+
+/**
+ * Without savepoints: each would copy every page that its job changes. Undefined, and everything rolled back, when a job fails that has
+ * written already.
+ */
+function performTogether(db: Database, group: readonly Job[]): readonly Done[] | undefined {
+  const done: Done[] = [];
+  const refused: (() => void)[] = [];
+  for (const job of group) {
+    const before = { changes: db.changes, told: db.told.length };
+    try {
+      done.push({ job, settle: job.perform(db) });
+    } catch (thrown) {
+      if (db.changes !== before.changes || !db.isInTransaction) {
+        rollBack(db);
+        return undefined;
+      }
+      db.told.length = before.told;
+      refused.push(() => failAll(db, [job], thrown));
+    }
+  }
+  for (const refuse of refused) refuse();
+  return done;
+}
+
+/** With savepoints, unless there is but one job. */
+function performApart(db: Database, group: readonly Job[]): readonly Job[] {
+  const done: Done[] = [];
+  for (const [index, job] of group.entries()) {
+    try {
+      done.push({ job, settle: group.length === 1 ? job.perform(db) : inSavepoint(db, () => job.perform(db)) });
+    } catch (thrown) {
+      failAll(db, [job], thrown);
+      if (db.isInTransaction) continue;
+      db.told = [];
+      failAll(
+        db,
+        done.map((before) => before.job),
+        thrown,
+      );
+      return group.slice(index + 1);
+    }
+  }
+  commitDone(db, done);
+  return [];
+}
+
+function commitDone(db: Database, done: readonly Done[]): void {
+  try {
+    if (done.length === 0) rollBack(db);
+    else commit(db);
+  } catch (thrown) {
+    failAll(
+      db,
+      done.map(({ job }) => job),
+      thrown,
+    );
+    return;
+  }
+  for (const { settle } of done) settle();
+}
