@@ -1,4 +1,4 @@
-import { addUsage, type InferenceRequest, type Message, NO_USAGE, type Turn } from "@awaken/contract";
+import { addUsage, type InferenceRequest, type Message, NO_USAGE, type StopReason, type Turn, type Usage } from "@awaken/contract";
 import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
@@ -14,46 +14,75 @@ const ENDINGS: Readonly<Record<StreamOutcome["type"], Ending>> = { ended: "ended
 
 let inferences = 0;
 
+/** Tells one inference of this process from the others, for a request's routing. */
+export function newInferenceId(): string {
+  inferences += 1;
+  return `stream-${inferences}`;
+}
+
 function withInferenceId(request: InferenceRequest): InferenceRequest {
   if (request.routing?.inferenceId?.trim()) return request;
-  inferences += 1;
-  return { ...request, routing: { ...request.routing, inferenceId: `stream-${inferences}` } };
+  return { ...request, routing: { ...request.routing, inferenceId: newInferenceId() } };
 }
 
 /**
  * One answer of the model, with retries and recovery. Expected failure is a turn that says so; what a provider throws as
  * `AwakenError` is a bug and thrown on. After an abort the turn holds the text so far: the caller looks at the signal itself.
  */
-export async function infer(run: InferenceRun): Promise<Inferred> {
-  const startedAt = run.clock.now();
-  const inserted: Message[] = [];
-  let asked: InferenceRun = { ...run, request: withInferenceId(run.request) };
-  let usage = NO_USAGE;
-  for (let retry = 0; ; retry++) {
-    const collector = new Collector(run);
-    const outcome = filtered(await streamTurn(asked, collector));
-    const collected = collector.collect(ENDINGS[outcome.type]);
-    usage = addUsage(usage, collector.usage);
-    if (retry >= run.policy.maxContinuationRetries || !isTruncated(outcome, collected)) {
-      for (const { id, name, input } of collected.toolCalls) {
-        run.emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
-      }
-      const body = { ...collected, usage, model: run.request.model, durationMs: run.clock.now() - startedAt };
-      return { turn: toTurn(body, outcome), inserted, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
-    }
-    for (const { id, name } of collected.malformedCalls) {
-      if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
-    }
-    const messages = truncationMessages(collected, run.ids);
-    inserted.push(...messages);
-    asked = askAgain(asked, messages);
-  }
-}
+export const infer = (run: InferenceRun): Promise<Inferred> => new Inference(run).ask();
 
-/** The same question in the longer conversation. A checkpoint is of the first answer only. */
-function askAgain({ checkpoints: _, ...run }: InferenceRun, messages: readonly Message[]): InferenceRun {
-  const longer = [...run.request.messages, ...messages];
-  return { ...run, request: { ...run.request, messages: run.reshape?.(longer) ?? longer } };
+class Inference {
+  readonly #run: InferenceRun;
+  readonly #startedAt: number;
+  readonly #inserted: Message[] = [];
+  #request: InferenceRequest;
+  #collector: Collector;
+  #usage = NO_USAGE;
+  #retry = 0;
+
+  constructor(run: InferenceRun) {
+    this.#run = run;
+    this.#startedAt = run.clock.now();
+    this.#request = withInferenceId(run.request);
+    this.#collector = new Collector(run);
+  }
+
+  ask(): Promise<Inferred> {
+    // A checkpoint is of the first answer only.
+    const slot = this.#retry === 0 ? this.#run.checkpoints : undefined;
+    return streamTurn(this.#run, this.#request, this.#collector, slot).then((outcome) => this.#settle(filtered(outcome)));
+  }
+
+  #settle(outcome: StreamOutcome): Inferred | Promise<Inferred> {
+    const { policy } = this.#run;
+    const { usage } = this.#collector;
+    const collected = this.#collector.collect(ENDINGS[outcome.type]);
+    this.#usage = this.#usage === NO_USAGE ? usage : addUsage(this.#usage, usage);
+    if (this.#retry < policy.maxContinuationRetries && isTruncated(outcome, collected)) return this.#askAgain(collected);
+    return this.#conclude(outcome, collected);
+  }
+
+  #conclude(outcome: StreamOutcome, collected: Collected): Inferred {
+    const { request, clock, emit } = this.#run;
+    for (const { id, name, input } of collected.toolCalls) emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
+    const turn = toTurn(collected, outcome, this.#usage, request.model, clock.now() - this.#startedAt);
+    return { turn, inserted: this.#inserted, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
+  }
+
+  /** The same question in the longer conversation. */
+  #askAgain(collected: Collected): Promise<Inferred> {
+    const { emit, ids, reshape } = this.#run;
+    for (const { id, name } of collected.malformedCalls) {
+      if (name !== "") emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
+    }
+    const messages = truncationMessages(collected, ids);
+    const longer = [...this.#request.messages, ...messages];
+    this.#inserted.push(...messages);
+    this.#request = { ...this.#request, messages: reshape?.(longer) ?? longer };
+    this.#collector = new Collector(this.#run);
+    this.#retry += 1;
+    return this.ask();
+  }
 }
 
 /** An answer that the vendor's filter cut is a failure, not an end. */
@@ -62,15 +91,14 @@ function filtered(outcome: StreamOutcome): StreamOutcome {
   return { type: "failed", failure: { type: "content-filtered", message: "the provider's content filter stopped the answer" } };
 }
 
-function toTurn(body: Collected & Pick<Turn, "usage" | "model" | "durationMs">, outcome: StreamOutcome): Turn {
-  switch (outcome.type) {
-    case "ended":
-      return { ...body, stopReason: outcome.reason };
-    case "cut":
-      return { ...body, stopReason: "tool-use" };
-    case "aborted":
-      return { ...body, stopReason: "end-turn" };
-    case "failed":
-      return { ...body, stopReason: "error", failure: { ...outcome.failure, message: failureText(outcome.failure) } };
-  }
+function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): StopReason {
+  if (outcome.type === "ended") return outcome.reason;
+  return outcome.type === "cut" ? "tool-use" : "end-turn";
+}
+
+function toTurn(collected: Collected, outcome: StreamOutcome, usage: Usage, model: string, durationMs: number): Turn {
+  const { text, content, toolCalls, malformedCalls } = collected;
+  const body = { text, content, toolCalls, malformedCalls, usage, model, durationMs };
+  if (outcome.type !== "failed") return { ...body, stopReason: stopReasonOf(outcome) };
+  return { ...body, stopReason: "error", failure: { ...outcome.failure, message: failureText(outcome.failure) } };
 }

@@ -20,7 +20,7 @@ export interface InferenceRun {
   /** Applied to the messages again when the conversation grows within the inference: they must still fit the window. */
   readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** Where the stream in progress is kept, bound to one run and step. */
-  readonly checkpoints?: CheckpointSlot;
+  readonly checkpoints?: CheckpointSlot | undefined;
 }
 
 export interface LostCall {

@@ -13,22 +13,34 @@ import { classify } from "./classify.ts";
 import { DEFAULT_OPEN_TIMEOUT_MS, type InferencePolicy } from "./policy.ts";
 
 /** A stream to read. It does not hear of the caller's abort by itself: whoever reads it breaks it off. */
-export interface OpenedStream {
+export class OpenedStream {
+  readonly type = "opened";
   readonly iterator: AsyncIterator<StreamPart>;
+  readonly #controller: AbortController;
+
+  constructor(stream: AsyncIterable<StreamPart>, controller: AbortController) {
+    this.iterator = stream[Symbol.asyncIterator]();
+    this.#controller = controller;
+  }
+
   /** Tells the provider to stop. */
-  abort(reason: unknown): void;
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
   /** To be called once. A stream that was not read to its end is broken off. */
-  release(isDrained: boolean): void;
+  release(isDrained: boolean): void {
+    if (isDrained) return;
+    this.#controller.abort();
+    closeIterator(this.iterator);
+  }
 }
 
-export type Opened =
-  | { readonly type: "opened"; readonly stream: OpenedStream }
-  | { readonly type: "refused"; readonly failure: InferenceFailure }
-  | { readonly type: "aborted" };
+export type Opened = OpenedStream | { readonly type: "refused"; readonly failure: InferenceFailure } | { readonly type: "aborted" };
 
+/** Whom to ask, and how long to try. */
 export interface OpenInit {
   readonly provider: Provider;
-  readonly request: InferenceRequest;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly policy: InferencePolicy;
@@ -51,27 +63,27 @@ export function closeIterator(iterator: AsyncIterator<StreamPart>): void {
  * Opens a stream, again after transient failures as often as the policy says. What was opened is out of its hands. A provider that
  * gives a stream at once costs no promise.
  */
-export function openStream(init: OpenInit): Opened | Promise<Opened> {
-  const opened = openOnce(init);
-  return opened instanceof Promise || opened.type === "refused" ? persist(init, opened) : opened;
+export function openStream(init: OpenInit, request: InferenceRequest): Opened | Promise<Opened> {
+  const opened = openOnce(init, request);
+  return opened instanceof Promise || opened.type === "refused" ? persist(init, request, opened) : opened;
 }
 
-async function persist(init: OpenInit, first: Opened | Promise<Opened>): Promise<Opened> {
+async function persist(init: OpenInit, request: InferenceRequest, first: Opened | Promise<Opened>): Promise<Opened> {
   const { clock, policy, signal } = init;
   let opened = await first;
   for (let retry = 0; opened.type === "refused" && retry < policy.maxRetries && isTransient(opened.failure); retry++) {
     if (!(await pause(clock, backoffMs(policy, opened.failure, retry), signal))) return ABORTED;
-    opened = await openOnce(init);
+    opened = await openOnce(init, request);
   }
   return opened;
 }
 
-function openOnce(init: OpenInit): Opened | Promise<Opened> {
+function openOnce(init: OpenInit, request: InferenceRequest): Opened | Promise<Opened> {
   if (init.signal.aborted) return ABORTED;
   const controller = new AbortController();
   try {
-    const opening = init.provider.stream(init.request, { signal: controller.signal });
-    if (Symbol.asyncIterator in opening) return toOpened(opening, controller);
+    const opening = init.provider.stream(request, { signal: controller.signal });
+    if (Symbol.asyncIterator in opening) return new OpenedStream(opening, controller);
     return openLater(opening, init, controller);
   } catch (thrown) {
     return refused(init, thrown);
@@ -81,7 +93,7 @@ function openOnce(init: OpenInit): Opened | Promise<Opened> {
 async function openLater(opening: Promise<AsyncIterable<StreamPart>>, init: OpenInit, controller: AbortController): Promise<Opened> {
   try {
     const stream = await waitFor(opening, init, controller);
-    if (stream !== undefined) return toOpened(stream, controller);
+    if (stream !== undefined) return new OpenedStream(stream, controller);
   } catch (thrown) {
     return refused(init, thrown);
   }
@@ -116,20 +128,6 @@ async function waitFor(
     () => {},
   );
   return undefined;
-}
-
-function toOpened(stream: AsyncIterable<StreamPart>, controller: AbortController): Opened {
-  const iterator = stream[Symbol.asyncIterator]();
-  const opened: OpenedStream = {
-    iterator,
-    abort: (reason) => controller.abort(reason),
-    release(isDrained) {
-      if (isDrained) return;
-      controller.abort();
-      closeIterator(iterator);
-    },
-  };
-  return { type: "opened", stream: opened };
 }
 
 /** As `sleep`, and a wait of nothing sets no timer. */

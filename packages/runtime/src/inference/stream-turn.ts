@@ -5,10 +5,10 @@ import { classify } from "./classify.ts";
 import type { Collector } from "./collector.ts";
 import { idleWindowMs } from "./idle-window.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
-import { isTransient, openStream, pause } from "./open-stream.ts";
-import { readStream, type StreamEnd } from "./read-stream.ts";
+import { isTransient, type OpenedStream, openStream, pause } from "./open-stream.ts";
+import { readStream, type StreamEnd, type Taker } from "./read-stream.ts";
 import { continuation, type InterruptionCause, interruptionCause, interruptionText, recoveryPlan } from "./recovery-plan.ts";
-import type { StreamCheckpoint } from "./stream-checkpoint.ts";
+import type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
 
 /** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */
 export type StreamOutcome =
@@ -23,10 +23,25 @@ type AttemptEnd =
   | { readonly type: "refused"; readonly failure: InferenceFailure }
   | { readonly type: "broken"; readonly failure: InferenceFailure };
 
-interface Work {
+/** One turn in the making: all its streams say what they say to it. */
+class Work implements Taker {
   readonly run: InferenceRun;
+  readonly request: InferenceRequest;
   readonly collector: Collector;
   readonly recorder: CheckpointRecorder | undefined;
+
+  constructor(run: InferenceRun, request: InferenceRequest, collector: Collector, recorder: CheckpointRecorder | undefined) {
+    this.run = run;
+    this.request = request;
+    this.collector = collector;
+    this.recorder = recorder;
+  }
+
+  take(part: StreamPart): boolean {
+    this.collector.add(part);
+    this.recorder?.beat(this.collector);
+    return this.collector.stopReason !== undefined;
+  }
 }
 
 const ABORTED = { type: "aborted" } as const;
@@ -35,19 +50,24 @@ const STALL: InferenceFailure = { type: "stream-interrupted", message: "idle sta
 const STALL_DELAY_MS = 200;
 
 /**
- * Asks until the stream came to its end, what it said is enough, or the budget is spent. Everything that was said, over all
+ * Asks this of the run's provider until the stream came to its end, what it said is enough, or the budget is spent. Everything that was said, over all
  * streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
  */
-export function streamTurn(run: InferenceRun, collector: Collector): Promise<StreamOutcome> {
-  const { checkpoints: slot, clock, log, signal } = run;
-  if (slot === undefined) return runAttempts({ run, collector, recorder: undefined }, run.request);
-  return recordTurn(run, collector, new CheckpointRecorder({ slot, model: run.request.model, clock, log, signal }));
+export function streamTurn(
+  run: InferenceRun,
+  request: InferenceRequest,
+  collector: Collector,
+  slot: CheckpointSlot | undefined,
+): Promise<StreamOutcome> {
+  const { clock, log, signal } = run;
+  if (slot === undefined) return runAttempts(new Work(run, request, collector, undefined), request);
+  const recorder = new CheckpointRecorder({ slot, model: request.model, clock, log, signal });
+  return recordTurn(new Work(run, request, collector, recorder), recorder);
 }
 
-async function recordTurn(run: InferenceRun, collector: Collector, recorder: CheckpointRecorder): Promise<StreamOutcome> {
-  const work = { run, collector, recorder };
+async function recordTurn(work: Work, recorder: CheckpointRecorder): Promise<StreamOutcome> {
   const saved = await recorder.load();
-  const plan: Recovery = saved === undefined ? { type: "ask", request: run.request } : resume(work, saved);
+  const plan: Recovery = saved === undefined ? { type: "ask", request: work.request } : resume(work, saved);
   const outcome = plan.type === "cut" ? plan : await runAttempts(work, plan.request);
   if (outcome.type !== "failed") await recorder.discard();
   return outcome;
@@ -57,14 +77,19 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
   const { run, collector, recorder } = work;
   let request = first;
   for (let retry = 0; ; retry++) {
-    const end = await attempt(work, request);
+    const opening = openStream(run, request);
+    const opened = opening instanceof Promise ? await opening : opening;
+    const end =
+      opened.type === "opened"
+        ? release(run, request, opened, await readStream(run, opened, idleWindowMs(run.policy, request), work))
+        : opened;
     if (end.type === "drained") return { type: "ended", reason: collector.stopReason ?? "end-turn" };
     if (end.type === "aborted") return end;
     await recorder?.flush(collector);
     if (!isTransient(end.failure) || (end.type === "refused" && retry === 0)) return { type: "failed", failure: end.failure };
     const cause = interruptionCause(end.failure);
     const isLast = retry >= run.policy.maxStreamRetries;
-    if (isLast && recoveryPlan(collector, run.request) !== "synthesize") {
+    if (isLast && recoveryPlan(collector, work.request) !== "synthesize") {
       return { type: "failed", failure: { type: "stream-interrupted", message: interruptionText(end.failure) } };
     }
     const plan = recover(work, cause);
@@ -75,26 +100,12 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
   }
 }
 
-/** Opens one stream and reads it to its end, whatever that is. Leaves no connection, timer or listener behind. */
-async function attempt({ run, collector, recorder }: Work, request: InferenceRequest): Promise<AttemptEnd> {
-  const { provider, clock, policy, signal } = run;
-  const opening = openStream({ provider, request, signal, clock, policy });
-  const opened = opening instanceof Promise ? await opening : opening;
-  if (opened.type !== "opened") return opened;
-  const { stream } = opened;
-  const take = (part: StreamPart): boolean => {
-    collector.add(part);
-    recorder?.beat(collector);
-    return collector.stopReason !== undefined;
-  };
-  let isDrained = false;
+/** A stream was read, as far as it went: no connection is left behind. */
+function release(run: InferenceRun, request: InferenceRequest, stream: OpenedStream, end: StreamEnd): AttemptEnd {
   try {
-    const idleMs = idleWindowMs(policy, request);
-    const end = await readStream({ iterator: stream.iterator, signal, abort: stream.abort, clock, idleMs, take });
-    isDrained = end.type === "drained";
     return report(run, request, end);
   } finally {
-    stream.release(isDrained);
+    stream.release(end.type === "drained");
   }
 }
 
@@ -113,12 +124,12 @@ function report({ provider }: InferenceRun, request: InferenceRequest, end: Stre
 
 type Recovery = { readonly type: "ask"; readonly request: InferenceRequest } | Extract<StreamOutcome, { readonly type: "cut" }>;
 
-function recover({ run, collector }: Work, reason: InterruptionCause): Recovery {
-  const plan = recoveryPlan(collector, run.request);
+function recover({ run, request, collector }: Work, reason: InterruptionCause): Recovery {
+  const plan = recoveryPlan(collector, request);
   if (plan === "restart") {
     collector.reset();
     run.emit({ type: "stream-reset", reason });
-    return { type: "ask", request: { ...run.request } };
+    return { type: "ask", request: { ...request } };
   }
   const lost = collector.inFlight;
   for (const { id, name } of lost) run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason });
@@ -127,7 +138,7 @@ function recover({ run, collector }: Work, reason: InterruptionCause): Recovery 
     return { type: "cut", lostCall: last === undefined ? undefined : { id: last.id, name: last.name } };
   }
   collector.dropCalls();
-  return { type: "ask", request: continuation(run.request, collector.text, run.ids) };
+  return { type: "ask", request: continuation(request, collector.text, run.ids) };
 }
 
 /** Says again what an earlier process received, so that every client has it, and goes on from there. */
@@ -135,7 +146,7 @@ function resume(work: Work, { text, toolCalls, inFlight }: StreamCheckpoint): Re
   const { run, collector } = work;
   const reason = "resumed from checkpoint";
   run.emit({ type: "stream-reset", reason });
-  if (text.trim() === "" && toolCalls.length === 0) return { type: "ask", request: run.request };
+  if (text.trim() === "" && toolCalls.length === 0) return { type: "ask", request: work.request };
   collector.add({ type: "text-delta", delta: text });
   for (const { id, name, input } of toolCalls) addCall(collector, id, name, JSON.stringify(input));
   if (inFlight !== undefined) addCall(collector, inFlight.id, inFlight.name, inFlight.partialInput);

@@ -105,8 +105,11 @@ function draft(identity: RunIdentity, kind: string, payload: JsonObject, isInter
 /** What a model reads of a result stands in the call's message: as it is when `dataIs` says text, else as JSON. */
 function factOfResult(result: ToolResult): object {
   if (result.type !== "success") return result;
-  const { data, media: _media, ...rest } = result;
-  return result.message === undefined ? { ...rest, dataIs: typeof data === "string" ? "text" : "json" } : { ...rest, data };
+  const { type, message, data } = result;
+  const metadata = result.metadata === undefined ? undefined : { metadata: result.metadata };
+  return message === undefined
+    ? { type, ...metadata, dataIs: typeof data === "string" ? "text" : "json" }
+    : { type, message, ...metadata, data };
 }
 
 /** The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer in the run's record. */
@@ -117,16 +120,20 @@ function factOf(event: StagedFact): object {
       return { identity };
     }
     case "run-end": {
-      const { type: _type, threadId: _thread, runId: _run, result, ...rest } = event;
-      if (result === undefined) return rest;
-      const { response: _response, output: _output, ...how } = result;
-      return { ...rest, result: how };
+      const { termination, tickets, result } = event;
+      if (result === undefined) return { termination, tickets };
+      const { status, waitingReason } = result;
+      return { termination, tickets, result: waitingReason === undefined ? { status } : { status, waitingReason } };
     }
+    case "step-start":
+      return { step: event.step, messageId: event.messageId };
+    case "inference-end":
+      return { model: event.model, usage: event.usage, durationMs: event.durationMs };
     case "tool-call-ready":
       return { toolCallId: event.toolCallId, toolName: event.toolName };
     case "tool-call-end": {
-      const { type: _type, result, ...rest } = event;
-      return { ...rest, result: factOfResult(result) };
+      const { toolCallId, toolName, messageId, outcome, result } = event;
+      return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };
     }
     default: {
       const { type: _type, ...rest } = event;

@@ -1,8 +1,19 @@
-import type { Decided, LedgerClaim, LedgerOutcome, Message, PersistedState, RunLifecycle, Termination, Ticket } from "@awaken/contract";
+import type {
+  Decided,
+  LedgerClaim,
+  LedgerOutcome,
+  Message,
+  PersistedState,
+  RunIdentity,
+  RunLifecycle,
+  Termination,
+  Ticket,
+} from "@awaken/contract";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import type { StagedFact } from "./canonical-events.ts";
 import { decided } from "./decided.ts";
+import { openTickets } from "./open-tickets.ts";
 import type { RunLedger } from "./run-ledger.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
@@ -44,70 +55,101 @@ export interface Checkpoints {
 
 export interface CheckpointsInit {
   readonly port: CheckpointPort | undefined;
+  readonly identity: RunIdentity;
   readonly state: StateStore;
   readonly transcript: Transcript;
   readonly tally: Tally;
   readonly ledger: RunLedger | undefined;
-  readonly tickets: () => readonly Ticket[];
 }
 
 const NO_CLAIMS: readonly LedgerClaim[] = [];
 const NO_OUTCOMES: readonly LedgerOutcome[] = [];
+const NO_DECISIONS: Decided["entries"] = [];
+const NOTHING_NEW = Promise.resolve();
 
-/** Without a port a run lives in memory alone, and nothing is built or kept for it. */
-export function createCheckpoints(init: CheckpointsInit): Checkpoints {
-  const { port, state, transcript, tally, ledger } = init;
-  if (port === undefined) {
-    return {
-      isDurable: false,
-      stage() {},
-      async write() {
-        transcript.settle(0);
-      },
-      async claim() {},
-    };
+export const createCheckpoints = (init: CheckpointsInit): Checkpoints =>
+  init.port === undefined ? new VolatileCheckpoints(init.transcript) : new DurableCheckpoints(init, init.port);
+
+/** A run that lives in memory alone: nothing is built or kept for it. */
+class VolatileCheckpoints implements Checkpoints {
+  readonly isDurable = false;
+  readonly #transcript: Transcript;
+
+  constructor(transcript: Transcript) {
+    this.#transcript = transcript;
   }
-  let staged: StagedFact[] = [];
-  const land = async (claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> => {
-    const current = state.snapshot().get(runLifecycle);
-    if (current === undefined) return;
+
+  stage(): void {}
+
+  async write(): Promise<void> {
+    this.#transcript.settle(0);
+  }
+
+  async claim(): Promise<void> {}
+}
+
+class DurableCheckpoints implements Checkpoints {
+  readonly isDurable = true;
+  readonly #init: CheckpointsInit;
+  readonly #port: CheckpointPort;
+  #staged: StagedFact[] = [];
+
+  constructor(init: CheckpointsInit, port: CheckpointPort) {
+    this.#init = init;
+    this.#port = port;
+  }
+
+  stage(event: StagedFact): void {
+    this.#staged.push(event);
+  }
+
+  write(ending?: Termination): Promise<void> {
+    return this.#land(NO_CLAIMS, ending);
+  }
+
+  claim(claims: readonly LedgerClaim[]): Promise<void> {
+    return this.#land(claims, undefined);
+  }
+
+  #land(claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> {
+    const current = this.#init.state.snapshot().get(runLifecycle);
+    if (current === undefined) return NOTHING_NEW;
     // A hook may have ended the run; its record says so once, in the last write.
     const isEarly = current.status === "done" && ending === undefined;
-    if (isEarly && claims.length === 0) return;
-    const lifecycle: RunLifecycle = isEarly ? { ...current, status: "running" } : current;
-    const events = staged;
-    staged = [];
-    const outcomes = ledger?.takeOutcomes() ?? NO_OUTCOMES;
-    const checkpoint: Checkpoint = {
+    if (isEarly && claims.length === 0) return NOTHING_NEW;
+    return this.#write(this.#take(isEarly ? { ...current, status: "running" } : current, claims, ending));
+  }
+
+  async #write(checkpoint: Checkpoint): Promise<void> {
+    const { transcript, ledger } = this.#init;
+    try {
+      const { rowsBefore } = await this.#port.write(checkpoint);
+      ledger?.begin(checkpoint.claims);
+      transcript.settle(rowsBefore);
+    } catch (thrown) {
+      // They ride in the next one. The calls that were to be claimed do not run.
+      this.#staged = [...checkpoint.events, ...this.#staged];
+      ledger?.putBack(checkpoint.outcomes);
+      throw thrown;
+    }
+  }
+
+  #take(lifecycle: RunLifecycle, claims: readonly LedgerClaim[], ending: Termination | undefined): Checkpoint {
+    const { state, transcript, tally, ledger } = this.#init;
+    const events = this.#staged;
+    this.#staged = [];
+    return {
       delta: (count) => transcript.delta(count),
       lifecycle,
       tally,
       runState: state.export("run"),
       threadState: state.export("thread"),
-      tickets: init.tickets(),
-      decided: state.snapshot().get(decided)?.entries ?? [],
+      tickets: openTickets(this.#init),
+      decided: state.snapshot().get(decided)?.entries ?? NO_DECISIONS,
       events,
       claims,
-      outcomes,
+      outcomes: ledger?.takeOutcomes() ?? NO_OUTCOMES,
       ending,
     };
-    try {
-      const { rowsBefore } = await port.write(checkpoint);
-      ledger?.begin(claims);
-      transcript.settle(rowsBefore);
-    } catch (thrown) {
-      // They ride in the next one. The calls that were to be claimed do not run.
-      staged = [...events, ...staged];
-      ledger?.putBack(outcomes);
-      throw thrown;
-    }
-  };
-  return {
-    isDurable: true,
-    stage: (event) => {
-      staged.push(event);
-    },
-    write: (ending) => land(NO_CLAIMS, ending),
-    claim: (claims) => land(claims, undefined),
-  };
+  }
 }

@@ -15,8 +15,8 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { toolMessage } from "./messages.ts";
+import { openTickets } from "./open-tickets.ts";
 import type { RunContext } from "./run-context.ts";
-import { openTickets } from "./tool-call.ts";
 
 export interface LoopResult {
   readonly runId: RunId;
@@ -39,10 +39,7 @@ function tellStepEnd(ctx: RunContext): void {
 }
 
 /** Commits the step that was closed last, then tells. */
-export async function settleStep(ctx: RunContext): Promise<void> {
-  await ctx.checkpoints.write();
-  tellStepEnd(ctx);
-}
+export const settleStep = (ctx: RunContext): Promise<void> => ctx.checkpoints.write().then(() => tellStepEnd(ctx));
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
 function isOver(ctx: RunContext, termination: Termination): boolean {
@@ -58,8 +55,8 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   const result: RunOutcome = {
     response: ctx.tally.response,
     status: lifecycle?.status ?? "done",
-    ...(lifecycle?.waitingReason === undefined ? {} : { waitingReason: lifecycle.waitingReason }),
-    ...(ctx.tally.output === undefined ? {} : { output: ctx.tally.output.value }),
+    ...(lifecycle?.waitingReason === undefined ? undefined : { waitingReason: lifecycle.waitingReason }),
+    ...(ctx.tally.output === undefined ? undefined : { output: ctx.tally.output.value }),
   };
   const { threadId, runId } = ctx.identity;
   return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result };
@@ -86,26 +83,23 @@ function tryCloseTickets(ctx: RunContext): void {
   }
 }
 
-/** Hooks of the end run whatever happened, and none of them can keep the run from ending. */
-async function runEndHooks(ctx: RunContext, termination: Termination): Promise<Termination> {
-  try {
-    const done = ctx.phases.run("runEnd", { termination });
-    if (typeof done !== "string") await done;
-    return termination;
-  } catch (thrown) {
-    ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    return termination;
-  }
-}
-
-/** The one door: lifecycle, hooks, commit, and exactly one terminal event. A commit that fails is the run's failure. */
+/**
+ * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
+ * keep the run from ending. A commit that fails is the run's failure.
+ */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
     tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
-  let termination = await runEndHooks(ctx, ctx.state.snapshot().get(runLifecycle)?.termination ?? given);
+  let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
+  try {
+    const done = ctx.phases.run("runEnd", { termination });
+    if (typeof done !== "string") await done;
+  } catch (thrown) {
+    ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  }
   let event = runEnd(ctx, termination);
   ctx.checkpoints.stage(event);
   try {

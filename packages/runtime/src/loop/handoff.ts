@@ -1,5 +1,6 @@
-import { errorMessage, type Termination } from "@awaken/contract";
+import { errorMessage, type Termination, type ToolDescriptor } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
+import type { Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { createProfileAccess } from "../state/profile.ts";
 import type { ActiveAgent, RunContext } from "./run-context.ts";
@@ -7,12 +8,22 @@ import type { RunPlan } from "./run-plan.ts";
 
 type Seat = Pick<RunContext, "options" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
 
+/** All runs of a plan share them. */
+const described = new WeakMap<RunPlan["tools"], readonly ToolDescriptor[]>();
+
+function descriptorsOf(tools: RunPlan["tools"]): readonly ToolDescriptor[] {
+  const before = described.get(tools);
+  if (before !== undefined) return before;
+  const descriptors = [...tools.values()].map((tool) => tool.descriptor).sort((a, b) => (a.id < b.id ? -1 : 1));
+  described.set(tools, descriptors);
+  return descriptors;
+}
+
 /** A plan as the active one of this run, with the run's frontend tools over its own. */
 export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const { frontendTools } = run.options;
   const tools =
     frontendTools.length === 0 ? plan.tools : new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, tool] as const)]);
-  const descriptors = [...tools.values()].map((tool) => tool.descriptor).sort((a, b) => (a.id < b.id ? -1 : 1));
   const scene = {
     agent: plan.agent,
     identity: run.identity,
@@ -21,58 +32,69 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     clock: run.clock,
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
-  return { plan, tools, descriptors, scene, unbind: () => {} };
+  return { plan, tools, descriptors: descriptorsOf(tools), scene, bindings: [] };
 }
 
-function together(commands: readonly (Command | undefined)[]): Command | undefined {
-  return commands.reduce((all, one) => (all === undefined || one === undefined ? (all ?? one) : extendCommand(all, one)), undefined);
+function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
+  let all: Command | undefined;
+  for (const plugin of plugins) {
+    const one = ask(plugin);
+    all = all === undefined || one === undefined ? (all ?? one) : extendCommand(all, one);
+  }
+  return all;
 }
 
-/** Whatever plugin fails to let go, the others do; and of those that are bound before one fails, none is forgotten. */
+/** Of plugins that are bound before one fails, none is forgotten. */
 function bindPlugins(ctx: RunContext): void {
-  const undo: (() => void)[] = [];
-  ctx.active.unbind = () => {
-    for (const unbind of undo.splice(0)) {
-      try {
-        unbind();
-      } catch (thrown) {
-        ctx.log.error(`a plugin could not be unbound: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-      }
-    }
-  };
+  const { plan, bindings } = ctx.active;
+  if (!plan.env.plugins.some((plugin) => plugin.onBind !== undefined)) return;
   const run = {
     signal: ctx.signal,
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
     send: ctx.inbox.push.bind(ctx.inbox),
   };
-  for (const plugin of ctx.active.plan.env.plugins) {
+  for (const plugin of plan.env.plugins) {
     const unbind = plugin.onBind?.(run);
-    if (unbind !== undefined) undo.push(unbind);
+    if (unbind !== undefined) bindings.push(unbind);
   }
 }
 
-/** The keys of the agent's plugins are there before any of them acts. */
-export async function activateAgent(ctx: RunContext): Promise<void> {
+/** Takes the plugins' hold on the run away. Whatever plugin fails to let go, the others do. */
+export function unbindPlugins(ctx: RunContext): void {
+  for (const unbind of ctx.active.bindings.splice(0)) {
+    try {
+      unbind();
+    } catch (thrown) {
+      ctx.log.error(`a plugin could not be unbound: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+    }
+  }
+}
+
+/** To be called when the keys of the agent's plugins are there. Undefined when there is nothing to wait for. */
+export function activateAgent(ctx: RunContext): Promise<void> | undefined {
   const { env, agent } = ctx.active.plan;
-  ctx.state.register(env.stateKeys);
   bindPlugins(ctx);
   const state = ctx.state.snapshot();
-  const change = together(env.plugins.map((plugin) => plugin.onActivate?.(agent, state)));
-  if (change !== undefined) await ctx.phases.submit(change);
+  const change = together(env.plugins, (plugin) => plugin.onActivate?.(agent, state));
+  return change === undefined ? undefined : ctx.phases.submit(change);
 }
 
 async function deactivateAgent(ctx: RunContext): Promise<void> {
   const state = ctx.state.snapshot();
-  const change = together(ctx.active.plan.env.plugins.map((plugin) => plugin.onDeactivate?.(state)));
+  const change = together(ctx.active.plan.env.plugins, (plugin) => plugin.onDeactivate?.(state));
   if (change !== undefined) await ctx.phases.submit(change);
-  ctx.active.unbind();
+  unbindPlugins(ctx);
 }
 
-/** Between two steps: when the state names another agent, that agent goes on with this run. Gives a termination when it cannot. */
-export async function followHandoff(ctx: RunContext): Promise<Termination | undefined> {
-  const wanted = ctx.state.snapshot().get(activeAgent);
-  if (wanted === undefined || wanted === null || wanted === ctx.active.plan.agent.id) return undefined;
+/** The agent that the state names, when it is another one than the one that acts. */
+export function nextAgent(ctx: RunContext): string | undefined {
+  const wanted = ctx.state.snapshot().get(activeAgent) ?? undefined;
+  return wanted === ctx.active.plan.agent.id ? undefined : wanted;
+}
+
+/** Between two steps: another agent goes on with this run. Gives a termination when it cannot. */
+export async function followHandoff(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
   let plan: RunPlan;
   try {
     plan = await ctx.replan(wanted);

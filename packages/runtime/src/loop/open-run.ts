@@ -39,7 +39,6 @@ import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts
 import { type OpenEntry, RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
-import { openTickets } from "./tool-call.ts";
 import { Transcript } from "./transcript.ts";
 
 /** What the thread's records say. */
@@ -129,9 +128,8 @@ const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || 
 
 /** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
 function supersede(activation: Activation, handles: RunHandles, state: StateStore, ledger: RunLedger | undefined): readonly Message[] {
-  if (!isSuperseding(activation)) return [];
   const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
-  if (calls.length === 0) return [];
+  if (calls.length === 0 || !isSuperseding(activation)) return NO_MESSAGES;
   state.commit(command().update(toolCallStates, { type: "clear" }));
   const run = { ids: handles.ids, identity: activation.identity };
   for (const call of calls) ledger?.settle({ messageId: call.messageId, call }, toolFailure("cancelled", SUPERSEDED));
@@ -147,6 +145,7 @@ function openTranscript({ history, input }: Activation, retractions: readonly Me
 }
 
 const IGNORE = () => {};
+const NO_MESSAGES: readonly Message[] = [];
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
 function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {
@@ -174,14 +173,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   };
   const { signal, clock, ids, log, listen, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listen ?? IGNORE;
-  const checkpoints = createCheckpoints({
-    port: handles.checkpoints,
-    state,
-    transcript,
-    tally,
-    ledger,
-    tickets: () => openTickets({ state, identity }),
-  });
+  const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
     identity,

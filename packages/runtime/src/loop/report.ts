@@ -1,46 +1,52 @@
-import type { AgentEvent, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
-import type { ToolContext } from "../tool/tool.ts";
+import type { AgentEvent, JsonValue, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
+import type { ProgressReport, ToolContext } from "../tool/tool.ts";
 import type { RunContext } from "./run-context.ts";
 
-/** What a running tool tells live listeners, until its call is over: a tool that goes on alone is not heard any more. */
-export interface Reporters {
-  readonly report: Pick<ToolContext, "progress" | "activity" | "output">;
-  close(): void;
-}
-
-export function openReporters(ctx: RunContext, call: ToolCall): Reporters {
-  let isOpen = true;
-  const emit = (event: AgentEvent): void => {
-    if (isOpen) ctx.emit(event);
-  };
-  const close = () => {
-    isOpen = false;
-  };
-  return { report: reporters(ctx.identity, call, emit), close };
-}
-
-function reporters(identity: RunIdentity, call: ToolCall, emit: (event: AgentEvent) => void): Reporters["report"] {
+function progressOf(identity: RunIdentity, call: ToolCall, report: ProgressReport) {
   return {
-    progress(report) {
-      const content = {
-        schema: "tool-call-progress.v1",
-        nodeId: `tool_call:${call.id}`,
-        callId: call.id,
-        toolName: call.name,
-        status: "running",
-        ...report,
-        runId: identity.runId,
-        threadId: identity.threadId,
-        ...(identity.parentRunId === undefined ? {} : { parentRunId: identity.parentRunId }),
-        ...(identity.parentToolCallId === undefined ? {} : { parentCallId: identity.parentToolCallId }),
-      } satisfies ToolCallProgress;
-      emit({ type: "activity-snapshot", messageId: call.id, activityType: "tool-call-progress", content, replace: true });
-    },
-    activity(activityType, content) {
-      emit({ type: "activity-snapshot", messageId: call.id, activityType, content });
-    },
-    output(delta) {
-      emit({ type: "tool-call-stream-delta", toolCallId: call.id, toolName: call.name, delta });
-    },
+    schema: "tool-call-progress.v1",
+    nodeId: `tool_call:${call.id}`,
+    callId: call.id,
+    toolName: call.name,
+    status: "running",
+    ...report,
+    runId: identity.runId,
+    threadId: identity.threadId,
+    ...(identity.parentRunId === undefined ? {} : { parentRunId: identity.parentRunId }),
+    ...(identity.parentToolCallId === undefined ? {} : { parentCallId: identity.parentToolCallId }),
+  } satisfies ToolCallProgress;
+}
+
+/** What a running tool tells live listeners, until its call is over: a tool that goes on alone is not heard any more. */
+export class Reporter implements Pick<ToolContext, "progress" | "activity" | "output"> {
+  readonly #ctx: RunContext;
+  readonly #call: ToolCall;
+  #isOpen = true;
+
+  constructor(ctx: RunContext, call: ToolCall) {
+    this.#ctx = ctx;
+    this.#call = call;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  // A tool takes these out of its context and calls them alone.
+  readonly progress = (report: ProgressReport): void => {
+    const content = progressOf(this.#ctx.identity, this.#call, report);
+    this.#emit({ type: "activity-snapshot", messageId: this.#call.id, activityType: "tool-call-progress", content, replace: true });
   };
+
+  readonly activity = (activityType: string, content: JsonValue): void => {
+    this.#emit({ type: "activity-snapshot", messageId: this.#call.id, activityType, content });
+  };
+
+  readonly output = (delta: string): void => {
+    this.#emit({ type: "tool-call-stream-delta", toolCallId: this.#call.id, toolName: this.#call.name, delta });
+  };
+
+  #emit(event: AgentEvent): void {
+    if (this.#isOpen) this.#ctx.emit(event);
+  }
 }

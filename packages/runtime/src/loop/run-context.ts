@@ -47,8 +47,8 @@ export interface ActiveAgent {
   descriptors: readonly ToolDescriptor[];
   /** What hooks, gates and tools see of the run. */
   scene: RunScene;
-  /** Takes the plugins' hold on the run away. */
-  unbind: () => void;
+  /** Each takes one plugin's hold on the run away. */
+  bindings: (() => void)[];
 }
 
 export interface RunOptions {

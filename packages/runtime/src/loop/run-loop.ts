@@ -1,18 +1,20 @@
-import { AwakenError, errorMessage, errorTermination, messageId, type Termination } from "@awaken/contract";
+import { AwakenError, errorMessage, errorTermination, type MessageId, messageId, type Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
+import type { PhaseOutcome } from "../phase/engine.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
 import { applyDecisions } from "./decide.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
-import { activateAgent, followHandoff } from "./handoff.ts";
+import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
+import { openTickets } from "./open-tickets.ts";
 import { settleOutput } from "./output.ts";
+import { NO_QUEUE } from "./pending-port.ts";
 import { recoverStep } from "./recover.ts";
-import { hasSuspended, replayDecided } from "./resume.ts";
+import { hasDecided, hasSuspended, replayDecided } from "./resume.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
-import { openTickets } from "./tool-call.ts";
 
 /**
  * Before the run begins: takes the decisions that it is resumed with. Throws, with nothing changed, when one of them does not fit:
@@ -34,7 +36,7 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
   try {
     return await finish(ctx, termination);
   } finally {
-    ctx.active.unbind();
+    unbindPlugins(ctx);
     ctx.inbox.close();
     ctx.decisions.close();
   }
@@ -58,9 +60,12 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   announce(ctx);
   // Whatever happens from here on, the run and what it was asked are on record.
   await ctx.checkpoints.write();
-  await activateAgent(ctx);
-  const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
-  if (ended !== undefined) return ended;
+  const activated = activateAgent(ctx);
+  if (activated !== undefined) await activated;
+  if (ctx.cutCalls.length > 0 || hasDecided(ctx)) {
+    const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
+    if (ended !== undefined) return ended;
+  }
   const outcome = ctx.phases.run("runStart", { isContinuation });
   if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };
   return hasSuspended(ctx) ? suspend(ctx) : undefined;
@@ -70,49 +75,57 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
 async function drive(ctx: RunContext): Promise<Termination> {
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
-    const refused = await followHandoff(ctx);
-    if (refused !== undefined) return refused;
-    const outcome = await oneStep(ctx);
-    const termination = await follow(ctx, outcome);
+    const wanted = nextAgent(ctx);
+    if (wanted !== undefined) {
+      const refused = await followHandoff(ctx, wanted);
+      if (refused !== undefined) return refused;
+    }
+    const id = openStep(ctx);
+    let reached: StepOutcome;
+    try {
+      reached = await runStep(ctx, id);
+    } catch (thrown) {
+      reached = { type: "ended", termination: errorTermination(thrown) };
+    }
+    const closed = closeStep(ctx, reached);
+    if (typeof closed !== "string") await closed;
+    const outcome = settledOutcome(ctx, reached);
+    // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
+    if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
+    const following = follow(ctx, outcome);
+    const termination = following instanceof Promise ? await following : following;
     if (termination !== undefined) return termination;
   }
 }
 
-async function oneStep(ctx: RunContext): Promise<StepOutcome> {
+function openStep(ctx: RunContext): MessageId {
   ctx.tally.steps += 1;
   const id = messageId(ctx.ids());
   ctx.emit({ type: "step-start", step: ctx.tally.steps, messageId: id });
   if (ctx.state.snapshot().get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
-  let outcome: StepOutcome;
-  try {
-    outcome = await runStep(ctx, id);
-  } catch (thrown) {
-    outcome = { type: "ended", termination: errorTermination(thrown) };
-  }
-  return closeStep(ctx, outcome);
+  return id;
 }
 
-/** The same for every outcome: count it, run its hooks, commit, then tell. A hook may make it the last one. */
-async function closeStep(ctx: RunContext, reached: StepOutcome): Promise<StepOutcome> {
-  const close = command().update(runLifecycle, { type: "step-completed", ...now(ctx) });
-  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) });
+/** The same for every outcome: count it, run its hooks. */
+function closeStep(ctx: RunContext, reached: StepOutcome): PhaseOutcome | Promise<PhaseOutcome> {
+  const at = ctx.clock.now();
+  const close = command().update(runLifecycle, { type: "step-completed", at });
+  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
   ctx.tally.unsettledStep = ctx.tally.steps;
-  const done = ctx.phases.run("stepEnd", { step: ctx.tally.steps });
-  if (typeof done !== "string") await done;
-  const lifecycle = ctx.state.snapshot().get(runLifecycle);
-  const outcome = lifecycle?.status === "done" && lifecycle.termination !== undefined ? endedBy(reached, lifecycle.termination) : reached;
-  // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
-  if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
-  return outcome;
+  return ctx.phases.run("stepEnd", { step: ctx.tally.steps });
 }
 
-const endedBy = (reached: StepOutcome, termination: Termination): StepOutcome =>
-  reached.type === "ended" ? reached : { type: "ended", termination };
+/** A hook may have made the step the last one. */
+function settledOutcome(ctx: RunContext, reached: StepOutcome): StepOutcome {
+  const lifecycle = ctx.state.snapshot().get(runLifecycle);
+  if (reached.type === "ended" || lifecycle?.status !== "done" || lifecycle.termination === undefined) return reached;
+  return { type: "ended", termination: lifecycle.termination };
+}
 
 /** What comes after a step: undefined means another one. */
-async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Termination | undefined> {
+function follow(ctx: RunContext, outcome: StepOutcome): Termination | undefined | Promise<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;
@@ -120,23 +133,34 @@ async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Terminatio
       return suspend(ctx);
     case "continue": {
       const taken = crossBoundary(ctx, "next-step");
-      if (typeof taken !== "boolean") await taken;
-      return undefined;
+      return typeof taken === "boolean" ? undefined : taken.then(() => undefined);
     }
     case "natural-end":
-      return endNaturally(ctx);
+      return mayLeave(ctx) ? leave(ctx) : endNaturally(ctx);
   }
 }
 
-/** The last look into the inbox and its closing are one: a message that was taken is read, or it was not taken. */
-async function leave(ctx: RunContext): Promise<Termination | undefined> {
+/** Nothing could keep the run going. */
+const mayLeave = (ctx: RunContext): boolean =>
+  ctx.inbox.size === 0 &&
+  ctx.boundary === NO_QUEUE &&
+  ctx.options.output === undefined &&
+  ctx.state.snapshot().get(pendingWork)?.hasPending !== true;
+
+/** To be called with an empty inbox: the last look into it and its closing are one. A message that was taken is read, or it was not taken. */
+function leave(ctx: RunContext): Termination {
+  ctx.inbox.close();
+  return { type: "natural-end" };
+}
+
+/** What came into the inbox meanwhile is read first. */
+async function readAndLeave(ctx: RunContext): Promise<Termination | undefined> {
   while (ctx.inbox.size > 0) {
     if (!(await crossBoundary(ctx, "on-natural-end"))) continue;
     await settleStep(ctx);
     return undefined;
   }
-  ctx.inbox.close();
-  return { type: "natural-end" };
+  return leave(ctx);
 }
 
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
@@ -145,7 +169,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
     await settleStep(ctx);
     return undefined;
   }
-  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
+  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return readAndLeave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));

@@ -1,12 +1,12 @@
-import { addUsage, type Message, type MessageId, type StopReason, type Termination, type Turn } from "@awaken/contract";
-import { type Inferred, infer } from "../inference/infer.ts";
-import { applyTransforms, assemblePrompt } from "../prompt/assemble.ts";
+import { addUsage, type InferenceRequest, type MessageId, NO_USAGE, type StopReason, type Termination, type Turn } from "@awaken/contract";
+import { type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
+import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import { streamSlot } from "./stream-slot.ts";
-import { runToolRound } from "./tool-round.ts";
+import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 
 /** What a step led to. The loop decides what comes of it. */
 export type StepOutcome =
@@ -22,6 +22,8 @@ const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled"
 const MALFORMED =
   "One or more tool calls had arguments that are not valid JSON and were not executed. Send them again with valid arguments if they are still needed.";
 
+const BEFORE = ["stepStart", "beforeInference"] as const;
+
 /** What the run's own state says: a hook may have ended it. */
 function ending(ctx: RunContext): StepOutcome | undefined {
   const termination = terminationOf(ctx.state.snapshot().get(runLifecycle));
@@ -31,14 +33,17 @@ function ending(ctx: RunContext): StepOutcome | undefined {
 /** One inference and its tool calls. */
 export async function runStep(ctx: RunContext, messageId: MessageId): Promise<StepOutcome> {
   const { steps: step } = ctx.tally;
-  for (const phase of ["stepStart", "beforeInference"] as const) {
+  for (const phase of BEFORE) {
     const outcome = ctx.phases.run(phase, { step });
     if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return CANCELLED;
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
-  const { inferred, offeredTools } = await think(ctx);
+  const { request, offeredTools, cleanup } = preparePrompt(ctx);
+  if (cleanup !== undefined) await ctx.phases.submit(cleanup);
+  const inferred = await infer(inferenceOf(ctx, request));
   const { turn } = inferred;
+  count(ctx, turn);
   for (const message of inferred.inserted) ctx.transcript.append(message);
   if (ctx.signal.aborted) return keepText(ctx, messageId, turn, CANCELLED);
   try {
@@ -51,13 +56,16 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   }
   const ended = ending(ctx) ?? failed(turn);
   if (ended !== undefined) return keepText(ctx, messageId, turn, ended);
-  return act(ctx, messageId, inferred);
+  if (turn.toolCalls.length === 0) return concede(ctx, messageId, turn);
+  say(ctx, messageId, turn.content, turn.text);
+  const calls = turn.toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined, isReplay: false }));
+  return conclude(ctx, inferred, await runToolRound(ctx, calls));
 }
 
-async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; readonly offeredTools: readonly string[] }> {
+function preparePrompt(ctx: RunContext): Prompt {
   const { plan, descriptors } = ctx.active;
   const { threadId, runId } = ctx.identity;
-  const { request, offeredTools, cleanup } = assemblePrompt({
+  return assemblePrompt({
     agent: plan.agent,
     model: plan.model.upstream,
     tools: descriptors,
@@ -67,16 +75,16 @@ async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; re
     runOverrides: ctx.options.overrides,
     canOverrideModel: plan.provider.canOverrideModel ?? true,
     maxOutputTokens: plan.model.maxOutputTokens,
-    routing: { threadId, runId },
+    routing: { threadId, runId, inferenceId: newInferenceId() },
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output.schema },
     ids: ctx.ids,
   });
-  if (cleanup !== undefined) await ctx.phases.submit(cleanup);
-  const { provider, policy } = plan;
-  const { transforms } = plan.env;
-  const reshape =
-    transforms.length === 0 ? undefined : (messages: readonly Message[]) => applyTransforms(messages, request.tools, transforms);
-  const inferred = await infer({
+}
+
+function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
+  const { provider, policy, env } = ctx.active.plan;
+  const { transforms } = env;
+  return {
     provider,
     request,
     policy,
@@ -85,13 +93,14 @@ async function think(ctx: RunContext): Promise<{ readonly inferred: Inferred; re
     ids: ctx.ids,
     log: ctx.log,
     emit: ctx.emit,
-    reshape,
-    ...(ctx.streams === undefined ? {} : { checkpoints: streamSlot(ctx.streams, ctx.identity, ctx.tally.steps) }),
-  });
-  const { model, usage, durationMs } = inferred.turn;
-  ctx.tally.usage = addUsage(ctx.tally.usage, usage);
-  ctx.emit({ type: "inference-end", model, usage, durationMs });
-  return { inferred, offeredTools };
+    reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
+    checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
+  };
+}
+
+function count({ tally, emit }: RunContext, { model, usage, durationMs }: Turn): void {
+  if (usage !== NO_USAGE) tally.usage = addUsage(tally.usage, usage);
+  emit({ type: "inference-end", model, usage, durationMs });
 }
 
 function failed(turn: Turn): StepOutcome | undefined {
@@ -115,24 +124,22 @@ function say(ctx: RunContext, messageId: MessageId, content: Turn["content"], te
 
 const wasCutShort = (reason: StopReason | "error"): boolean => reason === "max-tokens";
 
-/** Does what the turn asks for. */
-async function act(ctx: RunContext, messageId: MessageId, { turn, lostCall }: Inferred): Promise<StepOutcome> {
-  const { toolCalls, malformedCalls } = turn;
-  if (toolCalls.length === 0) {
-    keepText(ctx, messageId, turn, NATURAL_END);
-    if (malformedCalls.length === 0 || wasCutShort(turn.stopReason)) return NATURAL_END;
-    ctx.transcript.append(note(ctx, MALFORMED));
-    return CONTINUE;
-  }
-  say(ctx, messageId, turn.content, turn.text);
-  const calls = toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined, isReplay: false }));
-  const round = await runToolRound(ctx, calls);
+/** The turn asks for nothing that can be done. */
+function concede(ctx: RunContext, messageId: MessageId, turn: Turn): StepOutcome {
+  keepText(ctx, messageId, turn, NATURAL_END);
+  if (turn.malformedCalls.length === 0 || wasCutShort(turn.stopReason)) return NATURAL_END;
+  ctx.transcript.append(note(ctx, MALFORMED));
+  return CONTINUE;
+}
+
+/** What the turn asked for is done, as far as it could be. */
+function conclude(ctx: RunContext, { turn, lostCall }: Inferred, round: RoundOutcome): StepOutcome {
   if (lostCall !== undefined) {
     ctx.transcript.append(
       note(ctx, `The call of '${lostCall.name}' was lost when the stream broke; issue it again if it is still needed.`),
     );
   }
-  if (malformedCalls.length > 0) ctx.transcript.append(note(ctx, MALFORMED));
+  if (turn.malformedCalls.length > 0) ctx.transcript.append(note(ctx, MALFORMED));
   if (ctx.signal.aborted) return CANCELLED;
   if (round.type === "blocked") return { type: "ended", termination: { type: "blocked", reason: round.reason } };
   return ending(ctx) ?? (round.type === "suspended" ? { type: "suspended" } : CONTINUE);

@@ -55,6 +55,9 @@ interface Landed {
   readonly rowsBefore: number;
 }
 
+/** While it is put together. */
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 type Body = Omit<Extract<RunProjection, { status: "created" }>, "status">;
 
 /** Turns a run's checkpoints into commits of its thread: the one durable write. */
@@ -73,29 +76,36 @@ export class ThreadWriter implements CheckpointPort {
 
   constructor(init: ThreadWriterInit) {
     const { resumed } = init;
+    const now = init.now();
     this.#init = init;
     this.#count = init.messageCount;
-    this.#createdAt = resumed?.createdAt ?? init.now();
-    this.#startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? init.now();
+    this.#createdAt = resumed?.createdAt ?? now;
+    this.#startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? now;
     this.#input = inputOf(init);
     this.#isResumed = resumed !== undefined && resumed.status !== "created";
     this.#output = resumed?.output;
     this.#updatedAt = resumed?.updatedAt ?? 0;
   }
 
-  async write(checkpoint: Checkpoint): Promise<{ readonly rowsBefore: number }> {
-    let rowsBefore = this.#count;
-    let commit = this.#compose(checkpoint, rowsBefore);
-    try {
-      this.#count = (await this.#send(commit)).messageCount;
-    } catch (thrown) {
-      ({ commit, rowsBefore } = await this.#land((count) => this.#compose(checkpoint, count), { commit, thrown }));
-    }
+  write(checkpoint: Checkpoint): Promise<Landed> {
+    const rowsBefore = this.#count;
+    const commit = this.#compose(checkpoint, rowsBefore);
+    return this.#send(commit).then(
+      ({ messageCount }) => {
+        this.#count = messageCount;
+        return this.#note({ commit, rowsBefore });
+      },
+      async (thrown: unknown) => this.#note(await this.#land((count) => this.#compose(checkpoint, count), { commit, thrown })),
+    );
+  }
+
+  #note(landed: Landed): Landed {
+    const { run } = landed.commit;
     this.#isFirst = false;
     this.#isResumed = true;
-    this.#output = commit.run?.output;
-    this.#updatedAt = commit.run?.updatedAt ?? this.#updatedAt;
-    return { rowsBefore };
+    this.#output = run?.output;
+    this.#updatedAt = run?.updatedAt ?? this.#updatedAt;
+    return landed;
   }
 
   /** Puts messages into the log that no checkpoint is going to carry. */
@@ -177,19 +187,19 @@ export class ThreadWriter implements CheckpointPort {
   #compose(checkpoint: Checkpoint, count: number): ThreadCommit {
     const { identity, resumed } = this.#init;
     const { threadId, runId } = identity;
+    const { claims, outcomes, threadState } = checkpoint;
     const messages = checkpoint.delta(count);
-    return {
+    const commit: Writable<ThreadCommit> = {
       threadId,
       runId,
       run: this.#project(checkpoint, messages),
       events: this.#events(checkpoint, messages),
-      ...(messages.length === 0 ? {} : { messageDelta: { messages, expectedMessageCount: count } }),
-      ...(checkpoint.claims.length + checkpoint.outcomes.length === 0
-        ? {}
-        : { ledger: { claims: checkpoint.claims, outcomes: checkpoint.outcomes } }),
-      ...(this.#isFirst && resumed === undefined ? { isNewRun: true } : {}),
-      ...(Object.keys(checkpoint.threadState.extensions).length === 0 ? {} : { threadState: checkpoint.threadState }),
     };
+    if (messages.length > 0) commit.messageDelta = { messages, expectedMessageCount: count };
+    if (claims.length + outcomes.length > 0) commit.ledger = { claims, outcomes };
+    if (this.#isFirst && resumed === undefined) commit.isNewRun = true;
+    if (Object.keys(threadState.extensions).length > 0) commit.threadState = threadState;
+    return commit;
   }
 
   #events({ events }: Checkpoint, messages: readonly Message[]): readonly EventAppend[] {
@@ -221,7 +231,7 @@ export class ThreadWriter implements CheckpointPort {
     const { identity, activation, now } = this.#init;
     const output = this.#outputRange(messages);
     const at = Math.max(now(), this.#updatedAt + 1);
-    const body: Body = {
+    const body: Writable<Body> = {
       schemaVersion: RUN_SCHEMA_VERSION,
       runId: identity.runId,
       threadId: identity.threadId,
@@ -234,17 +244,18 @@ export class ThreadWriter implements CheckpointPort {
       usage: checkpoint.tally.usage ?? NO_USAGE,
       state: checkpoint.runState,
       decided: checkpoint.decided,
-      ...(output === undefined ? {} : { output }),
-      ...(identity.dispatchId === undefined ? {} : { dispatchId: identity.dispatchId }),
-      ...(identity.sessionId === undefined ? {} : { sessionId: identity.sessionId }),
     };
+    if (output !== undefined) body.output = output;
+    if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
+    if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
     return withStatus(body, checkpoint, this.#startedAt, at);
   }
 }
 
 /** A run that goes on answers what it was asked first, and what came with its going on. */
 function inputOf({ resumed, input }: ThreadWriterInit): RunInput {
-  const before = resumed?.input ?? { triggerMessageIds: [], selectedMessageIds: [] };
+  if (resumed === undefined) return { triggerMessageIds: input, selectedMessageIds: [] };
+  const before = resumed.input;
   const added = input.filter((id) => !before.triggerMessageIds.includes(id));
   return { ...before, triggerMessageIds: [...before.triggerMessageIds, ...added] };
 }
@@ -266,7 +277,7 @@ function withStatus(body: Body, { lifecycle, tickets, tally, ending }: Checkpoin
         outcome: {
           termination: final(lifecycle.termination ?? ending),
           response: tally.response,
-          ...(tally.output === undefined ? {} : { output: tally.output.value }),
+          ...(tally.output === undefined ? undefined : { output: tally.output.value }),
         },
       };
   }

@@ -1,7 +1,6 @@
 import {
   effectKey,
   type Suspension,
-  type Ticket,
   type TicketId,
   type ToolCallState,
   type ToolCallStatus,
@@ -11,6 +10,7 @@ import {
   toolOutcome,
 } from "@awaken/contract";
 import { command, extendCommand } from "../phase/command.ts";
+import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -18,12 +18,12 @@ import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
-import { openReporters, type Reporters } from "./report.ts";
+import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
 
-function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus, suspension?: ToolCallState["suspension"]): ToolCallState {
+function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolCallState {
   return {
     id: live.call.id,
     messageId: live.messageId,
@@ -33,7 +33,6 @@ function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus, suspen
     status,
     resumeMode: "replay-tool-call",
     updatedAt: ctx.clock.now(),
-    ...(suspension === undefined ? {} : { suspension }),
   };
 }
 
@@ -52,48 +51,17 @@ function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNu
 
 function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
   const { resumeMode, action, message, parameters, responseSchema } = suspension;
-  const kept = {
+  const kept: ToolCallState["suspension"] = {
     id: ticketOf(live, suspension),
     action,
     ...(message?.trim() ? { message } : {}),
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
   };
-  const state = stateOf(ctx, live, "suspended", kept);
+  const state = { ...stateOf(ctx, live, "suspended"), suspension: kept };
   const earlier = action === UNKNOWN_OUTCOME && live.resume !== undefined ? { earlier: earlierOf(live, live.resume) } : {};
   // An input that was edited on an earlier approval stays: the next approval is about what would run.
   return { ...state, input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call", ...earlier };
-}
-
-const NO_TICKETS: readonly Ticket[] = [];
-
-/** The open tickets of the run, by call id. */
-export function openTickets(ctx: Pick<RunContext, "state" | "identity">): readonly Ticket[] {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls;
-  if (calls === undefined || !calls.some((call) => call.status === "suspended")) return NO_TICKETS;
-  return calls
-    .filter((call) => call.status === "suspended" && call.suspension !== undefined)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .flatMap((call): Ticket[] => {
-      if (call.suspension === undefined) return [];
-      const { id, action, message, parameters, responseSchema } = call.suspension;
-      return [
-        {
-          id,
-          runId: ctx.identity.runId,
-          threadId: ctx.identity.threadId,
-          toolCallId: call.id,
-          toolName: call.name,
-          input: call.input,
-          action,
-          resumeMode: call.resumeMode,
-          updatedAt: call.updatedAt,
-          ...(message === undefined ? {} : { message }),
-          ...(parameters === undefined ? {} : { parameters }),
-          ...(responseSchema === undefined ? {} : { responseSchema }),
-        },
-      ];
-    });
 }
 
 const withTicket = (live: LiveCall, result: ToolPending): ToolPending => ({
@@ -140,13 +108,28 @@ function checked(ctx: RunContext, reply: ToolReply): ToolReply {
   }
 }
 
-/** Commits a call's reply together with what its hooks add, then publishes it. A failing hook throws, and the call keeps its result. */
-export async function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): Promise<ToolResult> {
+/**
+ * Commits a call's reply together with what its hooks add, then publishes it. A failing hook throws, and the call keeps its result.
+ * Without a promise when no hook has to be waited for.
+ */
+export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): ToolResult | Promise<ToolResult> {
   const { result, command: own } = checked(ctx, given);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
+  let done: PhaseOutcome | Promise<PhaseOutcome>;
   try {
-    const done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
-    if (typeof done !== "string") await done;
+    done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
+  } catch (thrown) {
+    recordCall(ctx, live, result);
+    throw thrown;
+  }
+  if (typeof done !== "string") return publishAfter(done, ctx, live, result);
+  publish(ctx, live, result);
+  return result;
+}
+
+async function publishAfter(hooks: Promise<unknown>, ctx: RunContext, live: LiveCall, result: ToolResult): Promise<ToolResult> {
+  try {
+    await hooks;
   } catch (thrown) {
     recordCall(ctx, live, result);
     throw thrown;
@@ -172,16 +155,24 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
   recordCall(ctx, live, result);
 }
 
-function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, { report }: Reporters): ToolContext {
+function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
+  const { agent, identity, messages, clock, profile } = ctx.active.scene;
+  const { progress, activity, output } = reporter;
   return {
-    ...ctx.active.scene,
+    agent,
+    identity,
+    messages,
+    clock,
+    profile,
     state: ctx.state.snapshot(),
     signal,
     callId: live.call.id,
     toolName: live.call.name,
-    idempotencyKey: effectKey(ctx.identity.runId, live.messageId, live.call.id),
+    idempotencyKey: effectKey(identity.runId, live.messageId, live.call.id),
     resume: live.resume,
-    ...report,
+    progress,
+    activity,
+    output,
   };
 }
 
@@ -191,11 +182,17 @@ export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolRepl
 }
 
 export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>): Promise<ToolReply> {
-  const reporters = openReporters(ctx, allowed.call);
-  return executeCall(allowed.prepared, (signal) => toolContext(ctx, allowed, signal, reporters), ctx.signal, {
+  const reporter = new Reporter(ctx, allowed.call);
+  const { timeoutMs } = allowed.tool.traits;
+  const controller = timeoutMs === undefined ? undefined : new AbortController();
+  return executeCall({
+    prepared: allowed.prepared,
+    context: toolContext(ctx, allowed, controller?.signal ?? ctx.signal, reporter),
+    controller,
+    run: ctx.signal,
     clock: ctx.clock,
-    timeoutMs: allowed.tool.traits.timeoutMs,
+    timeoutMs,
     graceMs: ctx.options.cancelGraceMs,
-    onSettled: reporters.close,
+    reporter,
   });
 }

@@ -1,5 +1,6 @@
 import type { ToolResult } from "@awaken/contract";
 import { toolFailure } from "../tool/execute.ts";
+import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
 import type { AllowedCall, LiveCall } from "./live-call.ts";
@@ -12,18 +13,11 @@ export type RoundOutcome =
   | { readonly type: "blocked"; readonly reason: string };
 
 /** The calls of one turn. Whatever happens, each of them has exactly one result in the transcript when this returns or throws. */
-export async function runToolRound(
+export const runToolRound = (
   ctx: RunContext,
   calls: readonly LiveCall[],
   mode = ctx.active.plan.agent.toolExecution,
-): Promise<RoundOutcome> {
-  const round = new Round(ctx, calls, mode === "sequential");
-  try {
-    return await round.run();
-  } finally {
-    round.interruptOpen();
-  }
-}
+): Promise<RoundOutcome> => new Round(ctx, calls, mode === "sequential").run();
 
 const hasEffect = (call: AllowedCall): boolean => "tool" in call && !call.tool.traits.pure;
 
@@ -46,30 +40,34 @@ class Round {
   }
 
   async run(): Promise<RoundOutcome> {
-    for (const live of this.#calls) {
-      const asked = gateCall(this.#ctx, live);
-      let gated = asked instanceof Promise ? await asked : asked;
-      if (this.#ctx.signal.aborted) break;
-      if (gated.type === "intercepted" && this.#allowed.length > 0) {
-        // Earlier calls run first: they may change what the gate sees.
-        await this.#flush();
-        if (this.#isStopped || this.#ctx.signal.aborted) break;
-        gated = await gateCall(this.#ctx, live);
+    try {
+      for (const live of this.#calls) {
+        const asked = gateCall(this.#ctx, live);
+        let gated = asked instanceof Promise ? await asked : asked;
+        if (this.#ctx.signal.aborted) break;
+        if (gated.type === "intercepted" && this.#allowed.length > 0) {
+          // Earlier calls run first: they may change what the gate sees.
+          await this.#flush();
+          if (this.#isStopped || this.#ctx.signal.aborted) break;
+          gated = await gateCall(this.#ctx, live);
+        }
+        if (gated.type === "allowed") this.#allowed.push(gated.call);
+        else {
+          const reason = await this.#intercept(live, gated.intercept);
+          if (reason !== undefined) return { type: "blocked", reason };
+          if (this.#isStopped) break;
+        }
       }
-      if (gated.type === "allowed") this.#allowed.push(gated.call);
-      else {
-        const reason = await this.#intercept(live, gated.intercept);
-        if (reason !== undefined) return { type: "blocked", reason };
-        if (this.#isStopped) break;
-      }
+      // After a break there is nothing to flush, or the run is cancelled: what did not begin is interrupted, in call order.
+      if (!this.#ctx.signal.aborted) await this.#flush();
+      return { type: this.#isSuspended ? "suspended" : "completed" };
+    } finally {
+      this.#interruptOpen();
     }
-    // After a break there is nothing to flush, or the run is cancelled: what did not begin is interrupted, in call order.
-    if (!this.#ctx.signal.aborted) await this.#flush();
-    return this.#isSuspended ? { type: "suspended" } : { type: "completed" };
   }
 
   /** Calls that nobody got to, or that a failure cut off. */
-  interruptOpen(): void {
+  #interruptOpen(): void {
     for (const live of this.#calls) if (this.#open.delete(live.call.id)) interruptCall(this.#ctx, live);
   }
 
@@ -95,17 +93,22 @@ class Round {
     await this.#finish(live, { result, command: undefined });
   }
 
-  async #finish(live: LiveCall, reply: Parameters<typeof completeCall>[2]): Promise<void> {
+  #finish(live: LiveCall, reply: ToolReply): Promise<void> | undefined {
     this.#open.delete(live.call.id);
-    const result = await completeCall(this.#ctx, live, reply);
+    const completed = completeCall(this.#ctx, live, reply);
+    if (completed instanceof Promise) return completed.then((result) => this.#note(result));
+    this.#note(completed);
+    return undefined;
+  }
+
+  #note(result: ToolResult): void {
     if (result.type === "pending") this.#isSuspended = true;
   }
 
-  async #flush(): Promise<void> {
+  #flush(): Promise<void> {
     const allowed = this.#allowed;
     this.#allowed = [];
-    if (this.#isSequential) await this.#runInSequence(allowed);
-    else await this.#runTogether(allowed);
+    return this.#isSequential ? this.#runInSequence(allowed) : this.#runTogether(allowed);
   }
 
   async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
@@ -136,7 +139,8 @@ class Round {
       if (reply === undefined) continue;
       if (failure === undefined) {
         try {
-          await this.#finish(call, reply);
+          const finishing = this.#finish(call, reply);
+          if (finishing !== undefined) await finishing;
         } catch (thrown) {
           failure = { thrown };
         }
@@ -152,8 +156,9 @@ class Round {
   #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
     const { ledger, checkpoints, tally, signal } = this.#ctx;
     if (ledger === undefined) return true;
+    if (!calls.some(hasEffect)) return true;
     const claims = calls.filter(hasEffect).map((call) => ledger.claim(call, tally.steps));
-    return claims.length === 0 ? true : checkpoints.claim(claims).then(() => !signal.aborted);
+    return checkpoints.claim(claims).then(() => !signal.aborted);
   }
 
   /** False when the run was cancelled meanwhile. */

@@ -24,8 +24,10 @@ const NOTHING: ToolReply = { result: { type: "success", data: null }, command: u
 async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: PreparedCall): Promise<Reconciled> {
   if (!tool.traits.canReconcile) return UNKNOWN;
   const told: Reconciled["type"][] = [];
-  const asked = {
-    ...call,
+  const asked: PreparedCall = {
+    input: call.input,
+    approve: (scene) => call.approve(scene),
+    reconcile: (context) => call.reconcile(context),
     execute: async (context: ToolContext): Promise<ToolReply> => {
       const found = await call.reconcile(context);
       told.push(found.type);

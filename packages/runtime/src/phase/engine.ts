@@ -14,6 +14,7 @@ export const DEFAULT_MAX_ROUNDS = 16;
 const CLOSING: ReadonlySet<HookPhase> = new Set<HookPhase>(["stepEnd", "runEnd"]);
 
 const NOTHING = command();
+const OWN_KEYS = [pendingActions, failedActions];
 
 export type PhaseOutcome = "completed" | "cancelled";
 
@@ -45,7 +46,7 @@ export class PhaseEngine {
     this.#scene = init.scene;
     this.#log = init.log;
     this.#maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
-    this.#store.register([pendingActions, failedActions]);
+    this.#store.register(OWN_KEYS);
     this.#submitter = new Submitter(init.store, () => this.#hookScene(), init.log);
   }
 
@@ -118,7 +119,11 @@ export class PhaseEngine {
   }
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
-    return (state: Snapshot): HookInput<P> => ({ ...this.#scene(), ...facts, state, phase });
+    return (state: Snapshot): HookInput<P> => {
+      const { agent, identity, messages, signal, clock, profile } = this.#scene();
+      const own: RunScene & { state: Snapshot; phase: P } = { agent, identity, messages, signal, clock, profile, state, phase };
+      return Object.assign(own, facts);
+    };
   }
 
   #hookScene(): HookScene {

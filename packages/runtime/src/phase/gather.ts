@@ -79,11 +79,8 @@ function isClashing(store: StateStore, left: Command | undefined, right: Command
 
 /** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
 function settled(first: Command, given: Command, revision: number): Command {
-  return joinCommands(
-    first,
-    given,
-    given.baseRevision === revision ? first.baseRevision : commonBase(first.baseRevision, given.baseRevision),
-  );
+  const base = given.baseRevision === revision ? first.baseRevision : commonBase(first.baseRevision, given.baseRevision);
+  return first.isEmpty ? new Command(given.updates, given.actions, given.effects, base) : joinCommands(first, given, base);
 }
 
 /** Commits synchronously; the promise is that of the effects. */

@@ -94,8 +94,8 @@ export function assemblePrompt(input: PromptInput): Prompt {
     tools,
     promptCache: agent.contextPolicy?.enablePromptCache ?? false,
     routing: input.routing,
-    ...(overrides === undefined ? {} : { overrides }),
-    ...(responseFormat === undefined ? {} : { responseFormat }),
+    ...(overrides === undefined ? undefined : { overrides }),
+    ...(responseFormat === undefined ? undefined : { responseFormat }),
   };
   return { request, offeredTools: listIds(tools), cleanup };
 }

@@ -6,12 +6,12 @@ import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { LoadedThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
-import { identityTrace, type RunOrder } from "./run-request.ts";
+import { newIdentity, type RunOrder } from "./run-request.ts";
 
 /** A run that goes on is who it was. */
 function identityOf(run: ActiveRun, { trace, intent }: RunOrder, { agentId, resumed }: LoadedThread): RunIdentity {
   const { threadId, runId } = run;
-  if (resumed === undefined) return { ...identityTrace(trace), threadId, runId, agentId };
+  if (resumed === undefined) return newIdentity(trace, threadId, runId, agentId);
   const { runMode = intent.type === "resume" ? "resume" : "foreground" } = trace;
   return { ...runIdentity(resumed), agentId, runMode };
 }
@@ -30,21 +30,23 @@ export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loade
     identity: identityOf(run, order, loaded),
     plan,
     history,
-    input: order.input.filter((message) => !loaded.logged.has(message.id)),
+    input: loaded.logged.size === 0 ? order.input : order.input.filter((message) => !loaded.logged.has(message.id)),
     options: {
       overrides,
       frontendTools: frontendTools(order, loaded).map(frontendTool),
       output: order.output ?? storedOutput(resumed),
       isContinuation: resumed !== undefined && resumed.status !== "created",
-      seededDecisions: intent.type === "resume" ? intent.decisions : [],
+      seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
       waitsForDecisions: false,
       cancelGraceMs: parts.cancelGraceMs,
     },
   };
 }
 
+const NOTHING: readonly never[] = [];
+
 const frontendTools = (order: RunOrder, { resumed }: LoadedThread) =>
-  order.frontendTools ?? resumed?.activation.options.frontendTools ?? [];
+  order.frontendTools ?? resumed?.activation.options.frontendTools ?? NOTHING;
 
 function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
   if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
@@ -59,11 +61,11 @@ export function openWriter(parts: RunParts, activation: Activation, order: RunOr
     intent: intentOf(order, loaded),
     options: {
       frontendTools: frontendTools(order, loaded),
-      ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
-      ...(options.output === undefined ? {} : { output: options.output.schema }),
+      ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
+      ...(options.output === undefined ? undefined : { output: options.output.schema }),
     },
     trace,
-    seededDecisions: [],
+    seededDecisions: NOTHING,
   };
   return new ThreadWriter({
     store: parts.records,

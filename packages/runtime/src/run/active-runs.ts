@@ -1,5 +1,6 @@
-import { AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId, type Ticket } from "@awaken/contract";
+import { AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
+import { openTickets, type TicketSource } from "../loop/open-tickets.ts";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Queue } from "../stream/queue.ts";
@@ -15,25 +16,29 @@ export class ActiveRun {
   readonly controller = new AbortController();
   readonly inbox = new Queue<InboxItem>();
   readonly decisions = new Queue<readonly AddressedDecision[]>();
-  /** Resolves when the slot is free again; never rejects. */
-  readonly released: Promise<void>;
   /** Every id that it is known by: a claim may turn out to be for a run that exists. */
-  readonly runIds = new Set<RunId>();
+  readonly runIds: RunId[];
   runId: RunId;
   /** Set once the run is under way. */
   result: Promise<LoopResult> | undefined;
-  /** The tickets that are open at this moment. */
-  tickets: () => readonly Ticket[] = () => [];
-  readonly #offers = new Set<Offer>();
-  readonly #resolveReleased: () => void;
+  /** Where its tickets are read. Data and no closure: V8 makes a function that is assigned to a property old at once, and its run with it. */
+  source: TicketSource | undefined;
+  #isClosed = false;
+  // Few runs need these, so they are made when they are needed.
+  #offers: Set<Offer> | undefined;
+  #released: PromiseWithResolvers<void> | undefined;
 
   constructor(threadId: ThreadId, runId: RunId) {
     this.threadId = threadId;
     this.runId = runId;
-    this.runIds.add(runId);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.released = promise;
-    this.#resolveReleased = resolve;
+    this.runIds = [runId];
+  }
+
+  /** Resolves when the slot is free again; never rejects. */
+  get released(): Promise<void> {
+    this.#released ??= Promise.withResolvers<void>();
+    if (this.#isClosed) this.#released.resolve();
+    return this.#released.promise;
   }
 
   cancel(why = "the run was cancelled"): void {
@@ -42,7 +47,7 @@ export class ActiveRun {
 
   /** Whether one of these decisions is about a ticket that is open here. */
   holds(batch: readonly AddressedDecision[]): boolean {
-    const tickets = this.tickets();
+    const tickets = this.source === undefined ? [] : openTickets(this.source);
     return batch.some(({ target }) => tickets.some((ticket) => ticket.id === target || ticket.toolCallId === target));
   }
 
@@ -59,13 +64,14 @@ export class ActiveRun {
       return false;
     }
     return new Promise((settle) => {
+      this.#offers ??= new Set();
       this.#offers.add({ batch, settle });
     });
   }
 
   /** The run's record has these decisions now. */
   record(decided: RunRecord["decided"]): void {
-    if (this.#offers.size === 0) return;
+    if (this.#offers === undefined || this.#offers.size === 0) return;
     const ids = new Set<DecisionId>(decided.map((entry) => entry.decisionId));
     for (const offer of this.#offers) {
       if (!offer.batch.every(({ decision }) => ids.has(decision.id))) continue;
@@ -79,10 +85,11 @@ export class ActiveRun {
     this.inbox.close();
     this.decisions.close();
     // Whoever keeps the handle does not keep the run.
-    this.tickets = () => [];
-    for (const offer of this.#offers) offer.settle(false);
-    this.#offers.clear();
-    this.#resolveReleased();
+    this.source = undefined;
+    this.#isClosed = true;
+    for (const offer of this.#offers ?? []) offer.settle(false);
+    this.#offers = undefined;
+    this.#released?.resolve();
   }
 }
 
@@ -114,7 +121,7 @@ export class ActiveRuns {
     if (run.runId === runId) return;
     this.#refuseActive(runId);
     this.#byRun.set(runId, run);
-    run.runIds.add(runId);
+    run.runIds.push(runId);
     run.runId = runId;
   }
 

@@ -5,7 +5,7 @@ import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
-import { startRun } from "./stream-run.ts";
+import { beginRun, startRun } from "./stream-run.ts";
 
 export { decide } from "./decide.ts";
 export type { DecisionInput, TicketDecision } from "./decision-input.ts";
@@ -93,7 +93,7 @@ async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined>
   if (waiting === undefined) return undefined;
   // Somebody may have taken it up meanwhile.
   if (parts.active.byRun(waiting.runId) !== undefined || parts.active.find(id).type !== "none") return stop(parts, id);
-  const { run, begun } = startRun(parts, resumeOrder(waiting, []));
+  const { run, begun } = beginRun(parts, resumeOrder(waiting, []));
   run.cancel();
   await begun;
   return run;

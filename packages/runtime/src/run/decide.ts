@@ -4,7 +4,7 @@ import type { ActiveRun } from "./active-runs.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import { resumeOrder } from "./run-request.ts";
-import { startRun } from "./stream-run.ts";
+import { beginRun } from "./stream-run.ts";
 
 /** Decisions about tickets of one run. */
 interface Batch {
@@ -112,7 +112,7 @@ function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
 async function resumeWith(parts: RunParts, run: RunRecord, { ticket, decisions }: Batch): Promise<AwakenError | undefined> {
   if (!isOpen(run, ticket)) throw notOpen(ticket, run);
   try {
-    await startRun(parts, resumeOrder(run, decisions)).begun;
+    await beginRun(parts, resumeOrder(run, decisions)).begun;
     return undefined;
   } catch (thrown) {
     if (AwakenError.is(thrown) && thrown.code === "thread_already_running") return thrown;

@@ -68,7 +68,8 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
 }
 
 function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
-  for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) if (run?.status === "waiting") return run;
+  if (checkpoint === undefined) return undefined;
+  for (const run of [checkpoint.openRun, checkpoint.latestRun]) if (run?.status === "waiting") return run;
   return undefined;
 }
 
@@ -83,21 +84,26 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
   if (named !== undefined && checkpoint?.openRun?.runId === named.runId && !sameJson(checkpoint.openRun, named)) throw takenUp(named);
   const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(checkpoint) : await hintedRun(records, threadId, hinted));
-  const work = await openWork(records, checkpoint, resumed);
+  const found = openWork(records, checkpoint, resumed);
+  const { messages, cutCalls, ledger } = found instanceof Promise ? await found : found;
   const history: ThreadHistory = {
+    messages,
     messageCount: checkpoint?.messageCount ?? 0,
     threadState: checkpoint?.state,
     run: resumed === undefined ? undefined : { state: resumed.state, steps: resumed.steps, usage: resumed.usage },
-    ...work,
+    cutCalls,
+    ledger,
   };
   const waiting = waitingRun(checkpoint);
-  const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(order.threadId, order.namedMessages);
+  const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(threadId, order.namedMessages);
+  const { agentId, actingAgentId } = agentsOf(order, checkpoint, resumed, agentOfCut(checkpoint?.state, cutCalls));
   return {
     history,
-    resumed,
+    agentId,
+    actingAgentId,
     logged: new Set(logged.map(({ message }) => message.id)),
+    resumed,
     abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
-    ...agentsOf(order, checkpoint, resumed, agentOfCut(checkpoint?.state, work.cutCalls)),
   };
 }
 

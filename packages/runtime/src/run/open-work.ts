@@ -16,17 +16,24 @@ import type { LastingRecords, RunRecords } from "./run-parts.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
 
+const NOTHING: readonly never[] = [];
+
 type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
 
 /** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
-export async function openWork(
+export function openWork(
   records: RunRecords,
   checkpoint: ThreadCheckpoint | undefined,
   resumed: RunRecord | undefined,
-): Promise<OpenWork> {
-  const messages = checkpoint?.messages ?? [];
-  if (records.ledger === undefined) return { messages, cutCalls: [], ledger: undefined };
-  if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: [], ledger: [] };
+): OpenWork | Promise<OpenWork> {
+  const messages = checkpoint?.messages ?? NOTHING;
+  if (records.ledger === undefined) return { messages, cutCalls: NOTHING, ledger: undefined };
+  if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: NOTHING, ledger: NOTHING };
+  return findWork(records, checkpoint, resumed);
+}
+
+async function findWork(records: LastingRecords, checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): Promise<OpenWork> {
+  const messages = checkpoint?.messages ?? NOTHING;
   const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
   const ledger = entries.filter(isUnfinished);
   const claims = cutClaims(ledger, checkpoint?.state);

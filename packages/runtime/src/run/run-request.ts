@@ -86,15 +86,15 @@ export type RunIntentInput =
 export interface RunOrder {
   readonly threadId: ThreadId;
   readonly intent: RunIntentInput;
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
   readonly input: readonly Message[];
   /** Ids that the caller gave to messages: they may be in the log already. */
   readonly namedMessages: readonly MessageId[];
   readonly trace: RunTraceInput;
-  readonly output?: OutputSpec;
-  readonly overrides?: InferenceOverride;
-  readonly frontendTools?: readonly ToolDescriptor[];
-  readonly signal?: AbortSignal;
+  readonly output?: OutputSpec | undefined;
+  readonly overrides?: InferenceOverride | undefined;
+  readonly frontendTools?: readonly ToolDescriptor[] | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const refuse = (why: string): never => {
@@ -135,8 +135,10 @@ export function toMessages(input: RunRequest["input"], ids: Ids): readonly Messa
   return messages;
 }
 
+const NO_IDS: readonly MessageId[] = [];
+
 const namedMessages = (input: RunRequest["input"] = []): readonly MessageId[] =>
-  typeof input === "string" ? [] : input.flatMap(({ id }) => (id === undefined ? [] : [messageId(id)]));
+  typeof input === "string" ? NO_IDS : input.flatMap(({ id }) => (id === undefined ? [] : [messageId(id)]));
 
 /** As a record may have it: what clients add of their own is left out. */
 function readTool({ id, description, parameters, category, metadata }: ToolDescriptor): ToolDescriptor {
@@ -154,7 +156,10 @@ function readTool({ id, description, parameters, category, metadata }: ToolDescr
   };
 }
 
+const NO_TRACE: RunTraceInput = Object.freeze({});
+
 function checkTrace(trace: RunTraceInput): void {
+  if (trace === NO_TRACE) return;
   const { origin, runMode, adapter, ...texts } = trace;
   checkOneOf("trace.origin", origin, ORIGINS);
   checkOneOf("trace.runMode", runMode, RUN_MODES);
@@ -176,7 +181,7 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
 
 /** Everything that can be said about a request before anything is looked up. */
 export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
-  const { agent, thread, overrides, frontendTools, signal, trace = {} } = request;
+  const { agent, thread, overrides, frontendTools, signal, trace = NO_TRACE } = request;
   checkBlank("agent", agent);
   checkBlank("thread", thread);
   checkTrace(trace);
@@ -193,10 +198,10 @@ export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrd
     input,
     namedMessages: namedMessages(request.input),
     trace,
-    ...(agent === undefined ? {} : { agentId: agent }),
-    ...(overrides === undefined ? {} : { overrides }),
-    ...(frontendTools === undefined ? {} : { frontendTools: frontendTools.map(readTool) }),
-    ...(signal === undefined ? {} : { signal }),
+    agentId: agent,
+    overrides,
+    frontendTools: frontendTools?.map(readTool),
+    signal,
   };
 }
 
@@ -206,17 +211,20 @@ export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecisio
   return { threadId, intent: { type: "resume", runId, decisions, seen: run }, input: [], namedMessages: [], trace: {} };
 }
 
-/** What the trace of a request says of the identity of its run. */
-export function identityTrace(trace: RunTraceInput): Omit<RunIdentity, "threadId" | "runId" | "agentId"> {
+/** Of a new run, with what the trace of its request says. */
+export function newIdentity(trace: RunTraceInput, thread: ThreadId, run: RunId, agentId: string): RunIdentity {
   const { parentRunId, parentThreadId, sessionId, transportRequestId, correlationId } = trace;
   return {
+    threadId: thread,
+    runId: run,
+    agentId,
     origin: trace.origin ?? "user",
     runMode: trace.runMode ?? "foreground",
     adapter: trace.adapter ?? "internal",
-    ...(parentRunId === undefined ? {} : { parentRunId: runId(parentRunId) }),
-    ...(parentThreadId === undefined ? {} : { parentThreadId: threadId(parentThreadId) }),
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(transportRequestId === undefined ? {} : { transportRequestId }),
-    ...(correlationId === undefined ? {} : { correlationId }),
+    ...(parentRunId === undefined ? undefined : { parentRunId: runId(parentRunId) }),
+    ...(parentThreadId === undefined ? undefined : { parentThreadId: threadId(parentThreadId) }),
+    ...(sessionId === undefined ? undefined : { sessionId }),
+    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
+    ...(correlationId === undefined ? undefined : { correlationId }),
   };
 }

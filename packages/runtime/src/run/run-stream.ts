@@ -7,13 +7,12 @@ import { type RunResult, type StartedRequest, startRequest } from "./stream-run.
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   readonly #events = new EventStream<AgentEvent, RunResult<O>>();
-  readonly #run: StartedRequest<O>["run"];
+  readonly #started: StartedRequest<O>;
 
   constructor(parts: RunParts, request: RunRequest<O>) {
     const events = this.#events;
-    const { run, result } = startRequest(parts, request, (event) => events.push(event));
-    this.#run = run;
-    result.then(
+    this.#started = startRequest(parts, request, (event) => events.push(event));
+    this.#started.result.then(
       (ended) => events.end(ended),
       (thrown) => events.fail(thrown),
     );
@@ -21,16 +20,16 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
 
   /** A thread that waits goes on with the run that it waits with: then this is that run's id, once it is known. */
   get id(): RunId {
-    return this.#run.runId;
+    return this.#started.run.runId;
   }
 
   get threadId(): ThreadId {
-    return this.#run.threadId;
+    return this.#started.run.threadId;
   }
 
   /** Rejects when the run could not begin; how it ended otherwise, failures too, is in the result. */
   get result(): Promise<RunResult<O>> {
-    return this.#events.result;
+    return this.#started.result;
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {

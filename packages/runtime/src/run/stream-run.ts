@@ -16,7 +16,6 @@ import { NO_QUEUE } from "../loop/pending-port.ts";
 import type { OutputSpec, RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { ThreadWriter } from "../loop/thread-writer.ts";
-import { openTickets } from "../loop/tool-call.ts";
 import { onAbort } from "../stream/abort.ts";
 import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
@@ -32,29 +31,30 @@ export type { RunResult } from "./run-result.ts";
 export interface StartedRun {
   readonly run: ActiveRun;
   readonly result: Promise<LoopResult>;
-  /** Resolves when the run is set up and what it goes on with is on record; rejects when it cannot begin. */
-  readonly begun: Promise<void>;
 }
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
-export function startRun(parts: RunParts, order: RunOrder, listen?: Listen): StartedRun {
+export function startRun(parts: RunParts, order: RunOrder, listen?: Listen, onBegun?: () => void): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const run = parts.active.claim(order.threadId, order.intent.runId ?? runId(parts.ids()));
-  const begun = Promise.withResolvers<void>();
-  begun.promise.catch(() => {});
-  const result = execute(parts, run, order, listen, begun.resolve).finally(() => {
-    parts.active.release(run);
-  });
-  // Whoever wants to know looks at one of the two.
-  result.catch(begun.reject);
+  const result = execute(parts, run, order, listen, onBegun);
   run.result = result;
-  return { run, result, begun: begun.promise };
+  return { run, result };
+}
+
+/** The same. `begun` resolves when the run is set up and what it goes on with is on record; it rejects when the run cannot begin. */
+export function beginRun(parts: RunParts, order: RunOrder): { readonly run: ActiveRun; readonly begun: Promise<void> } {
+  const begun = Promise.withResolvers<void>();
+  const { run, result } = startRun(parts, order, undefined, begun.resolve);
+  // Whoever wants to know looks at one of the two.
+  begun.promise.catch(() => {});
+  result.catch(begun.reject);
+  return { run, begun: begun.promise };
 }
 
 /** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
 export interface StartedRequest<O> {
   readonly run: { readonly runId: RunId; readonly threadId: ThreadId };
-  /** Never unhandled: it may be looked at late, or not at all. */
   readonly result: Promise<RunResult<O>>;
 }
 
@@ -63,25 +63,21 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
-    const output = new TypedOutput(request.output);
-    const started = startRun(parts, output.spec === undefined ? order : { ...order, output: output.spec }, listen);
-    const result = started.result.then((ended) => toRunResult(ended, output.value));
-    result.catch(() => {});
-    return { run: started.run, result };
+    const output = request.output === undefined ? undefined : new TypedOutput(request.output);
+    const { run, result } = startRun(parts, output === undefined ? order : { ...order, output: output.spec }, listen);
+    return { run, result: result.then((ended) => toRunResult(ended, output?.value)) };
   } catch (thrown) {
     const result = Promise.reject<RunResult<O>>(thrown);
-    result.catch(() => {});
     return { run: { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) }, result };
   }
 }
 
 /** Keeps the answer as the schema gave it: what is recorded of it is JSON, and its type is gone. */
 class TypedOutput<O> {
-  readonly spec: OutputSpec | undefined;
+  readonly spec: OutputSpec;
   value: O | undefined;
 
-  constructor(schema: Schema<O> | undefined) {
-    if (schema === undefined) return;
+  constructor(schema: Schema<O>) {
     const check = async (value: unknown) => {
       const checked = await validate(schema, value);
       this.value = checked.type === "valid" ? checked.value : undefined;
@@ -96,20 +92,21 @@ async function execute(
   run: ActiveRun,
   order: RunOrder,
   listen: Listen | undefined,
-  onBegun: () => void,
+  onBegun: (() => void) | undefined,
 ): Promise<LoopResult> {
   const { signal } = order;
   const off = signal === undefined ? undefined : onAbort(signal, () => run.controller.abort(signal.reason));
   try {
     const { ctx, writer } = await prepare(parts, run, order, listen);
-    onBegun();
+    onBegun?.();
     try {
       return await runLoop(ctx);
     } finally {
-      await keepUnread(run, ctx, writer);
+      if (run.inbox.size > 0) await keepUnread(run, ctx, writer);
     }
   } finally {
     off?.();
+    parts.active.release(run);
   }
 }
 
@@ -130,13 +127,13 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
     inbox: run.inbox,
     decisions: run.decisions,
     boundary: NO_QUEUE,
-    checkpoints: recording(run, writer),
+    checkpoints: new Recording(run, writer),
     profileStore: parts.profiles,
     streams: parts.streams,
     replan: async (agentId) => resolution.resolve(agentId),
   });
-  run.tickets = () => openTickets(ctx);
-  await takeSeededDecisions(ctx);
+  run.source = ctx;
+  if (activation.options.seededDecisions.length > 0) await takeSeededDecisions(ctx);
   if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
   // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
   if (resumed !== undefined) await ctx.checkpoints.write();
@@ -147,20 +144,27 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
  * A record says that its run waits only when the run has left: until then a decision may still let it go on here, and nobody else
  * may take it up. Whoever waits for a decision to be taken learns it from the commit that has it.
  */
-function recording(run: ActiveRun, writer: ThreadWriter): CheckpointPort {
-  const record = async (checkpoint: Checkpoint) => {
-    const written = await writer.write(checkpoint);
-    run.record(checkpoint.decided);
+class Recording implements CheckpointPort {
+  readonly #run: ActiveRun;
+  readonly #writer: ThreadWriter;
+
+  constructor(run: ActiveRun, writer: ThreadWriter) {
+    this.#run = run;
+    this.#writer = writer;
+  }
+
+  write(checkpoint: Checkpoint): ReturnType<CheckpointPort["write"]> {
+    const { lifecycle, ending, decided } = checkpoint;
+    if (lifecycle.status === "waiting" && ending === undefined)
+      return this.#record({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
+    return decided.length > 0 ? this.#record(checkpoint) : this.#writer.write(checkpoint);
+  }
+
+  async #record(checkpoint: Checkpoint): ReturnType<CheckpointPort["write"]> {
+    const written = await this.#writer.write(checkpoint);
+    this.#run.record(checkpoint.decided);
     return written;
-  };
-  return {
-    write(checkpoint) {
-      const { lifecycle, ending, decided } = checkpoint;
-      if (lifecycle.status === "waiting" && ending === undefined)
-        return record({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
-      return decided.length > 0 ? record(checkpoint) : writer.write(checkpoint);
-    },
-  };
+  }
 }
 
 /** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread. Never rejects. */

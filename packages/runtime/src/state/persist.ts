@@ -34,7 +34,7 @@ export function encodeState(
       versions[key.name] = key.version;
     }
   }
-  return { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions, ...(versions === undefined ? {} : { versions }) };
+  return { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions, ...(versions === undefined ? undefined : { versions }) };
 }
 
 function refuse(key: string, message: string, cause?: unknown): never {

@@ -5,7 +5,7 @@ export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCa
 
 /** A call that is over keeps neither its ticket nor its decision. */
 function settled(call: ToolCallState): ToolCallState {
-  if (!isToolCallOver(call.status)) return call;
+  if (!isToolCallOver(call.status) || (call.suspension === undefined && call.decision === undefined)) return call;
   const { suspension: _suspension, decision: _decision, ...rest } = call;
   return rest;
 }

@@ -1,16 +1,12 @@
-interface Waiting<E> {
-  resolve(value: IteratorResult<E, undefined>): void;
-  reject(thrown: unknown): void;
-  /** Whoever asked next. */
-  next: Waiting<E> | undefined;
-}
-
 /** Methods, so that a stream with a result of some type fits where any result will do. */
 interface Outcome<R> {
   readonly promise: Promise<R>;
   resolve(value: R): void;
   reject(thrown: unknown): void;
 }
+
+/** Answers a read that waits; one that fails is answered with a rejection. */
+type Answer<E> = (result: IteratorResult<E, undefined> | Promise<never>) => void;
 
 type Ending<R> = { readonly type: "result"; readonly result: R } | { readonly type: "failure"; readonly thrown: unknown };
 
@@ -31,8 +27,9 @@ export class EventStream<E, R> implements AsyncIterable<E> {
   #isDetached = false;
   #isRead = false;
   #failure: { readonly thrown: unknown } | undefined;
-  #waiting: Waiting<E> | undefined;
-  #lastWaiting: Waiting<E> | undefined;
+  #waiting: Answer<E> | undefined;
+  /** Whoever asked while somebody was waiting already; few readers do. */
+  #line: Answer<E>[] | undefined;
   #result: Outcome<R> | undefined;
 
   /** Made when somebody asks for it. Nobody is killed by a rejection that he does not look at. */
@@ -50,8 +47,8 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     const waiting = this.#waiting;
     if (waiting === undefined) this.#buffer.push(event);
     else {
-      this.#waiting = waiting.next;
-      waiting.resolve({ value: event, done: false });
+      this.#waiting = this.#line?.shift();
+      waiting({ value: event, done: false });
     }
   }
 
@@ -94,13 +91,18 @@ export class EventStream<E, R> implements AsyncIterable<E> {
 
   #next(): Promise<IteratorResult<E, undefined>> {
     if (this.#head < this.#buffer.length) return Promise.resolve({ value: this.#take(), done: false });
-    return new Promise((resolve, reject) => {
-      const waiting = { resolve, reject, next: undefined };
-      if (this.#waiting === undefined) this.#waiting = waiting;
-      else if (this.#lastWaiting !== undefined) this.#lastWaiting.next = waiting;
-      this.#lastWaiting = waiting;
-      if (this.#ending !== undefined || this.#isDetached) this.#release();
+    return new Promise((resolve) => {
+      this.#wait(resolve);
     });
+  }
+
+  #wait(answer: Answer<E>): void {
+    if (this.#waiting === undefined) this.#waiting = answer;
+    else {
+      this.#line ??= [];
+      this.#line.push(answer);
+    }
+    if (this.#ending !== undefined || this.#isDetached) this.#release();
   }
 
   #settle(): void {
@@ -126,10 +128,9 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     while (this.#waiting !== undefined) {
       const waiting = this.#waiting;
       const failure = this.#failure;
-      this.#waiting = waiting.next;
+      this.#waiting = this.#line?.shift();
       this.#failure = undefined;
-      if (failure === undefined) waiting.resolve(DONE);
-      else waiting.reject(failure.thrown);
+      waiting(failure === undefined ? DONE : Promise.reject(failure.thrown));
     }
   }
 }

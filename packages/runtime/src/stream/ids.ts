@@ -13,20 +13,28 @@ function draw(): number {
   return pool[used++] ?? 0;
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-/** The byte that begins `shift` bits from the right. */
-const byteOf = (value: number, shift: number): string => HEX[(value >>> shift) & 0xff] ?? "";
+const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
+/** The characters of the last id, written over for the next one: an id is then one flat string, and nothing else is made for it. */
+const codes = Array.from("00000000-0000-7000-8000-000000000000", (char) => char.charCodeAt(0));
+
+/** The lowest digits of a number of 32 bits. */
+function write(value: number, at: number, digits: number): void {
+  let rest = value;
+  for (let index = at + digits - 1; index >= at; index--) {
+    codes[index] = DIGITS[rest & 0xf] ?? 0;
+    rest >>>= 4;
+  }
+}
 
 let msecs = 0;
-/** The time as an id begins with it. */
-let time = "";
 /** Where the ids of this millisecond are, in 32 bits. */
 let seq = 0;
 
 function setTime(now: number): void {
-  const digits = now.toString(16).padStart(12, "0");
   msecs = now;
-  time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+  write(Math.floor(now / 0x1_0000), 0, 8);
+  write(now % 0x1_0000, 9, 4);
 }
 
 /**
@@ -42,10 +50,9 @@ export const uuidIds: Ids = () => {
     seq = (seq + 1) >>> 0;
     if (seq === 0) setTime(msecs + 1);
   }
-  const high = 0x7000 | (seq >>> 20);
-  const middle = 0x8000 | ((seq >>> 6) & 0x3fff);
-  const low = ((seq & 0x3f) << 10) | (draw() & 0x3ff);
-  const last = draw();
-  const node = byteOf(low, 8) + byteOf(low, 0) + byteOf(last, 24) + byteOf(last, 16) + byteOf(last, 8) + byteOf(last, 0);
-  return `${time}-${byteOf(high, 8)}${byteOf(high, 0)}-${byteOf(middle, 8)}${byteOf(middle, 0)}-${node}`;
+  write(0x7000 | (seq >>> 20), 14, 4);
+  write(0x8000 | ((seq >>> 6) & 0x3fff), 19, 4);
+  write(((seq & 0x3f) << 10) | (draw() & 0x3ff), 24, 4);
+  write(draw(), 28, 8);
+  return String.fromCharCode(...codes);
 };

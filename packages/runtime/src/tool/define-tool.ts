@@ -1,4 +1,14 @@
-import { AwakenError, isJsonObject, type JsonObject, type Schema, toJson, toJsonSchema, type Validated, validate } from "@awaken/contract";
+import {
+  AwakenError,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Schema,
+  toJson,
+  toJsonSchema,
+  type Validated,
+  validate,
+} from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
@@ -43,9 +53,7 @@ function checkInit(init: { readonly id: string; readonly execute: unknown; reado
   }
 }
 
-async function checkedReply<O>(output: Schema<O> | undefined, returned: O | Reply): Promise<ToolReply> {
-  if (returned instanceof Reply) return returned;
-  if (output === undefined) return new Reply({ type: "success", data: toJson(returned) }, undefined);
+async function checkedReply<O>(output: Schema<O>, returned: O): Promise<ToolReply> {
   const checked = await validate(output, returned);
   if (checked.type === "valid") return new Reply({ type: "success", data: toJson(checked.value) }, undefined);
   return new Reply(
@@ -54,20 +62,42 @@ async function checkedReply<O>(output: Schema<O> | undefined, returned: O | Repl
   );
 }
 
+/** A call of a tool that was declared here. */
+class DefinedCall<I, O> implements PreparedCall {
+  readonly #tool: ToolInit<I, O>;
+  readonly #input: I;
+
+  constructor(tool: ToolInit<I, O>, input: I) {
+    this.#tool = tool;
+    this.#input = input;
+  }
+
+  get input(): JsonValue {
+    return toJson(this.#input);
+  }
+
+  async approve(scene: HookScene): Promise<Verdict> {
+    return this.#tool.approve === undefined ? allow() : this.#tool.approve(this.#input, scene);
+  }
+
+  async execute(context: ToolContext): Promise<ToolReply> {
+    const { output } = this.#tool;
+    const returned = await this.#tool.execute(this.#input, context);
+    if (returned instanceof Reply) return returned;
+    return output === undefined ? new Reply({ type: "success", data: toJson(returned) }, undefined) : checkedReply(output, returned);
+  }
+
+  async reconcile(context: ToolContext): Promise<Reconciled> {
+    return this.#tool.reconcile === undefined ? { type: "unknown" } : this.#tool.reconcile(this.#input, context);
+  }
+}
+
 /** Declares a tool. Types of input and output come from the schemas. */
 export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
   checkInit(init);
   let descriptor: Tool["descriptor"] | undefined;
-  const prepared = (input: I): PreparedCall => ({
-    get input() {
-      return toJson(input);
-    },
-    approve: async (scene) => (init.approve === undefined ? allow() : init.approve(input, scene)),
-    execute: async (context) => checkedReply(init.output, await init.execute(input, context)),
-    reconcile: async (context) => (init.reconcile === undefined ? { type: "unknown" } : init.reconcile(input, context)),
-  });
   const accept = (checked: Validated<I>): Validated<PreparedCall> =>
-    checked.type === "valid" ? { type: "valid", value: prepared(checked.value) } : checked;
+    checked.type === "valid" ? { type: "valid", value: new DefinedCall(init, checked.value) } : checked;
   return {
     id: init.id,
     get descriptor() {

@@ -1,5 +1,4 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
-import { onAbort } from "../stream/abort.ts";
 import type { Clock } from "../stream/clock.ts";
 import { plainResult } from "./plain.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
@@ -21,16 +20,22 @@ export function toolFailure(
   detail: string,
   metadata?: { readonly timedOut?: true; readonly rejected?: true },
 ): ToolResult {
-  return { type: "error", code, message: `${WORDS[code]}: ${detail}`, ...(metadata === undefined ? {} : { metadata }) };
+  return { type: "error", code, message: `${WORDS[code]}: ${detail}`, ...(metadata === undefined ? undefined : { metadata }) };
 }
 
-export interface ExecuteLimits {
+/** A call that is about to run, and how long it may. */
+export interface Execution {
+  readonly prepared: PreparedCall;
+  readonly context: ToolContext;
+  /** The tool's own, behind the signal of its context. Without one the tool has the run's signal itself. */
+  readonly controller: AbortController | undefined;
+  readonly run: AbortSignal;
   readonly clock: Clock;
   readonly timeoutMs: number | undefined;
   /** After the run's abort: how long to wait for the tool to stop by itself. */
   readonly graceMs: number;
-  /** The call has its reply: what the tool does from now on is nobody's business. */
-  readonly onSettled: () => void;
+  /** Closed when the call has its reply: what the tool does from then on is nobody's business. */
+  readonly reporter: { close(): void };
 }
 
 function plainReply(given: ToolReply): ToolReply {
@@ -42,7 +47,7 @@ function plainReply(given: ToolReply): ToolReply {
 }
 
 /** Also a tool that throws before it gives a promise. */
-function begin(prepared: PreparedCall, context: ToolContext): Promise<ToolReply> {
+function begin({ prepared, context }: Execution): Promise<ToolReply> {
   try {
     return Promise.resolve(prepared.execute(context));
   } catch (thrown) {
@@ -54,39 +59,56 @@ function begin(prepared: PreparedCall, context: ToolContext): Promise<ToolReply>
  * Runs a tool and gives its reply, whatever happens: a throw, a timeout and a cancel are results. The tool's own signal aborts with the
  * run and at the timeout. A tool that does not stop is left behind; what it does later is ignored.
  */
-export function executeCall(
-  prepared: PreparedCall,
-  contextOf: (signal: AbortSignal) => ToolContext,
-  run: AbortSignal,
-  limits: ExecuteLimits,
-): Promise<ToolReply> {
-  const { timeoutMs } = limits;
-  // Without a limit of its own the tool can have the run's signal itself.
-  const own = timeoutMs === undefined ? undefined : new AbortController();
-  return new Promise((resolve) => {
-    let stopTimer = () => {};
-    let stopGrace = () => {};
-    const settle = (reply: ToolReply) => {
-      stopTimer();
-      stopGrace();
-      offAbort();
-      limits.onSettled();
-      resolve(reply);
-    };
-    const fail = (result: ToolResult) => settle({ result, command: undefined });
-    const offAbort = onAbort(run, () => {
-      own?.abort(run.reason);
-      stopGrace = limits.clock.timer(limits.graceMs, () => fail(toolFailure("cancelled", "the tool did not stop in time")));
-    });
-    if (timeoutMs !== undefined) {
-      stopTimer = limits.clock.timer(timeoutMs, () => {
-        own?.abort(new DOMException("the tool took too long", "TimeoutError"));
-        fail(toolFailure("timeout", `no result within ${timeoutMs} ms`, { timedOut: true }));
-      });
-    }
-    begin(prepared, contextOf(own?.signal ?? run)).then(
-      (reply) => settle(plainReply(reply)),
-      (thrown: unknown) => fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
-    );
+export const executeCall = (execution: Execution): Promise<ToolReply> =>
+  new Promise((resolve) => {
+    new Executing(execution, resolve).begin();
   });
+
+const NOTHING = () => {};
+
+class Executing {
+  readonly #execution: Execution;
+  readonly #resolve: (reply: ToolReply) => void;
+  #stopTimer = NOTHING;
+  #stopGrace = NOTHING;
+  readonly #onAbort = () => this.#cancel();
+
+  constructor(execution: Execution, resolve: (reply: ToolReply) => void) {
+    this.#execution = execution;
+    this.#resolve = resolve;
+  }
+
+  begin(): void {
+    const { run, clock, timeoutMs } = this.#execution;
+    if (run.aborted) this.#cancel();
+    else run.addEventListener("abort", this.#onAbort);
+    if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
+    begin(this.#execution).then(
+      (reply) => this.#settle(plainReply(reply)),
+      (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
+    );
+  }
+
+  #cancel(): void {
+    const { controller, run, clock, graceMs } = this.#execution;
+    controller?.abort(run.reason);
+    this.#stopGrace = clock.timer(graceMs, () => this.#fail(toolFailure("cancelled", "the tool did not stop in time")));
+  }
+
+  #timeOut(ms: number): void {
+    this.#execution.controller?.abort(new DOMException("the tool took too long", "TimeoutError"));
+    this.#fail(toolFailure("timeout", `no result within ${ms} ms`, { timedOut: true }));
+  }
+
+  #fail(result: ToolResult): void {
+    this.#settle({ result, command: undefined });
+  }
+
+  #settle(reply: ToolReply): void {
+    this.#stopTimer();
+    this.#stopGrace();
+    this.#execution.run.removeEventListener("abort", this.#onAbort);
+    this.#execution.reporter.close();
+    this.#resolve(reply);
+  }
 }

@@ -53,6 +53,9 @@ export function plainSuspension(given: Suspension): Suspension {
 /** Of known fields alone: what is stored with the call must be read again by anybody. */
 export function plainResult(given: ToolResult): ToolResult {
   const { message } = given;
+  // What most tools give, and the least to look at.
+  if (given.type === "success" && message === undefined && given.metadata === undefined && given.media === undefined)
+    return { type: "success", data: plainJson(given.data) };
   checkTexts("tool result", { message });
   const more = {
     ...(message === undefined ? {} : { message }),
