@@ -36,7 +36,10 @@ function isJsonList(list: readonly unknown[], depth: number): boolean {
 }
 
 function hasJsonValues(object: { readonly [key: string]: unknown }, depth: number): boolean {
-  for (const key in object) if (!isJson(object[key], depth)) return false;
+  for (const key in object) {
+    const item = object[key];
+    if (typeof item !== "string" && !isJson(item, depth)) return false;
+  }
   return true;
 }
 

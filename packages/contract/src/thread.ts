@@ -95,8 +95,12 @@ export interface ThreadPatch {
 
 /** A checked record; blank strings count as absent. */
 export function toThreadRecord(init: NewThread, now: number): ThreadRecord {
-  const fresh = { schemaVersion: THREAD_SCHEMA_VERSION, id: init.id, metadata: { createdAt: now, updatedAt: now, custom: {} } } as const;
-  return patchThread(fresh, init, now);
+  const { id, resourceId, parentThreadId, title, custom } = init;
+  const metadata = { createdAt: now, updatedAt: now, custom: {} };
+  const fresh = { schemaVersion: THREAD_SCHEMA_VERSION, id, metadata } as const;
+  // What most commits begin with.
+  const isBare = resourceId === undefined && parentThreadId === undefined && title === undefined && custom === undefined;
+  return isBare ? threadRecord.check(fresh) : patchThread(fresh, init, now);
 }
 
 export function patchThread(thread: ThreadRecord, patch: ThreadPatch, now: number): ThreadRecord {
@@ -137,32 +141,26 @@ export function checkLineage(thread: ThreadRecord, ancestors: readonly ThreadId[
 export function projectRun(thread: ThreadRecord, run: RunRecord): ThreadRecord {
   const { latestRun: before } = thread;
   const { runId, ordinal } = run;
-  if (!isCurrent(before, run)) return run.status === "done" ? withoutRun(thread, runId) : thread;
+  const isDone = run.status === "done";
+  const isLatest = isCurrent(before, run);
+  if (!isLatest && !isDone) return thread;
 
-  const latestRun = { id: runId, updatedAt: before?.id === runId ? Math.max(before.updatedAt, run.updatedAt) : run.updatedAt, ordinal };
-  const parent = parentOf(thread, run);
-  const placed = parent === thread.parentThreadId || parent === undefined ? thread : { ...thread, parentThreadId: parent };
-  switch (run.status) {
-    case "created":
-    case "waiting": {
-      const { activeRunId: _, ...idle } = placed;
-      return { ...idle, latestRun, openRunId: runId };
-    }
-    case "running":
-      return { ...placed, latestRun, activeRunId: runId, openRunId: runId };
-    case "done":
-      return { ...withoutRun(placed, runId), latestRun };
-  }
+  const updatedAt = before?.id === runId ? Math.max(before.updatedAt, run.updatedAt) : run.updatedAt;
+  const latestRun = isLatest || before === undefined ? { id: runId, updatedAt, ordinal } : before;
+  const record: Draft = { schemaVersion: thread.schemaVersion, id: thread.id, metadata: thread.metadata, latestRun };
+  const parent = isLatest ? parentOf(thread, run) : thread.parentThreadId;
+  const active = run.status === "running" ? runId : isDone ? unless(thread.activeRunId, runId) : undefined;
+  const open = isDone ? unless(thread.openRunId, runId) : runId;
+  if (thread.resourceId !== undefined) record.resourceId = thread.resourceId;
+  if (parent !== undefined) record.parentThreadId = parent;
+  if (active !== undefined) record.activeRunId = active;
+  if (open !== undefined) record.openRunId = open;
+  return record;
 }
 
-function withoutRun(thread: ThreadRecord, runId: RunId): ThreadRecord {
-  const { activeRunId, openRunId, ...kept } = thread;
-  return {
-    ...kept,
-    ...(activeRunId === undefined || activeRunId === runId ? undefined : { activeRunId }),
-    ...(openRunId === undefined || openRunId === runId ? undefined : { openRunId }),
-  };
-}
+type Draft = { -readonly [Key in keyof ThreadRecord]: ThreadRecord[Key] };
+
+const unless = (id: RunId | undefined, gone: RunId): RunId | undefined => (id === gone ? undefined : id);
 
 /** The latest run itself is always current: its writes are ordered by the store, whatever the clocks of two nodes say. */
 function isCurrent(latest: LatestRun | undefined, run: RunRecord): boolean {

@@ -13,16 +13,15 @@ export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0, 
 const clamp = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0);
 const sum = (a: number | undefined, b: number | undefined): number => Math.min(clamp(a) + clamp(b), Number.MAX_SAFE_INTEGER);
 
+const OPTIONAL = ["cacheReadTokens", "cacheWriteTokens", "reasoningTokens"] as const;
+
 /** Adds saturating; negative and missing counts add nothing. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const optional = (key: "cacheReadTokens" | "cacheWriteTokens" | "reasoningTokens") =>
-    a[key] === undefined && b[key] === undefined ? undefined : { [key]: sum(a[key], b[key]) };
-  return {
+  const total: { -readonly [Key in keyof Usage]: Usage[Key] } = {
     inputTokens: sum(a.inputTokens, b.inputTokens),
     outputTokens: sum(a.outputTokens, b.outputTokens),
     totalTokens: sum(a.totalTokens, b.totalTokens),
-    ...optional("cacheReadTokens"),
-    ...optional("cacheWriteTokens"),
-    ...optional("reasoningTokens"),
   };
+  for (const key of OPTIONAL) if (a[key] !== undefined || b[key] !== undefined) total[key] = sum(a[key], b[key]);
+  return total;
 }

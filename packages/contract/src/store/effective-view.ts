@@ -98,7 +98,7 @@ const isSameRun = (a: RunId | undefined, b: RunId | undefined): boolean => a ===
  * The last row that the widest summary from row 1 stands for, 0 without one. A view needs only the rows after it: the summary itself
  * is among them, and every other summary that comes before it is contained in it.
  */
-export function foldedUpTo(log: Iterable<SequencedMessage>): number {
+export function foldedUpTo(log: Iterable<Pick<SequencedMessage, "message">>): number {
   let last = 0;
   for (const { message } of log) {
     const mark = markOf(message);

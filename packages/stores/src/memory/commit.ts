@@ -10,8 +10,8 @@ import {
   toThreadRecord,
 } from "@awaken/contract";
 import { changeDispatch, checkFence } from "./dispatch-rows.ts";
-import type { EventRow } from "./event-row.ts";
-import { appendEvents, readRow } from "./events.ts";
+import type { EventBatch } from "./event-batch.ts";
+import { appendEvents, readAll } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
 import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
@@ -31,15 +31,15 @@ class Committed implements CommitResult {
   readonly messageCount: number;
   declare run?: RunRecord;
   declare dispatch?: DispatchRecord;
-  readonly #events: readonly EventRow[];
+  readonly #events: readonly EventBatch[];
 
-  constructor(messageCount: number, events: readonly EventRow[]) {
+  constructor(messageCount: number, events: readonly EventBatch[]) {
     this.messageCount = messageCount;
     this.#events = events;
   }
 
   get events(): readonly StoredEvent[] {
-    return this.#events.map(readRow);
+    return readAll(this.#events);
   }
 }
 
@@ -50,7 +50,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   appendMessages(change, row, commit);
   const run = writeRun(change, row, commit);
   writeThread(change, row, commit, run);
-  if (commit.threadState !== undefined) change.journal.assign(row, "state", own(commit.threadState));
+  writeState(change, row, commit);
   writeLedger(change, commit);
   writePending(change, row, commit);
   const dispatch = changeDispatch(change, row, commit, held);
@@ -63,9 +63,16 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
 }
 
 function writeThread({ tables, journal, now }: Change, row: ThreadRow, { threadId }: ThreadCommit, run: RunRecord | undefined): void {
-  const before = row.record ?? toThreadRecord({ id: threadId }, now);
+  const before = row.record ?? own(toThreadRecord({ id: threadId }, now));
   const touched = { ...before, metadata: { ...before.metadata, updatedAt: now } };
   const record = run === undefined ? touched : projectRun(touched, run);
   if (record.parentThreadId !== before.parentThreadId) checkParent(tables, record);
-  journal.assign(row, "record", record);
+  journal.keepField(row, "record", row.record);
+  row.record = record;
+}
+
+function writeState({ journal }: Change, row: ThreadRow, { threadState }: ThreadCommit): void {
+  if (threadState === undefined) return;
+  journal.keepField(row, "state", row.state);
+  row.state = own(threadState);
 }

@@ -1,5 +1,5 @@
 import { AwakenError, type ChildStrategy, type RunId, type ThreadId } from "@awaken/contract";
-import type { RowLog } from "./event-row.ts";
+import type { RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./lineage.ts";
 import { writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
@@ -38,7 +38,7 @@ function deleteRows(change: Change, id: ThreadId): void {
   const row = tables.threads.get(id);
   if (row === undefined) return;
   const runs = new Set(row.runIds);
-  for (const { place } of tables.threadEvents.get(id)?.rows ?? []) {
+  for (const { place } of tables.threadEvents.get(id)?.batches ?? []) {
     const { runId } = place.target;
     // Events may name a run that has no record yet; a run of another thread keeps its log.
     if (runId !== undefined && !tables.runs.has(runId)) runs.add(runId);
@@ -65,7 +65,7 @@ function deleteRun(change: Change, id: RunId): void {
 function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id): void {
   const log = logs.get(id);
   if (log === undefined) return;
-  for (const { key } of log.rows) if (key !== undefined) journal.delete(tables.eventsByKey, key);
+  for (const { key } of log.batches) if (key !== undefined) journal.delete(tables.eventsByKey, key);
   journal.delete(logs, id);
   journal.after(() => log.markDeleted());
 }

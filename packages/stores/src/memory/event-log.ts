@@ -1,36 +1,68 @@
 import { AwakenError, type EventCursor, eventCursor } from "@awaken/contract";
-import type { Journal, Savepoint } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 
-/** The events of one thread or run in their order. Cursors hold the tag of the log, so that they fit no other one. */
-export class EventLog<Row> {
-  readonly type: "thread" | "run";
-  readonly #tag: string;
-  readonly #rows: Row[] = [];
-  /** Absent until somebody waits: most logs have no reader. */
-  #wakes: Set<() => void> | undefined;
+export type LogType = "thread" | "run";
+
+/** Events that lie behind each other in each of their logs. */
+export interface Stretch {
+  readonly count: number;
+  /** The position of the first one. */
+  firstIn(log: LogType): number;
+}
+
+/** Makes the tags of logs: cursors hold them, so that they fit no other log. */
+export class Tags {
+  readonly #seed: string;
+  #last = 0;
+
+  /** The seed keeps cursors of another store from fitting. Short, because it is in every cursor. */
+  constructor(seed: string) {
+    this.#seed = seed.slice(0, 8);
+  }
+
+  next(): number {
+    this.#last++;
+    return this.#last;
+  }
+
+  textOf(tag: number): string {
+    return `${this.#seed}${tag.toString(36)}`;
+  }
+}
+
+/** Those who read a log now. */
+interface Audience {
+  count: number;
+  readonly wakes: Set<() => void>;
+}
+
+/** The events of one thread or run in their order. */
+export class EventLog<Batch extends Stretch> {
+  /** For reading: `append` and `purge` change it. */
+  batches: Batch[] = [];
+  readonly #type: LogType;
+  readonly #tags: Tags;
+  readonly #tag: number;
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
   #first = 1;
   #isDeleted = false;
-  /** Of the work that appended last: one undo step takes back all that it appends. */
-  #savepoint: Savepoint | undefined;
-  #readers = 0;
+  /** Absent until somebody reads: most logs have no reader. */
+  #audience: Audience | undefined;
 
-  constructor(type: "thread" | "run", tag: string) {
-    this.type = type;
-    this.#tag = tag;
-  }
-
-  get rows(): readonly Row[] {
-    return this.#rows;
+  constructor(type: LogType, tags: Tags) {
+    this.#type = type;
+    this.#tags = tags;
+    this.#tag = tags.next();
   }
 
   get head(): EventCursor | undefined {
-    return this.#rows.length === 0 ? undefined : this.cursorAt(this.last);
+    return this.batches.length === 0 ? undefined : this.cursorAt(this.last);
   }
 
   /** The position of the newest event. */
   get last(): number {
-    return this.#first + this.#rows.length - 1;
+    const batch = this.batches[this.batches.length - 1];
+    return batch === undefined ? this.#first - 1 : batch.firstIn(this.#type) + batch.count - 1;
   }
 
   get first(): number {
@@ -39,44 +71,57 @@ export class EventLog<Row> {
 
   /** Nothing would be lost with it. */
   get isIdle(): boolean {
-    return this.#rows.length === 0 && this.#readers === 0;
+    return this.batches.length === 0 && (this.#audience?.count ?? 0) === 0;
   }
 
   cursorAt(position: number): EventCursor {
-    return eventCursor(`${this.#tag}-${position}`);
+    return eventCursor(`${this.#tags.textOf(this.#tag)}-${position}`);
   }
 
-  append(row: Row, journal: Journal): void {
-    if (this.#savepoint !== journal.savepoint) {
-      this.#savepoint = journal.savepoint;
-      const { length } = this.#rows;
-      journal.undo(() => {
-        this.#rows.length = length;
-      });
-      if (this.#wakes !== undefined && this.#wakes.size > 0) journal.after(() => this.wake());
-    }
-    this.#rows.push(row);
+  append(batch: Batch, journal: Journal): void {
+    journal.keepField<EventLog<Batch>, "batches">(this, "batches", this.batches);
+    this.batches = journal.extended(this.batches, [batch]);
+    if (this.#audience !== undefined && this.#audience.wakes.size > 0) journal.after(() => this.wake());
   }
 
   /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
   positionOf(cursor: EventCursor): number {
-    const position = Number(cursor.slice(this.#tag.length + 1));
+    const position = Number(cursor.slice(this.#tags.textOf(this.#tag).length + 1));
     if (position >= this.#first && position <= this.last && this.cursorAt(position) === cursor) return position;
     throw expired(`event cursor '${cursor}' is unknown or expired`);
   }
 
-  /** Up to `limit` events after a position that a reader has reached; `cursor_expired` when some behind it are gone. */
-  readAfter(position: number, limit: number): readonly Row[] {
+  /** The events after a position that a reader has reached; `cursor_expired` when some behind it are gone. */
+  *readAfter(position: number): Generator<readonly [batch: Batch, index: number], void, undefined> {
     if (this.#isDeleted || position + 1 < this.#first) throw expired("events were deleted before they were read");
-    const from = position + 1 - this.#first;
-    return this.#rows.slice(from, from + limit);
+    const { batches } = this;
+    let index = position + 1;
+    for (let at = this.#batchOf(position + 1); at < batches.length; at++) {
+      const batch = batches[at];
+      if (batch === undefined) return;
+      const first = batch.firstIn(this.#type);
+      for (; index < first + batch.count; index++) yield [batch, index - first];
+    }
+  }
+
+  /** Which batch holds the position; behind the last one for a position that is yet to come. */
+  #batchOf(position: number): number {
+    let low = 0;
+    let high = this.batches.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const batch = this.batches[middle];
+      if (batch !== undefined && batch.firstIn(this.#type) + batch.count <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** Takes away the oldest events as long as `isOld` says so. */
-  purge(isOld: (row: Row) => boolean): readonly Row[] {
-    const found = this.#rows.findIndex((row) => !isOld(row));
-    const purged = this.#rows.splice(0, found === -1 ? this.#rows.length : found);
-    this.#first += purged.length;
+  purge(isOld: (batch: Batch) => boolean): readonly Batch[] {
+    const found = this.batches.findIndex((batch) => !isOld(batch));
+    const purged = this.batches.splice(0, found === -1 ? this.batches.length : found);
+    for (const { count } of purged) this.#first += count;
     return purged;
   }
 
@@ -87,17 +132,18 @@ export class EventLog<Row> {
   }
 
   enter(): void {
-    this.#readers++;
+    this.#audience ??= { count: 0, wakes: new Set() };
+    this.#audience.count++;
   }
 
   leave(): void {
-    this.#readers--;
+    if (this.#audience !== undefined) this.#audience.count--;
   }
 
   /** Resolves at the next append that stays, or when a signal aborts. */
   changed(signals: readonly AbortSignal[]): Promise<void> {
-    this.#wakes ??= new Set();
-    const wakes = this.#wakes;
+    this.#audience ??= { count: 0, wakes: new Set() };
+    const { wakes } = this.#audience;
     return new Promise((resolve) => {
       const wake = () => {
         wakes.delete(wake);
@@ -111,7 +157,7 @@ export class EventLog<Row> {
   }
 
   wake(): void {
-    for (const wake of [...(this.#wakes ?? [])]) wake();
+    for (const wake of [...(this.#audience?.wakes ?? [])]) wake();
   }
 }
 

@@ -11,8 +11,8 @@ import {
   isSameEvent,
   type StoredEvent,
 } from "@awaken/contract";
+import { EventBatch, EventPlace, type RowLog } from "./event-batch.ts";
 import { EventLog } from "./event-log.ts";
-import { EventPlace, EventRow, type RowLog } from "./event-row.ts";
 import type { Access, Change, Tables } from "./tables.ts";
 
 /** Rows that a subscriber takes at a time. */
@@ -24,21 +24,20 @@ export function eventPort(access: Access): EventStore {
     append: (appends) =>
       write((change) => {
         for (const { draft } of appends) eventDraft.check(draft);
-        return appendEvents(change, appends).map(readRow);
+        return readAll(appendEvents(change, appends));
       }),
 
     list: (scope, { after, visibilities, limit }) =>
       read((tables) => {
         const log = logOf(tables, scope);
         const size = clampLimit(limit);
-        const found: EventRow[] = [];
-        for (const row of rowsAfter(log, after)) {
-          if (visibilities !== undefined && !visibilities.includes(row.visibility)) continue;
-          if (found.push(row) > size) break;
+        const items: StoredEvent[] = [];
+        for (const [batch, index] of eventsAfter(log, after)) {
+          if (visibilities !== undefined && !visibilities.includes(batch.headAt(index).visibility)) continue;
+          if (items.length === size) return { items, ...nextOf(items.at(-1)?.cursors[scope.type]) };
+          items.push(batch.read(index));
         }
-        const items = found.slice(0, size).map(readRow);
-        const next = found.length > size ? items.at(-1)?.cursors[scope.type] : undefined;
-        return { items, ...(next === undefined ? undefined : { next }) };
+        return { items };
       }),
 
     loadHead: (scope) => read((tables) => logOf(tables, scope)?.head),
@@ -61,16 +60,18 @@ function logOf(tables: Tables, scope: EventScope): RowLog | undefined {
 function openLog(tables: Tables, scope: EventScope): RowLog {
   const found = logOf(tables, scope);
   if (found !== undefined) return found;
-  const log = new EventLog<EventRow>(scope.type, tables.tags());
+  const log = new EventLog<EventBatch>(scope.type, tables.tags);
   if (scope.type === "thread") tables.threadEvents.set(scope.threadId, log);
   else tables.runEvents.set(scope.runId, log);
   return log;
 }
 
-function rowsAfter(log: RowLog | undefined, cursor: EventCursor | undefined): readonly EventRow[] {
-  if (cursor === undefined) return log?.rows ?? [];
-  if (log === undefined) throw new AwakenError("cursor_expired", `event cursor '${cursor}' is unknown or expired`);
-  return log.readAfter(log.positionOf(cursor), Number.POSITIVE_INFINITY);
+const nextOf = (next: EventCursor | undefined) => (next === undefined ? undefined : { next });
+
+function eventsAfter(log: RowLog | undefined, cursor: EventCursor | undefined): Iterable<readonly [batch: EventBatch, index: number]> {
+  if (log !== undefined) return log.readAfter(cursor === undefined ? log.first - 1 : log.positionOf(cursor));
+  if (cursor === undefined) return [];
+  throw new AwakenError("cursor_expired", `event cursor '${cursor}' is unknown or expired`);
 }
 
 function startOf(log: RowLog, from: EventStart): number {
@@ -95,14 +96,15 @@ async function* follow(
   try {
     while (!signal.aborted) {
       const { rows, change } = await read(() => {
-        const found = log.readAfter(position, BATCH);
+        const found: (readonly [batch: EventBatch, index: number])[] = [];
+        for (const event of log.readAfter(position)) if (found.push(event) === BATCH) break;
         // Listening begins in the same moment as reading ends, so that nothing falls between the two.
         return { rows: found, change: found.length === 0 ? log.changed(signals) : undefined };
       });
-      for (const row of rows) {
+      for (const [batch, index] of rows) {
         if (signal.aborted) return;
         position++;
-        yield row.read();
+        yield batch.read(index);
       }
       await change;
     }
@@ -114,38 +116,57 @@ async function* follow(
 const keyOf = ({ idempotency }: EventAppend): string | undefined =>
   idempotency === undefined ? undefined : JSON.stringify([idempotency.writerId, idempotency.key]);
 
-export const readRow = (row: EventRow): StoredEvent => row.read();
+export const readAll = (batches: readonly EventBatch[]): readonly StoredEvent[] => batches.flatMap((batch) => batch.readAll());
 
-/** The drafts are checked already. */
-export function appendEvents(change: Change, appends: readonly EventAppend[]): readonly EventRow[] {
-  let place: EventPlace | undefined;
-  return appends.map((append) => {
-    const key = keyOf(append);
-    const first = key === undefined ? undefined : change.tables.eventsByKey.get(key);
-    if (first !== undefined) return repeated(first, append);
-    if (!place?.fits(append.draft)) place = placeOf(change, append.draft);
-    return appendEvent(change, place, append, key);
-  });
+/** The drafts are checked already. Gives the events in their order, those that were there before too. */
+export function appendEvents(change: Change, appends: readonly EventAppend[]): readonly EventBatch[] {
+  const batches: EventBatch[] = [];
+  let start = 0;
+  for (let first = appends[0]; first !== undefined; first = appends[start]) {
+    const end = endOfBatch(appends, first, start);
+    batches.push(appendBatch(change, first, appends.slice(start, end)));
+    start = end;
+  }
+  return batches;
 }
 
+const isPlain = ({ idempotency, expected }: EventAppend): boolean => idempotency === undefined && expected === undefined;
+
+/** Events of the same place are kept together; one that is only appended on a condition stands alone. */
+function endOfBatch(appends: readonly EventAppend[], first: EventAppend, start: number): number {
+  let end = start + 1;
+  if (!isPlain(first)) return end;
+  for (let next = appends[end]; next !== undefined && isPlain(next) && isSamePlace(next.draft, first.draft); next = appends[end]) end++;
+  return end;
+}
+
+const isSamePlace = (a: EventDraft, b: EventDraft): boolean => a.threadId === b.threadId && a.runId === b.runId && a.origin === b.origin;
+
+function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[]): EventBatch {
+  const { tables, journal, now } = change;
+  const key = keyOf(first);
+  const known = key === undefined ? undefined : tables.eventsByKey.get(key);
+  if (known !== undefined) return repeated(known, first);
+  const place = placeOf(change, first.draft);
+  checkExpected(first, place.thread, place.run);
+  const batch = new EventBatch(appends, { place, createdAt: now, key, heads: tables.heads.of(appends) });
+  place.thread?.append(batch, journal);
+  place.run?.append(batch, journal);
+  if (key !== undefined) journal.set(tables.eventsByKey, key, batch);
+  return batch;
+}
+
+/** That of the events before, as long as they stand in the same logs. */
 function placeOf(change: Change, draft: EventDraft): EventPlace {
   const { threadEvents, runEvents } = change.tables;
   const thread = draft.threadId === undefined ? undefined : logFor(change, threadEvents, draft.threadId, "thread");
   const run = draft.runId === undefined ? undefined : logFor(change, runEvents, draft.runId, "run");
-  return new EventPlace(draft, thread, run, change.now);
+  const last = (run ?? thread)?.batches.at(-1)?.place;
+  return last?.fits(draft, thread, run) ? last : new EventPlace(draft, thread, run);
 }
 
-function appendEvent({ tables, journal }: Change, place: EventPlace, append: EventAppend, key: string | undefined): EventRow {
-  checkExpected(append, place.thread, place.run);
-  const row = new EventRow(append.draft, place, key);
-  place.thread?.append(row, journal);
-  place.run?.append(row, journal);
-  if (key !== undefined) journal.set(tables.eventsByKey, key, row);
-  return row;
-}
-
-function repeated(first: EventRow, { draft, idempotency }: EventAppend): EventRow {
-  const event = first.read();
+function repeated(first: EventBatch, { draft, idempotency }: EventAppend): EventBatch {
+  const event = first.read(0);
   if (isSameEvent(event, draft)) return first;
   throw new AwakenError(
     "idempotency_conflict",
@@ -156,10 +177,10 @@ function repeated(first: EventRow, { draft, idempotency }: EventAppend): EventRo
   );
 }
 
-function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id, type: RowLog["type"]): RowLog {
+function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id, type: EventScope["type"]): RowLog {
   const found = logs.get(id);
   if (found !== undefined) return found;
-  const log = new EventLog<EventRow>(type, tables.tags());
+  const log = new EventLog<EventBatch>(type, tables.tags);
   journal.set(logs, id, log);
   return log;
 }

@@ -18,6 +18,14 @@ function attempt<T>(work: () => T): Promise<T> {
   }
 }
 
+function attemptAll<T>(journal: Journal, work: (journal: Journal) => T): Promise<T> {
+  try {
+    return Promise.resolve(journal.atomically(work));
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
+}
+
 /**
  * The door to the tables. Work is synchronous and therefore alone; only a transaction lasts longer, and while it does, everybody else
  * waits in line, readers too, so that nobody sees half of it.
@@ -34,11 +42,11 @@ export class Gate implements Runner {
   }
 
   read<T>(work: () => T): Promise<T> {
-    return this.#enter(() => attempt(work));
+    return this.#isOpen ? attempt(work) : this.#enter(() => attempt(work));
   }
 
   write<T>(work: (journal: Journal) => T): Promise<T> {
-    return this.#enter(() => attempt(() => this.#journal.atomically(work)));
+    return this.#isOpen ? attemptAll(this.#journal, work) : this.#enter(() => attemptAll(this.#journal, work));
   }
 
   transaction<T>(work: (inside: Runner) => Promise<T>): Promise<T> {
@@ -53,6 +61,10 @@ export class Gate implements Runner {
       return Promise.resolve();
     });
     return this.#closed;
+  }
+
+  get #isOpen(): boolean {
+    return !this.#isHeld && this.#closed === undefined;
   }
 
   #enter<T>(work: () => Promise<T>): Promise<T> {
@@ -106,7 +118,7 @@ class Inside implements Runner {
   }
 
   write<T>(work: (journal: Journal) => T): Promise<T> {
-    return this.#isOver ? this.#refuse() : attempt(() => this.#journal.atomically(work));
+    return this.#isOver ? this.#refuse() : attemptAll(this.#journal, work);
   }
 
   end(): void {

@@ -4,30 +4,40 @@ export interface Savepoint {
   readonly after: number;
 }
 
+/** A list that is longer grows by the rules of the engine, which keep room for sixteen more. */
+const SHORT = 4;
+/** What most commits note. */
+const ROOM = 128;
+
+/** Where something was changed, at which key, and what was there before. */
+function revert(target: unknown, key: unknown, before: unknown): void {
+  if (target instanceof Map) {
+    if (before === undefined) target.delete(key);
+    else target.set(key, before);
+  } else if (target instanceof Set) {
+    if (before === true) target.add(key);
+    else target.delete(key);
+  } else if (typeof target === "object" && target !== null && typeof key === "string") Reflect.set(target, key, before);
+}
+
 /** How to take back what the running work has changed so far, and what to tell others once it stays. */
 export class Journal {
-  readonly #undo: (() => void)[] = [];
+  /** Target, key and what was there before, one after the other: every write adds to it, so nothing is made for a step. */
+  readonly #undo: unknown[] = [];
+  #size = 0;
   #after: (() => void)[] = [];
   #depth = 0;
-  #savepoint: Savepoint | undefined;
-
-  /** Of the innermost work that is under way. */
-  get savepoint(): Savepoint | undefined {
-    return this.#savepoint;
-  }
 
   begin(): Savepoint {
     this.#depth++;
-    this.#savepoint = { undo: this.#undo.length, after: this.#after.length };
-    return this.#savepoint;
+    return { undo: this.#size, after: this.#after.length };
   }
 
   /** The work is done; it stays when the work around it stays. */
   keep(): void {
     this.#depth--;
-    this.#savepoint = undefined;
     if (this.#depth > 0) return;
-    this.#undo.length = 0;
+    this.#forget();
     if (this.#after.length === 0) return;
     const told = this.#after;
     this.#after = [];
@@ -35,10 +45,13 @@ export class Journal {
   }
 
   rollBack({ undo, after }: Savepoint): void {
-    while (this.#undo.length > undo) this.#undo.pop()?.();
+    while (this.#size > undo) {
+      this.#size -= 3;
+      revert(this.#undo[this.#size], this.#undo[this.#size + 1], this.#undo[this.#size + 2]);
+    }
     this.#after.length = after;
     this.#depth--;
-    this.#savepoint = undefined;
+    if (this.#depth === 0) this.#forget();
   }
 
   /** All of `work` or nothing of it. */
@@ -55,51 +68,68 @@ export class Journal {
     return result;
   }
 
-  undo(step: () => void): void {
-    this.#undo.push(step);
-  }
-
   /** Runs once the outermost work is kept. */
   after(tell: () => void): void {
     this.#after.push(tell);
   }
 
-  assign<T, Key extends keyof T>(target: T, key: Key, value: T[Key]): void {
-    const before = target[key];
+  assign<T extends object, Key extends keyof T & string>(target: T, key: Key, value: T[Key]): void {
+    this.#note(target, key, target[key]);
     target[key] = value;
-    this.undo(() => {
-      target[key] = before;
-    });
+  }
+
+  /** As `assign`, for what every commit writes: the caller does so itself, right after it, which is quicker than by a key. */
+  keepField<T extends object, Key extends keyof T & string>(target: T, key: Key, before: T[Key]): void {
+    this.#note(target, key, before);
   }
 
   set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-    const before = map.get(key);
+    this.#note(map, key, map.get(key));
     map.set(key, value);
-    this.undo(() => {
-      if (before === undefined) map.delete(key);
-      else map.set(key, before);
-    });
   }
 
   delete<Key, Value>(map: Map<Key, Value>, key: Key): void {
     const before = map.get(key);
     if (before === undefined) return;
+    this.#note(map, key, before);
     map.delete(key);
-    this.undo(() => map.set(key, before));
   }
 
   add<Value>(set: Set<Value>, value: Value): void {
     if (set.has(value)) return;
+    this.#note(set, value, false);
     set.add(value);
-    this.undo(() => set.delete(value));
   }
 
   remove<Value>(set: Set<Value>, value: Value): void {
-    if (set.delete(value)) this.undo(() => set.add(value));
+    if (set.delete(value)) this.#note(set, value, true);
   }
 
   push<Value>(list: Value[], value: Value): void {
+    this.#note(list, "length", list.length);
     list.push(value);
-    this.undo(() => list.pop());
+  }
+
+  /** The list with more behind it. A short one is left as it is: the new one takes no more room than its items. */
+  extended<Value>(list: Value[], values: readonly Value[]): Value[] {
+    if (list.length < SHORT) return list.toSpliced(list.length, 0, ...values);
+    this.#note(list, "length", list.length);
+    for (const value of values) list.push(value);
+    return list;
+  }
+
+  #note(target: unknown, key: unknown, before: unknown): void {
+    const size = this.#size;
+    this.#undo[size] = target;
+    this.#undo[size + 1] = key;
+    this.#undo[size + 2] = before;
+    this.#size = size + 3;
+  }
+
+  /** The room stays for the next work, what lies in it does not, unless it was more than usual. */
+  #forget(): void {
+    if (this.#undo.length > ROOM) this.#undo.length = 0;
+    else this.#undo.fill(undefined);
+    this.#size = 0;
   }
 }

@@ -1,6 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageId, NO_USAGE, type RunProjection, runId, type ThreadCommit, threadId, toolCallId } from "@awaken/contract";
+import {
+  type EventCursor,
+  messageId,
+  NO_USAGE,
+  type RunProjection,
+  runId,
+  type StoredEvent,
+  type ThreadCommit,
+  threadId,
+  toolCallId,
+} from "@awaken/contract";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { storeConformance } from "../conformance/index.ts";
 import { memoryStore } from "./index.ts";
@@ -71,6 +82,133 @@ describe("memory", () => {
     expect(() => Object.assign(given.events[0]?.payload ?? {}, { tags: [] })).toThrow(TypeError);
     expect((await store.events.list({ type: "thread", threadId: T }, {})).items).toEqual(given.events);
     expect(await store.ledger.load("k")).toMatchObject({ input: { to: "ana" }, result: { data: ["sent"] } });
+  });
+
+  test("an object that comes again, changed by its owner, changes nothing that was stored", async () => {
+    const store = memoryStore();
+    const metadata = { runId: R, stepIndex: 0 };
+    const part = { type: "text" as const, text: "first" };
+    const trace = { origin: "user" as const, runMode: "foreground" as const, adapter: "internal" as const, correlationId: "one" };
+    const changing: RunProjection = { ...run, activation: Object.freeze({ ...run.activation, trace }) };
+    const commit = (runName: string, count: number): ThreadCommit => ({
+      threadId: T,
+      runId: runId(runName),
+      run: { ...changing, runId: runId(runName) },
+      messageDelta: { messages: [{ id: messageId(`m${count}`), role: "user", metadata, content: [part] }], expectedMessageCount: count },
+    });
+    await store.commit(commit("r1", 0));
+    await store.commit(commit("r2", 1));
+    metadata.stepIndex = 1;
+    part.text = "second";
+    trace.correlationId = "two";
+    await store.commit(commit("r3", 2));
+    const { items } = await store.messages.list(T, {});
+    expect(items.map(({ message }) => [message.metadata?.stepIndex, message.content])).toEqual([
+      [0, [{ type: "text", text: "first" }]],
+      [0, [{ type: "text", text: "first" }]],
+      [1, [{ type: "text", text: "second" }]],
+    ]);
+    const traceOf = async (name: string) => (await store.runs.load(runId(name)))?.activation.trace.correlationId;
+    expect([await traceOf("r1"), await traceOf("r2"), await traceOf("r3")]).toEqual(["one", "one", "two"]);
+  });
+
+  test("a message is found by its id and never stored twice, whatever order the ids have", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(fc.nat(30), { maxLength: 4 }), { maxLength: 20 }), async (deltas) => {
+        const store = memoryStore();
+        const known: number[] = [];
+        for (const [index, delta] of deltas.entries()) {
+          const messages = delta.map((name) => ({ id: messageId(String(name).padStart(2, "0")), role: "user" as const, content: [] }));
+          const commit = { threadId: T, runId: R, messageDelta: { messages, expectedMessageCount: known.length } };
+          const isNew = new Set([...known, ...delta]).size === known.length + delta.length;
+          const isLost = index % 3 === 2;
+          const written = store.transaction(async (ports) => {
+            await ports.commit(commit);
+            await ports.threads.loadCheckpoint(T);
+            if (isLost) throw new Error("lost");
+          });
+          if (isNew && !isLost) await written;
+          else await expect(written).rejects.toThrow(isNew ? "lost" : /twice|already/);
+          if (isNew && !isLost) known.push(...delta);
+          const ids = known.map((name) => String(name).padStart(2, "0"));
+          const loaded = await store.messages.load(
+            T,
+            Array.from({ length: 31 }, (_, name) => messageId(String(name).padStart(2, "0"))),
+          );
+          expect(loaded.map(({ message }) => message.id)).toEqual(ids);
+          expect(loaded.map(({ seq }) => seq)).toEqual(ids.map((_, at) => at + 1));
+          expect(((await store.threads.loadCheckpoint(T))?.messages ?? []).map(({ message }) => message.id)).toEqual(ids);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("a row of the log has the time of its commit", async () => {
+    let now = 1_700_000_000_000;
+    const store = memoryStore({ clock: () => now });
+    for (const [count, at] of [0, 1, 40_000_000_000, 5].entries()) {
+      now = 1_700_000_000_000 + at;
+      await store.commit(say(count));
+    }
+    expect((await store.messages.list(T, {})).items.map(({ createdAt }) => createdAt - 1_700_000_000_000)).toEqual([
+      0, 1, 40_000_000_000, 5,
+    ]);
+  });
+
+  test("events are read one by one, however they were appended", async () => {
+    const visibilities = ["public", "internal", "audit"] as const;
+    const append = fc.record({
+      run: fc.constantFrom(undefined, "r1", "r2"),
+      origin: fc.constantFrom("a", "b"),
+      visibility: fc.constantFrom(...visibilities),
+      key: fc.constantFrom(undefined, undefined, "k"),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(append, { maxLength: 5 }), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (batches, limit) => {
+          const store = memoryStore();
+          const scope = { type: "thread", threadId: T } as const;
+          const written: (string | undefined)[] = [];
+          let count = 0;
+          for (const batch of batches) {
+            const appends = batch.map(({ run: name, origin, visibility, key }) => {
+              const kind = `e${count++}`;
+              written.push(`${kind} ${origin} ${visibility} ${name}`);
+              const draft = { schemaVersion: 1 as const, threadId: T, kind, payload: { kind }, visibility, origin };
+              return {
+                draft: name === undefined ? draft : { ...draft, runId: runId(name), causationId: name },
+                ...(key === undefined ? {} : { idempotency: { writerId: "w", key: `${key}${count}` } }),
+              };
+            });
+            const given = await store.events.append(appends);
+            expect(given.map(({ kind }) => kind)).toEqual(appends.map(({ draft }) => draft.kind));
+            if (appends[0] !== undefined && "idempotency" in appends[0])
+              expect(await store.events.append(appends.slice(0, 1))).toEqual(given.slice(0, 1));
+          }
+          const read: StoredEvent[] = [];
+          for (let after: EventCursor | undefined, isOver = false; !isOver; isOver = after === undefined) {
+            const page = await store.events.list(scope, { limit, ...(after === undefined ? {} : { after }) });
+            expect(page.items.length).toBeLessThanOrEqual(limit);
+            read.push(...page.items);
+            after = page.next;
+          }
+          expect(read.map(({ kind, origin, visibility, runId: of }) => `${kind} ${origin} ${visibility} ${of}`)).toEqual(written);
+          expect(new Set(read.map(({ eventId }) => eventId)).size).toBe(read.length);
+          for (const visibility of visibilities) {
+            const { items } = await store.events.list(scope, { visibilities: [visibility] });
+            expect(items).toEqual(read.filter((event) => event.visibility === visibility));
+          }
+          for (const name of ["r1", "r2"]) {
+            const { items } = await store.events.list({ type: "run", runId: runId(name) }, {});
+            expect(items).toEqual(read.filter((event) => event.runId === name));
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 
   test("a call that is made while a transaction runs keeps its place in the line", async () => {

@@ -1,7 +1,7 @@
 import { isJson, sameJson } from "@awaken/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { own, share } from "./own.ts";
+import { own, ownWith, share } from "./own.ts";
 
 const json = fc.oneof(fc.jsonValue(), fc.constant(JSON.parse('{"__proto__":{"a":[1]},"b":{"__proto__":null}}')));
 
@@ -17,6 +17,69 @@ describe("own", () => {
         expect(JSON.stringify(copy)).toBe(before);
       }),
     );
+  });
+
+  test("copies what a frozen object holds that is not frozen itself", () => {
+    const inner = { tags: ["first"] };
+    const copy = own(Object.freeze({ inner }));
+    inner.tags.push("second");
+    expect(copy).toEqual({ inner: { tags: ["first"] } });
+  });
+
+  test("keeps what a getter gave, not the getter", () => {
+    let count = 0;
+    const value = Object.freeze({
+      get next() {
+        count++;
+        return { count };
+      },
+    });
+    const copy = own(value);
+    expect(copy.next).toEqual({ count: 1 });
+    expect(copy.next).toBe(copy.next);
+    expect(count).toBe(1);
+  });
+
+  test("a text that grew piece by piece is the same text", () => {
+    let text = "";
+    for (let index = 0; index < 100; index++) text += `piece ${index} `;
+    expect(own({ text, list: [text] })).toEqual({ text, list: [text] });
+  });
+});
+
+describe("ownWith", () => {
+  test("gives an equal value, which shares with the store what is the same and with the caller nothing", () => {
+    fc.assert(
+      fc.property(json, json, fc.boolean(), (first, second, isRepeated) => {
+        const like = own(first);
+        const object = { id: 1, part: isRepeated ? structuredClone(first) : second, rest: [second] };
+        const before = JSON.stringify(object);
+        const copy = ownWith(object, "part", like);
+        expect(JSON.stringify(copy)).toBe(before);
+        if (isRepeated && !before.includes("__proto__")) expect(copy.part).toBe(like);
+        if (typeof object.part !== "object" || object.part === null) return;
+        for (const key of Object.keys(object.part)) Reflect.deleteProperty(object.part, key);
+        expect(JSON.stringify(copy)).toBe(before);
+      }),
+    );
+  });
+
+  test.each([
+    [{ a: 1 }, { a: 1, b: 2 }],
+    [{ a: 1, b: 2 }, { a: 1 }],
+    [{ a: 1 }, { b: 1 }],
+    [[1], [1, 2]],
+    [[], {}],
+    [{}, []],
+    [null, {}],
+    [{ a: {} }, { a: null }],
+    [JSON.parse('{"__proto__":{}}'), {}],
+    [{}, JSON.parse('{"__proto__":{}}')],
+    [JSON.parse('{"__proto__":{}}'), { a: {} }],
+    [{ toString: "x" }, {}],
+  ])("%j is not %j", (part, like) => {
+    expect(ownWith({ part }, "part", like).part).not.toBe(like);
+    expect(JSON.stringify(ownWith({ part }, "part", like))).toBe(JSON.stringify({ part }));
   });
 });
 

@@ -14,6 +14,7 @@ import {
   toPendingRecords,
   toQueue,
 } from "@awaken/contract";
+import { seqOf } from "./messages.ts";
 import { own, share } from "./own.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
@@ -72,7 +73,7 @@ function findEntry(tables: Tables, threadId: ThreadId, id: MessageId): { row: Th
   const row = tables.threads.get(threadId);
   const entry = row?.pending.find((each) => each.pendingId === id);
   if (row !== undefined && entry !== undefined) return { row, entry };
-  if (row?.seqs.has(id)) throw consumed(threadId, id);
+  if (seqOf(row, id) !== undefined) throw consumed(threadId, id);
   throw new AwakenError("storage_not_found", `thread '${threadId}' has no pending message '${id}'`);
 }
 
@@ -91,7 +92,7 @@ function appendPending({ journal, now }: Change, row: ThreadRow, { threadId, pen
   const known = new Set(row.pending.map((entry) => entry.pendingId));
   const records = own(toPendingRecords(pending.append, { threadId, length: row.pending.length, now }));
   for (const { pendingId } of records) {
-    if ((row.seqs.get(pendingId) ?? Number.POSITIVE_INFINITY) <= logLength) throw consumed(threadId, pendingId);
+    if ((seqOf(row, pendingId) ?? Number.POSITIVE_INFINITY) <= logLength) throw consumed(threadId, pendingId);
     if (known.has(pendingId)) throw new AwakenError("storage_already_exists", `message '${pendingId}' is pending already`);
     known.add(pendingId);
   }

@@ -9,7 +9,7 @@ import {
   type ThreadCommit,
   type TicketId,
 } from "@awaken/contract";
-import { own, share } from "./own.ts";
+import { ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
 
@@ -77,13 +77,15 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): 
   const { tables, journal } = change;
   const { runId } = commit;
   const before = tables.runs.get(runId);
-  if (before === undefined) journal.push(row.runIds, runId);
+  if (before === undefined) journal.assign(row, "runIds", journal.extended(row.runIds, [runId]));
   else {
     if (commit.isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
     checkRunTransition(before, commit.run);
   }
   const run: RunRecord = { ...commit.run, ordinal: before?.ordinal ?? row.runIds.length };
-  journal.set(tables.runs, runId, own(run));
+  const owned = ownWith(run, "activation", tables.lastActivation);
+  journal.set(tables.runs, runId, owned);
+  tables.lastActivation = owned.activation;
   writeTickets(change, before, run);
   writeLatest(change, row, before, run);
   return run;

@@ -1,6 +1,5 @@
 import type { StoreStats } from "@awaken/contract";
 import { countDispatches } from "./dispatches.ts";
-import type { RowLog } from "./event-row.ts";
 import { countRuns } from "./runs.ts";
 import type { Tables } from "./tables.ts";
 
@@ -12,26 +11,33 @@ interface Rows {
   readonly bytes: number;
 }
 
-/** What a row takes beside its fields: its place in a map or a log. */
-const ROW_BYTES = 48;
-/** An event stands in two logs, and shares its target with others. */
-const EVENT_BYTES = 160;
+/** What a row takes beside its fields: its place in a map or a log, and in the view of a thread. */
+const ROW_BYTES = 64;
+/** A run has a log of its events. */
+const RUN_BYTES = 320;
+/** An event shares most of what it takes with those that were appended with it. */
+const EVENT_BYTES = 64;
 
-/** About what the value takes in an engine: eight bytes for a field, one for most characters. */
-function weigh(value: unknown): number {
-  if (typeof value === "string") return 16 + value.length;
-  if (typeof value !== "object" || value === null) return 0;
+/**
+ * About what a value takes in an engine: eight bytes for a field, one for most characters. What stands at several places is kept once:
+ * `seen` is all that was weighed before.
+ */
+function weigh(value: unknown, seen: Set<unknown>): number {
+  if (typeof value === "number") return Math.abs(value) < 2 ** 31 ? 0 : 16;
+  if ((typeof value !== "string" && typeof value !== "object") || value === null || seen.has(value)) return 0;
+  seen.add(value);
+  if (typeof value === "string") return 16 + 8 * Math.ceil(value.length / 8);
   const items = Object.values(value);
   let bytes = (Array.isArray(value) ? 48 : 24) + 8 * items.length;
-  for (const item of items) bytes += weigh(item);
+  for (const item of items) bytes += weigh(item, seen);
   return bytes;
 }
 
 /** Counts rows, and estimates their bytes by the first ones. */
-function measure(rows: Iterable<unknown>, own = ROW_BYTES): Rows {
+function measure(seen: Set<unknown>, rows: Iterable<unknown>, own = ROW_BYTES): Rows {
   let count = 0;
   let sampled = 0;
-  for (const row of rows) if (++count <= SAMPLE) sampled += own + weigh(row);
+  for (const row of rows) if (++count <= SAMPLE) sampled += own + weigh(row, seen);
   return { count, bytes: count === 0 ? 0 : Math.round((sampled / Math.min(count, SAMPLE)) * count) };
 }
 
@@ -49,24 +55,26 @@ function* threadRows<T>(tables: Tables, rowsOf: (row: NonNullable<ReturnType<Tab
 
 /** Each event once, although it may stand in two logs. */
 function* events(tables: Tables): Iterable<unknown> {
-  const of = (logs: ReadonlyMap<unknown, RowLog>) => [...logs.values()].flatMap((log) => log.rows);
-  for (const row of of(tables.threadEvents)) yield row.payload;
-  for (const row of of(tables.runEvents)) if (row.place.thread === undefined) yield row.payload;
+  for (const { batches } of tables.threadEvents.values()) for (const { payloads } of batches) yield* payloads;
+  for (const { batches } of tables.runEvents.values())
+    for (const batch of batches) if (batch.place.thread === undefined) yield* batch.payloads;
 }
 
 export function statsOf(tenants: readonly Tables[]): StoreStats {
+  const seen = new Set<unknown>();
+  const of = (rowsOf: (own: Tables) => Iterable<unknown>, bytes?: number) => measure(seen, each(tenants, rowsOf), bytes);
   const tables = {
-    threads: measure(each(tenants, (own) => threadRows(own, ({ record }) => (record === undefined ? [] : [record])))),
-    messages: measure(each(tenants, (own) => threadRows(own, ({ messages }) => messages))),
-    pending: measure(each(tenants, (own) => threadRows(own, ({ pending }) => pending))),
-    states: measure(each(tenants, (own) => threadRows(own, ({ state }) => (state === undefined ? [] : [state])))),
-    runs: measure(each(tenants, (own) => own.runs.values())),
-    events: measure(each(tenants, events), EVENT_BYTES),
-    dispatches: measure(each(tenants, (own) => own.dispatches.values())),
-    streamCheckpoints: measure(each(tenants, (own) => values(own.streamCheckpoints.values()))),
-    ledger: measure(each(tenants, (own) => own.ledger.values())),
-    profiles: measure(each(tenants, (own) => values(own.profiles.values()))),
-    config: measure(each(tenants, (own) => values(own.config.values()))),
+    threads: of((own) => threadRows(own, ({ record }) => (record === undefined ? [] : [record]))),
+    messages: of((own) => threadRows(own, ({ messages }) => messages)),
+    pending: of((own) => threadRows(own, ({ pending }) => pending)),
+    states: of((own) => threadRows(own, ({ state }) => (state === undefined ? [] : [state]))),
+    runs: of((own) => own.runs.values(), RUN_BYTES),
+    events: of(events, EVENT_BYTES),
+    dispatches: of((own) => own.dispatches.values()),
+    streamCheckpoints: of((own) => values(own.streamCheckpoints.values())),
+    ledger: of((own) => own.ledger.values()),
+    profiles: of((own) => values(own.profiles.values())),
+    config: of((own) => values(own.config.values())),
   };
   return {
     threads: tables.threads.count,

@@ -13,6 +13,8 @@ import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
 import { dispatchQueue } from "./dispatch-queue.ts";
 import { dispatchPort } from "./dispatches.ts";
+import { HeadLists } from "./event-batch.ts";
+import { Tags } from "./event-log.ts";
 import { eventPort } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { ledgerPort } from "./ledger.ts";
@@ -37,7 +39,7 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
   const hints = new Broadcast<ScopedHint>();
-  const shared: Shared = { clock, ids, tags: countedTags(ids()), hints };
+  const shared: Shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints };
   const gate = new Gate();
   const tenants = new Map<ScopeId, Tables>();
 
@@ -60,15 +62,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     stats: () => gate.read(() => statsOf([...tenants.values()])),
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-/** Short, because they are in every cursor; the seed keeps cursors of another store from fitting. */
-function countedTags(seed: string): () => string {
-  let count = 0;
-  return () => {
-    count++;
-    return `${seed.slice(0, 8)}${count.toString(36)}`;
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Retention, SweepResult } from "@awaken/contract";
-import type { EventRow, RowLog } from "./event-row.ts";
+import type { EventBatch, RowLog } from "./event-batch.ts";
 import type { Tables } from "./tables.ts";
 
 /** Takes away what is past its time in one tenant. Not part of any transaction, so nothing of it is ever taken back. */
@@ -13,17 +13,21 @@ export function sweepTables(tables: Tables, retention: Retention, now: number): 
 }
 
 function sweepEvents(tables: Tables, cutoff: number): number {
-  const purged = new Set<EventRow>();
+  const purged = new Set<EventBatch>();
   const purge = <Id>(logs: Map<Id, RowLog>) => {
     for (const [id, log] of logs) {
-      for (const row of log.purge(({ place }) => place.createdAt < cutoff)) purged.add(row);
+      for (const batch of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(batch);
       if (log.isIdle) logs.delete(id);
     }
   };
   purge(tables.threadEvents);
   purge(tables.runEvents);
-  for (const { key } of purged) if (key !== undefined) tables.eventsByKey.delete(key);
-  return purged.size;
+  let count = 0;
+  for (const batch of purged) {
+    count += batch.count;
+    if (batch.key !== undefined) tables.eventsByKey.delete(batch.key);
+  }
+  return count;
 }
 
 function sweepDispatches(tables: Tables, cutoff: number): number {

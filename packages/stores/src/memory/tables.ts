@@ -5,12 +5,13 @@ import type {
   DispatchRecord,
   GrowingView,
   LedgerEntry,
+  Message,
   MessageId,
-  MessageRecord,
   PendingRecord,
   PersistedState,
   ProfileOwner,
   ProfileRecord,
+  RunActivation,
   RunId,
   RunRecord,
   ScopedHint,
@@ -21,7 +22,8 @@ import type {
   TicketId,
 } from "@awaken/contract";
 import { Broadcast } from "./broadcast.ts";
-import type { EventRow, RowLog } from "./event-row.ts";
+import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
+import type { Tags } from "./event-log.ts";
 import type { Runner } from "./gate.ts";
 import type { Journal } from "./journal.ts";
 
@@ -29,8 +31,9 @@ import type { Journal } from "./journal.ts";
 export interface Shared {
   readonly clock: () => number;
   readonly ids: () => string;
-  /** A new one for each event log of the store. */
-  readonly tags: () => string;
+  /** Of the event logs. */
+  readonly tags: Tags;
+  readonly heads: HeadLists;
   readonly hints: Broadcast<ScopedHint>;
 }
 
@@ -38,15 +41,18 @@ export interface Shared {
 export interface ThreadRow {
   record: ThreadRecord | undefined;
   state: PersistedState | undefined;
-  /** By seq. */
-  readonly messages: MessageRecord[];
-  readonly seqs: Map<MessageId, number>;
+  /** By seq. A row of the log is made for whoever reads it. */
+  messages: Message[];
+  /** How many milliseconds after the thread each message was made: a small number takes no room of its own. */
+  ages: number[];
+  /** Absent as long as the ids rise, as time-ordered ones do. It may hold ids that were taken back: `seqOf` knows. */
+  seqs: Map<MessageId, number> | undefined;
   /** `foldedUpTo` of the log. */
   folded: number;
-  /** What a model may see of the first `count` rows; absent until somebody asks for it. */
-  view: { readonly growing: GrowingView; count: number } | undefined;
+  /** What a model may see of the rows up to `last`; absent until somebody asks for it. */
+  view: { readonly growing: GrowingView; count: number; last: Message | undefined } | undefined;
   /** By ordinal. */
-  readonly runIds: RunId[];
+  runIds: RunId[];
   latestRunId: RunId | undefined;
   pending: readonly PendingRecord[];
   epoch: number;
@@ -60,6 +66,8 @@ export interface Tables extends Shared {
   readonly scopeId: ScopeId;
   readonly threads: Map<ThreadId, ThreadRow>;
   readonly runs: Map<RunId, RunRecord>;
+  /** Of the run that was written last: that of the next one is mostly the same. */
+  lastActivation: RunActivation | undefined;
   /** Runs that wait for a ticket or have decided it. */
   readonly runsByTicket: Map<TicketId, Set<RunId>>;
   readonly dispatches: Map<DispatchId, DispatchRecord>;
@@ -71,7 +79,7 @@ export interface Tables extends Shared {
   readonly threadEvents: Map<ThreadId, RowLog>;
   readonly runEvents: Map<RunId, RowLog>;
   /** By writer and idempotency key. */
-  readonly eventsByKey: Map<string, EventRow>;
+  readonly eventsByKey: Map<string, EventBatch>;
   readonly streamCheckpoints: Map<RunId, Map<number, StreamCheckpoint>>;
   readonly profiles: Map<ProfileOwner, Map<string, ProfileRecord>>;
   readonly config: Map<string, Map<string, ConfigEntry>>;
@@ -85,6 +93,7 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     configChanges: new Broadcast(),
     threads: new Map(),
     runs: new Map(),
+    lastActivation: undefined,
     runsByTicket: new Map(),
     dispatches: new Map(),
     busyThreads: new Set(),
@@ -122,6 +131,8 @@ export const accessTo = (tables: Tables, runner: Runner): Access => ({
   configChanges: tables.configChanges,
 });
 
+const NO_PENDING: readonly PendingRecord[] = [];
+
 /** The row of a thread, made when it is not there yet. */
 export function threadRow({ tables, journal }: Change, id: ThreadId): ThreadRow {
   const found = tables.threads.get(id);
@@ -130,12 +141,13 @@ export function threadRow({ tables, journal }: Change, id: ThreadId): ThreadRow 
     record: undefined,
     state: undefined,
     messages: [],
-    seqs: new Map(),
+    ages: [],
+    seqs: undefined,
     folded: 0,
     view: undefined,
     runIds: [],
     latestRunId: undefined,
-    pending: [],
+    pending: NO_PENDING,
     epoch: 0,
     claimedId: undefined,
     dispatchIds: undefined,
