@@ -41,6 +41,8 @@ export interface ThreadWriterInit {
   readonly resumed: RunRecord | undefined;
   /** Rows in the log when the thread was read. */
   readonly messageCount: number;
+  /** When the latest run of the thread changed last, by whatever clock; 0 without one. */
+  readonly latestAt: number;
   readonly now: () => number;
 }
 
@@ -71,7 +73,10 @@ export class ThreadWriter implements CheckpointPort {
   #isFirst = true;
   #isResumed: boolean;
   #output: Body["output"];
-  /** Of the last record: the next one is later, so that no two are the same and a lost answer can be looked up. */
+  /**
+   * Of the last record: the next one is later, so that no two are the same and a lost answer can be looked up. It is also later than what
+   * other runs of the thread wrote, else the thread would take this one for an old one when clocks differ.
+   */
   #updatedAt: number;
 
   constructor(init: ThreadWriterInit) {
@@ -84,7 +89,7 @@ export class ThreadWriter implements CheckpointPort {
     this.#input = inputOf(init);
     this.#isResumed = resumed !== undefined && resumed.status !== "created";
     this.#output = resumed?.output;
-    this.#updatedAt = resumed?.updatedAt ?? 0;
+    this.#updatedAt = Math.max(resumed?.updatedAt ?? 0, init.latestAt);
   }
 
   write(checkpoint: Checkpoint): Promise<Landed> {

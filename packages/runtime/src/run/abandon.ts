@@ -7,7 +7,8 @@ import type { RunParts } from "./run-parts.ts";
 export async function abandon(parts: RunParts, run: Extract<RunRecord, { status: "waiting" }>): Promise<void> {
   const { threadId, runId } = run;
   const { waiting: _waiting, ...body } = run;
-  const at = parts.clock.now();
+  // Clocks of two nodes differ, and a record does not get older.
+  const at = Math.max(parts.clock.now(), run.updatedAt);
   const termination = { type: "cancelled" } as const;
   const event = { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } } as const;
   await parts.records.transaction(async ({ runs, commit }) => {

@@ -74,6 +74,7 @@ export function openWriter(parts: RunParts, activation: Activation, order: RunOr
     input: order.input.map((message) => message.id),
     resumed: loaded.resumed,
     messageCount: loaded.history.messageCount,
+    latestAt: loaded.latestAt,
     now: () => parts.clock.now(),
   });
 }

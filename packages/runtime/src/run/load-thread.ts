@@ -31,6 +31,8 @@ export interface LoadedThread {
   readonly resumed: RunRecord | undefined;
   /** A run that waits for decisions and is not the one that goes on: a new user message leaves it nothing to wait for. */
   readonly abandonable: WaitingRecord | undefined;
+  /** When the latest run of the thread changed last; 0 without one. */
+  readonly latestAt: number;
 }
 
 type ResumeIntent = Extract<RunIntentInput, { type: "resume" }>;
@@ -104,6 +106,7 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
     logged: new Set(logged.map(({ message }) => message.id)),
     resumed,
     abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
+    latestAt: checkpoint?.latestRun?.updatedAt ?? 0,
   };
 }
 
