@@ -405,7 +405,7 @@ describe("in sequence", () => {
 });
 
 describe("much of it", () => {
-  it("10,000 calls in one turn", { timeout: 20_000 }, async () => {
+  it("10,000 calls in one turn", async () => {
     const calls = Array.from({ length: 10_000 }, (_, index) => ({ name: "ok", input: {}, id: `c${index}` }));
     const { result } = await runScripted({ turns: [toolCalls(calls), text("done")], tools: [simple("ok")] });
     expect(result.text).toBe("done");
@@ -444,12 +444,10 @@ describe("much of it", () => {
     expect(result).toMatchObject({ termination: { type: "natural-end" }, output: { n: "12" } });
   });
 
-  it("an answer of a hundred thousand empty lines is no output, soon", async () => {
-    const started = performance.now();
-    const answer = `\`\`\`json\n${"\n".repeat(100_000)}`;
+  it("an answer of a million empty lines is no output", async () => {
+    const answer = `\`\`\`json\n${"\n".repeat(1_000_000)}`;
     const { result } = await runScripted({ turns: [text(answer), text("{}")], output: nothing });
     expect(result.output).toEqual({});
-    expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
