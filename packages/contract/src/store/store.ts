@@ -40,6 +40,7 @@ export interface ScopedStore extends StorePorts {
   /**
    * Runs `work` in one transaction: it reads its own writes, and all of them or none stay. It may hold back every other writer, so
    * it awaits nothing but the ports that it is given; they are void when it returns. What `work` throws rolls back and is thrown on.
+   * An engine that lets others write meanwhile refuses with `version_conflict` when they changed the same: the caller may try again.
    */
   transaction<T>(work: (ports: StorePorts) => Promise<T>): Promise<T>;
 }

@@ -21,15 +21,8 @@ import {
 } from "@awaken/contract";
 import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
+import { type CommitStore, inTransaction } from "./commit-store.ts";
 import { takenUp } from "./taken-up.ts";
-
-/** What a writer needs of a store. */
-export interface CommitStore {
-  readonly threads: Pick<ThreadStore, "loadCheckpoint">;
-  readonly runs: Pick<RunStore, "load">;
-  readonly commit: CommitThread;
-  transaction<T>(work: (ports: Pick<CommitStore, "runs" | "commit">) => Promise<T>): Promise<T>;
-}
 
 export interface ThreadWriterInit {
   readonly store: CommitStore;
@@ -165,19 +158,11 @@ export class ThreadWriter implements CheckpointPort {
   }
 
   /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
-  async #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
-    const { store } = this.#init;
-    const isUntouched = async (runs: CommitStore["runs"]) => sameJson(await runs.load(resumed.runId), resumed);
-    try {
-      return await store.transaction(async ({ runs, commit: write }) => {
-        if (await isUntouched(runs)) return write(commit);
-        throw takenUp(resumed);
-      });
-    } catch (thrown) {
-      // An engine may turn the slower of two writers away before it can look: the record says whether somebody was faster.
-      const isRefused = AwakenError.is(thrown) && thrown.code === "storage_io";
-      throw isRefused && !(await isUntouched(store.runs)) ? takenUp(resumed) : thrown;
-    }
+  #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
+    return inTransaction(this.#init.store, async ({ runs, commit: write }) => {
+      if (sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
+      throw takenUp(resumed);
+    });
   }
 
   async #hasLanded({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { type RunRecord, runIdentity, sameJson } from "@awaken/contract";
 import { canonicalEvent } from "../loop/canonical-events.ts";
+import { inTransaction } from "../loop/commit-store.ts";
 import { takenUp } from "../loop/taken-up.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -11,7 +12,7 @@ export async function abandon(parts: RunParts, run: Extract<RunRecord, { status:
   const at = Math.max(parts.clock.now(), run.updatedAt);
   const termination = { type: "cancelled" } as const;
   const event = { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } } as const;
-  await parts.records.transaction(async ({ runs, commit }) => {
+  await inTransaction(parts.records, async ({ runs, commit }) => {
     if (!sameJson(await runs.load(runId), run)) throw takenUp(run);
     await commit({
       threadId,

@@ -1,5 +1,5 @@
 import type { AgentEvent, LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
-import type { CommitStore } from "../loop/thread-writer.ts";
+import type { CommitStore } from "../loop/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";

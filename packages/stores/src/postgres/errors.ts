@@ -44,6 +44,9 @@ export function toStorageError(thrown: unknown): AwakenError {
   if (state !== undefined && UNFIT.includes(state)) {
     return new AwakenError("storage_validation", `PostgreSQL cannot take a value: ${message}`, init);
   }
+  if (isWorthAnotherTry(thrown)) {
+    return new AwakenError("version_conflict", "somebody else has changed what this transaction changes; nothing of it stays", init);
+  }
   return new AwakenError("storage_io", `PostgreSQL: ${message}`, init);
 }
 

@@ -52,6 +52,20 @@ describe("between nodes", () => {
     expect((await store.commit(append(2, [user("m3")]))).messageCount).toBe(3);
   });
 
+  test("a transaction that somebody else overtakes is a version_conflict, nothing of it stays, and the next try sees what is new", async () => {
+    await store.commit(append(0, [user("m1")]));
+    const addTo = async (ports: Pick<Store, "messages" | "commit">, id: string) =>
+      ports.commit(append(await ports.messages.count(T1), [user(id)]));
+    const overtaken = store.transaction(async (ports) => {
+      await ports.messages.count(T1);
+      await addTo(peer, "m2");
+      return addTo(ports, "m3");
+    });
+    await expect(overtaken).rejects.toEqual(failing("version_conflict"));
+    await store.transaction((ports) => addTo(ports, "m3"));
+    expect((await store.messages.list(T1, {})).items.map(({ message }) => message.id)).toEqual(["m1", "m2", "m3"]);
+  });
+
   test("hints for runs and enqueued work reach whoever listens, once", async () => {
     const listening = take(store.queue.hints(soon()), 3);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -130,7 +144,7 @@ describe("between nodes", () => {
     const draft = { schemaVersion: 1, kind: "k", payload: {}, visibility: "public", origin: "test", runId: scope.runId } as const;
     const append = async (node: Store): Promise<unknown> =>
       node.events.append([{ draft }]).catch((thrown: unknown) => {
-        expect(thrown).toEqual(failing("storage_io"));
+        expect(thrown).toEqual(failing("version_conflict"));
         return append(node);
       });
     await Promise.all(Array.from({ length: 24 }, (_, index) => append(index % 2 === 0 ? store : peer)));

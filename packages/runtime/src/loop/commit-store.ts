@@ -1,0 +1,24 @@
+import { AwakenError, type CommitThread, MAX_COMMIT_ATTEMPTS, type RunStore, type ThreadStore } from "@awaken/contract";
+
+export interface CommitPorts {
+  readonly runs: Pick<RunStore, "load">;
+  readonly commit: CommitThread;
+}
+
+/** What writers of a run need of a store. */
+export interface CommitStore extends CommitPorts {
+  readonly threads: Pick<ThreadStore, "loadCheckpoint">;
+  transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T>;
+}
+
+/** Does all of `work` again when somebody else wrote at the same moment: the next look tells what. */
+export async function inTransaction<T>(store: CommitStore, work: (ports: CommitPorts) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await store.transaction(work);
+    } catch (thrown) {
+      const isOvertaken = AwakenError.is(thrown) && thrown.code === "version_conflict";
+      if (!isOvertaken || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
+    }
+  }
+}
