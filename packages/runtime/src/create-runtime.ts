@@ -126,7 +126,7 @@ export function createRuntime(init: RuntimeInit): Runtime {
     registry,
     resolver: parts.resolver,
     store: init.store,
-    run: (request) => startRequest(parts, request).result,
+    run: async (request) => startRequest(parts, request).result,
     stream: (request) => new RunStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
     decideAll: (decisions) => decide(parts, decisions),

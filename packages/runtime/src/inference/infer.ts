@@ -29,59 +29,29 @@ function withInferenceId(request: InferenceRequest): InferenceRequest {
  * One answer of the model, with retries and recovery. Expected failure is a turn that says so; what a provider throws as
  * `AwakenError` is a bug and thrown on. After an abort the turn holds the text so far: the caller looks at the signal itself.
  */
-export const infer = (run: InferenceRun): Promise<Inferred> => new Inference(run).ask();
-
-class Inference {
-  readonly #run: InferenceRun;
-  readonly #startedAt: number;
-  readonly #inserted: Message[] = [];
-  #request: InferenceRequest;
-  #collector: Collector;
-  #usage = NO_USAGE;
-  #retry = 0;
-
-  constructor(run: InferenceRun) {
-    this.#run = run;
-    this.#startedAt = run.clock.now();
-    this.#request = withInferenceId(run.request);
-    this.#collector = new Collector(run);
-  }
-
-  ask(): Promise<Inferred> {
+export async function infer(run: InferenceRun): Promise<Inferred> {
+  const startedAt = run.clock.now();
+  const inserted: Message[] = [];
+  let request = withInferenceId(run.request);
+  let usage = NO_USAGE;
+  for (let retry = 0; ; retry++) {
+    const collector = new Collector(run);
     // A checkpoint is of the first answer only.
-    const slot = this.#retry === 0 ? this.#run.checkpoints : undefined;
-    return streamTurn(this.#run, this.#request, this.#collector, slot).then((outcome) => this.#settle(filtered(outcome)));
-  }
-
-  #settle(outcome: StreamOutcome): Inferred | Promise<Inferred> {
-    const { policy } = this.#run;
-    const { usage } = this.#collector;
-    const collected = this.#collector.collect(ENDINGS[outcome.type]);
-    this.#usage = this.#usage === NO_USAGE ? usage : addUsage(this.#usage, usage);
-    if (this.#retry < policy.maxContinuationRetries && isTruncated(outcome, collected)) return this.#askAgain(collected);
-    return this.#conclude(outcome, collected);
-  }
-
-  #conclude(outcome: StreamOutcome, collected: Collected): Inferred {
-    const { request, clock, emit } = this.#run;
-    for (const { id, name, input } of collected.toolCalls) emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
-    const turn = toTurn(collected, outcome, this.#usage, request.model, clock.now() - this.#startedAt);
-    return { turn, inserted: this.#inserted, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
-  }
-
-  /** The same question in the longer conversation. */
-  #askAgain(collected: Collected): Promise<Inferred> {
-    const { emit, ids, reshape } = this.#run;
-    for (const { id, name } of collected.malformedCalls) {
-      if (name !== "") emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
+    const outcome = filtered(await streamTurn(run, request, collector, retry === 0 ? run.checkpoints : undefined));
+    const collected = collector.collect(ENDINGS[outcome.type]);
+    usage = usage === NO_USAGE ? collector.usage : addUsage(usage, collector.usage);
+    if (retry >= run.policy.maxContinuationRetries || !isTruncated(outcome, collected)) {
+      for (const { id, name, input } of collected.toolCalls) run.emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
+      const turn = toTurn(collected, outcome, usage, run.request.model, run.clock.now() - startedAt);
+      return { turn, inserted, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
     }
-    const messages = truncationMessages(collected, ids);
-    const longer = [...this.#request.messages, ...messages];
-    this.#inserted.push(...messages);
-    this.#request = { ...this.#request, messages: reshape?.(longer) ?? longer };
-    this.#collector = new Collector(this.#run);
-    this.#retry += 1;
-    return this.ask();
+    for (const { id, name } of collected.malformedCalls) {
+      if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
+    }
+    const messages = truncationMessages(collected, run.ids);
+    const longer = [...request.messages, ...messages];
+    inserted.push(...messages);
+    request = { ...request, messages: run.reshape?.(longer) ?? longer };
   }
 }
 

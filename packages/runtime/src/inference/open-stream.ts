@@ -28,9 +28,9 @@ export class OpenedStream {
     this.#controller.abort(reason);
   }
 
-  /** To be called once. A stream that was not read to its end is broken off. */
-  release(isDrained: boolean): void {
-    if (isDrained) return;
+  /** To be called once. A stream that did not close by itself is broken off. */
+  release(isClosed: boolean): void {
+    if (isClosed) return;
     this.#controller.abort();
     closeIterator(this.iterator);
   }

@@ -2,9 +2,9 @@ import type { StreamPart } from "@awaken/contract";
 import type { Clock } from "../stream/clock.ts";
 import type { OpenedStream } from "./open-stream.ts";
 
-/** How a stream ended: read to its end, given up by the caller, silent for too long, or broken. */
+/** How a stream ended: all of it was said, given up by the caller, silent for too long, or broken. */
 export type StreamEnd =
-  | { readonly type: "drained" }
+  | { readonly type: "drained"; readonly isClosed: boolean }
   | { readonly type: "aborted" }
   | { readonly type: "stalled" }
   | { readonly type: "broken"; readonly thrown: unknown };
@@ -20,7 +20,9 @@ export interface ReadInit {
   readonly clock: Clock;
 }
 
-const DRAINED: StreamEnd = { type: "drained" };
+const DRAINED: StreamEnd = { type: "drained", isClosed: true };
+/** It said its last word and did not close. */
+const LEFT_OPEN: StreamEnd = { type: "drained", isClosed: false };
 const ABORTED: StreamEnd = { type: "aborted" };
 const STALLED: StreamEnd = { type: "stalled" };
 
@@ -84,12 +86,12 @@ class Reading {
 
   #step(step: IteratorResult<StreamPart, unknown>): void {
     if (this.#isOver) return;
-    if (step.done === true) {
-      this.#finish(DRAINED);
-      return;
-    }
-    this.#lastPartAt = this.#clock.now();
     try {
+      if (step.done === true) {
+        this.#finish(DRAINED);
+        return;
+      }
+      this.#lastPartAt = this.#clock.now();
       if (this.#taker.take(step.value) && !this.#hasSaidAll) {
         this.#hasSaidAll = true;
         this.#watchClosing();
@@ -109,7 +111,7 @@ class Reading {
   #watch(ms: number): void {
     this.#stopTimer = this.#clock.timer(ms, () => {
       const quietMs = this.#clock.now() - this.#lastPartAt;
-      if (this.#hasSaidAll) this.#finish(DRAINED);
+      if (this.#hasSaidAll) this.#finish(LEFT_OPEN);
       else if (quietMs >= this.#idleMs) this.#finish(STALLED);
       else this.#watch(this.#idleMs - quietMs);
     });
@@ -141,7 +143,9 @@ class Reading {
   }
 
   #fail(thrown: unknown): void {
-    if (!this.#isOver) this.#release();
+    // Whoever ended the reading releases the stream.
+    if (this.#isOver) return;
+    this.#release();
     this.#stream.release(false);
     this.#end.reject(thrown);
   }

@@ -50,8 +50,8 @@ const STALL: InferenceFailure = { type: "stream-interrupted", message: "idle sta
 const STALL_DELAY_MS = 200;
 
 /**
- * Asks this of the run's provider until the stream came to its end, what it said is enough, or the budget is spent. Everything that was said, over all
- * streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
+ * Asks this of the run's provider until the stream came to its end, what it said is enough, or the budget is spent. Everything that was
+ * said, over all streams, is in the collector; what a client saw since the last `stream-reset` is exactly that.
  */
 export function streamTurn(
   run: InferenceRun,
@@ -105,7 +105,7 @@ function release(run: InferenceRun, request: InferenceRequest, stream: OpenedStr
   try {
     return report(run, request, end);
   } finally {
-    stream.release(end.type === "drained");
+    stream.release(end.type === "drained" && end.isClosed);
   }
 }
 

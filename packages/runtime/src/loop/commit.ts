@@ -62,9 +62,9 @@ export interface CheckpointsInit {
   readonly ledger: RunLedger | undefined;
 }
 
-const NO_CLAIMS: readonly LedgerClaim[] = [];
-const NO_OUTCOMES: readonly LedgerOutcome[] = [];
-const NO_DECISIONS: Decided["entries"] = [];
+const NO_CLAIMS: readonly LedgerClaim[] = Object.freeze([]);
+const NO_OUTCOMES: readonly LedgerOutcome[] = Object.freeze([]);
+const NO_DECISIONS: Decided["entries"] = Object.freeze([]);
 const NOTHING_NEW = Promise.resolve();
 
 export const createCheckpoints = (init: CheckpointsInit): Checkpoints =>

@@ -8,22 +8,25 @@ import type { RunPlan } from "./run-plan.ts";
 
 type Seat = Pick<RunContext, "options" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
 
-/** All runs of a plan share them. */
-const described = new WeakMap<RunPlan["tools"], readonly ToolDescriptor[]>();
+/** All runs of a plan share them, so that none may change them. */
+const described = new WeakMap<RunPlan, readonly ToolDescriptor[]>();
 
-function descriptorsOf(tools: RunPlan["tools"]): readonly ToolDescriptor[] {
-  const before = described.get(tools);
+const describe = (tools: RunPlan["tools"]): readonly ToolDescriptor[] =>
+  Object.freeze([...tools.values()].map((tool) => tool.descriptor).sort((a, b) => (a.id < b.id ? -1 : 1)));
+
+function descriptorsOf(plan: RunPlan): readonly ToolDescriptor[] {
+  const before = described.get(plan);
   if (before !== undefined) return before;
-  const descriptors = [...tools.values()].map((tool) => tool.descriptor).sort((a, b) => (a.id < b.id ? -1 : 1));
-  described.set(tools, descriptors);
+  const descriptors = describe(plan.tools);
+  described.set(plan, descriptors);
   return descriptors;
 }
 
 /** A plan as the active one of this run, with the run's frontend tools over its own. */
 export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const { frontendTools } = run.options;
-  const tools =
-    frontendTools.length === 0 ? plan.tools : new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, tool] as const)]);
+  const hasOwn = frontendTools.length > 0;
+  const tools = hasOwn ? new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, tool] as const)]) : plan.tools;
   const scene = {
     agent: plan.agent,
     identity: run.identity,
@@ -32,7 +35,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     clock: run.clock,
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
-  return { plan, tools, descriptors: descriptorsOf(tools), scene, bindings: [] };
+  return { plan, tools, descriptors: hasOwn ? describe(tools) : descriptorsOf(plan), scene, bindings: [] };
 }
 
 function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {

@@ -145,7 +145,7 @@ function openTranscript({ history, input }: Activation, retractions: readonly Me
 }
 
 const IGNORE = () => {};
-const NO_MESSAGES: readonly Message[] = [];
+const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
 function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {

@@ -2,7 +2,7 @@ import type { RunIdentity, Ticket } from "@awaken/contract";
 import type { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 
-const NO_TICKETS: readonly Ticket[] = [];
+const NO_TICKETS: readonly Ticket[] = Object.freeze([]);
 
 /** A run, as far as its tickets are concerned. */
 export interface TicketSource {

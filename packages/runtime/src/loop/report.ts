@@ -19,9 +19,9 @@ function progressOf(identity: RunIdentity, call: ToolCall, report: ProgressRepor
 
 /** What a running tool tells live listeners, until its call is over: a tool that goes on alone is not heard any more. */
 export class Reporter implements Pick<ToolContext, "progress" | "activity" | "output"> {
-  readonly #ctx: RunContext;
+  /** Undefined when it is closed: a tool may keep its context for long, and should not keep the run with it. */
+  #ctx: RunContext | undefined;
   readonly #call: ToolCall;
-  #isOpen = true;
 
   constructor(ctx: RunContext, call: ToolCall) {
     this.#ctx = ctx;
@@ -29,11 +29,12 @@ export class Reporter implements Pick<ToolContext, "progress" | "activity" | "ou
   }
 
   close(): void {
-    this.#isOpen = false;
+    this.#ctx = undefined;
   }
 
   // A tool takes these out of its context and calls them alone.
   readonly progress = (report: ProgressReport): void => {
+    if (this.#ctx === undefined) return;
     const content = progressOf(this.#ctx.identity, this.#call, report);
     this.#emit({ type: "activity-snapshot", messageId: this.#call.id, activityType: "tool-call-progress", content, replace: true });
   };
@@ -47,6 +48,6 @@ export class Reporter implements Pick<ToolContext, "progress" | "activity" | "ou
   };
 
   #emit(event: AgentEvent): void {
-    if (this.#isOpen) this.#ctx.emit(event);
+    this.#ctx?.emit(event);
   }
 }

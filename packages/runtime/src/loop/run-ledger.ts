@@ -16,7 +16,7 @@ interface Tries {
   readonly unknown: OpenEntry | undefined;
 }
 
-const NO_OUTCOMES: readonly LedgerOutcome[] = [];
+const NO_OUTCOMES: readonly LedgerOutcome[] = Object.freeze([]);
 
 /** The run's side of the effect ledger: what it has claimed, and the outcomes that wait for the next commit. */
 export class RunLedger {

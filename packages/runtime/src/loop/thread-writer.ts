@@ -1,7 +1,6 @@
 import {
   AwakenError,
   type CommitResult,
-  type CommitThread,
   type EventAppend,
   MAX_COMMIT_ATTEMPTS,
   type Message,
@@ -13,11 +12,9 @@ import {
   type RunInput,
   type RunProjection,
   type RunRecord,
-  type RunStore,
   sameJson,
   type Termination,
   type ThreadCommit,
-  type ThreadStore,
 } from "@awaken/contract";
 import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
@@ -152,7 +149,7 @@ export class ThreadWriter implements CheckpointPort {
     return this.#hasLanded(commit);
   }
 
-  #send(commit: ThreadCommit): Promise<CommitResult> {
+  async #send(commit: ThreadCommit): Promise<CommitResult> {
     const { store, resumed } = this.#init;
     return this.#isFirst && resumed !== undefined ? this.#takeUp(resumed, commit) : store.commit(commit);
   }

@@ -51,8 +51,8 @@ function listIds(tools: readonly ToolDescriptor[]): readonly string[] {
   return ids;
 }
 
-const NO_ENTRIES: readonly ContextMessage[] = [];
-const NO_KEYS: readonly string[] = [];
+const NO_ENTRIES: readonly ContextMessage[] = Object.freeze([]);
+const NO_KEYS: readonly string[] = Object.freeze([]);
 
 /** Also for requests that continue a cut-off answer: their messages have grown since the prompt was made. */
 export function applyTransforms(

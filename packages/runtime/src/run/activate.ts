@@ -43,7 +43,7 @@ export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loade
   };
 }
 
-const NOTHING: readonly never[] = [];
+const NOTHING: readonly never[] = Object.freeze([]);
 
 const frontendTools = (order: RunOrder, { resumed }: LoadedThread) =>
   order.frontendTools ?? resumed?.activation.options.frontendTools ?? NOTHING;

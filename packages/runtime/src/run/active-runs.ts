@@ -21,7 +21,7 @@ export class ActiveRun {
   runId: RunId;
   /** Set once the run is under way. */
   result: Promise<LoopResult> | undefined;
-  /** Where its tickets are read. Data and no closure: V8 makes a function that is assigned to a property old at once, and its run with it. */
+  /** Where its tickets are read. Data: V8 makes a function that is assigned with `=` to a property old at once, and its run with it. */
   source: TicketSource | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.

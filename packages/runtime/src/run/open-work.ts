@@ -16,7 +16,7 @@ import type { LastingRecords, RunRecords } from "./run-parts.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
 
-const NOTHING: readonly never[] = [];
+const NOTHING: readonly never[] = Object.freeze([]);
 
 type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
 

@@ -109,6 +109,10 @@ function checkOneOf(name: string, value: string | undefined, allowed: readonly s
   if (value !== undefined && !allowed.includes(value)) refuse(`${name} must be one of ${allowed.join(", ")}, got ${JSON.stringify(value)}`);
 }
 
+/** From whatever realm it comes. */
+const isSignal = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
+
 function toMessage(input: MessageInput, ids: Ids): Message {
   const id = messageId(input.id ?? ids());
   const { content, role } = input;
@@ -135,7 +139,7 @@ export function toMessages(input: RunRequest["input"], ids: Ids): readonly Messa
   return messages;
 }
 
-const NO_IDS: readonly MessageId[] = [];
+const NO_IDS: readonly MessageId[] = Object.freeze([]);
 
 const namedMessages = (input: RunRequest["input"] = []): readonly MessageId[] =>
   typeof input === "string" ? NO_IDS : input.flatMap(({ id }) => (id === undefined ? [] : [messageId(id)]));
@@ -185,6 +189,7 @@ export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrd
   checkBlank("agent", agent);
   checkBlank("thread", thread);
   checkTrace(trace);
+  if (signal !== undefined && !isSignal(signal)) refuse("signal must be an AbortSignal");
   if (overrides !== undefined) {
     const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);

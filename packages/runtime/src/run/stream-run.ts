@@ -67,8 +67,8 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
     const { run, result } = startRun(parts, output === undefined ? order : { ...order, output: output.spec }, listen);
     return { run, result: result.then((ended) => toRunResult(ended, output?.value)) };
   } catch (thrown) {
-    const result = Promise.reject<RunResult<O>>(thrown);
-    return { run: { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) }, result };
+    const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
+    return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
   }
 }
 
@@ -95,8 +95,9 @@ async function execute(
   onBegun: (() => void) | undefined,
 ): Promise<LoopResult> {
   const { signal } = order;
-  const off = signal === undefined ? undefined : onAbort(signal, () => run.controller.abort(signal.reason));
+  let off: (() => void) | undefined;
   try {
+    if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
     const { ctx, writer } = await prepare(parts, run, order, listen);
     onBegun?.();
     try {

@@ -35,7 +35,7 @@ export interface ToolReply {
 /** After a crash nobody knows whether the effect happened; the tool finds out. */
 export type Reconciled = { readonly type: "done"; readonly data: JsonValue } | { readonly type: "not-done" } | { readonly type: "unknown" };
 
-/** One call with its input checked. The tool's types stay inside. */
+/** One call with its input checked. The tool's types stay inside. An object with methods: to be wrapped, not to be spread. */
 export interface PreparedCall {
   /** The input as the schema gave it, for tickets and logs. */
   readonly input: JsonValue;
@@ -58,6 +58,7 @@ export interface ToolTraits {
 
 export interface Tool {
   readonly id: string;
+  /** Read once for all runs of an agent that is not changed. */
   readonly descriptor: ToolDescriptor;
   readonly traits: ToolTraits;
   prepare(input: JsonValue): Validated<PreparedCall> | Promise<Validated<PreparedCall>>;
