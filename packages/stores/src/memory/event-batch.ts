@@ -54,6 +54,8 @@ function headOf({ kind, visibility, causationId, correlationId }: EventDraft): s
 type Heads = readonly (string | Head)[];
 
 const KNOWN_LISTS = 16;
+/** Longer lists are rare. */
+const MAX_KNOWN = 16;
 
 /** The heads of a batch are mostly those of one before it: these are kept once. */
 export class HeadLists {
@@ -63,7 +65,7 @@ export class HeadLists {
   of(appends: readonly EventAppend[]): Heads {
     const heads = appends.map(({ draft }) => headOf(draft));
     for (const known of this.#known) if (isSame(known, heads)) return known;
-    if (heads.every((head) => typeof head === "string")) {
+    if (heads.length <= MAX_KNOWN && heads.every((head) => typeof head === "string")) {
       this.#known[this.#next] = heads;
       this.#next = (this.#next + 1) % KNOWN_LISTS;
     }

@@ -81,4 +81,9 @@ describe("journal", () => {
     for (let count = 0; count < 100; count++) list = journal.extended(list, [count]);
     expect(list).toEqual(Array.from({ length: 100 }, (_, index) => index));
   });
+
+  test("a list may be extended by any number of items", () => {
+    const values = Array.from({ length: 300_000 }, (_, index) => index);
+    expect(new Journal().extended([-1], values)).toHaveLength(300_001);
+  });
 });

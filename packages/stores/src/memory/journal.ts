@@ -112,7 +112,7 @@ export class Journal {
 
   /** The list with more behind it. A short one is left as it is: the new one takes no more room than its items. */
   extended<Value>(list: Value[], values: readonly Value[]): Value[] {
-    if (list.length < SHORT) return list.toSpliced(list.length, 0, ...values);
+    if (list.length < SHORT) return list.concat(values);
     this.#note(list, "length", list.length);
     for (const value of values) list.push(value);
     return list;

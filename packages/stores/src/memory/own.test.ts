@@ -19,6 +19,13 @@ describe("own", () => {
     );
   });
 
+  test("keeps the order of the fields, though another object has the same in another order", () => {
+    const first = own({ schema: { answer: 1, reasoning: 2 } });
+    const second = ownWith({ schema: { reasoning: 2, answer: 1 } }, "schema", first.schema);
+    expect(Object.keys(second.schema)).toEqual(["reasoning", "answer"]);
+    expect(ownWith({ schema: { answer: 1, reasoning: 2 } }, "schema", first.schema).schema).toBe(first.schema);
+  });
+
   test("copies what a frozen object holds that is not frozen itself", () => {
     const inner = { tags: ["first"] };
     const copy = own(Object.freeze({ inner }));

@@ -84,14 +84,10 @@ function isSameList(list: readonly unknown[], like: readonly unknown[]): boolean
 }
 
 function isSameObject(object: Plain, like: Plain): boolean {
-  let missing = 0;
-  for (const _ in like) missing++;
-  for (const key in object) {
-    // Every object has a `__proto__` that is no field of it.
-    if (key === "__proto__" || !isSame(object[key], like[key])) return false;
-    missing--;
-  }
-  return missing === 0;
+  const keys = Object.keys(like);
+  let at = 0;
+  for (const key in object) if (key !== keys[at++] || !isSame(object[key], like[key])) return false;
+  return at === keys.length;
 }
 
 /** What the store gives away: its own row, frozen for good the first time. */

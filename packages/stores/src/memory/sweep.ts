@@ -63,9 +63,10 @@ function sweepLedger(tables: Tables, cutoff: number): number {
     if (tables.runs.get(runId)?.status !== "done") continue;
     const kept = keys.filter((key) => {
       const entry = tables.ledger.get(key);
-      return entry !== undefined && (entry.status === "claimed" ? entry.claimedAt : entry.settledAt) >= cutoff;
+      if (entry !== undefined && (entry.status === "claimed" ? entry.claimedAt : entry.settledAt) >= cutoff) return true;
+      tables.ledger.delete(key);
+      return false;
     });
-    for (const key of keys) if (!kept.includes(key)) tables.ledger.delete(key);
     count += keys.length - kept.length;
     if (kept.length === 0) tables.ledgerByRun.delete(runId);
     else tables.ledgerByRun.set(runId, kept);

@@ -20,7 +20,11 @@ const TYPES: Readonly<Record<string, string>> = {
   record: "json",
 };
 
-/** So few rows, as most commits have, are listed: less work than arrays for both sides, at the price of a statement for each number. */
+/**
+ * Tables that every commit writes to. So few rows of them, as most commits have, are listed: less work than arrays for both sides, at the
+ * price of a statement for each number, which the other tables would multiply.
+ */
+const LISTED: readonly string[] = ["message", "event", "run"];
 const MAX_LISTED = 2;
 
 interface Target {
@@ -32,7 +36,8 @@ interface Target {
 /** All rows in one statement, whatever their number. No rows, no statement. */
 export function insertRows(scopeId: ScopeId, target: Target, rows: readonly Values[]): readonly Statement[] {
   if (rows.length === 0) return [];
-  return [rows.length <= MAX_LISTED ? insertListed(scopeId, target, rows) : insertUnnested(scopeId, target, rows)];
+  const isListed = rows.length <= MAX_LISTED && LISTED.includes(target.table);
+  return [isListed ? insertListed(scopeId, target, rows) : insertUnnested(scopeId, target, rows)];
 }
 
 const listed = new Map<string, string>();

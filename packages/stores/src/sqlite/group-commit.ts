@@ -51,22 +51,18 @@ export function rollBack(db: Database): void {
 
 /** All jobs in one transaction, each for itself. Gives those that still have to be done, after an error that ended the transaction. */
 export function commitGroup(db: Database, group: readonly Job[]): readonly Job[] {
-  if (!begin(db, group)) return [];
-  const done = group.length === 1 ? undefined : performTogether(db, group);
-  if (done !== undefined) {
-    commitDone(db, done);
-    return [];
-  }
-  return db.isInTransaction || begin(db, group) ? performApart(db, group) : [];
-}
-
-function begin(db: Database, group: readonly Job[]): boolean {
   try {
     db.run("BEGIN IMMEDIATE");
-    return true;
+    if (group.length > 1) {
+      const done = performTogether(db, group);
+      if (done !== undefined) return commitDone(db, done);
+      db.run("BEGIN IMMEDIATE");
+    }
+    return performApart(db, group);
   } catch (thrown) {
+    // A transaction could not even be begun, or taken back.
     failAll(db, group, thrown);
-    return false;
+    return [];
   }
 }
 
@@ -107,30 +103,23 @@ function performApart(db: Database, group: readonly Job[]): readonly Job[] {
     } catch (thrown) {
       failAll(db, [job], thrown);
       if (db.isInTransaction) continue;
+      // It took the work of the others with it: they are done again, without it.
       db.told = [];
-      failAll(
-        db,
-        done.map((before) => before.job),
-        thrown,
-      );
-      return group.slice(index + 1);
+      return [...jobsOf(done), ...group.slice(index + 1)];
     }
   }
-  commitDone(db, done);
-  return [];
+  return commitDone(db, done);
 }
 
-function commitDone(db: Database, done: readonly Done[]): void {
+function commitDone(db: Database, done: readonly Done[]): readonly Job[] {
   try {
     if (done.length === 0) rollBack(db);
     else commit(db);
+    for (const { settle } of done) settle();
   } catch (thrown) {
-    failAll(
-      db,
-      done.map(({ job }) => job),
-      thrown,
-    );
-    return;
+    failAll(db, jobsOf(done), thrown);
   }
-  for (const { settle } of done) settle();
+  return [];
 }
+
+const jobsOf = (done: readonly Done[]): readonly Job[] => done.map(({ job }) => job);

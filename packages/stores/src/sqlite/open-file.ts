@@ -38,8 +38,8 @@ function keyOf(path: string): string | undefined {
   }
 }
 
-const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes }: DatabaseOptions): string =>
-  JSON.stringify({ synchronous, busyTimeoutMs, maxBytes });
+const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes, rows }: DatabaseOptions): string =>
+  JSON.stringify({ synchronous, busyTimeoutMs, maxBytes, rows });
 
 function open(path: string, options: DatabaseOptions): Shared {
   const db = Database.open(path, options);

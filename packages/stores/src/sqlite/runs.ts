@@ -17,8 +17,14 @@ const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, 
 
 export function loadRun(db: Connection, scopeId: ScopeId, id: RunId, written?: LastWritten<RunRecord>): RunRecord | undefined {
   const row = db.get(SELECT_RUN, scopeId, id);
-  return row && (written?.find(scopeId, id, row["record"]) ?? readPacked(row));
+  if (row === undefined) return undefined;
+  const known = written?.find(scopeId, id, row["record"]);
+  return known !== undefined && hasColumnsOf(row, known) ? known : readPacked(row);
 }
+
+/** A packed record names these columns by number, so that two records may have the same text. */
+const hasColumnsOf = (row: Row, { threadId, createdAt, updatedAt }: RunRecord): boolean =>
+  row["thread_id"] === threadId && row["created_at"] === createdAt && row["updated_at"] === updatedAt;
 
 /** The indexes over runs are left alone while the status stays. */
 export function writeRun(tx: Tx, { scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): void {

@@ -57,6 +57,15 @@ describe("group commit", () => {
     other.close();
   });
 
+  test("one that fills the database fails alone: the others of its transaction are done again", async () => {
+    await writer.close();
+    open({ maxBytes: 64 * 1024 });
+    const fill = (tx: Tx) => tx.run("INSERT INTO note (id, body) VALUES ('b', ?)", "x".repeat(200_000));
+    const ends = await Promise.allSettled([put("a"), fill, put("c")].map((work) => writer.write(work)));
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await all()).toEqual(["a", "c"]);
+  });
+
   test("one that fails takes back its own part, and only that", async () => {
     const outcomes = await Promise.allSettled([
       writer.write(put("a")),
