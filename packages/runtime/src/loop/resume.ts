@@ -15,19 +15,8 @@ function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly T
   return calls.filter((call) => call.status === status).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function hasCallWith(ctx: RunContext, status: ToolCallState["status"]): boolean {
-  return (
-    ctx.state
-      .snapshot()
-      .get(toolCallStates)
-      ?.calls.some((call) => call.status === status) ?? false
-  );
-}
-
-export const hasSuspended = (ctx: RunContext): boolean => hasCallWith(ctx, "suspended");
-
-/** Calls whose decision was taken and that have not come to their end. */
-export const hasDecided = (ctx: RunContext): boolean => hasCallWith(ctx, "resuming");
+export const hasSuspended = (ctx: RunContext): boolean =>
+  (ctx.state.snapshot().get(toolCallStates)?.calls ?? []).some((call) => call.status === "suspended");
 
 /** What a call is resumed with. One that is run again after an unknown outcome goes on with the decision that it was on its way with. */
 function resumed(call: ToolCallState): ResumedCall | undefined {

@@ -10,9 +10,8 @@ import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
 import { openTickets } from "./open-tickets.ts";
 import { settleOutput } from "./output.ts";
-import { NO_QUEUE } from "./pending-port.ts";
 import { recoverStep } from "./recover.ts";
-import { hasDecided, hasSuspended, replayDecided } from "./resume.ts";
+import { hasSuspended, replayDecided } from "./resume.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 
@@ -62,10 +61,8 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   await ctx.checkpoints.write();
   const activated = activateAgent(ctx);
   if (activated !== undefined) await activated;
-  if (ctx.cutCalls.length > 0 || hasDecided(ctx)) {
-    const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
-    if (ended !== undefined) return ended;
-  }
+  const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
+  if (ended !== undefined) return ended;
   const outcome = ctx.phases.run("runStart", { isContinuation });
   if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };
   return hasSuspended(ctx) ? suspend(ctx) : undefined;
@@ -136,31 +133,19 @@ function follow(ctx: RunContext, outcome: StepOutcome): Termination | undefined 
       return typeof taken === "boolean" ? undefined : taken.then(() => undefined);
     }
     case "natural-end":
-      return mayLeave(ctx) ? leave(ctx) : endNaturally(ctx);
+      return endNaturally(ctx);
   }
 }
 
-/** Nothing could keep the run going. */
-const mayLeave = (ctx: RunContext): boolean =>
-  ctx.inbox.size === 0 &&
-  ctx.boundary === NO_QUEUE &&
-  ctx.options.output === undefined &&
-  ctx.state.snapshot().get(pendingWork)?.hasPending !== true;
-
-/** To be called with an empty inbox: the last look into it and its closing are one. A message that was taken is read, or it was not taken. */
-function leave(ctx: RunContext): Termination {
-  ctx.inbox.close();
-  return { type: "natural-end" };
-}
-
-/** What came into the inbox meanwhile is read first. */
-async function readAndLeave(ctx: RunContext): Promise<Termination | undefined> {
+/** The last look into the inbox and its closing are one: a message that was taken is read, or it was not taken. */
+async function leave(ctx: RunContext): Promise<Termination | undefined> {
   while (ctx.inbox.size > 0) {
     if (!(await crossBoundary(ctx, "on-natural-end"))) continue;
     await settleStep(ctx);
     return undefined;
   }
-  return leave(ctx);
+  ctx.inbox.close();
+  return { type: "natural-end" };
 }
 
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
@@ -169,7 +154,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
     await settleStep(ctx);
     return undefined;
   }
-  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return readAndLeave(ctx);
+  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));

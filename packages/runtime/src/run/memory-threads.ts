@@ -3,7 +3,8 @@ import {
   type CommitResult,
   checkCommit,
   checkRunTransition,
-  effectiveMessages,
+  foldedUpTo,
+  GrowingView,
   MESSAGE_SCHEMA_VERSION,
   type MessageDelta,
   type MessageId,
@@ -24,6 +25,8 @@ interface Row {
   record: ThreadRecord;
   state: PersistedState | undefined;
   readonly log: SequencedMessage[];
+  /** What a model may see of the first `count` rows; absent until somebody asks for it. */
+  view: { readonly growing: GrowingView; count: number } | undefined;
   readonly seqs: Map<MessageId, number>;
   runCount: number;
 }
@@ -83,7 +86,7 @@ export class MemoryThreads implements VolatileRecords {
     const openRun = record.openRunId === undefined ? undefined : this.#runs.get(record.openRunId);
     return {
       thread: record,
-      messages: effectiveMessages(log),
+      messages: effectiveOf(row),
       messageCount: log.length,
       ...(latestRun === undefined ? {} : { latestRun }),
       ...(openRun === undefined ? {} : { openRun }),
@@ -113,7 +116,7 @@ export class MemoryThreads implements VolatileRecords {
 
   #newRow(threadId: ThreadId): Row {
     const record = toThreadRecord({ id: threadId }, this.#now());
-    return { record, state: undefined, log: [], seqs: new Map(), runCount: 0 };
+    return { record, state: undefined, log: [], view: undefined, seqs: new Map(), runCount: 0 };
   }
 
   #nextRun(row: Row, { run, runId, isNewRun }: ThreadCommit): RunRecord | undefined {
@@ -125,6 +128,18 @@ export class MemoryThreads implements VolatileRecords {
     }
     return { ...run, ordinal: before?.ordinal ?? row.runCount + 1 };
   }
+}
+
+/** Costs what was added since the last time. */
+function effectiveOf(row: Row): readonly SequencedMessage[] {
+  const { log, view } = row;
+  if (view?.growing.append(log.slice(view.count))) {
+    view.count = log.length;
+    return view.growing.messages;
+  }
+  const growing = new GrowingView(log.slice(foldedUpTo(log)));
+  row.view = { growing, count: log.length };
+  return growing.messages;
 }
 
 function checkDelta(row: Row, threadId: ThreadId, { messages, expectedMessageCount: expected }: MessageDelta): void {

@@ -134,7 +134,7 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
     replan: async (agentId) => resolution.resolve(agentId),
   });
   run.source = ctx;
-  if (activation.options.seededDecisions.length > 0) await takeSeededDecisions(ctx);
+  await takeSeededDecisions(ctx);
   if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
   // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
   if (resumed !== undefined) await ctx.checkpoints.write();
