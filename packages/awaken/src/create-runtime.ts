@@ -3,7 +3,7 @@ import { type AiSdkModel, isAiSdkSource } from "@awaken/providers";
 import { type RuntimeInit as CoreInit, type Runtime as CoreRuntime, createRuntime as createCoreRuntime } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { Registry } from "./registry.ts";
-import { type AnyProvider, toProvider } from "./to-provider.ts";
+import { type AnyProvider, toProviders } from "./to-provider.ts";
 
 /** An agent whose model is the id of a model or pool, or an AI SDK model object. */
 export type AgentInput = AgentSpecInput | AgentOfModel;
@@ -56,7 +56,7 @@ export function createRuntime(init: RuntimeInit): Runtime {
     ...init,
     models,
     agents,
-    providers: Object.fromEntries(Object.entries(providers).map(([id, provider]) => [id, toProvider(provider)])),
+    providers: toProviders(providers),
     store: init.store ?? memoryStore(),
   });
   return { ...runtime, registry: new Registry(runtime.registry) };

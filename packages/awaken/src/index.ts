@@ -18,6 +18,7 @@ export {
 export { type AiSdkOptions, fromAiSdk, providerFromSpec } from "@awaken/providers";
 export {
   type Action,
+  activeAgent,
   addContextMessage,
   allow,
   answer,
@@ -39,6 +40,13 @@ export {
   type HookInput,
   includeOnlyTools,
   type Plugin,
+  type ProviderRemovalImpact,
+  type ProviderRemovalPolicy,
+  type ProviderRemovalPreview,
+  previewProviderRemoval,
+  type RegistryDraft,
+  type RegistrySet,
+  type RegistrySnapshot,
   type RunRequest,
   type RunResult,
   type RunStream,
@@ -55,5 +63,5 @@ export {
 } from "@awaken/runtime";
 export { memoryStore } from "@awaken/stores/memory";
 export { type AgentInput, createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
-export { Registry } from "./registry.ts";
+export { Registry, type RegistryRebuild, rebuildAgentModelProvider } from "./registry.ts";
 export type { AnyProvider } from "./to-provider.ts";

@@ -5,11 +5,22 @@ import type { ProviderInput } from "@awaken/runtime";
 export type AnyProvider = ProviderInput | AiSdkSource;
 
 /** Ours have a `stream` of their own; whatever else can give a language model is the AI SDK's. */
-const isForeign = (given: AnyProvider): given is AiSdkSource =>
-  !("stream" in given) && !("provider" in given && "signature" in given) && isAiSdkSource(given);
+function isForeign(given: unknown): given is AiSdkSource {
+  if (!isAiSdkSource(given)) return false;
+  return !("stream" in given) && !("provider" in given && "signature" in given);
+}
+
+/** The same object is the same provider, so that what is known about it stays known when it is given again. */
+const wrapped = new WeakMap<AiSdkSource, ProviderInput>();
 
 export function toProvider(given: AnyProvider): ProviderInput {
-  return isForeign(given) ? fromAiSdk(given) : given;
+  if (!isForeign(given)) return given;
+  const provider = wrapped.get(given) ?? fromAiSdk(given);
+  wrapped.set(given, provider);
+  return provider;
 }
+
+export const toProviders = (given: { readonly [id: string]: AnyProvider }): { readonly [id: string]: ProviderInput } =>
+  Object.fromEntries(Object.entries(given).map(([id, provider]) => [id, toProvider(provider)]));
 
 export type { AiSdkModel, AiSdkProvider };

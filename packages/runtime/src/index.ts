@@ -1,5 +1,6 @@
 export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
 export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
+export type { Capabilities } from "./inference/capabilities.ts";
 export { PoolCache } from "./inference/pool/pool-cache.ts";
 export { type Action, defineAction } from "./phase/action.ts";
 export { failedActions, pendingActions } from "./phase/action-queue.ts";
@@ -35,7 +36,12 @@ export { type RegistryRebuild, rebuildAgentModelProvider } from "./registry/rebu
 export { RegistryHandle } from "./registry/registry-handle.ts";
 export type { RegistrySet } from "./registry/registry-set.ts";
 export type { RegistrySnapshot } from "./registry/registry-snapshot.ts";
-export type { ProviderRemovalImpact, ProviderRemovalPolicy, ProviderRemovalPreview } from "./registry/remove-provider.ts";
+export {
+  type ProviderRemovalImpact,
+  type ProviderRemovalPolicy,
+  type ProviderRemovalPreview,
+  previewProviderRemoval,
+} from "./registry/remove-provider.ts";
 export { createResolver, type Resolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/control.ts";
 export type { MessageInput, RunRequest, RunTraceInput } from "./run/run-request.ts";

@@ -11,7 +11,7 @@ import {
   type ProviderRemovalPolicy,
   type ProviderRemovalPreview,
   planProviderRemoval,
-  previewRemoveProvider,
+  previewProviderRemoval,
   providerNotFound,
 } from "./remove-provider.ts";
 
@@ -99,7 +99,7 @@ export class RegistryHandle {
   }
 
   previewRemoveProvider(id: string): ProviderRemovalPreview {
-    return previewRemoveProvider(this.#current.registries, id);
+    return previewProviderRemoval(this.#current.registries, id);
   }
 
   removeProvider(id: string, policy: ProviderRemovalPolicy): ProviderRemovalImpact {

@@ -22,7 +22,8 @@ export interface ProviderRemovalImpact {
 export const providerNotFound = (id: string): AwakenError =>
   new AwakenError("provider_not_found", `provider not found: ${id}`, { details: { providerId: id } });
 
-export function previewRemoveProvider(set: RegistrySet, id: string): ProviderRemovalPreview {
+/** What stands on a provider in this set, without a handle. */
+export function previewProviderRemoval(set: RegistrySet, id: string): ProviderRemovalPreview {
   if (!set.providers.has(id)) throw providerNotFound(id);
   const models = [...set.models.values()].filter(({ provider }) => provider === id).map((model) => model.id);
   const own = new Set(models);
@@ -54,7 +55,7 @@ function isAllowed(preview: ProviderRemovalPreview, policy: ProviderRemovalPolic
 
 /** What to remove. Throws `provider_in_use` when the policy does not allow it. */
 export function planProviderRemoval(set: RegistrySet, id: string, policy: ProviderRemovalPolicy): ProviderRemovalImpact {
-  const preview = previewRemoveProvider(set, id);
+  const preview = previewProviderRemoval(set, id);
   const { modelIds, agentIds } = preview;
   if (!isAllowed(preview, policy)) {
     const users = `models ${quoteAll(modelIds)} and agents ${quoteAll(agentIds)}`;
