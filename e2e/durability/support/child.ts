@@ -15,7 +15,10 @@ export interface ChildInit<T> {
 
 export type ChildEnd = { readonly type: "exit" } | { readonly type: "killed" };
 
-/** Starts a module with `order` as its argument and waits for its end. Any other end than its own exit or SIGKILL is thrown. */
+/**
+ * Starts a module with `order` as its argument and waits for its end. Any other end than its own exit or SIGKILL is thrown. So is what
+ * `onMessage` throws: the child, which would wait for its answer for ever, is killed.
+ */
 export async function runChild<T>({ file, order, cache, signal: stop, onMessage }: ChildInit<T>): Promise<ChildEnd> {
   const child = fork(file, [JSON.stringify(order)], {
     execArgv: ["--conditions=awaken-source"],
@@ -25,12 +28,19 @@ export async function runChild<T>({ file, order, cache, signal: stop, onMessage 
   });
   const errors: string[] = [];
   child.stderr?.setEncoding("utf8").on("data", (text: string) => errors.push(text));
+  let failure: { readonly thrown: unknown } | undefined;
   child.on("message", async (message: T & object) => {
-    const reply = await onMessage?.(message);
-    // The child may be dead by now.
-    if (reply !== undefined && child.connected) child.send(reply, () => {});
+    try {
+      const reply = await onMessage?.(message);
+      // The child may be dead by now.
+      if (reply !== undefined && child.connected) child.send(reply, () => {});
+    } catch (thrown) {
+      failure ??= { thrown };
+      child.kill("SIGKILL");
+    }
   });
   const [code, signal]: unknown[] = await once(child, "close");
+  if (failure !== undefined) throw failure.thrown;
   if (signal === "SIGKILL") return { type: "killed" };
   if (code === 0) return { type: "exit" };
   throw new Error(`${file} ended with ${code ?? signal}:\n${errors.join("")}`);

@@ -22,8 +22,9 @@ export function appendLine(path: string, value: object): void {
   }
 }
 
+/** What is behind the last line break is still being written: whoever reads a file that grows takes whole lines only. */
 export function readLines<T>(path: string): readonly T[] {
-  const lines = readFileSync(path, "utf8").split("\n");
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   return lines.filter((line) => line !== "").map((line): T => JSON.parse(line));
 }
 
