@@ -118,6 +118,8 @@ export class InferenceError extends Error {
 
 export interface InferenceOptions {
   readonly signal: AbortSignal;
+  /** The longest wait that the caller makes for a vendor that asks for one: a pool does not stay for more. */
+  readonly maxRetryAfterMs?: number;
 }
 
 /**
@@ -138,4 +140,6 @@ export interface Provider {
 export interface StreamObserver {
   drained(request: InferenceRequest): void;
   failed(request: InferenceRequest, failure: InferenceFailure): void;
+  /** Whether the inference of a stream that failed goes on with somebody else: then nobody waits for the one that failed. */
+  hasMoved?(request: InferenceRequest): boolean;
 }

@@ -3,8 +3,12 @@ import type { InferencePolicy } from "./policy.ts";
 
 const MAX_BACKOFF_MS = 8000;
 
-/** The wait before retry number `retry`, counted from 0. A vendor that names a longer wait gets it, however long it is. */
+/** The wait before retry number `retry`, counted from 0. A vendor that names a longer wait gets it. */
 export function backoffMs(policy: InferencePolicy, failure: InferenceFailure, retry: number): number {
   const base = failure.type === "overloaded" ? policy.overloadedBackoffBaseMs : policy.backoffBaseMs;
   return Math.max(Math.min(base * 2 ** retry, MAX_BACKOFF_MS), failure.retryAfterMs ?? 0);
 }
+
+/** Whether a vendor asks for a wait that nobody makes. */
+export const asksTooMuch = ({ maxRetryAfterMs }: InferencePolicy, { retryAfterMs = 0 }: InferenceFailure): boolean =>
+  retryAfterMs > maxRetryAfterMs;

@@ -39,26 +39,50 @@ describe("collecting a stream", () => {
     expect(events).toEqual([text("Hel"), text("lo")]);
   });
 
-  it("inference 3: keeps interleaved calls in the order of their starts, and reports each as ready once", async () => {
-    const { turn, events } = await collect(
-      start("a", "add"),
-      start("b", "sub"),
-      input("b", '{"y":'),
-      input("a", '{"x":1}'),
-      input("b", "2}"),
-      stop("tool-use"),
-    );
-    expect(turn.toolCalls).toEqual([
-      { id: "a", name: "add", input: { x: 1 } },
-      { id: "b", name: "sub", input: { y: 2 } },
-    ]);
-    expect(turn.content.map((part) => part.type)).toEqual(["tool-call", "tool-call"]);
+  /** Begun as q, k, z; whole as z, q, k. Neither ids nor names are in that order. */
+  const interleaved: readonly ScriptItem[] = [
+    start("q", "search"),
+    text("both "),
+    start("k", "add"),
+    input("q", '{"x":'),
+    start("z", "load"),
+    input("k", '{"y":'),
+    input("z", '{"w":3}'),
+    text("at once"),
+    input("q", "1}"),
+    input("k", "2}"),
+    stop("tool-use"),
+  ];
+  const begun = [
+    { id: "q", name: "search", input: { x: 1 } },
+    { id: "k", name: "add", input: { y: 2 } },
+    { id: "z", name: "load", input: { w: 3 } },
+  ];
+
+  it("inference 3: keeps interleaved calls in the order of their starts, and reports each as ready once, at the end", async () => {
+    const { turn, events } = await collect(...interleaved);
+    expect(turn.toolCalls).toEqual(begun);
+    expect(turn.malformedCalls).toEqual([]);
     const ready = events.filter(({ type }) => type === "tool-call-ready");
-    expect(ready).toEqual([
-      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 } },
-      { type: "tool-call-ready", toolCallId: "b", toolName: "sub", input: { y: 2 } },
-    ]);
-    expect(events.slice(-2)).toEqual(ready);
+    expect(ready).toEqual(
+      begun.map(({ id, name, input: given }) => ({ type: "tool-call-ready", toolCallId: id, toolName: name, input: given })),
+    );
+    expect(events.slice(-3)).toEqual(ready);
+    expect(events.filter(({ type }) => type === "tool-call-start")).toHaveLength(3);
+    for (const { id, input: given } of begun) {
+      const deltas = events.flatMap((event) => (event.type === "tool-call-delta" && event.toolCallId === id ? event.delta : []));
+      expect(deltas.join("")).toBe(JSON.stringify(given));
+    }
+  });
+
+  it("inference 46: lists calls that complete in another order than they began in the order in which they began", async () => {
+    const { turn } = await collect(...interleaved);
+    const listed = turn.content.flatMap((part) => (part.type === "tool-call" ? part.id : []));
+    expect(listed).toEqual(["q", "k", "z"]);
+    expect(turn.toolCalls.map(({ id }) => id)).toEqual(listed);
+    // Also when a stream that breaks leaves only those that came whole.
+    const broken = await collect(...interleaved.slice(0, -2), { type: "throw", error: new Error("connection reset") });
+    expect(broken.turn.toolCalls.map(({ id }) => id)).toEqual(["q", "z"]);
   });
 
   it("inference 4: leaves a call with truncated input out and says so, with no ready event", async () => {

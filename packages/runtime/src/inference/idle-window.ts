@@ -7,3 +7,9 @@ const THINKS = /thinking|reasoning|(?:^|\/)o[134]/i;
 export function idleWindowMs({ streamIdleTimeoutMs }: InferencePolicy, { model, overrides }: InferenceRequest): number {
   return overrides?.reasoningEffort !== undefined || THINKS.test(model) ? streamIdleTimeoutMs * 2 : streamIdleTimeoutMs;
 }
+
+/** How long a stream may take to open: what the policy allows for that, and never longer than it may be silent. Infinity without a limit. */
+export function openWindowMs(policy: InferencePolicy, request: InferenceRequest): number {
+  const limits = [policy.openTimeoutMs, idleWindowMs(policy, request)].filter((ms) => ms > 0);
+  return Math.min(...limits);
+}

@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
-import { AwakenError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
+import { AwakenError, InferenceError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
-import { countingIds, fakeClock } from "../testing/fake-clock.ts";
-import { failure, type ScriptedTurn, text } from "../testing/script.ts";
+import { countingIds, type FakeClock, fakeClock } from "../testing/fake-clock.ts";
+import { failure, parts, type ScriptedTurn, text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { DEFAULT_INFERENCE_POLICY, type InferencePolicy, type InferenceRun, infer } from "./infer.ts";
 
@@ -151,6 +151,65 @@ describe("opening a stream", () => {
     expect((await result).turn).toMatchObject({ failure: { type: "timeout" } });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("inference 44: a provider that sends nothing at all is given up after the idle limit, whether it opens a stream or not", async () => {
+    const asked: number[] = [];
+    const silent = (kind: "closed" | "open" | "late", clock: FakeClock): Provider => ({
+      name: kind,
+      stream: (_, { signal }) => {
+        asked.push(clock.now());
+        const nothing: AsyncIterable<StreamPart> = {
+          [Symbol.asyncIterator]: () => ({
+            next: () => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+          }),
+        };
+        if (kind === "open") return nothing;
+        return new Promise((resolve) => (kind === "late" ? clock.timer(4000, () => resolve(nothing)) : undefined));
+      },
+    });
+    const giveUp = async (kind: "closed" | "open" | "late", changes: Partial<InferencePolicy>, model = "m") => {
+      asked.length = 0;
+      const clock = fakeClock();
+      const { run } = setup(
+        silent(kind, clock),
+        { maxRetries: 1, maxStreamRetries: 1, backoffBaseMs: 0, streamIdleTimeoutMs: 5000, ...changes },
+        clock,
+      );
+      const result = infer({ ...run, request: { ...request, model } });
+      await clock.runAll();
+      const { turn } = await result;
+      expect(clock.pendingTimers).toBe(0);
+      return { asked: [...asked], failure: turn.stopReason === "error" ? turn.failure.type : undefined };
+    };
+    expect(await giveUp("closed", {})).toEqual({ asked: [0, 5000], failure: "timeout" });
+    expect(await giveUp("open", {})).toEqual({ asked: [0, 5200], failure: "stream-interrupted" });
+    // The time that it took to open is silence too.
+    expect(await giveUp("late", {})).toEqual({ asked: [0, 5200], failure: "stream-interrupted" });
+    expect(await giveUp("closed", {}, "o3-mini")).toEqual({ asked: [0, 10_000], failure: "timeout" });
+    expect(await giveUp("closed", { openTimeoutMs: 2000 })).toEqual({ asked: [0, 2000], failure: "timeout" });
+    expect(await giveUp("closed", { openTimeoutMs: 0 })).toEqual({ asked: [0, 5000], failure: "timeout" });
+    expect(await giveUp("closed", { streamIdleTimeoutMs: 0 })).toEqual({ asked: [0, 120_000], failure: "timeout" });
+  });
+
+  it("inference 45: a vendor that asks for a wait beyond the limit has failed, while it opens and in the middle of a stream", async () => {
+    const HOURS = 7_200_000;
+    const long = await play([failure("rate-limited", "come back tomorrow", HOURS)]);
+    expect(long).toMatchObject({ calls: 1, waits: [], turn: { failure: { type: "rate-limited", retryAfterMs: HOURS } } });
+    expect((await play([failure("overloaded", "full", 60_000), failure("unauthorized")])).waits).toEqual([60_000]);
+    expect((await play([failure("overloaded", "full", 60_001)])).waits).toEqual([]);
+    const limited = await play([failure("overloaded", "full", 2000), failure("overloaded", "full", 2001)], { maxRetryAfterMs: 2000 });
+    expect(limited).toMatchObject({ calls: 2, waits: [2000], turn: { failure: { type: "overloaded" } } });
+
+    const broken = { type: "throw", error: new InferenceError({ type: "rate-limited", message: "spent", retryAfterMs: HOURS }) } as const;
+    const midway = await play([parts({ type: "text-delta", delta: "Hel" }, broken)]);
+    expect(midway).toMatchObject({ calls: 1, waits: [], turn: { text: "Hel", failure: { type: "rate-limited", retryAfterMs: HOURS } } });
+    // What came whole needs nobody.
+    const call = [
+      { type: "tool-call-start", id: "c", name: "add" },
+      { type: "tool-call-delta", id: "c", delta: "{}" },
+    ] as const;
+    expect(await play([parts(...call, broken)])).toMatchObject({ calls: 1, waits: [], turn: { stopReason: "tool-use" } });
   });
 
   it("keeps one name for all attempts of one inference, and another for the next", async () => {

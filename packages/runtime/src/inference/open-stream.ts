@@ -1,6 +1,7 @@
 import {
   AwakenError,
   INFERENCE_FAILURES,
+  InferenceError,
   type InferenceFailure,
   type InferenceRequest,
   type Provider,
@@ -8,18 +9,22 @@ import {
 } from "@awaken/contract";
 import { onAbort, raceAbort } from "../stream/abort.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
-import { backoffMs } from "./backoff.ts";
+import { asksTooMuch, backoffMs } from "./backoff.ts";
 import { classify } from "./classify.ts";
-import { DEFAULT_OPEN_TIMEOUT_MS, type InferencePolicy } from "./policy.ts";
+import { openWindowMs } from "./idle-window.ts";
+import type { InferencePolicy } from "./policy.ts";
 
 /** A stream to read. It does not hear of the caller's abort by itself: whoever reads it breaks it off. */
 export class OpenedStream {
   readonly type = "opened";
   readonly iterator: AsyncIterator<StreamPart>;
+  /** Since when the provider owes a sign of life. */
+  readonly askedAt: number;
   readonly #controller: AbortController;
 
-  constructor(stream: AsyncIterable<StreamPart>, controller: AbortController) {
+  constructor(stream: AsyncIterable<StreamPart>, askedAt: number, controller: AbortController) {
     this.iterator = stream[Symbol.asyncIterator]();
+    this.askedAt = askedAt;
     this.#controller = controller;
   }
 
@@ -72,34 +77,43 @@ async function persist(init: OpenInit, request: InferenceRequest, first: Opened 
   const { clock, policy, signal } = init;
   let opened = await first;
   for (let retry = 0; opened.type === "refused" && retry < policy.maxRetries && isTransient(opened.failure); retry++) {
+    if (asksTooMuch(policy, opened.failure)) break;
     if (!(await pause(clock, backoffMs(policy, opened.failure, retry), signal))) return ABORTED;
     opened = await openOnce(init, request);
   }
   return opened;
 }
 
+interface Opening extends OpenInit {
+  readonly askedAt: number;
+  readonly limitMs: number;
+  readonly controller: AbortController;
+}
+
 function openOnce(init: OpenInit, request: InferenceRequest): Opened | Promise<Opened> {
-  if (init.signal.aborted) return ABORTED;
+  const { clock, policy, provider, signal } = init;
+  if (signal.aborted) return ABORTED;
   const controller = new AbortController();
+  const askedAt = clock.now();
   try {
-    const opening = init.provider.stream(request, { signal: controller.signal });
-    if (Symbol.asyncIterator in opening) return new OpenedStream(opening, controller);
-    return openLater(opening, init, controller);
+    const opening = provider.stream(request, { signal: controller.signal, maxRetryAfterMs: policy.maxRetryAfterMs });
+    if (Symbol.asyncIterator in opening) return new OpenedStream(opening, askedAt, controller);
+    return openLater(opening, { ...init, askedAt, limitMs: openWindowMs(policy, request), controller });
   } catch (thrown) {
     return refused(init, thrown);
   }
 }
 
-async function openLater(opening: Promise<AsyncIterable<StreamPart>>, init: OpenInit, controller: AbortController): Promise<Opened> {
+const lateFailure = (ms: number): InferenceFailure => ({ type: "timeout", message: `the provider opened no stream within ${ms / 1000} s` });
+
+async function openLater(stream: Promise<AsyncIterable<StreamPart>>, opening: Opening): Promise<Opened> {
   try {
-    const stream = await waitFor(opening, init, controller);
-    if (stream !== undefined) return new OpenedStream(stream, controller);
+    const opened = await waitFor(stream, opening);
+    if (opened !== undefined) return new OpenedStream(opened, opening.askedAt, opening.controller);
   } catch (thrown) {
-    return refused(init, thrown);
+    return refused(opening, thrown);
   }
-  return init.signal.aborted
-    ? ABORTED
-    : { type: "refused", failure: { type: "timeout", message: "the provider opened no stream in time" } };
+  return opening.signal.aborted ? ABORTED : { type: "refused", failure: lateFailure(opening.limitMs) };
 }
 
 function refused({ signal }: OpenInit, thrown: unknown): Opened {
@@ -108,14 +122,17 @@ function refused({ signal }: OpenInit, thrown: unknown): Opened {
   return { type: "refused", failure: classify(thrown) };
 }
 
+const NOTHING = () => {};
+
 /** Undefined when the caller gave up or the time was over; what opens after that is closed again. */
 async function waitFor(
   opening: Promise<AsyncIterable<StreamPart>>,
-  { clock, policy, signal }: OpenInit,
-  controller: AbortController,
+  { clock, signal, limitMs, controller }: Opening,
 ): Promise<AsyncIterable<StreamPart> | undefined> {
   const off = onAbort(signal, () => controller.abort(signal.reason));
-  const stopTimer = clock.timer(policy.openTimeoutMs ?? DEFAULT_OPEN_TIMEOUT_MS, () => controller.abort());
+  // The reason tells a pool that its member was slow, and not that nobody wants an answer any more.
+  const giveUp = () => controller.abort(new InferenceError(lateFailure(limitMs)));
+  const stopTimer = Number.isFinite(limitMs) ? clock.timer(limitMs, giveUp) : NOTHING;
   try {
     const raced = await raceAbort(opening, controller.signal);
     if (raced.type === "value") return raced.value;
@@ -123,10 +140,7 @@ async function waitFor(
     off();
     stopTimer();
   }
-  opening.then(
-    (stream) => closeIterator(stream[Symbol.asyncIterator]()),
-    () => {},
-  );
+  opening.then((stream) => closeIterator(stream[Symbol.asyncIterator]()), NOTHING);
   return undefined;
 }
 

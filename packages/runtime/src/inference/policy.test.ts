@@ -10,6 +10,8 @@ describe("readPolicy", () => {
       overloadedBackoffBaseMs: 2000,
       maxStreamRetries: 2,
       streamIdleTimeoutMs: 60_000,
+      openTimeoutMs: 120_000,
+      maxRetryAfterMs: 60_000,
       maxContinuationRetries: 2,
     });
   });
@@ -20,12 +22,18 @@ describe("readPolicy", () => {
       maxRetries: 0,
       streamIdleTimeoutMs: 5000,
     });
+    expect(readPolicy({ openTimeoutSecs: 7, maxRetryAfterSecs: 0 }, 2)).toEqual({
+      ...DEFAULT_INFERENCE_POLICY,
+      openTimeoutMs: 7000,
+      maxRetryAfterMs: 0,
+    });
+    expect(readPolicy({}, 2)).toEqual(DEFAULT_INFERENCE_POLICY);
   });
 
   it("refuses what it does not understand", () => {
     const problems: [Parameters<typeof readPolicy>[0], RegExp][] = [
-      [{}, /'maxRetries' is required/],
-      [{ maxRetries: 1, retries: 2 }, /unknown field 'retries'/],
+      [{ maxRetries: 1, retries: 2 }, /unknown field 'retries'; known are maxRetries, /],
+      [{ maxRetryAfterSecs: -1 }, /'maxRetryAfterSecs' must be/],
       [{ maxRetries: -1 }, /'maxRetries' must be/],
       [{ maxRetries: 1.5 }, /'maxRetries' must be/],
       [{ maxRetries: "2" }, /'maxRetries' must be/],

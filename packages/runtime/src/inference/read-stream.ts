@@ -34,7 +34,7 @@ const NOTHING = () => {};
 const NOW = Promise.resolve();
 
 /**
- * Reads a stream to its end. Silence of `idleMs` is a stall; 0 waits for ever. Costs one abort listener and one timer per stream, none
+ * Reads a stream to its end. Silence of `idleMs` is a stall, and it begins when the stream is asked for; 0 waits for ever. Costs one abort listener and one timer per stream, none
  * per part; when this resolves both are gone. The stream is not released here, unless the taker throws: that is thrown on.
  */
 export const readStream = (init: ReadInit, stream: OpenedStream, idleMs: number, taker: Taker): Promise<StreamEnd> =>
@@ -63,13 +63,13 @@ class Reading {
     this.#stream = stream;
     this.#idleMs = idleMs;
     this.#taker = taker;
-    this.#lastPartAt = clock.now();
+    this.#lastPartAt = stream.askedAt;
   }
 
   run(): Promise<StreamEnd> {
     if (this.#signal.aborted) this.#abort();
     else {
-      if (this.#idleMs > 0) this.#watch(this.#idleMs);
+      if (this.#idleMs > 0) this.#watch(this.#idleMs - (this.#clock.now() - this.#lastPartAt));
       this.#signal.addEventListener("abort", this.#onAbort);
       this.#next();
     }

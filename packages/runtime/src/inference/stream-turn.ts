@@ -1,11 +1,12 @@
 import { AwakenError, type InferenceFailure, type InferenceRequest, type StopReason, type StreamPart } from "@awaken/contract";
-import { backoffMs } from "./backoff.ts";
+import { asksTooMuch, backoffMs } from "./backoff.ts";
 import { CheckpointRecorder } from "./checkpoint-recorder.ts";
 import { classify } from "./classify.ts";
 import type { Collector } from "./collector.ts";
 import { idleWindowMs } from "./idle-window.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
 import { isTransient, type OpenedStream, openStream, pause } from "./open-stream.ts";
+import type { InferencePolicy } from "./policy.ts";
 import { readStream, type StreamEnd, type Taker } from "./read-stream.ts";
 import { continuation, type InterruptionCause, interruptionCause, interruptionText, recoveryPlan } from "./recovery-plan.ts";
 import type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
@@ -88,16 +89,22 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
     await recorder?.flush(collector);
     if (!isTransient(end.failure) || (end.type === "refused" && retry === 0)) return { type: "failed", failure: end.failure };
     const cause = interruptionCause(end.failure);
-    const isLast = retry >= run.policy.maxStreamRetries;
-    if (isLast && recoveryPlan(collector, work.request) !== "synthesize") {
-      return { type: "failed", failure: { type: "stream-interrupted", message: interruptionText(end.failure) } };
-    }
+    const hasMoved = end.type === "broken" && (run.provider.observer?.hasMoved?.(request) ?? false);
+    const refusal = giveUp(run.policy, end.failure, retry, hasMoved);
+    if (refusal !== undefined && recoveryPlan(collector, work.request) !== "synthesize") return { type: "failed", failure: refusal };
     const plan = recover(work, cause);
     if (plan.type === "cut") return plan;
     const delayMs = cause === "idle stall" ? STALL_DELAY_MS : backoffMs(run.policy, end.failure, retry);
-    if (!(await pause(run.clock, delayMs, run.signal))) return ABORTED;
+    if (!hasMoved && !(await pause(run.clock, delayMs, run.signal))) return ABORTED;
     request = plan.request;
   }
+}
+
+/** What the inference fails with when it is not tried again. Whoever is left behind is not waited for. */
+function giveUp(policy: InferencePolicy, failure: InferenceFailure, retry: number, hasMoved: boolean): InferenceFailure | undefined {
+  if (asksTooMuch(policy, failure) && !hasMoved) return failure;
+  if (retry < policy.maxStreamRetries) return undefined;
+  return { type: "stream-interrupted", message: interruptionText(failure) };
 }
 
 /** A stream was read, as far as it went: no connection is left behind. */

@@ -58,6 +58,8 @@ function openRun(provider: Provider, setting: Setting = {}) {
     backoffBaseMs: 0,
     overloadedBackoffBaseMs: 0,
     maxStreamRetries: 0,
+    openTimeoutMs: 0,
+    maxRetryAfterMs: 0,
     streamIdleTimeoutMs: 60_000,
     maxContinuationRetries: 0,
   };

@@ -21,6 +21,8 @@ export interface Attempt {
   readonly trial: Trial;
   /** What the member was asked, for reports to it. */
   readonly request: InferenceRequest;
+  /** The longest wait that the caller makes. */
+  readonly maxRetryAfterMs: number | undefined;
   isSettled: boolean;
 }
 

@@ -44,6 +44,7 @@ export function createPool(init: PoolInit): Provider {
     observer: {
       drained: (request) => pool.drained(request),
       failed: (request, failure) => pool.failed(request, failure),
+      hasMoved: (request) => pool.hasMoved(request),
     },
   };
 }
@@ -89,9 +90,14 @@ class Pool {
     const { member, session, trial, probe } = attempt;
     this.#members.fail(member, probe, failure);
     this.#members.all[member]?.provider.observer?.failed(attempt.request, failure);
-    if (!this.#leave(member, trial, failure) || trial.current !== attempt || session.member !== member) return;
+    if (!this.#leave(attempt, failure) || trial.current !== attempt || session.member !== member) return;
     const next = this.#members.failover(session.key, (index) => !trial.left.has(index));
     if (next !== undefined) this.#sessions.move(session, next);
+  }
+
+  hasMoved(request: InferenceRequest): boolean {
+    const attempt = this.#attempts.find(request, this.#sessions.keyOf(request));
+    return attempt !== undefined && attempt.trial.left.has(attempt.member) && attempt.session.member !== attempt.member;
   }
 
   /** The member to ask now; moves the conversation when its own member cannot be asked. */
@@ -112,29 +118,30 @@ class Pool {
     if (member === undefined || admission.type === "rejected") throw new RangeError(`pool member ${index} is not there`);
     visited.add(index);
     const request: InferenceRequest = { ...call.request, model: member.upstreamModel };
-    const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, isSettled: false };
+    const { signal, maxRetryAfterMs } = call.options;
+    const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, maxRetryAfterMs, isSettled: false };
     try {
       const opened = await openMember(member.provider, request, call.options);
       this.#attempts.open(call.request, attempt);
       return { type: "opened", stream: this.#watch(opened, attempt) };
     } catch (thrown) {
-      if (AwakenError.is(thrown) || call.options.signal.aborted) {
+      const failure = memberFailure(thrown, signal);
+      if (failure === undefined) {
         this.#members.abandon(index, attempt.probe);
         throw thrown;
       }
-      const failure = classify(thrown);
       this.#members.fail(index, attempt.probe, failure);
-      if (!this.#leave(index, trial, failure)) throw thrown;
+      if (signal.aborted || !this.#leave(attempt, failure)) throw thrown;
       return { type: "left", thrown };
     }
   }
 
   /** Whether this inference is done with the member. */
-  #leave(index: number, trial: Trial, failure: InferenceFailure): boolean {
-    const what = reaction(this.#init.spec, failure);
+  #leave({ member, trial, maxRetryAfterMs }: Attempt, failure: InferenceFailure): boolean {
+    const what = reaction(this.#init.spec, failure, maxRetryAfterMs);
     if (what === "stay") return false;
-    if (what === "quarantine") this.#members.quarantine(index);
-    trial.left.add(index);
+    if (what === "quarantine") this.#members.quarantine(member);
+    trial.left.add(member);
     return true;
   }
 
@@ -168,8 +175,15 @@ class Pool {
   }
 }
 
-async function openMember(provider: Provider, request: InferenceRequest, { signal }: InferenceOptions): Promise<AsyncIterable<StreamPart>> {
-  const opening = provider.stream(request, { signal });
+/** What a member did wrong; undefined when it did nothing. A caller that gave up says so, one that waited too long says that. */
+function memberFailure(thrown: unknown, { aborted, reason }: AbortSignal): InferenceFailure | undefined {
+  if (aborted) return reason instanceof InferenceError ? reason.failure : undefined;
+  return AwakenError.is(thrown) ? undefined : classify(thrown);
+}
+
+async function openMember(provider: Provider, request: InferenceRequest, options: InferenceOptions): Promise<AsyncIterable<StreamPart>> {
+  const { signal } = options;
+  const opening = provider.stream(request, options);
   if (Symbol.asyncIterator in opening) return opening;
   const raced = await raceAbort(opening, signal);
   if (raced.type === "value") return raced.value;

@@ -5,12 +5,18 @@ export type Reaction = "stay" | "switch" | "quarantine";
 
 const MS = 1000;
 
-export function reaction({ switch: policy }: PoolSpec, { type, retryAfterMs }: InferenceFailure): Reaction {
+/** A wait that nobody makes (`maxWaitMs`) is none to stay for, whatever the threshold. */
+export function reaction(
+  { switch: policy }: PoolSpec,
+  { type, retryAfterMs }: InferenceFailure,
+  maxWaitMs = Number.POSITIVE_INFINITY,
+): Reaction {
   switch (type) {
     case "rate-limited":
     case "overloaded": {
       const thresholdMs = (policy.quotaRetryAfterThresholdSecs ?? 0) * MS;
-      return policy.onQuota && (retryAfterMs ?? thresholdMs) >= thresholdMs ? "switch" : "stay";
+      const waitMs = retryAfterMs ?? thresholdMs;
+      return policy.onQuota && (waitMs >= thresholdMs || waitMs > maxWaitMs) ? "switch" : "stay";
     }
     case "unauthorized":
     case "model-not-found":
