@@ -97,7 +97,9 @@ class Pool {
 
   hasMoved(request: InferenceRequest): boolean {
     const attempt = this.#attempts.find(request, this.#sessions.keyOf(request));
-    return attempt !== undefined && attempt.trial.left.has(attempt.member) && attempt.session.member !== attempt.member;
+    if (attempt === undefined) return false;
+    const { member, session, trial } = attempt;
+    return trial.left.has(member) && session.member !== member;
   }
 
   /** The member to ask now; moves the conversation when its own member cannot be asked. */
