@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import type { Store } from "@awaken/contract";
+import { AwakenError, type ScopedStore, type Store } from "@awaken/contract";
 import { CliError } from "./cli-error.ts";
 
 /** Where threads and runs live, before anything is opened. */
@@ -69,8 +69,42 @@ function checkPlace(file: string, label: string, mustExist: boolean): void {
     throw new CliError("storage_not_found", `there is no folder for the database ${label}`, `mkdir -p ${dirname(file)}`);
 }
 
+export interface OpenOptions {
+  /** Nothing is made where nothing is. */
+  readonly mustExist?: boolean;
+  /** Records are only looked at, which also works where nothing can be written. */
+  readonly readsOnly?: boolean;
+}
+
+/** A server that does not answer, or a file that another process has locked, is told before anything is run. Nothing is written. */
+export async function checkAnswer({ threads, transaction }: ScopedStore, readsOnly: boolean): Promise<void> {
+  if (readsOnly) await threads.count({});
+  else await transaction((ports) => ports.threads.count({}));
+}
+
+async function answering(store: Store, label: string, readsOnly: boolean): Promise<OpenStore> {
+  try {
+    await checkAnswer(store, readsOnly);
+    return { store, label };
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}
+
+async function openSqlite(file: string, readsOnly: boolean): Promise<Store> {
+  const { sqliteStore } = await import("@awaken/stores/sqlite");
+  try {
+    return sqliteStore(file);
+  } catch (thrown) {
+    if (!readsOnly || !AwakenError.is(thrown) || thrown.code !== "storage_io") throw thrown;
+    return sqliteStore(file, { readOnly: true });
+  }
+}
+
 /** Opens it for good: a server that does not answer, or tables that a newer version wrote, are told here. */
-export async function openStore(choice: StoreChoice, cwd: string, { mustExist = false } = {}): Promise<OpenStore> {
+export async function openStore(choice: StoreChoice, cwd: string, options: OpenOptions = {}): Promise<OpenStore> {
+  const { mustExist = false, readsOnly = false } = options;
   const label = storeLabel(choice, cwd);
   switch (choice.type) {
     case "memory": {
@@ -79,19 +113,11 @@ export async function openStore(choice: StoreChoice, cwd: string, { mustExist = 
     }
     case "sqlite": {
       checkPlace(choice.file, label, mustExist);
-      const { sqliteStore } = await import("@awaken/stores/sqlite");
-      return { store: sqliteStore(choice.file), label };
+      return answering(await openSqlite(choice.file, readsOnly), label, readsOnly);
     }
     case "postgres": {
       const { postgresStore } = await import("@awaken/stores/postgres");
-      const store = postgresStore(choice.url);
-      try {
-        await store.threads.count({});
-        return { store, label };
-      } catch (thrown) {
-        await store.close();
-        throw thrown;
-      }
+      return answering(postgresStore(choice.url), label, readsOnly);
     }
   }
 }

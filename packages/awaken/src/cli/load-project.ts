@@ -4,7 +4,7 @@ import type { ScopedStore } from "@awaken/contract";
 import type { ProjectConfig } from "../config.ts";
 import type { Runtime } from "../create-runtime.ts";
 import { checkConfig } from "./check-config.ts";
-import { askedStore, DEFAULT_STORE, type OpenStore, openStore, storeLabel } from "./choose-store.ts";
+import { askedStore, checkAnswer, DEFAULT_STORE, type OpenOptions, type OpenStore, openStore, storeLabel } from "./choose-store.ts";
 import { configFailure, findConfig, importConfig } from "./find-config.ts";
 import type { Project } from "./project.ts";
 import type { ProjectOptions } from "./shell.ts";
@@ -45,32 +45,34 @@ async function close(store: ScopedStore): Promise<void> {
 const ofOpen = ({ store, label }: OpenStore): ProjectStore => ({ store, label, [Symbol.asyncDispose]: () => store.close() });
 
 /** Commands that only look for records make no file: where none is, nothing was written yet. */
-async function openDefault(file: string, cwd: string, mustExist: boolean): Promise<OpenStore> {
+async function openDefault(file: string, cwd: string, options: OpenOptions): Promise<OpenStore> {
   const choice = { type: "sqlite", file } as const;
-  if (!mustExist || existsSync(file)) return openStore(choice, cwd);
+  if (!options.mustExist || existsSync(file)) return openStore(choice, cwd, options);
   const { store } = await openStore({ type: "memory" }, cwd);
   return { store, label: storeLabel(choice, cwd) };
 }
 
 /** The store that is asked for, else that of the config, else a file beside it. */
-export async function openProjectStore(options: LoadOptions, loaded: LoadedConfig, { mustExist = false } = {}): Promise<ProjectStore> {
+export async function openProjectStore(options: LoadOptions, loaded: LoadedConfig, use: OpenOptions = {}): Promise<ProjectStore> {
   const { config, root, file } = loaded;
   const asked = askedStore(options);
   if (asked === undefined) {
-    if (config.store === undefined) return ofOpen(await openDefault(join(root, DEFAULT_STORE), options.cwd, mustExist));
+    if (config.store === undefined) return ofOpen(await openDefault(join(root, DEFAULT_STORE), options.cwd, use));
     const { store } = config;
+    await checkAnswer(store, use.readsOnly ?? false);
     return { store, label: `the store of ${basename(file)}`, [Symbol.asyncDispose]: () => close(store) };
   }
   // The config has opened its own already, and nobody will use it.
   if (config.store !== undefined) await close(config.store);
-  return ofOpen(await openStore(asked, options.cwd, { mustExist }));
+  return ofOpen(await openStore(asked, options.cwd, use));
 }
 
 /** The store of a project alone: when it is asked for by name, no config is needed. */
 export async function openRecords(options: LoadOptions): Promise<ProjectStore> {
   const asked = askedStore(options);
-  if (asked !== undefined) return ofOpen(await openStore(asked, options.cwd, { mustExist: true }));
-  return openProjectStore(options, await loadConfig(options), { mustExist: true });
+  const use = { mustExist: true, readsOnly: true };
+  if (asked !== undefined) return ofOpen(await openStore(asked, options.cwd, use));
+  return openProjectStore(options, await loadConfig(options), use);
 }
 
 /** The runtime of a config over this store. A mistake in any agent is told here. */
@@ -92,9 +94,9 @@ function localAgents(config: ProjectConfig, runtime: Runtime): readonly string[]
 }
 
 /** Finds, checks and opens the project of a folder. */
-export async function loadProject(options: LoadOptions, { mustExist = false } = {}): Promise<Project> {
+export async function loadProject(options: LoadOptions, use: OpenOptions = {}): Promise<Project> {
   const loaded = await loadConfig(options);
-  const opened = await openProjectStore(options, loaded, { mustExist });
+  const opened = await openProjectStore(options, loaded, use);
   try {
     const runtime = await openRuntime(loaded, opened.store);
     return {

@@ -1,17 +1,21 @@
+import { statSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { AwakenError } from "@awaken/contract";
 import type { Row } from "../sql/rows.ts";
-import { isBusy, toStorageError } from "./errors.ts";
+import { toStorageError } from "./errors.ts";
 
 export interface DatabaseOptions {
   /** `full` (the default) survives a power cut, `normal` may lose the last commits to one; a killed process loses nothing in either. */
   readonly synchronous?: "full" | "normal";
-  /** How long to wait for another process that writes. The wait blocks this one. */
+  /** How long a read, a write or the opening waits for another process that has locked the file: 5 s when left out. Nothing else waits. */
   readonly busyTimeoutMs?: number;
   /** What would make the file larger is `storage_io`. */
   readonly maxBytes?: number;
   /** `plain` writes records as JSON, for whoever reads the file with other programs; it is about twice as large. Both can be read. */
   readonly rows?: RowForm;
+  /** Changes nothing, and so can be used where the file or its folder cannot be written. Its tables must be of this version. */
+  readonly readOnly?: boolean;
 }
 
 export type RowForm = "packed" | "plain";
@@ -23,21 +27,19 @@ export type RowForm = "packed" | "plain";
 const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = ${32 * 1024 * 1024};
   PRAGMA cache_size = -16000; PRAGMA synchronous = `;
 
-/** One millisecond in which this thread does nothing. */
-const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+export const DEFAULT_BUSY_MS = 5_000;
 
-/** SQLite itself does not wait for a process that is about to turn a new file into one with a log: it refuses at once. */
-function applySettings(handle: DatabaseSync, settings: string, busyTimeoutMs: number): void {
-  const end = performance.now() + busyTimeoutMs;
-  for (;;) {
-    try {
-      handle.exec(settings);
-      return;
-    } catch (thrown) {
-      if (!isBusy(thrown) || performance.now() >= end) throw thrown;
-    }
-    pause();
-  }
+function hasLog(path: string): boolean {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  return log?.isFile() === true && log.size > 0;
+}
+
+/** A file that was closed has all of it in itself. One with a log needs the memory that its users share, which is there as well. */
+function openReadOnly(path: string): DatabaseSync {
+  if (hasLog(path)) return new DatabaseSync(path, { readOnly: true });
+  const address = pathToFileURL(path);
+  address.search = "?immutable=1";
+  return new DatabaseSync(address, { readOnly: true });
 }
 
 export type Parameter = string | number | null;
@@ -71,6 +73,8 @@ export interface Tx extends Connection {
 export class Database implements Tx {
   readonly place: string;
   readonly rows: RowForm;
+  /** How long its users wait for another process. */
+  readonly busyTimeoutMs: number;
   /** What the running transaction wants to tell when it is durable. */
   told: (() => void)[] = [];
   /** Rows that were changed through this connection so far. */
@@ -78,18 +82,21 @@ export class Database implements Tx {
   readonly #handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(place: string, rows: RowForm, handle: DatabaseSync) {
+  private constructor(place: string, { rows = "packed", busyTimeoutMs = DEFAULT_BUSY_MS }: DatabaseOptions, handle: DatabaseSync) {
     this.place = place;
     this.rows = rows;
+    this.busyTimeoutMs = busyTimeoutMs;
     this.#handle = handle;
   }
 
-  static open(place: string, { synchronous = "full", busyTimeoutMs = 5_000, maxBytes, rows = "packed" }: DatabaseOptions): Database {
+  /** Tries once: SQLite itself never waits here, since it would do so in the only thread. */
+  static open(place: string, options: DatabaseOptions): Database {
+    const { synchronous = "full", maxBytes, readOnly = false } = options;
     let handle: DatabaseSync | undefined;
     try {
-      handle = new DatabaseSync(place, { timeout: busyTimeoutMs });
-      applySettings(handle, SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"), busyTimeoutMs);
-      const database = new Database(place, rows, handle);
+      handle = readOnly ? openReadOnly(place) : new DatabaseSync(place, { timeout: 0 });
+      if (!readOnly) handle.exec(SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"));
+      const database = new Database(place, options, handle);
       if (maxBytes !== undefined) database.#limit(maxBytes);
       return database;
     } catch (thrown) {

@@ -25,8 +25,8 @@ const isPrimary = (thrown: unknown, code: number): boolean => ((resultCode(throw
 
 export const isConstraint = (thrown: unknown): boolean => isPrimary(thrown, CONSTRAINT);
 
-/** Another connection is in the way. */
-export const isBusy = (thrown: unknown): boolean => isPrimary(thrown, BUSY);
+/** Another connection is in the way; also when SQLite's error has become one of ours. */
+export const isBusy = (thrown: unknown): boolean => isPrimary(AwakenError.is(thrown) ? thrown.cause : thrown, BUSY);
 
 /** What SQLite or Node threw, with our code; our own errors as they are. */
 export function toStorageError(thrown: unknown, place: string): AwakenError {

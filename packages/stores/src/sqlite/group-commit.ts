@@ -1,12 +1,14 @@
 import type { AwakenError } from "@awaken/contract";
 import type { Database, Tx } from "./database.ts";
-import { toCommitError, toStorageError } from "./errors.ts";
+import { isBusy, toCommitError, toStorageError } from "./errors.ts";
 
 /** Writing work that waits for its turn. */
 export interface Job {
   /** Gives what to do once it is durable. May be called again after everything was rolled back. */
   perform(tx: Tx): () => void;
   fail(error: AwakenError): void;
+  /** When it came, by the clock of the machine. */
+  readonly since: number;
 }
 
 interface Done {
@@ -49,10 +51,12 @@ export function rollBack(db: Database): void {
   if (db.isInTransaction) db.run("ROLLBACK");
 }
 
-/** All jobs in one transaction, each for itself. Gives those that still have to be done, after an error that ended the transaction. */
+/**
+ * All jobs in the transaction that was begun, each for itself. Gives those that still have to be done, after an error that ended the
+ * transaction, or when another process came in between.
+ */
 export function commitGroup(db: Database, group: readonly Job[]): readonly Job[] {
   try {
-    db.run("BEGIN IMMEDIATE");
     if (group.length > 1) {
       const done = performTogether(db, group);
       if (done !== undefined) return commitDone(db, done);
@@ -60,7 +64,8 @@ export function commitGroup(db: Database, group: readonly Job[]): readonly Job[]
     }
     return performApart(db, group);
   } catch (thrown) {
-    // A transaction could not even be begun, or taken back.
+    if (!db.isInTransaction && isBusy(thrown)) return group;
+    // The transaction could not be begun again, or taken back.
     failAll(db, group, thrown);
     return [];
   }

@@ -1,7 +1,7 @@
 import { closedError } from "../sql/env.ts";
 import type { Connection, Tx } from "./database.ts";
 import type { OpenFile } from "./open-file.ts";
-import type { Session } from "./session.ts";
+import type { Session, Writer } from "./session.ts";
 
 /** One store's way to a file that others may use too. */
 export class Handle implements Session {
@@ -13,19 +13,19 @@ export class Handle implements Session {
   }
 
   read<T>(work: (db: Connection) => T): Promise<T> {
-    return this.#enter(() => this.#file.writer.read(work));
+    return this.#enter((writer) => writer.read(work));
   }
 
   snapshot<T>(work: (db: Connection) => T): Promise<T> {
-    return this.#enter(() => this.#file.writer.snapshot(work));
+    return this.#enter((writer) => writer.snapshot(work));
   }
 
   write<T>(work: (tx: Tx) => T): Promise<T> {
-    return this.#enter(() => this.#file.writer.write(work));
+    return this.#enter((writer) => writer.write(work));
   }
 
   transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
-    return this.#enter(() => this.#file.writer.transaction(work));
+    return this.#enter((writer) => writer.transaction(work));
   }
 
   /** Waits for what is under way; idempotent. */
@@ -35,11 +35,11 @@ export class Handle implements Session {
   }
 
   async #leave(): Promise<void> {
-    await this.#file.writer.drain();
+    await this.#file.drain();
     await this.#file.leave();
   }
 
-  #enter<T>(work: () => Promise<T>): Promise<T> {
-    return this.#closed === undefined ? work() : Promise.reject(closedError());
+  #enter<T>(work: (writer: Writer) => Promise<T>): Promise<T> {
+    return this.#closed === undefined ? this.#file.use(work) : Promise.reject(closedError());
   }
 }

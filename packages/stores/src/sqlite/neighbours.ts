@@ -1,6 +1,7 @@
 import type { Bells } from "../sql/listeners.ts";
 import { numberOf } from "../sql/rows.ts";
 import type { Database } from "./database.ts";
+import { isBusy } from "./errors.ts";
 
 const INTERVAL_MS = 200;
 
@@ -11,10 +12,18 @@ const INTERVAL_MS = 200;
 export function watchNeighbours(db: Database, bells: Bells): () => void {
   const version = () => numberOf(db.get("PRAGMA data_version") ?? {}, "data_version");
   let seen = version();
-  const timer = setInterval(() => {
+  const look = () => {
     const now = version();
     if (now !== seen) bells.ringAll();
     seen = now;
+  };
+  const timer = setInterval(() => {
+    try {
+      look();
+    } catch (thrown) {
+      // Whoever has locked the file will be done by one of the next looks.
+      if (!isBusy(thrown)) bells.ringAll();
+    }
   }, INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);

@@ -101,15 +101,6 @@ describe("a file that cannot be used", () => {
     await store.close();
     await maker.terminate();
   });
-
-  test("which another process has locked for good is storage_io after the wait", async () => {
-    await sqliteStore(file).close();
-    const other = new DatabaseSync(file);
-    other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-    expect(() => sqliteStore(file, { busyTimeoutMs: 20 })).toThrow(failing("storage_io"));
-    other.close();
-    await sqliteStore(file, { busyTimeoutMs: 20 }).close();
-  });
 });
 
 describe("hostile strings", () => {

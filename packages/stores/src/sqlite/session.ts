@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
 import { AwakenError } from "@awaken/contract";
 import { closedError, overError } from "../sql/env.ts";
 import type { Connection, Database, Tx } from "./database.ts";
-import { toStorageError } from "./errors.ts";
+import { isBusy, toStorageError } from "./errors.ts";
 import { commit, commitGroup, inSavepoint, type Job, rollBack } from "./group-commit.ts";
 
 /** How ports get at the database. Work is synchronous, so nothing comes between its statements. */
@@ -18,7 +18,16 @@ export interface Session {
 /** More writes than this do not share one COMMIT, so that nobody else waits for long. */
 const MAX_GROUP = 128;
 
-type Entry = { readonly type: "write"; readonly job: Job } | { readonly type: "alone"; readonly start: () => void };
+type Entry =
+  | { readonly type: "write"; readonly job: Job }
+  | { readonly type: "transaction"; readonly start: () => void; readonly fail: (error: AwakenError) => void; readonly since: number }
+  | { readonly type: "alone"; readonly start: () => void };
+
+/** Longer after each try for a lock, up to the last. */
+const PAUSES_MS: readonly number[] = [1, 2, 5, 10, 15, 20, 25];
+
+/** How long to wait before the next try. */
+export const pauseMs = (tries: number): number => PAUSES_MS[tries] ?? 25;
 
 function attempt<T>(db: Database, work: () => T): Promise<T> {
   try {
@@ -33,7 +42,8 @@ type Sharing = "turn" | "moment" | "none";
 
 /**
  * The one writer of a database. Writes that come together share a COMMIT, and so its sync to the disk; none is acknowledged before it.
- * While a transaction lasts, everybody else waits in line, readers too.
+ * While a transaction lasts, everybody else waits in line, readers too. While another process has the file locked, who is in the way of
+ * it tries again from time to time, and the event loop goes on.
  */
 export class Writer implements Session {
   readonly #db: Database;
@@ -41,6 +51,9 @@ export class Writer implements Session {
   readonly #line: Entry[] = [];
   #isHeld = false;
   #isScheduled = false;
+  /** How often the lock of another process was found in vain, one time after another. */
+  #tries = 0;
+  #retry: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(db: Database, sharing: Sharing) {
@@ -49,12 +62,26 @@ export class Writer implements Session {
   }
 
   read<T>(work: (db: Connection) => T): Promise<T> {
+    return this.#read(work, undefined);
+  }
+
+  #read<T>(work: (db: Connection) => T, waiting: { readonly tries: number; readonly since: number } | undefined): Promise<T> {
     if (this.#closed !== undefined) return Promise.reject(closedError());
     const db = this.#db;
-    if (!this.#isHeld) return attempt(db, () => work(db));
-    return new Promise((resolve) => {
-      this.#line.push({ type: "alone", start: () => resolve(attempt(db, () => work(db))) });
-    });
+    if (this.#isHeld) {
+      return new Promise((resolve) => {
+        this.#line.push({ type: "alone", start: () => resolve(this.#read(work, waiting)) });
+      });
+    }
+    try {
+      return Promise.resolve(work(db));
+    } catch (thrown) {
+      const { tries, since } = waiting ?? { tries: 0, since: performance.now() };
+      if (!isBusy(thrown) || this.#isLate(since)) return Promise.reject(toStorageError(thrown, db.place));
+      return new Promise((resolve) => {
+        setTimeout(() => resolve(this.#read(work, { tries: tries + 1, since })), pauseMs(tries));
+      });
+    }
   }
 
   snapshot<T>(work: (db: Connection) => T): Promise<T> {
@@ -75,7 +102,7 @@ export class Writer implements Session {
         const result = work(tx);
         return () => resolve(result);
       };
-      this.#line.push({ type: "write", job: { perform, fail: reject } });
+      this.#line.push({ type: "write", job: { perform, fail: reject, since: performance.now() } });
       if (this.#sharing === "none") this.#advance();
       else this.#schedule(this.#sharing === "turn" ? setImmediate : queueMicrotask);
     });
@@ -83,8 +110,8 @@ export class Writer implements Session {
 
   transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) return Promise.reject(closedError());
-    return new Promise((resolve) => {
-      this.#line.push({ type: "alone", start: () => resolve(this.#hold(work)) });
+    return new Promise((resolve, reject) => {
+      this.#line.push({ type: "transaction", start: () => resolve(this.#hold(work)), fail: reject, since: performance.now() });
       this.#advance();
     });
   }
@@ -117,8 +144,9 @@ export class Writer implements Session {
 
   /** Does what is first in line; a turn of the event loop later the rest. */
   #advance(): void {
-    for (let entry = this.#line[0]; entry !== undefined && !this.#isHeld; entry = this.#line[0]) {
-      if (entry.type === "alone") {
+    for (let entry = this.#line[0]; entry !== undefined && !this.#isHeld && this.#retry === undefined; entry = this.#line[0]) {
+      if (entry.type !== "alone" && !this.#begin(entry)) continue;
+      if (entry.type !== "write") {
         this.#line.shift();
         entry.start();
         continue;
@@ -129,6 +157,42 @@ export class Writer implements Session {
       if (this.#line.length === 0) return;
       this.#schedule();
       return;
+    }
+  }
+
+  #isLate(since: number): boolean {
+    return performance.now() - since >= this.#db.busyTimeoutMs;
+  }
+
+  /** Begins a transaction for the first in line. Otherwise that one has failed, or is tried again later. */
+  #begin(first: Exclude<Entry, { readonly type: "alone" }>): boolean {
+    try {
+      this.#db.run("BEGIN IMMEDIATE");
+      this.#tries = 0;
+      return true;
+    } catch (thrown) {
+      const isInVain = isBusy(thrown);
+      this.#fail((entry) => (isInVain ? this.#isLate(sinceOf(entry)) : entry === first), toStorageError(thrown, this.#db.place));
+      if (isInVain && this.#line[0] !== undefined && this.#line[0].type !== "alone") this.#waitForLock();
+      return false;
+    }
+  }
+
+  #waitForLock(): void {
+    this.#retry = setTimeout(
+      () => {
+        this.#retry = undefined;
+        this.#advance();
+      },
+      pauseMs(this.#tries++),
+    );
+  }
+
+  #fail(isMeant: (entry: Exclude<Entry, { readonly type: "alone" }>) => boolean, error: AwakenError): void {
+    for (const entry of this.#line.splice(0)) {
+      if (entry.type === "alone" || !isMeant(entry)) this.#line.push(entry);
+      else if (entry.type === "write") entry.job.fail(error);
+      else entry.fail(error);
     }
   }
 
@@ -147,7 +211,6 @@ export class Writer implements Session {
     this.#isHeld = true;
     const inside = new Inside(db);
     try {
-      await attempt(db, () => db.exec("BEGIN IMMEDIATE"));
       const result = await work(inside);
       inside.end();
       commit(db);
@@ -160,6 +223,8 @@ export class Writer implements Session {
     }
   }
 }
+
+const sinceOf = (entry: Exclude<Entry, { readonly type: "alone" }>): number => (entry.type === "write" ? entry.job.since : entry.since);
 
 /** The way of the transaction that holds the writer. */
 class Inside implements Session {
