@@ -30,8 +30,9 @@ const runtime = createRuntime({
 const first = await runtime.run({ agent: "support", thread: "t9", input: "Refund order 7" });
 if (first.status === "waiting") {
   const [ticket] = first.tickets;                           // days later, in another process, in any order
-  await runtime.decide(ticket.id, { action: "approve", input: { ...ticket.input, amount: 90 }, by: "ana" });
-  const done = await runtime.wait(first.runId);
+  const run = await runtime.decide(ticket.id, { action: "approve", input: { ...ticket.input, amount: 90 }, by: "ana" });
+  for await (const event of run) { /* what comes of it, as in 2 */ }
+  const done = await run.result;
 
   console.log(ticket.message, done.status, done.text, [...paid.values()]);
 }

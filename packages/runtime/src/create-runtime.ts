@@ -5,21 +5,13 @@ import { validateRegistry } from "./registry/diagnostics.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
-import {
-  cancel,
-  cancelAndWait,
-  type DecisionInput,
-  decide,
-  resume,
-  send,
-  type TicketDecision,
-  type WaitOptions,
-  wait,
-} from "./run/control.ts";
+import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
+import { decide } from "./run/decide.ts";
+import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { MemoryThreads } from "./run/memory-threads.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
-import { RunStream } from "./run/run-stream.ts";
+import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type RunResult, startRequest } from "./run/stream-run.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
 import { type Clock, systemClock } from "./stream/clock.ts";
@@ -53,10 +45,13 @@ export interface Runtime extends AsyncDisposable {
   run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
   /** The same, with its events. Leaving the iteration detaches; the run goes on. */
   stream<O>(request: RunRequest<O>): RunStream<O>;
-  /** Decides a ticket; the run goes on in this process. The same decision id twice decides once. */
-  decide(ticket: string, decision: DecisionInput): Promise<void>;
+  /**
+   * Decides a ticket; the run goes on in this process. The decision is on record when this resolves, with the run from there on: its
+   * events and its result. The same decision id twice decides once.
+   */
+  decide(ticket: string, decision: DecisionInput): Promise<RunStream>;
   /** Several tickets of one run, all or none. */
-  decideAll(decisions: readonly TicketDecision[]): Promise<void>;
+  decideAll(decisions: readonly TicketDecision[]): Promise<RunStream>;
   /** The result of a run, when it is over or waits; of one that another process executes it is asked for again and again. */
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
@@ -127,7 +122,7 @@ export function createRuntime(init: RuntimeInit): Runtime {
     resolver: parts.resolver,
     store: init.store,
     run: async (request) => startRequest(parts, request).result,
-    stream: (request) => new RunStream(parts, request),
+    stream: (request) => openStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
     decideAll: (decisions) => decide(parts, decisions),
     wait: (id, options) => wait(parts, id, options),

@@ -43,7 +43,7 @@ export {
   previewProviderRemoval,
 } from "./registry/remove-provider.ts";
 export { createResolver, type Resolver, type ResolverInit } from "./resolve/resolver.ts";
-export type { DecisionInput, TicketDecision } from "./run/control.ts";
+export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 export type { MessageInput, RunRequest, RunTraceInput } from "./run/run-request.ts";
 export { RunStream } from "./run/run-stream.ts";
 export type { RunResult } from "./run/stream-run.ts";

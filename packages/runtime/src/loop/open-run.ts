@@ -27,6 +27,7 @@ import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./commit.ts";
@@ -81,8 +82,8 @@ export interface RunHandles {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Undefined when nobody listens: then no event is made that only a listener would read. */
-  readonly listen: ((event: AgentEvent) => void) | undefined;
+  /** While nobody listens, no event is made that only a listener would read. */
+  readonly listeners: Listeners<AgentEvent>;
   readonly inbox: Queue<InboxItem>;
   readonly decisions: Queue<readonly AddressedDecision[]>;
   readonly boundary: Boundary;
@@ -144,7 +145,6 @@ function openTranscript({ history, input }: Activation, retractions: readonly Me
   return transcript;
 }
 
-const IGNORE = () => {};
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
@@ -171,8 +171,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     isPaused: false,
     unsettledStep: undefined,
   };
-  const { signal, clock, ids, log, listen, inbox, decisions, boundary, profileStore, replan } = handles;
-  const tell = listen ?? IGNORE;
+  const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
+  const tell = listeners.tell.bind(listeners);
   const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
@@ -198,6 +198,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     replan,
     tell,
     emit: emitter(tell, checkpoints),
-    emitSnapshot: listen === undefined ? IGNORE : () => listen({ type: "state-snapshot", snapshot: state.export("full") }),
+    emitSnapshot() {
+      if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("full") });
+    },
   };
 }

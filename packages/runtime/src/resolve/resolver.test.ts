@@ -14,6 +14,7 @@ import { createRegistrySet, type RegistryInit } from "../registry/create-registr
 import { BASIC, refusal, toolOf } from "../registry/registry.test-support.ts";
 import { RegistryHandle } from "../registry/registry-handle.ts";
 import { activeAgent } from "../state/active-agent.ts";
+import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 import { countingIds, fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
@@ -58,7 +59,7 @@ async function run(view: Resolution, agentId: string) {
       clock: fakeClock(),
       ids,
       log: recordedLog(),
-      listen: undefined,
+      listeners: new Listeners(),
       inbox: new Queue(),
       decisions: new Queue(),
       boundary: NO_QUEUE,

@@ -1,8 +1,9 @@
-import { AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import { openTickets, type TicketSource } from "../loop/open-tickets.ts";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
+import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 
 interface Offer {
@@ -16,6 +17,7 @@ export class ActiveRun {
   readonly controller = new AbortController();
   readonly inbox = new Queue<InboxItem>();
   readonly decisions = new Queue<readonly AddressedDecision[]>();
+  readonly listeners = new Listeners<AgentEvent>();
   /** Every id that it is known by: a claim may turn out to be for a run that exists. */
   readonly runIds: RunId[];
   runId: RunId;
@@ -86,6 +88,7 @@ export class ActiveRun {
     this.decisions.close();
     // Whoever keeps the handle does not keep the run.
     this.source = undefined;
+    this.listeners.clear();
     this.#isClosed = true;
     for (const offer of this.#offers ?? []) offer.settle(false);
     this.#offers = undefined;

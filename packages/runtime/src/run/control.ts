@@ -7,9 +7,6 @@ import { type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 import { beginRun, startRun } from "./stream-run.ts";
 
-export { decide } from "./decide.ts";
-export type { DecisionInput, TicketDecision } from "./decision-input.ts";
-
 /** How often the record of a run is read that another process executes, and for how long. */
 const POLL_MS = 250;
 const WAIT_MS = 300_000;

@@ -156,7 +156,7 @@ describe("decisions", () => {
   it("that come while the run writes its last commit wait for it and take the run up again", async () => {
     const pay = payments();
     const memory = memoryStore();
-    let late: Promise<void> | undefined;
+    let late: Promise<unknown> | undefined;
     const store = beforeCommit(memory, ({ run }) => {
       // The run has found no further decision, and is about to leave as waiting.
       if (run?.status !== "waiting" || run.decided.length !== 1 || late !== undefined) return;

@@ -1,9 +1,11 @@
-import { AwakenError, type RunRecord, runId, threadId, ticketId } from "@awaken/contract";
+import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, threadId, ticketId } from "@awaken/contract";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import { resumeOrder } from "./run-request.ts";
+import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
 import { beginRun } from "./stream-run.ts";
 
 /** Decisions about tickets of one run. */
@@ -30,31 +32,43 @@ function readBatch(parts: RunParts, decisions: readonly TicketDecision[]): Batch
 }
 
 /**
- * Decides one or more tickets of one run, all or none, and lets the run go on here. Returns when the decisions are on record, or, for
- * calls that do not wait yet, when they are kept; `wait` gives the result.
+ * Decides one or more tickets of one run, all or none, and lets the run go on here. Gives the run when the decisions are on record, or,
+ * for calls that do not wait yet, when they are kept.
  */
-export async function decide(parts: RunParts, given: readonly TicketDecision[]): Promise<void> {
+export async function decide(parts: RunParts, given: readonly TicketDecision[]): Promise<RunStream> {
   const batch = readBatch(parts, given);
   let lost: AwakenError | undefined;
   for (;;) {
     const active = activeRun(parts, batch);
     if (active !== undefined) {
-      if (batch.run !== undefined && !active.holds(batch.decisions)) return active.send(batch.decisions);
+      const run = followActive(parts, active);
+      if (batch.run !== undefined && !active.holds(batch.decisions)) {
+        active.send(batch.decisions);
+        return run;
+      }
       await refuseOthers(parts, batch, active);
-      if (await active.offer(batch.decisions)) return;
+      if (await active.offer(batch.decisions)) return run;
       continue;
     }
-    const run = await recordedRun(parts, batch, lost);
-    if (isDone(run, batch.decisions)) return;
-    const busy = parts.active.byRun(run.runId) ?? parts.active.onThread(run.threadId);
+    const record = await findRecord(parts, batch, lost);
+    const busy = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
+    if (isDone(record, batch.decisions)) return busy?.runId === record.runId ? followActive(parts, busy) : recorded(parts, record);
     if (busy !== undefined) {
-      if (await busy.offer(batch.decisions)) return;
+      const run = followActive(parts, busy);
+      if (await busy.offer(batch.decisions)) return run;
       continue;
     }
-    lost = await resumeWith(parts, run, batch);
-    if (lost === undefined) return;
+    const taken = await resumeWith(parts, record, batch);
+    if (!AwakenError.is(taken)) return taken;
+    lost = taken;
   }
 }
+
+const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly threadId: ThreadId }): RunStream =>
+  recordedRun(run, () => wait(parts, run.runId));
+
+const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
+  run.result === undefined ? recorded(parts, run) : followRun(run, run.result);
 
 /** The active run that the batch is for: the one that is named, or the one that has an open ticket of it. */
 function activeRun(parts: RunParts, { ticket, decisions, run }: Batch): ActiveRun | undefined {
@@ -80,7 +94,7 @@ async function refuseOthers(parts: RunParts, { ticket, run: named }: Batch, acti
 }
 
 /** The run whose ticket this is. A ticket that was decided already belongs to its run still. */
-async function recordedRun(parts: RunParts, { ticket, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
+async function findRecord(parts: RunParts, { ticket, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
   const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, ticket);
   const waiting = runs.filter((run) => isOpen(run, ticket));
   if (waiting.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${waiting.length} runs`);
@@ -109,11 +123,13 @@ function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
 }
 
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
-async function resumeWith(parts: RunParts, run: RunRecord, { ticket, decisions }: Batch): Promise<AwakenError | undefined> {
+async function resumeWith(parts: RunParts, run: RunRecord, { ticket, decisions }: Batch): Promise<RunStream | AwakenError> {
   if (!isOpen(run, ticket)) throw notOpen(ticket, run);
   try {
-    await beginRun(parts, resumeOrder(run, decisions)).begun;
-    return undefined;
+    const { run: active, result, begun } = beginRun(parts, resumeOrder(run, decisions));
+    const stream = followRun(active, result);
+    await begun;
+    return stream;
   } catch (thrown) {
     if (AwakenError.is(thrown) && thrown.code === "thread_already_running") return thrown;
     throw thrown;

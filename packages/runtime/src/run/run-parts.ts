@@ -1,4 +1,4 @@
-import type { AgentEvent, LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
+import type { LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
 import type { CommitStore } from "../loop/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -37,5 +37,3 @@ export interface RunParts {
   /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
   readonly closing: AbortSignal;
 }
-
-export type Listen = (event: AgentEvent) => void;

@@ -1,21 +1,22 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
+import type { LoopResult } from "../loop/finish.ts";
 import { EventStream } from "../stream/event-stream.ts";
+import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
+import { toRunResult } from "./run-result.ts";
 import { type RunResult, type StartedRequest, startRequest } from "./stream-run.ts";
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
-  readonly #events = new EventStream<AgentEvent, RunResult<O>>();
+  readonly #events: EventStream<AgentEvent, RunResult<O>>;
   readonly #started: StartedRequest<O>;
+  readonly #reader: Reader<O> | undefined;
 
-  constructor(parts: RunParts, request: RunRequest<O>) {
-    const events = this.#events;
-    this.#started = startRequest(parts, request, (event) => events.push(event));
-    this.#started.result.then(
-      (ended) => events.end(ended),
-      (thrown) => events.fail(thrown),
-    );
+  constructor(started: StartedRequest<O>, events: EventStream<AgentEvent, RunResult<O>>, reader?: Reader<O>) {
+    this.#started = started;
+    this.#events = events;
+    this.#reader = reader;
   }
 
   /** A thread that waits goes on with the run that it waits with: then this is that run's id, once it is known. */
@@ -33,6 +34,81 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
-    return this.#events[Symbol.asyncIterator]();
+    const reading = this.#events[Symbol.asyncIterator]();
+    this.#reader?.hold(this.#events);
+    return reading;
   }
+}
+
+/** What a run knows of somebody who may read its events: until he does, only his handle keeps them. */
+class Reader<O> {
+  readonly #kept: WeakRef<EventStream<AgentEvent, RunResult<O>>>;
+  #held: EventStream<AgentEvent, RunResult<O>> | undefined;
+
+  constructor(events: EventStream<AgentEvent, RunResult<O>>) {
+    this.#kept = new WeakRef(events);
+  }
+
+  get events(): EventStream<AgentEvent, RunResult<O>> | undefined {
+    return this.#held ?? this.#kept.deref();
+  }
+
+  /** Whoever waits for the next event is reached through the run alone. */
+  hold(events: EventStream<AgentEvent, RunResult<O>>): void {
+    this.#held = events;
+  }
+}
+
+export function openStream<O>(parts: RunParts, request: RunRequest<O>): RunStream<O> {
+  const events = new EventStream<AgentEvent, RunResult<O>>();
+  const started = startRequest(parts, request, (event) => events.push(event));
+  started.result.then(
+    (ended) => events.end(ended),
+    (thrown) => events.fail(thrown),
+  );
+  return new RunStream(started, events);
+}
+
+/** Passes on what is told from now on, until the run ends or nobody is there to read it. */
+function listen(run: ActiveRun, reader: Reader<unknown>): void {
+  const leave = run.listeners.add((event) => {
+    const { events } = reader;
+    if (events === undefined) leave();
+    else events.push(event);
+  });
+}
+
+function endWith(result: Promise<RunResult>, reader: Reader<unknown>): void {
+  result.then(
+    (ended) => reader.events?.end(ended),
+    (thrown) => reader.events?.fail(thrown),
+  );
+}
+
+/** A run that is under way in this process, from now on. */
+export function followRun(run: ActiveRun, ending: Promise<LoopResult>): RunStream {
+  const result = ending.then((ended) => toRunResult(ended, ended.output));
+  const events = new EventStream<AgentEvent, RunResult>();
+  const reader = new Reader(events);
+  listen(run, reader);
+  endWith(result, reader);
+  return new RunStream({ run, result }, events, reader);
+}
+
+/** A run that nobody executes here: there is nothing to hear of it, and its result is asked for when somebody wants it. */
+export function recordedRun(run: { readonly runId: RunId; readonly threadId: ThreadId }, wait: () => Promise<RunResult>): RunStream {
+  const events = new EventStream<AgentEvent, RunResult>();
+  const { runId, threadId } = run;
+  const ended: { result?: Promise<RunResult> } = {};
+  events.detach();
+  return new RunStream(
+    {
+      run: { runId, threadId },
+      get result() {
+        ended.result ??= wait();
+        return ended.result;
+      },
+    },
+    events,
+  );
 }

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   AwakenError,
   errorMessage,
   type RunId,
@@ -17,11 +18,12 @@ import type { OutputSpec, RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { ThreadWriter } from "../loop/thread-writer.ts";
 import { onAbort } from "../stream/abort.ts";
+import type { Listen } from "../stream/listeners.ts";
 import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { loadThread } from "./load-thread.ts";
-import type { Listen, RunParts } from "./run-parts.ts";
+import type { RunParts } from "./run-parts.ts";
 import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 
@@ -34,22 +36,23 @@ export interface StartedRun {
 }
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
-export function startRun(parts: RunParts, order: RunOrder, listen?: Listen, onBegun?: () => void): StartedRun {
+export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent>, onBegun?: () => void): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const run = parts.active.claim(order.threadId, order.intent.runId ?? runId(parts.ids()));
-  const result = execute(parts, run, order, listen, onBegun);
+  if (listen !== undefined) run.listeners.add(listen);
+  const result = execute(parts, run, order, onBegun);
   run.result = result;
   return { run, result };
 }
 
 /** The same. `begun` resolves when the run is set up and what it goes on with is on record; it rejects when the run cannot begin. */
-export function beginRun(parts: RunParts, order: RunOrder): { readonly run: ActiveRun; readonly begun: Promise<void> } {
+export function beginRun(parts: RunParts, order: RunOrder): StartedRun & { readonly begun: Promise<void> } {
   const begun = Promise.withResolvers<void>();
   const { run, result } = startRun(parts, order, undefined, begun.resolve);
   // Whoever wants to know looks at one of the two.
   begun.promise.catch(() => {});
   result.catch(begun.reject);
-  return { run, begun: begun.promise };
+  return { run, result, begun: begun.promise };
 }
 
 /** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
@@ -59,7 +62,7 @@ export interface StartedRequest<O> {
 }
 
 /** Never throws: whatever is wrong with the request is the result's rejection. */
-export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?: Listen): StartedRequest<O> {
+export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?: Listen<AgentEvent>): StartedRequest<O> {
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
@@ -87,18 +90,12 @@ class TypedOutput<O> {
   }
 }
 
-async function execute(
-  parts: RunParts,
-  run: ActiveRun,
-  order: RunOrder,
-  listen: Listen | undefined,
-  onBegun: (() => void) | undefined,
-): Promise<LoopResult> {
+async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopResult> {
   const { signal } = order;
   let off: (() => void) | undefined;
   try {
     if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
-    const { ctx, writer } = await prepare(parts, run, order, listen);
+    const { ctx, writer } = await prepare(parts, run, order);
     onBegun?.();
     try {
       return await runLoop(ctx);
@@ -112,7 +109,7 @@ async function execute(
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen: Listen | undefined) {
+async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const resolution = parts.resolver.open();
   const loaded = await loadThread(parts.records, order);
   const { resumed } = loaded;
@@ -124,7 +121,7 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder, listen:
     clock: parts.clock,
     ids: parts.ids,
     log: parts.log,
-    listen,
+    listeners: run.listeners,
     inbox: run.inbox,
     decisions: run.decisions,
     boundary: NO_QUEUE,

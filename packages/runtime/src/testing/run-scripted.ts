@@ -33,6 +33,7 @@ import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -160,16 +161,18 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   const ids = init.ids ?? countingIds(`m${runs}`);
   const checker = new EventChecker();
   const events: AgentEvent[] = [];
+  const listeners = new Listeners<AgentEvent>();
+  listeners.add((event) => {
+    events.push(event);
+    checker.see(event);
+    init.onEvent?.(event);
+  });
   const ctx = openRun(activationOf(init, init.model ?? model ?? scripted([]), thread, ids), {
     signal: init.signal ?? new AbortController().signal,
     clock,
     ids,
     log: init.log ?? SILENT,
-    listen(event) {
-      events.push(event);
-      checker.see(event);
-      init.onEvent?.(event);
-    },
+    listeners,
     inbox: init.inbox ?? new Queue(),
     decisions: init.decisionQueue ?? new Queue(),
     boundary: init.boundary ?? NO_QUEUE,
