@@ -1,4 +1,5 @@
 // biome-ignore-all format: as printed in docs/api.md
+// biome-ignore-all lint/correctness/noUnusedVariables: as printed in docs/api.md
 import { openai } from "@ai-sdk/openai";
 import { allow, ask, createRuntime, defineTool } from "awaken";
 import { z } from "zod";
