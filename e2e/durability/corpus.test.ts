@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Store } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const versions = corpusVersions();
 const newest = versions.at(-1) ?? "";
 
-async function expectFinishable(store: Store, version: string): Promise<void> {
+async function expectFinishable(store: QueueStore, version: string): Promise<void> {
   expect(await store.stats()).toMatchObject(readManifest(version).stats);
   const world: World = new Map();
   await using runtime = corpusRuntime({ store, world });

@@ -4,9 +4,9 @@ import {
   messageId,
   NO_USAGE,
   profileOwner,
+  type QueueStore,
   type RunProjection,
   runId,
-  type Store,
   scopeId,
   threadId,
   type UserMessage,
@@ -54,7 +54,7 @@ const HOUR_MS = 3_600_000;
 export const note = (id: string, text: string): UserMessage => ({ id: messageId(id), role: "user", content: [{ type: "text", text }] });
 
 export interface Tools {
-  readonly store: Store;
+  readonly store: QueueStore;
   readonly clock: ReturnType<typeof tickingClock>;
   readonly ids: Ids;
 }

@@ -4,8 +4,8 @@ import {
   messageId,
   messageText,
   profileOwner,
+  type QueueStore,
   runId,
-  type Store,
   selectPending,
   threadId,
   ticketId,
@@ -20,7 +20,7 @@ import { eventsOf, expectValidLog, logOf } from "./history.ts";
 // What has to be possible with records of any age.
 
 export interface Opened {
-  readonly store: Store;
+  readonly store: QueueStore;
   readonly runtime: Runtime;
   /** What happened outside since the corpus was opened. */
   readonly world: World;

@@ -364,7 +364,12 @@ export { runProjection, runRecord } from "./store/run-schema.ts";
 export type { RunFilter, RunPosition, RunStore } from "./store/runs.ts";
 export {
   DEFAULT_RETENTION,
+  hasQueue,
+  type QueuePorts,
+  type QueueStore,
+  type QueueStoreStats,
   type Retention,
+  type ScopedQueueStore,
   type ScopedStore,
   type Store,
   type StorePorts,

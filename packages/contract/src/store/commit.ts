@@ -87,9 +87,13 @@ function refuse(why: string, commit: ThreadCommit): AwakenError {
   return new AwakenError("storage_validation", `commit of run '${commit.runId}' on thread '${commit.threadId}': ${why}`);
 }
 
-/** Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. */
-export function checkCommit(commit: ThreadCommit): void {
+/**
+ * Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. A store without a
+ * queue says so, and parts of a queue are `capability_mismatch`.
+ */
+export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: boolean } = { queue: true }): void {
   checkIds(commit);
+  if (!queue) checkNoQueue(commit);
   checkRun(commit);
   checkMessages(commit);
   checkEvents(commit);
@@ -105,6 +109,14 @@ function checkIds(commit: ThreadCommit): void {
   if (!isText(commit.threadId) || !isText(commit.runId)) throw refuse("thread and run ids must be non-blank", commit);
   const { fence } = commit;
   if (fence !== undefined && !(isText(fence.dispatchId) && isText(fence.claimToken))) throw refuse("the fence is blank", commit);
+}
+
+function checkNoQueue(commit: ThreadCommit): void {
+  const part = (["fence", "dispatch", "pending"] as const).find((name) => commit[name] !== undefined);
+  if (part === undefined) return;
+  throw new AwakenError("capability_mismatch", `commit of run '${commit.runId}': this store has no queue, so it cannot take '${part}'`, {
+    details: { runId: commit.runId, part },
+  });
 }
 
 function checkRun(commit: ThreadCommit): void {

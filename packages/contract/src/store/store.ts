@@ -23,14 +23,25 @@ export interface StorePorts {
   readonly threads: ThreadStore;
   readonly messages: MessageStore;
   readonly runs: RunStore;
-  readonly pending: PendingStore;
   readonly events: EventStore;
-  readonly dispatches: DispatchStore;
   readonly streamCheckpoints: StreamCheckpointStore;
   readonly ledger: LedgerStore;
   readonly profiles: ProfileStore;
   readonly config: ConfigStore;
   readonly commit: CommitThread;
+}
+
+/**
+ * The queue half, which a store may leave out: then runs live in the process that started them, and a commit with a part of the queue in
+ * it (`fence`, `dispatch`, `pending`) is `capability_mismatch`.
+ */
+export interface QueuePorts {
+  readonly pending: PendingStore;
+  readonly dispatches: DispatchStore;
+}
+
+export function hasQueue<Ports extends StorePorts>(ports: Ports): ports is Ports & QueuePorts {
+  return "dispatches" in ports && "pending" in ports;
 }
 
 /** The handle of one tenant; cheap, and nothing to close. */
@@ -45,10 +56,14 @@ export interface ScopedStore extends StorePorts {
   transaction<T>(work: (ports: StorePorts) => Promise<T>): Promise<T>;
 }
 
+export interface ScopedQueueStore extends ScopedStore, QueuePorts {
+  transaction<T>(work: (ports: StorePorts & QueuePorts) => Promise<T>): Promise<T>;
+}
+
 /** How long things stay after their last change; what is left out stays. Open work, threads, messages and runs are never swept. */
 export interface Retention {
   readonly eventsMs?: number;
-  /** Dispatches that are over. */
+  /** Dispatches that are over; a store without a queue has none. */
   readonly dispatchesMs?: number;
   readonly streamCheckpointsMs?: number;
   /** Rows of runs that are done. */
@@ -69,9 +84,7 @@ export interface StoreStats {
   readonly threads: number;
   readonly messages: number;
   readonly runs: Readonly<Record<RunStatus, number>>;
-  readonly pending: number;
   readonly events: number;
-  readonly dispatches: Readonly<Record<DispatchStatus, number>>;
   readonly streamCheckpoints: number;
   readonly ledger: number;
   readonly profiles: number;
@@ -80,11 +93,14 @@ export interface StoreStats {
   readonly bytes: number;
 }
 
+export interface QueueStoreStats extends StoreStats {
+  readonly pending: number;
+  readonly dispatches: Readonly<Record<DispatchStatus, number>>;
+}
+
 /** An open store: the handle of the default tenant, and what belongs to the host alone. */
 export interface Store extends ScopedStore, AsyncDisposable {
   scoped(scopeId: ScopeId): ScopedStore;
-
-  readonly queue: DispatchQueue;
 
   /** Deletes what is past its time, in small transactions. */
   sweep(retention: Retention): Promise<SweepResult>;
@@ -93,4 +109,15 @@ export interface Store extends ScopedStore, AsyncDisposable {
 
   /** Waits for what is under way; idempotent. Every call after it is `storage_io`. */
   close(): Promise<void>;
+}
+
+/** A store with a queue: what workers need. */
+export interface QueueStore extends Store, ScopedQueueStore {
+  scoped(scopeId: ScopeId): ScopedQueueStore;
+
+  transaction<T>(work: (ports: StorePorts & QueuePorts) => Promise<T>): Promise<T>;
+
+  readonly queue: DispatchQueue;
+
+  stats(): Promise<QueueStoreStats>;
 }

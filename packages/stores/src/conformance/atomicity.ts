@@ -1,6 +1,32 @@
-import { AwakenError, eventCursor, messageId, type Store, type ThreadCommit, type ThreadId } from "@awaken/contract";
+import {
+  AwakenError,
+  type ErrorCode,
+  eventCursor,
+  hasQueue,
+  messageId,
+  type Store,
+  type ThreadCommit,
+  type ThreadId,
+} from "@awaken/contract";
 import { describe, expect } from "vitest";
-import { append, assistant, checkpoint, claim, dispatch, event, keyed, R1, R2, result, runs, state, summary, T1, user } from "./records.ts";
+import {
+  append,
+  assistant,
+  checkpoint,
+  claim,
+  dispatch,
+  event,
+  keyed,
+  ofQueue,
+  R1,
+  R2,
+  result,
+  runs,
+  state,
+  summary,
+  T1,
+  user,
+} from "./records.ts";
 import { failure, type StoreTest } from "./world.ts";
 
 export function atomicityConformance(it: StoreTest): void {
@@ -21,10 +47,9 @@ async function dump(store: Store, threadId: ThreadId = T1): Promise<unknown> {
     state: await store.threads.loadState(threadId),
     messages: await store.messages.list(threadId, {}),
     runs: await store.runs.list({}),
-    pending: await store.pending.load(threadId),
     events: await store.events.list({ type: "thread", threadId }, {}),
     ledger: await store.ledger.list(R1),
-    dispatches: await store.dispatches.list(threadId, {}),
+    queue: hasQueue(store) && [await store.pending.load(threadId), await store.dispatches.list(threadId, {})],
     checkpoint: await store.streamCheckpoints.load(R1, 0),
   };
 }
@@ -69,19 +94,21 @@ function everyPart(it: StoreTest): void {
       append(0, [user("m1")], { run: runs.done({ runId: R2, createdAt: 2, updatedAt: 2 }), runId: R2, threadState: state(1) }),
     );
     await store.commit(append(1, [assistant("m2", ["c1"])], { run: runs.running(), ledger: { claims: [claim("c1")], outcomes: [] } }));
-    await store.pending.append(T1, [{ message: user("p1") }]);
-    await store.dispatches.enqueue(dispatch("d1", { dedupeKey: "k" }));
+    if (hasQueue(store)) {
+      await store.pending.append(T1, [{ message: user("p1") }]);
+      await store.dispatches.enqueue(dispatch("d1", { dedupeKey: "k" }));
+    }
     await store.streamCheckpoints.put(checkpoint());
     const before = await dump(store);
     const good = append(2, [user("m3"), result("m4", "c1")], {
       run: runs.running({ updatedAt: 5, steps: 1 }),
       threadState: state(2, { a: 1 }),
       events: [event("step-end")],
-      pending: { append: [{ message: user("p2") }] },
+      ...ofQueue(store, { pending: { append: [{ message: user("p2") }] } }),
       landedStep: 0,
     });
     const consume = { boundary: "new-run", entries: [{ pendingId: messageId("m3"), revision: 1 }] } as const;
-    const bad = [
+    const bad: [ErrorCode, Partial<ThreadCommit>][] = [
       ["message_version_conflict", { messageDelta: { messages: [user("m3")], expectedMessageCount: 1 } }],
       ["storage_already_exists", { isNewRun: true }],
       ["illegal_transition", { run: runs.running({ createdAt: 77, updatedAt: 5 }) }],
@@ -90,13 +117,15 @@ function everyPart(it: StoreTest): void {
         "storage_not_found",
         { ledger: { claims: [], outcomes: [{ idempotencyKey: "none", attempt: 1, result: { type: "success", data: 1 } }] } },
       ],
+      ["version_conflict", { events: [event("one"), { ...event("two"), expected: { thread: null } }] }],
+    ];
+    const badInQueue: [ErrorCode, Partial<ThreadCommit>][] = [
       ["storage_already_exists", { pending: { append: [{ message: user("p1") }] } }],
       ["pending_selection_conflict", { pending: { consume } }],
       ["storage_already_exists", { dispatch: { type: "enqueue", dispatch: dispatch("d2", { dedupeKey: "k" }) } }],
-      ["version_conflict", { events: [event("one"), { ...event("two"), expected: { thread: null } }] }],
       ["fence_lost", { fence: { dispatchId: dispatch("d1").dispatchId, claimToken: "none" } }],
-    ] as const;
-    for (const [code, part] of bad) {
+    ];
+    for (const [code, part] of hasQueue(store) ? [...bad, ...badInQueue] : bad) {
       await failure(store.commit({ ...good, ...part }), code);
       expect(await dump(store), code).toEqual(before);
     }

@@ -1,10 +1,10 @@
-import { effectKey, messageId, profileOwner, type Store, toolCallId, userRecord } from "@awaken/contract";
+import { effectKey, hasQueue, messageId, profileOwner, type QueueStore, type Store, toolCallId, userRecord } from "@awaken/contract";
 import { describe, expect } from "vitest";
-import { append, checkpoint, claim, dispatch, event, R1, runs, state, T1, user, WORKER } from "./records.ts";
+import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, user, WORKER } from "./records.ts";
 import { type ConformanceHooks, failure, type StoredRow, type StoreTest } from "./world.ts";
 
 /** Nothing is tested for engines whose rows cannot be reached from outside. */
-export function corruptionConformance(it: StoreTest, { corrupt }: ConformanceHooks): void {
+export function corruptionConformance<S extends Store>(it: StoreTest<S>, { corrupt }: ConformanceHooks<S>): void {
   if (corrupt === undefined) return;
   describe("damaged rows", () => {
     statuses(it, corrupt);
@@ -12,7 +12,7 @@ export function corruptionConformance(it: StoreTest, { corrupt }: ConformanceHoo
   });
 }
 
-type Corrupt = NonNullable<ConformanceHooks["corrupt"]>;
+type Corrupt<S extends Store> = NonNullable<ConformanceHooks<S>["corrupt"]>;
 
 const KEY = effectKey(R1, messageId("m1"), toolCallId("c1"));
 const DISPATCH = dispatch("d1").dispatchId;
@@ -24,20 +24,22 @@ async function fill(store: Store): Promise<StoredRow[]> {
       threadState: state(1),
       ledger: { claims: [claim("c1")], outcomes: [] },
       events: [event("e")],
-      pending: { append: [{ message: user("p1") }] },
-      dispatch: { type: "enqueue", dispatch: dispatch("d1") },
+      ...ofQueue(store, { pending: { append: [{ message: user("p1") }] }, dispatch: { type: "enqueue", dispatch: dispatch("d1") } }),
     }),
   );
   await store.streamCheckpoints.put(checkpoint());
   await store.profiles.put(profileOwner("a"), "k", 1);
   await store.config.put({ namespace: "agents", id: "a", record: userRecord({}) });
+  const queued: StoredRow[] = [
+    { type: "pending", threadId: T1, pendingId: messageId("p1") },
+    { type: "dispatch", dispatchId: DISPATCH },
+  ];
   return [
+    ...(hasQueue(store) ? queued : []),
     { type: "thread", threadId: T1 },
     { type: "thread-state", threadId: T1 },
     { type: "message", threadId: T1, seq: 1 },
-    { type: "pending", threadId: T1, pendingId: messageId("p1") },
     { type: "run", runId: R1 },
-    { type: "dispatch", dispatchId: DISPATCH },
     { type: "event", eventId: events[0]?.eventId ?? expect.fail() },
     { type: "ledger", idempotencyKey: KEY },
     { type: "stream-checkpoint", runId: R1, step: 0 },
@@ -56,11 +58,11 @@ function readOf(store: Store, row: StoredRow): readonly [() => Promise<unknown>,
     case "message":
       return [() => store.messages.list(T1, {}), "t1"];
     case "pending":
-      return [() => store.pending.load(T1), "p1"];
+      return [async () => hasQueue(store) && store.pending.load(T1), "p1"];
     case "run":
       return [() => store.runs.load(R1), "r1"];
     case "dispatch":
-      return [() => store.dispatches.load(DISPATCH), "d1"];
+      return [async () => hasQueue(store) && store.dispatches.load(DISPATCH), "d1"];
     case "event":
       return [() => store.events.list({ type: "thread", threadId: T1 }, {}), row.eventId];
     case "ledger":
@@ -74,7 +76,7 @@ function readOf(store: Store, row: StoredRow): readonly [() => Promise<unknown>,
   }
 }
 
-function statuses(it: StoreTest, corrupt: Corrupt): void {
+function statuses<S extends Store>(it: StoreTest<S>, corrupt: Corrupt<S>): void {
   it("server-and-durability 5: a stored waiting run without waiting is storage_corrupt on every read, and names the run", async ({
     store,
   }) => {
@@ -89,14 +91,6 @@ function statuses(it: StoreTest, corrupt: Corrupt): void {
     for (const read of reads) expect((await failure(read(), "storage_corrupt")).message).toContain("'r1'");
   });
 
-  it("server-and-durability 7: a queued dispatch with a claim token cannot be loaded", async ({ store }) => {
-    await fill(store);
-    await corrupt(store, { type: "dispatch", dispatchId: DISPATCH }, { claimToken: "tok" });
-    expect((await failure(store.dispatches.load(DISPATCH), "storage_corrupt")).message).toContain("'d1'");
-    await failure(store.dispatches.list(T1, {}), "storage_corrupt");
-    await failure(store.dispatches.claim(T1, WORKER), "storage_corrupt");
-  });
-
   it("a message that is damaged spoils the checkpoint, not the threads beside it", async ({ store }) => {
     await fill(store);
     await corrupt(store, { type: "message", threadId: T1, seq: 1 }, { message: { id: "m1", role: "root" } });
@@ -107,7 +101,7 @@ function statuses(it: StoreTest, corrupt: Corrupt): void {
   });
 }
 
-function everyRow(it: StoreTest, corrupt: Corrupt): void {
+function everyRow<S extends Store>(it: StoreTest<S>, corrupt: Corrupt<S>): void {
   it("an unknown field in any row is storage_corrupt and names the row", async ({ store }) => {
     for (const row of await fill(store)) {
       await corrupt(store, row, { surprise: true });
@@ -121,5 +115,16 @@ function everyRow(it: StoreTest, corrupt: Corrupt): void {
       await corrupt(store, row, { schemaVersion: 99 });
       await failure(readOf(store, row)[0](), "storage_too_new");
     }
+  });
+}
+
+export function queueCorruptionConformance<S extends QueueStore>(it: StoreTest<S>, { corrupt }: ConformanceHooks<S>): void {
+  if (corrupt === undefined) return;
+  it("server-and-durability 7: a queued dispatch with a claim token cannot be loaded", async ({ store }) => {
+    await fill(store);
+    await corrupt(store, { type: "dispatch", dispatchId: DISPATCH }, { claimToken: "tok" });
+    expect((await failure(store.dispatches.load(DISPATCH), "storage_corrupt")).message).toContain("'d1'");
+    await failure(store.dispatches.list(T1, {}), "storage_corrupt");
+    await failure(store.dispatches.claim(T1, WORKER), "storage_corrupt");
   });
 }

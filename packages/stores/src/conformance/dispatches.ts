@@ -5,13 +5,13 @@ import {
   dispatchId,
   type Fence,
   type NewDispatch,
-  type Store,
+  type QueueStore,
 } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { ACKED, dispatch, R1, T1, T2, WORKER } from "./records.ts";
-import { failure, type StoreTest, type World } from "./world.ts";
+import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
-export function dispatchConformance(it: StoreTest): void {
+export function dispatchConformance(it: QueueTest): void {
   describe("dispatches", () => {
     enqueueing(it);
     claiming(it);
@@ -26,12 +26,12 @@ const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ d
 const idOf = (id: string): DispatchId => dispatchId(id);
 
 /** Enqueues a dispatch and claims it. */
-export async function claimed(store: Store, id = "d1", fields: Partial<NewDispatch> = {}): Promise<ClaimedDispatch> {
+export async function claimed(store: QueueStore, id = "d1", fields: Partial<NewDispatch> = {}): Promise<ClaimedDispatch> {
   await store.dispatches.enqueue(dispatch(id, fields));
   return (await store.dispatches.claim(fields.threadId ?? T1, WORKER)) ?? expect.fail("nothing to claim");
 }
 
-function enqueueing(it: StoreTest): void {
+function enqueueing(it: QueueTest): void {
   it("are queued with defaults, the epoch of the thread and the time of the store", async ({ store, clock }) => {
     const queued = await store.dispatches.enqueue(dispatch("d1"));
     expect(queued).toEqual({
@@ -75,7 +75,7 @@ function enqueueing(it: StoreTest): void {
     }
     await store.dispatches.enqueue(dispatch("z", { threadId: T2 }));
     await store.dispatches.cancel(idOf("low"));
-    const ids = async (query: Parameters<Store["dispatches"]["list"]>[1]) =>
+    const ids = async (query: Parameters<QueueStore["dispatches"]["list"]>[1]) =>
       (await store.dispatches.list(T1, query)).map((each) => each.dispatchId);
     expect(await ids({})).toEqual(["first", "b", "a", "low"]);
     expect(await ids({ statuses: ["queued"] })).toEqual(["first", "b", "a"]);
@@ -87,7 +87,7 @@ function enqueueing(it: StoreTest): void {
   });
 }
 
-function claiming(it: StoreTest): void {
+function claiming(it: QueueTest): void {
   it("server-and-durability 21: lower priority number first, then the older one", async ({ store, clock }) => {
     for (const [id, priority] of Object.entries({ d1: 200, d2: 5, d3: 5, d4: 0 })) {
       await store.dispatches.enqueue(dispatch(id, { priority }));
@@ -142,9 +142,9 @@ function claiming(it: StoreTest): void {
   });
 }
 
-function fences(it: StoreTest): void {
+function fences(it: QueueTest): void {
   /** Every method that takes a fence and throws. */
-  const moves = ({ dispatches }: Store, fence: Fence): readonly (() => Promise<unknown>)[] => [
+  const moves = ({ dispatches }: QueueStore, fence: Fence): readonly (() => Promise<unknown>)[] => [
     () => dispatches.ack(fence),
     () => dispatches.nack(fence, { error: "e", delayMs: 1 }),
     () => dispatches.deadLetter(fence, "e"),
@@ -198,7 +198,7 @@ function fences(it: StoreTest): void {
   });
 }
 
-function settling(it: StoreTest): void {
+function settling(it: QueueTest): void {
   it("what the worker says about the run is kept with the row", async ({ store, clock }) => {
     const row = await claimed(store);
     await store.dispatches.recordStart(fenceOf(row), "instance-1");
@@ -255,7 +255,7 @@ function withoutLease({ claimToken: _token, claimedBy: _by, leaseUntil: _until, 
   return row;
 }
 
-function interrupts(it: StoreTest): void {
+function interrupts(it: QueueTest): void {
   it("server-and-durability 20: enqueue stamps the epoch after an interrupt, and the new dispatch is claimable", async ({ store }) => {
     await store.dispatches.enqueue(dispatch("old"));
     expect(await store.dispatches.interrupt(T1)).toMatchObject({ epoch: 1, superseded: [{ dispatchId: "old", status: "superseded" }] });
@@ -290,10 +290,10 @@ function interrupts(it: StoreTest): void {
   });
 }
 
-function races(it: StoreTest): void {
+function races(it: QueueTest): void {
   const winners = async (claims: readonly Promise<ClaimedDispatch | undefined>[]) =>
     (await Promise.all(claims)).filter((row) => row !== undefined);
-  const nodes = ({ store, peer }: World) => Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? store : peer));
+  const nodes = ({ store, peer }: QueueWorld) => Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? store : peer));
 
   it("of concurrent claims of one dispatch exactly one wins", async (world) => {
     await world.store.dispatches.enqueue(dispatch("d1"));

@@ -1,30 +1,36 @@
-import type { Store } from "@awaken/contract";
+import type { QueueStore, Store } from "@awaken/contract";
 import { describe } from "vitest";
 import { atomicityConformance } from "./atomicity.ts";
 import { checkpointConformance } from "./checkpoints.ts";
 import { commitConformance } from "./commit.ts";
-import { corruptionConformance } from "./corruption.ts";
+import { corruptionConformance, queueCorruptionConformance } from "./corruption.ts";
 import { dispatchConformance } from "./dispatches.ts";
+import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
 import { ledgerConformance } from "./ledger.ts";
-import { lifecycleConformance } from "./lifecycle.ts";
+import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
 import { messageConformance } from "./messages.ts";
 import { pendingConformance } from "./pending.ts";
-import { queueConformance } from "./queue.ts";
+import { allQueuesConformance } from "./queue.ts";
+import { queueCommitConformance } from "./queue-commits.ts";
 import { runConformance } from "./runs.ts";
-import { scopeConformance } from "./scopes.ts";
+import { queueScopeConformance, scopeConformance } from "./scopes.ts";
 import { smallStoreConformance } from "./small-stores.ts";
 import { threadConformance } from "./threads.ts";
-import { transactionConformance } from "./transactions.ts";
+import { queueTransactionConformance, transactionConformance } from "./transactions.ts";
 import { type ConformanceHooks, storeTest } from "./world.ts";
 
 export type { ConformanceHooks, StoredRow } from "./world.ts";
 
 /**
  * Declares the tests that every store has to pass, with vitest, in the test file that calls it. `open` is called once per test and gives
- * an empty store that takes its times from `clock`; the suite closes it.
+ * an empty store that takes its times from `clock`; the suite closes it. A store with a queue also calls `queueConformance`.
  */
-export function storeConformance(name: string, open: (clock: () => number) => Promise<Store> | Store, hooks: ConformanceHooks = {}): void {
+export function storeConformance<S extends Store>(
+  name: string,
+  open: (clock: () => number) => Promise<S> | S,
+  hooks: ConformanceHooks<S>,
+): void {
   const it = storeTest({ open, hooks });
   describe(`${name}: conformance`, () => {
     threadConformance(it);
@@ -34,14 +40,31 @@ export function storeConformance(name: string, open: (clock: () => number) => Pr
     commitConformance(it);
     atomicityConformance(it);
     transactionConformance(it);
-    pendingConformance(it);
-    dispatchConformance(it);
-    queueConformance(it, hooks);
     eventConformance(it);
     ledgerConformance(it);
     smallStoreConformance(it, hooks);
     scopeConformance(it);
     lifecycleConformance(it);
     corruptionConformance(it, hooks);
+    durabilityConformance({ open, hooks });
+  });
+}
+
+/** As `storeConformance`, for the queue half: pending messages, dispatches, and the commits that move them. */
+export function queueConformance<S extends QueueStore>(
+  name: string,
+  open: (clock: () => number) => Promise<S> | S,
+  hooks: ConformanceHooks<S>,
+): void {
+  const it = storeTest({ open, hooks });
+  describe(`${name}: conformance of the queue`, () => {
+    pendingConformance(it);
+    dispatchConformance(it);
+    allQueuesConformance(it, hooks);
+    queueCommitConformance(it);
+    queueTransactionConformance(it);
+    queueScopeConformance(it);
+    queueLifecycleConformance(it);
+    queueCorruptionConformance(it, hooks);
   });
 }

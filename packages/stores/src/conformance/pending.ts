@@ -1,9 +1,9 @@
 import { messageId, type NewPending, type PendingConsumption, type PendingQueue, type ThreadCommit } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { append, dispatch, R1, R2, runs, summary, T1, T2, T3, user, WORKER, write } from "./records.ts";
-import { failure, type StoreTest, type World } from "./world.ts";
+import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
-export function pendingConformance(it: StoreTest): void {
+export function pendingConformance(it: QueueTest): void {
   describe("pending messages", () => {
     editing(it);
     ordering(it);
@@ -19,9 +19,9 @@ const steer = (id: string, targetRunId = R1): NewPending => ({
 });
 const note = (id: string): NewPending => ({ message: user(id) });
 const placesOf = ({ entries }: PendingQueue): readonly string[] => entries.map((entry) => `${entry.position} ${entry.pendingId}`);
-const read = async ({ store }: World): Promise<readonly string[]> => placesOf(await store.pending.load(T1));
+const read = async ({ store }: QueueWorld): Promise<readonly string[]> => placesOf(await store.pending.load(T1));
 
-function editing(it: StoreTest): void {
+function editing(it: QueueTest): void {
   it("stand at the end of the queue, with the default delivery and revision 1", async ({ store, clock }) => {
     const [first] = await store.pending.append(T1, [note("a"), steer("b")]);
     expect(first).toEqual({
@@ -70,7 +70,7 @@ function editing(it: StoreTest): void {
   });
 }
 
-function ordering(it: StoreTest): void {
+function ordering(it: QueueTest): void {
   it("retracting leaves no gap", async (world) => {
     const { store } = world;
     await store.pending.append(T1, [note("a"), note("b"), note("c")]);
@@ -120,7 +120,7 @@ const consume = (boundary: PendingConsumption["boundary"], ids: readonly string[
     },
   );
 
-function consuming(it: StoreTest): void {
+function consuming(it: QueueTest): void {
   it("are consumed by the commit that appends them, and the rest is numbered anew", async (world) => {
     const { store } = world;
     await store.pending.append(T1, [note("a"), note("b"), { message: user("c"), deliveryMode: { granularity: "one" } }, note("d")]);
@@ -174,7 +174,7 @@ function consuming(it: StoreTest): void {
   });
 }
 
-function selection(it: StoreTest): void {
+function selection(it: QueueTest): void {
   it("server-and-durability 53: a next-step freeze skips a queued new-run entry; a barrier new-run entry blocks it", async (world) => {
     const { store } = world;
     await store.pending.append(T1, [note("queued"), steer("steer")]);
@@ -202,7 +202,7 @@ function selection(it: StoreTest): void {
   });
 }
 
-function attention(it: StoreTest): void {
+function attention(it: QueueTest): void {
   it("threads whose messages nobody will read are listed", async ({ store }) => {
     for (const threadId of [T1, T2, T3]) await store.pending.append(threadId, [note("a")]);
     expect([...(await store.pending.listUnattended())].sort()).toEqual([T1, T2, T3]);

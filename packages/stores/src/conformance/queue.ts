@@ -1,10 +1,10 @@
-import { type DispatchStatus, dispatchId, type Store, scopeId, threadId } from "@awaken/contract";
+import { type DispatchStatus, dispatchId, type QueueStore, scopeId, threadId } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { append, dispatch, R1, T1, T2, T3, user, WORKER } from "./records.ts";
-import { type ConformanceHooks, type StoreTest, take } from "./world.ts";
+import { type ConformanceHooks, type QueueTest, take } from "./world.ts";
 
-export function queueConformance(it: StoreTest, { hearsPeers = false }: ConformanceHooks): void {
+export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
   describe("the queue of all tenants", () => {
     due(it);
     reclaiming(it);
@@ -14,8 +14,8 @@ export function queueConformance(it: StoreTest, { hearsPeers = false }: Conforma
 
 const OTHER = scopeId("other");
 
-function due(it: StoreTest): void {
-  const dueThreads = async ({ queue }: Store, limit?: number) =>
+function due(it: QueueTest): void {
+  const dueThreads = async ({ queue }: QueueStore, limit?: number) =>
     (await queue.listDue(limit)).map((each) => `${each.scopeId}/${each.threadId}`);
 
   it("lists threads with a dispatch to claim and none claimed, the longest available first", async ({ store, clock }) => {
@@ -61,7 +61,7 @@ function due(it: StoreTest): void {
       await own.dispatches.cancel(dispatchId(id));
     }
     await store.dispatches.enqueue(dispatch("open"));
-    const ids = async (query: Parameters<Store["queue"]["listOver"]>[0]) =>
+    const ids = async (query: Parameters<QueueStore["queue"]["listOver"]>[0]) =>
       (await store.queue.listOver(query)).map((each) => each.dispatch.dispatchId);
     expect(await ids({})).toEqual(["a", "b", "c"]);
     expect(await ids({ limit: 2 })).toEqual(["a", "b"]);
@@ -70,8 +70,8 @@ function due(it: StoreTest): void {
   });
 }
 
-function reclaiming(it: StoreTest): void {
-  const statusOf = async (store: Store, id: string): Promise<DispatchStatus | undefined> =>
+function reclaiming(it: QueueTest): void {
+  const statusOf = async (store: QueueStore, id: string): Promise<DispatchStatus | undefined> =>
     (await store.dispatches.load(dispatchId(id)))?.status;
 
   it("server-and-durability 25: a lease that ends now is not expired, one that ended before is", async ({ store, clock }) => {
@@ -125,7 +125,7 @@ function reclaiming(it: StoreTest): void {
 }
 
 /** Listens at one store while another one, or the same, has something to tell. */
-async function hear(listener: Store, teller: Store): Promise<void> {
+async function hear(listener: QueueStore, teller: QueueStore): Promise<void> {
   const listening = new AbortController();
   const heard = take(listener.queue.hints({ signal: listening.signal }), 4);
   // Listening may need a moment on engines that ask their server for it.
@@ -144,7 +144,7 @@ async function hear(listener: Store, teller: Store): Promise<void> {
   listening.abort();
 }
 
-function hints(it: StoreTest, hearsPeers: boolean): void {
+function hints(it: QueueTest, hearsPeers: boolean): void {
   it("work that is enqueued and hints for runs reach whoever listens", async ({ store }) => hear(store, store));
 
   if (hearsPeers) it("hints of another process reach whoever listens", async ({ store, peer }) => hear(store, peer));

@@ -6,6 +6,7 @@ import {
   type EventAppend,
   type EventDraft,
   effectKey,
+  hasQueue,
   type LedgerClaim,
   type Message,
   messageId,
@@ -15,6 +16,7 @@ import {
   type RunActivation,
   type RunProjection,
   runId,
+  type StorePorts,
   type StreamCheckpoint,
   type SystemMessage,
   type ThreadCommit,
@@ -182,6 +184,10 @@ export const dispatch = (id: string, fields: Partial<NewDispatch> = {}): NewDisp
   runId: R1,
   ...fields,
 });
+
+/** Parts of a commit that only a store with a queue takes. */
+export const ofQueue = (store: StorePorts, parts: Pick<ThreadCommit, "pending" | "dispatch">): Partial<ThreadCommit> =>
+  hasQueue(store) ? parts : {};
 
 export const WORKER = { consumer: "node-1", leaseMs: 30_000 } as const;
 export const ACKED = { type: "done", termination: { type: "natural-end" }, response: "ok" } as const;

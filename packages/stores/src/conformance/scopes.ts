@@ -2,8 +2,10 @@ import {
   DEFAULT_SCOPE,
   dispatchId,
   effectKey,
+  hasQueue,
   messageId,
   profileOwner,
+  type QueuePorts,
   type ScopedStore,
   type ScopeId,
   scopeId,
@@ -12,8 +14,8 @@ import {
   userRecord,
 } from "@awaken/contract";
 import { describe, expect } from "vitest";
-import { append, checkpoint, claim, dispatch, event, R1, runs, state, T1, T2, user, WORKER } from "./records.ts";
-import { failure, type StoreTest } from "./world.ts";
+import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, T2, user, WORKER } from "./records.ts";
+import { failure, type QueueTest, type StoreTest } from "./world.ts";
 
 export function scopeConformance(it: StoreTest): void {
   describe("scopes", () => {
@@ -72,8 +74,10 @@ async function fill(store: ScopedStore): Promise<void> {
       threadState: state(1, { text }),
       ledger: { claims: [claim("c1", { input: text })], outcomes: [] },
       events: [{ ...event("e", { payload: { text } }), idempotency: { writerId: "w", key: "k" } }],
-      pending: { append: [{ message: user("p1", text) }] },
-      dispatch: { type: "enqueue", dispatch: dispatch("d1", { dedupeKey: "k" }) },
+      ...ofQueue(store, {
+        pending: { append: [{ message: user("p1", text) }] },
+        dispatch: { type: "enqueue", dispatch: dispatch("d1", { dedupeKey: "k" }) },
+      }),
     }),
   );
   await store.streamCheckpoints.put(checkpoint({ partialText: text }));
@@ -81,9 +85,17 @@ async function fill(store: ScopedStore): Promise<void> {
   await store.config.put({ namespace: "agents", id: "a", record: userRecord({ text }) });
 }
 
+const everythingQueued = async ({ pending, dispatches }: QueuePorts): Promise<unknown> => [
+  await pending.load(T1),
+  await pending.listUnattended(),
+  await dispatches.load(dispatchId("d1")),
+  await dispatches.list(T1, {}),
+  await dispatches.countByStatus(),
+];
+
 /** Everything that a tenant can read, list or count. */
 async function everything(store: ScopedStore): Promise<unknown> {
-  const { threads, messages, runs: own, pending, events, dispatches, streamCheckpoints, ledger, profiles, config } = store;
+  const { threads, messages, runs: own, events, streamCheckpoints, ledger, profiles, config } = store;
   return [
     await threads.list({}),
     await threads.count({}),
@@ -98,13 +110,9 @@ async function everything(store: ScopedStore): Promise<unknown> {
     await own.countByStatus(),
     await own.loadLatest(T1),
     await own.listByTicket(ticketId("tk1")),
-    await pending.load(T1),
-    await pending.listUnattended(),
+    hasQueue(store) && (await everythingQueued(store)),
     (await events.list({ type: "thread", threadId: T1 }, {})).items.map((each) => each.payload),
     (await events.list({ type: "run", runId: R1 }, {})).items.map((each) => each.payload),
-    await dispatches.load(dispatchId("d1")),
-    await dispatches.list(T1, {}),
-    await dispatches.countByStatus(),
     await streamCheckpoints.load(R1, 0),
     await ledger.load(effectKey(R1, messageId("m1"), toolCallId("c1"))),
     await ledger.list(R1),
@@ -133,21 +141,24 @@ function isolation(it: StoreTest): void {
     await fill(a);
     await fill(b);
     const before = await everything(b);
-    await a.dispatches.claim(T1, WORKER);
-    await a.dispatches.interrupt(T1);
-    await a.pending.retract(T1, messageId("p1"), 1);
+    if (hasQueue(a)) {
+      await a.dispatches.claim(T1, WORKER);
+      await a.dispatches.interrupt(T1);
+      await a.pending.retract(T1, messageId("p1"), 1);
+    }
     await a.profiles.clear(profileOwner("a"));
     await a.config.delete({ namespace: "agents", id: "a" });
     await a.streamCheckpoints.delete(R1, 0);
     await a.threads.delete(T1, "cascade");
     expect(await everything(b)).toEqual(before);
-    expect(await b.dispatches.claim(T1, WORKER)).toMatchObject({ dispatchId: "d1", epoch: 0 });
+    if (hasQueue(b)) expect(await b.dispatches.claim(T1, WORKER)).toMatchObject({ dispatchId: "d1", epoch: 0 });
   });
 }
 
-function independence(it: StoreTest): void {
-  const tenants = (store: { scoped(scopeId: ScopeId): ScopedStore }) => [store.scoped(scopeId("a")), store.scoped(scopeId("b"))] as const;
+const tenants = <S extends ScopedStore>(store: { scoped(scopeId: ScopeId): S }) =>
+  [store.scoped(scopeId("a")), store.scoped(scopeId("b"))] as const;
 
+export function queueScopeConformance(it: QueueTest): void {
   it("a fence, a dedupe key, an idempotency key and an effect key of one tenant mean nothing in another", async ({ store }) => {
     const [a, b] = tenants(store);
     await fill(a);
@@ -158,7 +169,9 @@ function independence(it: StoreTest): void {
     expect(await b.dispatches.load(dispatchId("d1"))).toMatchObject({ status: "queued" });
     expect(await b.dispatches.claim(T1, WORKER)).toBeDefined();
   });
+}
 
+function independence(it: StoreTest): void {
   it("a parent thread is looked for in the same tenant only", async ({ store }) => {
     const [a, b] = tenants(store);
     await a.threads.create({ id: T1 });

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { checkpoint, R1, R2 } from "./records.ts";
 import { type ConformanceHooks, failure, type StoreTest, take, vandalise } from "./world.ts";
 
-export function smallStoreConformance(it: StoreTest, { hearsPeers = false }: ConformanceHooks): void {
+export function smallStoreConformance(it: StoreTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
   describe("stream checkpoints", () => streamCheckpoints(it));
   describe("profiles", () => profiles(it));
   describe("config records", () => {

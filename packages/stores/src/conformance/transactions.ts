@@ -1,7 +1,7 @@
-import { profileOwner, type StorePorts, userRecord } from "@awaken/contract";
+import { hasQueue, profileOwner, type StorePorts, userRecord } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { append, dispatch, event, R1, runs, state, T1, T2, user, WORKER, write } from "./records.ts";
-import { failure, type StoreTest, take } from "./world.ts";
+import { failure, type QueueTest, type StoreTest, take } from "./world.ts";
 
 export function transactionConformance(it: StoreTest): void {
   describe("transactions", () => {
@@ -19,23 +19,27 @@ const oops = new Error("oops");
 async function writeAll(ports: StorePorts): Promise<void> {
   await ports.threads.create({ id: T2, title: "new" });
   await ports.commit(append(0, [user("m1")], { run: runs.running(), threadState: state(1), events: [event("e1")] }));
-  await ports.pending.append(T1, [{ message: user("p1") }]);
   await ports.events.append([event("e2")]);
-  await ports.dispatches.enqueue(dispatch("d1"));
-  await ports.dispatches.claim(T1, WORKER);
-  await ports.dispatches.interrupt(T2);
+  if (hasQueue(ports)) {
+    await ports.pending.append(T1, [{ message: user("p1") }]);
+    await ports.dispatches.enqueue(dispatch("d1"));
+    await ports.dispatches.claim(T1, WORKER);
+    await ports.dispatches.interrupt(T2);
+  }
   await ports.profiles.put(owner, "k", 1);
   await ports.config.put({ namespace: "agents", id: "a", record: userRecord({}) });
 }
+
+const queueOf = async (ports: StorePorts): Promise<unknown> =>
+  hasQueue(ports) && [await ports.pending.load(T1), await ports.dispatches.list(T1, {}), await ports.dispatches.countByStatus()];
 
 async function readAll(ports: StorePorts): Promise<readonly unknown[]> {
   return [
     (await ports.threads.list({})).items.map((thread) => thread.id),
     await ports.messages.count(T1),
     (await ports.runs.load(R1))?.status,
-    (await ports.pending.load(T1)).entries.length,
+    await queueOf(ports),
     (await ports.events.list({ type: "thread", threadId: T1 }, {})).items.map((each) => each.kind),
-    await ports.dispatches.countByStatus(),
     (await ports.profiles.list(owner)).length,
     (await ports.config.list("agents")).items.length,
   ];
@@ -88,17 +92,21 @@ function rollingBack(it: StoreTest): void {
     expect(await work.catch((thrown: unknown) => thrown)).toBe(oops);
     expect(await readAll(store)).toEqual(before);
     await store.transaction(writeAll);
-    expect(await store.dispatches.load(dispatch("d1").dispatchId)).toMatchObject({ epoch: 0, status: "claimed" });
+    if (hasQueue(store)) {
+      expect(await store.dispatches.load(dispatch("d1").dispatchId)).toMatchObject({ epoch: 0, status: "claimed" });
+    }
   });
 
   it("changes of what was there before are taken back too", async ({ store }) => {
     await store.transaction(writeAll);
     const before = await readAll(store);
-    const stored = [await store.threads.load(T1), await store.pending.load(T1), await store.dispatches.list(T1, {})];
+    const stored = [await store.threads.load(T1), await queueOf(store)];
     const work = store.transaction(async (ports) => {
       await ports.commit(append(1, [user("m2")], { run: runs.done({ updatedAt: 2 }), threadState: state(2) }));
-      await ports.pending.retract(T1, user("p1").id, 1);
-      await ports.dispatches.interrupt(T1);
+      if (hasQueue(ports)) {
+        await ports.pending.retract(T1, user("p1").id, 1);
+        await ports.dispatches.interrupt(T1);
+      }
       await ports.profiles.clear(owner);
       await ports.config.delete({ namespace: "agents", id: "a" });
       await ports.threads.delete(T1, "cascade");
@@ -107,7 +115,7 @@ function rollingBack(it: StoreTest): void {
     });
     await expect(work).rejects.toBe(oops);
     expect(await readAll(store)).toEqual(before);
-    expect([await store.threads.load(T1), await store.pending.load(T1), await store.dispatches.list(T1, {})]).toEqual(stored);
+    expect([await store.threads.load(T1), await queueOf(store)]).toEqual(stored);
     expect(await store.threads.loadState(T1)).toEqual(state(1));
   });
 }
@@ -129,18 +137,14 @@ function partialFailure(it: StoreTest): void {
 
   it("nobody hears of what was rolled back", async ({ store }) => {
     const leave = new AbortController();
-    const heard = take(store.queue.hints({ signal: leave.signal }), 1);
     const changed = take(store.config.watch({ signal: leave.signal }), 1);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const work = store.transaction(async (ports) => {
-      await ports.dispatches.enqueue(dispatch("lost", { threadId: T2 }));
       await ports.config.put({ namespace: "agents", id: "lost", record: userRecord({}) });
       throw oops;
     });
     await expect(work).rejects.toBe(oops);
-    await store.dispatches.enqueue(dispatch("kept"));
     await store.config.put({ namespace: "agents", id: "kept", record: userRecord({}) });
-    expect(await heard).toMatchObject([{ threadId: T1 }]);
     expect(await changed).toMatchObject([{ id: "kept" }]);
     leave.abort();
   });
@@ -190,5 +194,21 @@ function isolation(it: StoreTest): void {
     await expect(ports.commit(write(runs.running()))).rejects.toThrow();
     await expect(ports.threads.load(T1)).rejects.toThrow();
     expect(await store.threads.load(T1)).toBeUndefined();
+  });
+}
+
+export function queueTransactionConformance(it: QueueTest): void {
+  it("nobody hears of work whose transaction was rolled back", async ({ store }) => {
+    const leave = new AbortController();
+    const heard = take(store.queue.hints({ signal: leave.signal }), 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const work = store.transaction(async (ports) => {
+      await ports.dispatches.enqueue(dispatch("lost", { threadId: T2 }));
+      throw oops;
+    });
+    await expect(work).rejects.toBe(oops);
+    await store.dispatches.enqueue(dispatch("kept"));
+    expect(await heard).toMatchObject([{ threadId: T1 }]);
+    leave.abort();
   });
 }

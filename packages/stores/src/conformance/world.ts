@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type MessageId,
   type ProfileOwner,
+  type QueueStore,
   type RunId,
   type Store,
   type ThreadId,
@@ -26,20 +27,25 @@ export type StoredRow =
   | { readonly type: "profile"; readonly owner: ProfileOwner; readonly key: string }
   | { readonly type: "config"; readonly namespace: string; readonly id: string };
 
-/** What an engine can do beyond the ports. Tests that need a hook which is not given are skipped. */
-export interface ConformanceHooks {
+/** What an engine can do beyond the ports. Tests that need an optional hook which is not given are skipped. */
+export interface ConformanceHooks<S extends Store = Store> {
+  /**
+   * Closes the store as a process that ends does, and opens the same data anew; the suite closes what it gives. `never` says that the
+   * store is not durable, and that nobody may take it for one that is.
+   */
+  readonly reopen: ((store: S, clock: () => number) => Promise<S> | S) | "never";
   /** Writes these top-level fields into the stored record of the default tenant, behind the back of the store, without any check. */
-  corrupt?(store: Store, row: StoredRow, fields: JsonObject): Promise<void> | void;
+  corrupt?(store: S, row: StoredRow, fields: JsonObject): Promise<void> | void;
   /** The same data, opened once more as another process would; the suite closes it before the first one. */
-  openPeer?(store: Store, clock: () => number): Promise<Store> | Store;
+  openPeer?(store: S, clock: () => number): Promise<S> | S;
   /** Whether hints and config changes of a peer arrive. They are best effort, so an engine without a way to push may leave them out. */
   readonly hearsPeers?: boolean;
 }
 
-export interface Setup {
+export interface Setup<S extends Store> {
   /** Gives an empty store that takes its times from `clock`. The suite closes it. */
-  readonly open: (clock: () => number) => Promise<Store> | Store;
-  readonly hooks: ConformanceHooks;
+  readonly open: (clock: () => number) => Promise<S> | S;
+  readonly hooks: ConformanceHooks<S>;
 }
 
 /** Time stands still until a test moves it. */
@@ -48,14 +54,16 @@ export interface TestClock {
   advance(ms: number): void;
 }
 
-export interface World {
-  readonly store: Store;
+export interface World<S extends Store = Store> {
+  readonly store: S;
   readonly clock: TestClock;
   /** Another handle on the same data; the same one when the engine has no second door. */
-  readonly peer: Store;
+  readonly peer: S;
 }
 
-export type StoreTest = (title: string, work: (world: World) => Promise<void>, timeoutMs?: number) => void;
+export type StoreTest<S extends Store = Store> = (title: string, work: (world: World<S>) => Promise<void>, timeoutMs?: number) => void;
+export type QueueTest = StoreTest<QueueStore>;
+export type QueueWorld = World<QueueStore>;
 
 const START = 1_700_000_000_000;
 
@@ -71,7 +79,7 @@ export function testClock(): TestClock {
 
 /** A test with a store of its own. */
 export const storeTest =
-  ({ open, hooks }: Setup): StoreTest =>
+  <S extends Store>({ open, hooks }: Setup<S>): StoreTest<S> =>
   (title, work, timeoutMs = 30_000) => {
     test(title, { timeout: timeoutMs }, async () => {
       const clock = testClock();

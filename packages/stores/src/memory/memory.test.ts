@@ -13,10 +13,11 @@ import {
 } from "@awaken/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { storeConformance } from "../conformance/index.ts";
+import { queueConformance, storeConformance } from "../conformance/index.ts";
 import { memoryStore } from "./index.ts";
 
-storeConformance("memory", (clock) => memoryStore({ clock }));
+storeConformance("memory", (clock) => memoryStore({ clock }), { reopen: "never" });
+queueConformance("memory", (clock) => memoryStore({ clock }), { reopen: "never" });
 
 const T = threadId("t");
 const R = runId("r");

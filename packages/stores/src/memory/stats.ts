@@ -1,4 +1,4 @@
-import type { StoreStats } from "@awaken/contract";
+import type { QueueStoreStats } from "@awaken/contract";
 import { countDispatches } from "./dispatches.ts";
 import { countRuns } from "./runs.ts";
 import type { Tables } from "./tables.ts";
@@ -60,7 +60,7 @@ function* events(tables: Tables): Iterable<unknown> {
     for (const batch of batches) if (batch.place.thread === undefined) yield* batch.payloads;
 }
 
-export function statsOf(tenants: readonly Tables[]): StoreStats {
+export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
   const seen = new Set<unknown>();
   const of = (rowsOf: (own: Tables) => Iterable<unknown>, bytes?: number) => measure(seen, each(tenants, rowsOf), bytes);
   const tables = {

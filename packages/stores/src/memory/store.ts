@@ -1,13 +1,13 @@
 import {
   DEFAULT_SCOPE,
+  type QueueStore,
   type ScopedHint,
-  type ScopedStore,
+  type ScopedQueueStore,
   type ScopeId,
-  type Store,
-  type StorePorts,
   type SweepResult,
   scopeId as toScopeId,
 } from "@awaken/contract";
+import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
@@ -28,6 +28,20 @@ import { sweepTables } from "./sweep.ts";
 import { type Access, accessTo, createTables, type Shared, type Tables } from "./tables.ts";
 import { threadPort } from "./threads.ts";
 
+const MAKERS: PortMakers<Access> = {
+  threads: threadPort,
+  messages: messagePort,
+  runs: runPort,
+  pending: pendingPort,
+  events: eventPort,
+  dispatches: dispatchPort,
+  streamCheckpoints: streamCheckpointPort,
+  ledger: ledgerPort,
+  profiles: profilePort,
+  config: configPort,
+  commit: commitPort,
+};
+
 export interface MemoryStoreOptions {
   /** Unix milliseconds; `Date.now` when left out. */
   readonly clock?: () => number;
@@ -36,20 +50,20 @@ export interface MemoryStoreOptions {
 }
 
 /** A store that lives as long as the process. It needs no Node API, so it also runs in a browser. */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
   const hints = new Broadcast<ScopedHint>();
   const shared: Shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints };
   const gate = new Gate();
   const tenants = new Map<ScopeId, Tables>();
 
-  function scoped(scopeId: ScopeId): ScopedStore {
+  function scoped(scopeId: ScopeId): ScopedQueueStore {
     const tables = tenants.get(scopeId) ?? createTables(toScopeId(scopeId), shared);
     tenants.set(scopeId, tables);
     return {
       scopeId,
-      ...portsOf(accessTo(tables, gate)),
-      transaction: (work) => gate.transaction((inside) => work(portsOf(accessTo(tables, inside)))),
+      ...portsOf(MAKERS, accessTo(tables, gate)),
+      transaction: (work) => gate.transaction((inside) => work(portsOf(MAKERS, accessTo(tables, inside)))),
     };
   }
 
@@ -62,22 +76,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     stats: () => gate.read(() => statsOf([...tenants.values()])),
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-function portsOf(access: Access): StorePorts {
-  return {
-    threads: threadPort(access),
-    messages: messagePort(access),
-    runs: runPort(access),
-    pending: pendingPort(access),
-    events: eventPort(access),
-    dispatches: dispatchPort(access),
-    streamCheckpoints: streamCheckpointPort(access),
-    ledger: ledgerPort(access),
-    profiles: profilePort(access),
-    config: configPort(access),
-    commit: commitPort(access),
   };
 }
 

@@ -1,4 +1,5 @@
-import { storeConformance } from "../conformance/index.ts";
+import { queueConformance, storeConformance } from "../conformance/index.ts";
 import { hooks, openTestStore } from "./test-store.ts";
 
 storeConformance("postgres", (clock) => openTestStore({ clock }), hooks);
+queueConformance("postgres", (clock) => openTestStore({ clock }), hooks);

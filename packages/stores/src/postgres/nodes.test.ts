@@ -1,4 +1,4 @@
-import { dispatchId, type ErrorCode, profileOwner, runId, type Store, scopeId, threadId, userRecord } from "@awaken/contract";
+import { dispatchId, type ErrorCode, profileOwner, type QueueStore, runId, scopeId, threadId, userRecord } from "@awaken/contract";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { append, claim, dispatch, event, R1, runs, T1, T2, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";
@@ -8,8 +8,8 @@ import { openTestStore, runSql, schemaOf } from "./test-store.ts";
 
 const failing = (code: ErrorCode) => expect.objectContaining({ code });
 
-let store: Store;
-let peer: Store;
+let store: QueueStore;
+let peer: QueueStore;
 beforeEach(async () => {
   store = await openTestStore();
   peer = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 4 });
@@ -54,7 +54,7 @@ describe("between nodes", () => {
 
   test("a transaction that somebody else overtakes is a version_conflict, nothing of it stays, and the next try sees what is new", async () => {
     await store.commit(append(0, [user("m1")]));
-    const addTo = async (ports: Pick<Store, "messages" | "commit">, id: string) =>
+    const addTo = async (ports: Pick<QueueStore, "messages" | "commit">, id: string) =>
       ports.commit(append(await ports.messages.count(T1), [user(id)]));
     const overtaken = store.transaction(async (ports) => {
       await ports.messages.count(T1);
@@ -102,7 +102,7 @@ describe("between nodes", () => {
   });
 
   test("an id of a dispatch, a key of an event and a key of an effect are given once, whatever threads ask for them", async () => {
-    const onBoth = <T>(work: (node: Store, thread: typeof T1, run: typeof R1) => Promise<T>) =>
+    const onBoth = <T>(work: (node: QueueStore, thread: typeof T1, run: typeof R1) => Promise<T>) =>
       Promise.allSettled([work(store, T1, R1), work(peer, T2, runId("r2"))]);
     await onBoth((node, thread, run) => node.commit({ threadId: thread, runId: run, run: runs.running({ threadId: thread, runId: run }) }));
     for (let round = 0; round < 10; round++) {
@@ -142,7 +142,7 @@ describe("between nodes", () => {
   test("first events of one log from many nodes are numbered without a gap", async () => {
     const scope = { type: "run", runId: runId("shared") } as const;
     const draft = { schemaVersion: 1, kind: "k", payload: {}, visibility: "public", origin: "test", runId: scope.runId } as const;
-    const append = async (node: Store): Promise<unknown> =>
+    const append = async (node: QueueStore): Promise<unknown> =>
       node.events.append([{ draft }]).catch((thrown: unknown) => {
         expect(thrown).toEqual(failing("version_conflict"));
         return append(node);

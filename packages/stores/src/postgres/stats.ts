@@ -1,4 +1,4 @@
-import type { StoreStats } from "@awaken/contract";
+import type { QueueStoreStats } from "@awaken/contract";
 import { numberOf } from "../sql/rows.ts";
 import { countDispatches, countRuns } from "../sql/run-row.ts";
 import type { Session } from "./session.ts";
@@ -6,7 +6,7 @@ import { sql } from "./statement.ts";
 
 const TABLES = ["thread", "pending", "stream_checkpoint", "ledger", "profile", "config"] as const;
 
-export async function loadStats(session: Session, schema: string): Promise<StoreStats> {
+export async function loadStats(session: Session, schema: string): Promise<QueueStoreStats> {
   const counts = TABLES.map((table) => `(SELECT count(*) FROM ~${table}) AS ${table}`);
   const text = `SELECT ${counts.join(", ")}, (SELECT coalesce(sum(message_count), 0) FROM ~thread) AS message,
     (SELECT coalesce(sum(count), 0) FROM ~event) AS event,

@@ -1,4 +1,5 @@
-import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, type QueueStore, type ScopedQueueStore, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import { type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";
 import { ViewCache } from "../sql/view-cache.ts";
@@ -23,6 +24,20 @@ import { sweepTables } from "./sweep.ts";
 import { threadPort } from "./threads.ts";
 import { Wire } from "./wire.ts";
 
+const MAKERS: PortMakers<Access> = {
+  threads: threadPort,
+  messages: messagePort,
+  runs: runPort,
+  pending: pendingPort,
+  events: eventPort,
+  dispatches: dispatchPort,
+  streamCheckpoints: streamCheckpointPort,
+  ledger: ledgerPort,
+  profiles: profilePort,
+  config: configPort,
+  commit: commitPort,
+};
+
 export interface PostgresStoreOptions extends SqlOptions {
   /** Made when it does not exist; `awaken` when left out. Stores of several schemas may share a database. */
   readonly schema?: string;
@@ -37,7 +52,7 @@ export interface PostgresStoreOptions extends SqlOptions {
  * each statement. A `transaction` sees one moment: when somebody else has changed since what it writes, it is `version_conflict`, and
  * the caller may try again.
  */
-export function postgresStore(urlOrPool: string | PgPool, options: PostgresStoreOptions = {}): Store {
+export function postgresStore(urlOrPool: string | PgPool, options: PostgresStoreOptions = {}): QueueStore {
   const { connections: limit = 10, connectTimeoutMs = 10_000 } = options;
   const schema = checkSchemaName(options.schema ?? "awaken");
   const closing = new AbortController();
@@ -51,9 +66,9 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
 
-  function scoped(id: ScopeId): ScopedStore {
+  function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
-    const portsIn = (own: Session, cache?: ViewCache) => portsOf({ scopeId, session: own, env, wire, written, views: cache });
+    const portsIn = (own: Session, cache?: ViewCache) => portsOf(MAKERS, { scopeId, session: own, env, wire, written, views: cache });
     return { scopeId, ...portsIn(session, views), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
   }
 
@@ -70,21 +85,5 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
     stats: () => loadStats(session, schema),
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-function portsOf(access: Access): StorePorts {
-  return {
-    threads: threadPort(access),
-    messages: messagePort(access),
-    runs: runPort(access),
-    pending: pendingPort(access),
-    events: eventPort(access),
-    dispatches: dispatchPort(access),
-    streamCheckpoints: streamCheckpointPort(access),
-    ledger: ledgerPort(access),
-    profiles: profilePort(access),
-    config: configPort(access),
-    commit: commitPort(access),
   };
 }

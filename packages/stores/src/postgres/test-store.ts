@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { DEFAULT_SCOPE, type JsonObject, type Store } from "@awaken/contract";
+import { DEFAULT_SCOPE, type JsonObject, type QueueStore } from "@awaken/contract";
 import pg from "pg";
 import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
 import { textOf } from "../sql/rows.ts";
@@ -24,35 +24,52 @@ export async function runSql(text: string, values: readonly unknown[] = []): Pro
 
 export const dropSchema = (schema: string): Promise<unknown> => runSql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
 
-const schemas = new WeakMap<Store, string>();
-
-export function schemaOf(store: Store): string {
-  const schema = schemas.get(store);
-  if (schema === undefined) throw new Error("not a store of this test");
-  return schema;
+interface TestSchema {
+  readonly schema: string;
+  readonly inner: QueueStore;
 }
 
-/** The schema goes when the store closes. */
-export async function openTestStore(options: PostgresStoreOptions = {}): Promise<Store> {
-  const schema = options.schema ?? freshSchema();
-  const store = postgresStore(await serverUrl(), { connections: 4, ...options, schema });
+const schemas = new WeakMap<QueueStore, TestSchema>();
+
+function testSchemaOf(store: QueueStore): TestSchema {
+  const found = schemas.get(store);
+  if (found === undefined) throw new Error("not a store of this test");
+  return found;
+}
+
+export const schemaOf = (store: QueueStore): string => testSchemaOf(store).schema;
+
+async function closing({ schema, inner }: TestSchema): Promise<QueueStore> {
   const close = async () => {
-    await store.close();
+    await inner.close();
     await dropSchema(schema);
   };
-  const own = { ...store, close, [Symbol.asyncDispose]: close };
-  schemas.set(own, schema);
-  await warmUp(store);
+  const own = { ...inner, close, [Symbol.asyncDispose]: close };
+  schemas.set(own, { schema, inner });
+  await warmUp(inner);
   return own;
 }
 
+/** The schema goes when the store closes. */
+export async function openTestStore(options: PostgresStoreOptions = {}): Promise<QueueStore> {
+  const schema = options.schema ?? freshSchema();
+  return closing({ schema, inner: postgresStore(await serverUrl(), { connections: 4, ...options, schema }) });
+}
+
+/** As after the end of a process: nothing is left but the schema. */
+async function reopenTestStore(store: QueueStore, clock: () => number): Promise<QueueStore> {
+  const { schema, inner } = testSchemaOf(store);
+  await inner.close();
+  return closing({ schema, inner: postgresStore(await serverUrl(), { connections: 4, clock, schema }) });
+}
+
 /** Connected and migrated, so that tests of what happens at the same time do not wait for that. */
-async function warmUp(store: Store): Promise<Store> {
+async function warmUp(store: QueueStore): Promise<QueueStore> {
   await Promise.all([store.threads.count({}), store.threads.count({})]);
   return store;
 }
 
-async function damage(store: Store, row: StoredRow, fields: JsonObject): Promise<void> {
+async function damage(store: QueueStore, row: StoredRow, fields: JsonObject): Promise<void> {
   const at = placeOf(row);
   const { table, key, column = "record" } = at;
   const where = `WHERE ${["scope_id", ...Object.keys(key)].map((name, index) => `${name} = $${index + 1}`).join(" AND ")}`;
@@ -63,7 +80,8 @@ async function damage(store: Store, row: StoredRow, fields: JsonObject): Promise
   await runSql(`UPDATE ${name} SET ${column} = $${values.length + 1} ${where}`, [...values, damaged(textOf(found, "json"), at, fields)]);
 }
 
-export const hooks: ConformanceHooks = {
+export const hooks: ConformanceHooks<QueueStore> = {
+  reopen: reopenTestStore,
   corrupt: damage,
   openPeer: async (store, clock) => warmUp(postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 })),
 };

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Store } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { append, assistant, event, R1, result, runs, summary, T1, T2, user } from "../conformance/records.ts";
 import { sqliteStore } from "./store.ts";
@@ -42,7 +42,7 @@ function count() {
   };
 }
 
-const step = (store: Store, index: number) =>
+const step = (store: QueueStore, index: number) =>
   store.commit(
     append(2 * index, [assistant(`a${index}`, ["c1"]), result(`r${index}`, "c1")], {
       run: runs.running({ steps: index, updatedAt: index + 1 }),
@@ -104,7 +104,7 @@ describe("cost", () => {
 describe("large parts", () => {
   const picture = "x".repeat(100_000);
   const withPicture = (id: string) => ({ ...user(id), content: [{ type: "text", text: picture } as const] });
-  const blobsOf = (store: Store) => {
+  const blobsOf = (store: QueueStore) => {
     const db = new DatabaseSync(fileOf(store));
     const blobs = db.prepare("SELECT count(*) AS n FROM blob").get()?.["n"];
     const uses = db.prepare("SELECT count(*) AS n FROM blob_use").get()?.["n"];

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { messageText, type Store, threadId } from "@awaken/contract";
+import { messageText, type QueueStore, threadId } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import { append, event, T1, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";
 import { fileOf, openTestStore } from "./test-store.ts";
 
 /** Runs a module in another process, with the path of the file as its argument; gives its exit code or signal. */
-async function inChild(store: Store, script: string): Promise<unknown> {
+async function inChild(store: QueueStore, script: string): Promise<unknown> {
   const args = [
     "--conditions=awaken-source",
     "--input-type=module",

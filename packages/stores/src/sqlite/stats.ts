@@ -1,11 +1,11 @@
-import type { StoreStats } from "@awaken/contract";
+import type { QueueStoreStats } from "@awaken/contract";
 import { numberOf } from "../sql/rows.ts";
 import { countDispatches, countRuns } from "../sql/run-row.ts";
 import type { Connection } from "./database.ts";
 
 const numberIn = (db: Connection, sql: string): number => numberOf(db.get(sql) ?? {}, "n");
 
-export function loadStats(db: Connection): StoreStats {
+export function loadStats(db: Connection): QueueStoreStats {
   const rows = (table: string) => numberIn(db, `SELECT count(*) AS n FROM ${table}`);
   return {
     threads: rows("thread"),

@@ -1,4 +1,5 @@
-import { DEFAULT_SCOPE, type ScopedStore, type ScopeId, type Store, type StorePorts, scopeId as toScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, type QueueStore, type ScopedQueueStore, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import { type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";
 import { ViewCache } from "../sql/view-cache.ts";
@@ -22,13 +23,27 @@ import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
 import { threadPort } from "./threads.ts";
 
+const MAKERS: PortMakers<Access> = {
+  threads: threadPort,
+  messages: messagePort,
+  runs: runPort,
+  pending: pendingPort,
+  events: eventPort,
+  dispatches: dispatchPort,
+  streamCheckpoints: streamCheckpointPort,
+  ledger: ledgerPort,
+  profiles: profilePort,
+  config: configPort,
+  commit: commitPort,
+};
+
 export interface SqliteStoreOptions extends SqlOptions, DatabaseOptions {}
 
 /**
  * A store in one SQLite file, or in `:memory:`. The file is made and migrated here; what is wrong with it is thrown here too:
  * `storage_io`, `storage_corrupt`, `storage_too_new`. Followers of events also hear of what other processes write; hints stay in this one.
  */
-export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Store {
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): QueueStore {
   const views = new ViewCache(options.cacheBytes);
   const written = createWritten(options);
   const file = openFile(path, options);
@@ -37,9 +52,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
   const env = createEnv(options, closing.signal);
   const handle = new Handle(file);
 
-  function scoped(id: ScopeId): ScopedStore {
+  function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
-    const portsIn = (session: Session, cache?: ViewCache) => portsOf({ scopeId, session, env, channels, written, views: cache });
+    const portsIn = (session: Session, cache?: ViewCache) => portsOf(MAKERS, { scopeId, session, env, channels, written, views: cache });
     return { scopeId, ...portsIn(handle, views), transaction: (work) => handle.transaction((inside) => work(portsIn(inside))) };
   }
 
@@ -56,21 +71,5 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
     stats: () => handle.snapshot(loadStats),
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-function portsOf(access: Access): StorePorts {
-  return {
-    threads: threadPort(access),
-    messages: messagePort(access),
-    runs: runPort(access),
-    pending: pendingPort(access),
-    events: eventPort(access),
-    dispatches: dispatchPort(access),
-    streamCheckpoints: streamCheckpointPort(access),
-    ledger: ledgerPort(access),
-    profiles: profilePort(access),
-    config: configPort(access),
-    commit: commitPort(access),
   };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { DEFAULT_SCOPE, type JsonObject, type Store } from "@awaken/contract";
+import { DEFAULT_SCOPE, type JsonObject, type QueueStore } from "@awaken/contract";
 import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
 import { textOf } from "../sql/rows.ts";
 import { damaged, placeOf } from "../sql/test-damage.ts";
@@ -16,32 +16,47 @@ export function tempFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-const files = new WeakMap<Store, string>();
-
-function closing(store: Store, after: () => void): Store {
-  const close = async () => {
-    await store.close();
-    after();
-  };
-  return { ...store, close, [Symbol.asyncDispose]: close };
+interface TestFile {
+  readonly file: string;
+  readonly inner: QueueStore;
+  readonly remove: () => void;
 }
 
-/** Tests end no machine, so nothing waits for the disk. The file goes when the store closes. */
-export function openTestStore(options: SqliteStoreOptions = {}): Store {
-  const folder = tempFolder();
-  const file = join(folder.path, "test.db");
-  const store = closing(sqliteStore(file, { synchronous: "normal", ...options }), folder.remove);
-  files.set(store, file);
+const files = new WeakMap<QueueStore, TestFile>();
+
+function closing({ file, inner, remove }: TestFile): QueueStore {
+  const close = async () => {
+    await inner.close();
+    remove();
+  };
+  const store = { ...inner, close, [Symbol.asyncDispose]: close };
+  files.set(store, { file, inner, remove });
   return store;
 }
 
-export function fileOf(store: Store): string {
-  const file = files.get(store);
-  if (file === undefined) throw new Error("not a store of this test");
-  return file;
+/** Tests end no machine, so nothing waits for the disk. The file goes when the store closes. */
+export function openTestStore(options: SqliteStoreOptions = {}): QueueStore {
+  const { path, remove } = tempFolder();
+  const file = join(path, "test.db");
+  return closing({ file, remove, inner: sqliteStore(file, { synchronous: "normal", ...options }) });
 }
 
-function damage(store: Store, row: StoredRow, fields: JsonObject): void {
+function testFileOf(store: QueueStore): TestFile {
+  const found = files.get(store);
+  if (found === undefined) throw new Error("not a store of this test");
+  return found;
+}
+
+export const fileOf = (store: QueueStore): string => testFileOf(store).file;
+
+/** As after the end of a process: nothing is left but the file. */
+async function reopenTestStore(store: QueueStore, clock: () => number): Promise<QueueStore> {
+  const { file, inner, remove } = testFileOf(store);
+  await inner.close();
+  return closing({ file, remove, inner: sqliteStore(file, { clock, synchronous: "normal" }) });
+}
+
+function damage(store: QueueStore, row: StoredRow, fields: JsonObject): void {
   const at = placeOf(row);
   const { table, key, column = "record" } = at;
   const where = `WHERE ${["scope_id", ...Object.keys(key)].map((name) => `${name} = ?`).join(" AND ")}`;
@@ -57,7 +72,8 @@ function damage(store: Store, row: StoredRow, fields: JsonObject): void {
   }
 }
 
-export const hooks: ConformanceHooks = {
+export const hooks: ConformanceHooks<QueueStore> = {
+  reopen: reopenTestStore,
   corrupt: damage,
   openPeer: (store, clock) => sqliteStore(fileOf(store), { clock, synchronous: "normal" }),
 };

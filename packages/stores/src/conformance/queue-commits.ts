@@ -1,0 +1,98 @@
+import type { ThreadCommit } from "@awaken/contract";
+import { describe, expect } from "vitest";
+import { ACKED, append, dispatch, R1, R2, runs, T1, T2, user, WORKER, write } from "./records.ts";
+import { failure, type QueueTest, type QueueWorld } from "./world.ts";
+
+export function queueCommitConformance(it: QueueTest): void {
+  describe("the commit and the queue", () => {
+    fencing(it);
+    activation(it);
+  });
+}
+
+function fencing(it: QueueTest): void {
+  const claimed = async ({ store }: QueueWorld) => {
+    await store.dispatches.enqueue(dispatch("d1"));
+    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail("nothing to claim");
+    return { dispatchId: row.dispatchId, claimToken: row.claimToken };
+  };
+
+  it("server-and-durability 14: a commit with a stolen claim token is refused even if the message count matches", async (world) => {
+    const { store } = world;
+    const fence = await claimed(world);
+    await store.commit(append(0, [user("m1")], { run: runs.running(), fence }));
+    for (const hostile of [
+      { ...fence, claimToken: "stolen" },
+      { ...fence, dispatchId: dispatch("d9").dispatchId },
+    ]) {
+      await failure(store.commit(append(1, [user("m2")], { run: runs.running({ updatedAt: 2 }), fence: hostile })), "fence_lost");
+    }
+    expect(await store.messages.count(T1)).toBe(1);
+    await failure(store.commit({ ...append(0, [user("m1")]), threadId: T2, fence }), "fence_lost");
+    await failure(store.commit({ ...append(1, [user("m2")]), runId: R2, fence }), "fence_lost");
+    expect(await store.threads.load(T2)).toBeUndefined();
+  });
+
+  it("server-and-durability 26: the old owner's ack after a reclaim fails, and its later commit is fenced", async (world) => {
+    const { store, clock } = world;
+    const old = await claimed(world);
+    clock.advance(WORKER.leaseMs + 1);
+    await store.queue.reclaimExpired();
+    const next = (await store.dispatches.claim(T1, { ...WORKER, consumer: "node-2" })) ?? expect.fail();
+    await failure(store.dispatches.ack(old), "fence_lost");
+    await failure(store.commit(append(0, [user("m1")], { fence: old })), "fence_lost");
+    await store.commit(append(0, [user("m1")], { fence: { dispatchId: next.dispatchId, claimToken: next.claimToken } }));
+    expect(await store.messages.count(T1)).toBe(1);
+  });
+
+  it("an interrupt voids the fence, and a settled dispatch has none", async (world) => {
+    const { store } = world;
+    const fence = await claimed(world);
+    await store.dispatches.interrupt(T1);
+    await failure(store.commit(append(0, [user("m1")], { fence })), "fence_lost");
+    expect(await store.threads.load(T1)).toBeUndefined();
+  });
+
+  it("a commit acks or dead-letters the dispatch of its fence", async (world) => {
+    const { store, clock } = world;
+    const fence = await claimed(world);
+    const done = await store.commit(write(runs.done(), { fence, dispatch: { type: "ack", result: ACKED } }));
+    expect(done.dispatch).toMatchObject({ status: "acked", completedAt: clock.now(), echo: { type: "result", result: ACKED } });
+    expect(await store.dispatches.load(fence.dispatchId)).toEqual(done.dispatch);
+    await failure(store.commit({ threadId: T1, runId: R1, fence }), "fence_lost");
+
+    await store.dispatches.enqueue(dispatch("d2"));
+    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const dead = await store.commit({
+      ...{ threadId: T1, runId: R1, fence: { dispatchId: row.dispatchId, claimToken: row.claimToken } },
+      dispatch: { type: "dead-letter", error: "401" },
+    });
+    expect(dead.dispatch).toMatchObject({ status: "dead-letter", lastError: "401", attemptCount: 1 });
+  });
+}
+
+function activation(it: QueueTest): void {
+  it("a dispatch must belong to the thread and run of the commit, and an ack needs its fence", async ({ store }) => {
+    const hostile: readonly ThreadCommit[] = [
+      { threadId: T2, runId: R1, dispatch: { type: "enqueue", dispatch: dispatch("d1") } },
+      { threadId: T1, runId: R1, dispatch: { type: "ack", result: ACKED } },
+    ];
+    for (const commit of hostile) await failure(store.commit(commit), "storage_validation");
+    expect((await store.stats()).dispatches.queued).toBe(0);
+  });
+
+  it("gives back the dispatch as it can be read", async ({ store }) => {
+    const given = await store.commit(write(runs.created(), { dispatch: { type: "enqueue", dispatch: dispatch("d1") } }));
+    expect(given.dispatch).toMatchObject({ dispatchId: "d1", status: "queued" });
+    expect(await store.dispatches.load(dispatch("d1").dispatchId)).toEqual(given.dispatch);
+  });
+
+  it("a run may be activated and claimed in one commit, unless the thread is taken", async ({ store, clock }) => {
+    const enqueueClaimed = (id: string) => ({ type: "enqueue-claimed", dispatch: dispatch(id), claim: WORKER }) as const;
+    const first = await store.commit(write(runs.created(), { dispatch: enqueueClaimed("d1") }));
+    expect(first.dispatch).toMatchObject({ status: "claimed", claimedBy: "node-1", leaseUntil: clock.now() + WORKER.leaseMs });
+    await failure(store.commit(write(runs.created({ updatedAt: 2 }), { dispatch: enqueueClaimed("d2") })), "fence_lost");
+    expect(await store.dispatches.load(dispatch("d2").dispatchId)).toBeUndefined();
+    expect(await store.queue.listDue()).toEqual([]);
+  });
+}
