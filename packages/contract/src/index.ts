@@ -102,6 +102,7 @@ export { consoleLog, type Log } from "./log.ts";
 export {
   type AssistantMessage,
   type CompactionMark,
+  type EditedInput,
   type Message,
   type MessageMetadata,
   messageText,
@@ -109,6 +110,7 @@ export {
   type Role,
   type SystemMessage,
   type ToolMessage,
+  type ToolMessageMetadata,
   type UserMessage,
 } from "./message.ts";
 export { type HookPhase, PHASES, type Phase } from "./phase.ts";
@@ -294,7 +296,7 @@ export type {
   ScopedHint,
   ScopedThread,
 } from "./store/dispatches.ts";
-export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./store/effective-view.ts";
+export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage, showEdit } from "./store/effective-view.ts";
 export {
   EVENT_SCHEMA_VERSION,
   EVENT_VISIBILITIES,

@@ -1,5 +1,6 @@
 import type { AssistantContent, TextContent, ToolCallContent, ToolContent, UserContent } from "./content.ts";
 import type { MessageId, RunId, ToolCallId } from "./ids.ts";
+import type { JsonValue } from "./json.ts";
 
 /** The rows of the log that a summary stands for: 1-based, inclusive. */
 export interface CompactionMark {
@@ -12,6 +13,18 @@ export interface MessageMetadata {
   readonly stepIndex?: number;
   readonly senderAgentId?: string;
   readonly compaction?: CompactionMark;
+}
+
+/** What somebody put in the place of the input that the model wrote. The call is shown with it; the message that asks for it stays as it is. */
+export interface EditedInput {
+  readonly input: JsonValue;
+  readonly by?: string;
+}
+
+export interface ToolMessageMetadata extends MessageMetadata {
+  /** The message that asks for the call, where its id alone might mean a later one. */
+  readonly callMessageId?: MessageId;
+  readonly edited?: EditedInput;
 }
 
 interface Entry {
@@ -46,6 +59,7 @@ export interface ToolMessage extends Entry {
   readonly toolName: string;
   readonly status: "success" | "error" | "pending";
   readonly content: readonly ToolContent[];
+  readonly metadata?: ToolMessageMetadata;
 }
 
 /** One entry of a thread's log. Once committed it never changes. */

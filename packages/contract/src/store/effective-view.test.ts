@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { messageId, runId, toolCallId } from "../ids.ts";
-import { type AssistantMessage, type Message, messageToolCalls } from "../message.ts";
+import { type AssistantMessage, type Message, messageToolCalls, type ToolMessage } from "../message.ts";
 import { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./effective-view.ts";
 import { assistant, log, result, retraction, summary, user } from "./test-records.ts";
 
@@ -191,10 +191,45 @@ describe("calls", () => {
   });
 });
 
+describe("a result that says more than its call's id", () => {
+  const edited = (message: ToolMessage, input: number, by?: string): ToolMessage => ({
+    ...message,
+    metadata: { edited: by === undefined ? { input } : { input, by } },
+  });
+  const inputs = (rows: readonly Message[]) =>
+    effectiveMessages(log(rows)).flatMap(({ message }) => messageToolCalls(message).map(({ id, input }) => [id, input]));
+
+  test("is shown with the input that the call ran with, and the log stays as it is", () => {
+    const rows = [assistant("m1", ["a", "b"]), result("m2", "a"), edited(result("m3", "b"), 5, "ana")];
+    expect(inputs(rows).at(-1)).toEqual(["b", 5]);
+    expect(inputs(rows.slice(0, 2))).toEqual(inputs([assistant("m1", ["a"]), result("m2", "a")]));
+    expect(messageToolCalls(assistant("m1", ["a", "b"]))).toEqual(rows[0] === undefined ? [] : messageToolCalls(rows[0]));
+  });
+
+  test("an edit of a call that waited again stays, until there is another one", () => {
+    const waited = edited(result("m2", "a", "pending"), 5);
+    expect(inputs([assistant("m1", ["a"]), waited, result("m3", "a")])).toEqual([["a", 5]]);
+    expect(inputs([assistant("m1", ["a"]), waited, edited(result("m3", "a"), 6)])).toEqual([["a", 6]]);
+  });
+
+  test("belongs to the call of the message that it names, also when the id was given again by the same run", () => {
+    const names = (message: ToolMessage, id: string): ToolMessage => ({ ...message, metadata: { callMessageId: messageId(id) } });
+    const rows = [assistant("m1", ["a"]), result("m2", "a"), assistant("m3", ["a"]), result("m4", "a")];
+    expect(view([...rows, result("m5", "a")])).toEqual(["m1", "m2", "m3", "m5"]);
+    expect(view([...rows, names(result("m5", "a"), "m1")])).toEqual(["m1", "m5", "m3", "m4"]);
+    expect(view([...rows, names(result("m5", "a"), "gone")])).toEqual(["m1", "m2", "m3", "m4"]);
+  });
+});
+
 describe("every log", () => {
   const call = fc.constantFrom("c0", "c1", "c2");
   const run = fc.constantFrom("", "r0", "r1");
   const of = <M extends Message>(message: M, name: string): M => (name === "" ? message : { ...message, metadata: { runId: runId(name) } });
+  /** Some results name the message of their call, and some of them say that its input was edited. */
+  const late = (message: ToolMessage, asked: number, edited: number): ToolMessage => {
+    const names = asked % 3 === 0 ? { callMessageId: messageId(`m${1 + (asked % 10)}`) } : {};
+    return { ...message, metadata: { ...message.metadata, ...names, ...(edited % 3 === 0 ? { edited: { input: edited } } : {}) } };
+  };
   const row = fc.oneof(
     { weight: 2, arbitrary: fc.constant({ type: "user" } as const) },
     {
@@ -208,7 +243,10 @@ describe("every log", () => {
     },
     {
       weight: 4,
-      arbitrary: fc.record({ type: fc.constant("tool" as const), call, run, status: fc.constantFrom("success", "error", "pending") }),
+      arbitrary: fc.record({
+        ...{ type: fc.constant("tool" as const), call, run, asked: fc.nat(), edited: fc.nat() },
+        status: fc.constantFrom("success", "error", "pending"),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ type: fc.constant("retraction" as const), call }) },
     {
@@ -222,7 +260,7 @@ describe("every log", () => {
         const id = `m${index + 1}`;
         if (shape.type === "user" || (shape.type === "summary" && index === 0)) return user(id);
         if (shape.type === "assistant") return of(assistant(id, shape.calls, shape.text), shape.run);
-        if (shape.type === "tool") return of(result(id, shape.call, shape.status), shape.run);
+        if (shape.type === "tool") return late(of(result(id, shape.call, shape.status), shape.run), shape.asked, shape.edited);
         if (shape.type === "retraction") return retraction(id, shape.call);
         const toSeq = 1 + (shape.to % index);
         return summary(id, { fromSeq: shape.isCumulative ? 1 : 1 + (shape.from % toSeq), toSeq });

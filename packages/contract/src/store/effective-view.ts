@@ -1,6 +1,13 @@
 import type { AssistantContent } from "../content.ts";
-import type { RunId, ToolCallId } from "../ids.ts";
-import { type AssistantMessage, type CompactionMark, type Message, messageToolCalls, type ToolMessage } from "../message.ts";
+import type { MessageId, RunId, ToolCallId } from "../ids.ts";
+import {
+  type AssistantMessage,
+  type CompactionMark,
+  type EditedInput,
+  type Message,
+  messageToolCalls,
+  type ToolMessage,
+} from "../message.ts";
 
 /** A message with its place in the log. */
 export interface SequencedMessage {
@@ -10,7 +17,8 @@ export interface SequencedMessage {
 
 /**
  * What a model may see of a log, given in log order (or as an earlier result of this function): summaries stand for the rows that
- * they cover, each call has exactly one result right behind its message, and nothing retracted or unanswered is left.
+ * they cover, each call has exactly one result right behind its message and the input that it ran with, and nothing retracted or
+ * unanswered is left.
  */
 export function effectiveMessages(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
   return pairCalls(foldSummaries(log));
@@ -82,11 +90,15 @@ function openFrom(rows: readonly SequencedMessage[]): number {
 
 /** Every result among the rows has its call before it, among the rows too. */
 function areOwnResults(rows: readonly SequencedMessage[]): boolean {
-  const calls = new Map<ToolCallId, RunId | undefined>();
+  const asked = new Map<ToolCallId, Message>();
   for (const { message } of rows) {
-    const runId = message.metadata?.runId;
-    if (message.role !== "tool") for (const call of messageToolCalls(message)) calls.set(call.id, runId);
-    else if (!calls.has(message.toolCallId) || !isSameRun(calls.get(message.toolCallId), runId)) return false;
+    if (message.role !== "tool") {
+      for (const call of messageToolCalls(message)) asked.set(call.id, message);
+      continue;
+    }
+    const by = asked.get(message.toolCallId);
+    if (by === undefined || !isSameRun(by.metadata?.runId, message.metadata?.runId)) return false;
+    if ((message.metadata?.callMessageId ?? by.id) !== by.id) return false;
   }
   return true;
 }
@@ -160,21 +172,25 @@ function foldSummaries(log: readonly SequencedMessage[]): readonly SequencedMess
 
 /** What became of one call. */
 interface Fate {
+  readonly messageId: MessageId;
   readonly runId: RunId | undefined;
   /** Of the nearest call before it with the same id. */
   readonly before: Fate | undefined;
   result: SequencedMessage | undefined;
+  edited: EditedInput | undefined;
   isRetracted: boolean;
 }
 
 /**
- * A result belongs to the nearest call before it with that id, because vendors number their calls anew in each turn; to the nearest one of
+ * A result belongs to the call of the message that it names, and else to the nearest call before it with that id, because vendors number their calls anew in each turn; to the nearest one of
  * its own run, if there is one, because a run that was cut off may end after another one has used the thread.
  */
 function fateOf(message: ToolMessage, nearest: Fate | undefined): Fate | undefined {
-  const runId = message.metadata?.runId;
-  for (let fate = nearest; fate !== undefined; fate = fate.before) if (isSameRun(fate.runId, runId)) return fate;
-  return nearest;
+  const { runId, callMessageId } = message.metadata ?? {};
+  for (let fate = nearest; fate !== undefined; fate = fate.before) {
+    if (callMessageId === undefined ? isSameRun(fate.runId, runId) : fate.messageId === callMessageId) return fate;
+  }
+  return callMessageId === undefined ? nearest : undefined;
 }
 
 function readFates(log: readonly SequencedMessage[]): ReadonlyMap<SequencedMessage, readonly Fate[]> {
@@ -185,14 +201,23 @@ function readFates(log: readonly SequencedMessage[]): ReadonlyMap<SequencedMessa
     if (message.role === "tool") {
       const fate = fateOf(message, nearest.get(message.toolCallId));
       if (fate === undefined) continue;
-      if (message.visibility === "internal") fate.isRetracted = true;
-      else if (message.status !== "pending" || isPending(fate.result)) fate.result = entry;
+      if (message.visibility === "internal") {
+        fate.isRetracted = true;
+        continue;
+      }
+      if (message.status === "pending" && !isPending(fate.result)) continue;
+      fate.result = entry;
+      // The edit of a call that waited once more stays.
+      fate.edited = message.metadata?.edited ?? fate.edited;
       continue;
     }
     const calls = messageToolCalls(message);
     if (calls.length === 0) continue;
     const own = calls.map(({ id }) => {
-      const fate: Fate = { runId: message.metadata?.runId, before: nearest.get(id), result: undefined, isRetracted: false };
+      const fate: Fate = {
+        ...{ messageId: message.id, runId: message.metadata?.runId, before: nearest.get(id) },
+        ...{ result: undefined, edited: undefined, isRetracted: false },
+      };
       nearest.set(id, fate);
       return fate;
     });
@@ -208,6 +233,9 @@ function isPending(result: SequencedMessage | undefined): boolean {
 
 const isKept = (fate: Fate): boolean => fate.result !== undefined && !fate.isRetracted;
 
+/** Its call is shown as it was asked for. */
+const isPlain = (fate: Fate): boolean => isKept(fate) && fate.edited === undefined;
+
 function pairCalls(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
   const fates = readFates(log);
   const view: SequencedMessage[] = [];
@@ -219,9 +247,9 @@ function pairCalls(log: readonly SequencedMessage[]): readonly SequencedMessage[
       view.push(entry);
       continue;
     }
-    if (own.every(isKept)) view.push(entry);
+    if (own.every(isPlain)) view.push(entry);
     else {
-      const content = dropCalls(message, own);
+      const content = showCalls(message, own);
       if (!isHollow(content)) view.push({ ...entry, message: { ...message, content } });
     }
     for (const fate of own) if (fate.result !== undefined && !fate.isRetracted) view.push(fate.result);
@@ -230,13 +258,24 @@ function pairCalls(log: readonly SequencedMessage[]): readonly SequencedMessage[
 }
 
 /** `fates` are those of the message's own calls, in order. */
-function dropCalls(message: AssistantMessage, fates: readonly Fate[]): readonly AssistantContent[] {
+function showCalls(message: AssistantMessage, fates: readonly Fate[]): readonly AssistantContent[] {
   let index = 0;
-  return message.content.filter((part) => {
-    if (part.type !== "tool-call" || part.executed !== undefined) return true;
+  return message.content.flatMap((part): AssistantContent[] => {
+    if (part.type !== "tool-call" || part.executed !== undefined) return [part];
     const fate = fates[index++];
-    return fate !== undefined && isKept(fate);
+    if (fate === undefined || !isKept(fate)) return [];
+    return [fate.edited === undefined ? part : { ...part, input: fate.edited.input }];
   });
+}
+
+/** The message as the view has it once one of its calls has this result: with the input that was put in the place of the model's. */
+export function showEdit(message: AssistantMessage, { toolCallId, metadata }: ToolMessage): AssistantMessage {
+  const edited = metadata?.edited;
+  if (edited === undefined) return message;
+  const content = message.content.map((part) =>
+    part.type === "tool-call" && part.executed === undefined && part.id === toolCallId ? { ...part, input: edited.input } : part,
+  );
+  return { ...message, content };
 }
 
 /** Nothing that a model said is left: reasoning alone is refused by vendors. */

@@ -56,6 +56,11 @@ const metadata = {
   senderAgentId: s.exactOptional(s.string()),
 };
 const metadataSchema = s.strictObject({ ...metadata, compaction: s.exactOptional(rangeSchema) });
+const toolMetadataSchema = s.strictObject({
+  ...metadata,
+  callMessageId: s.exactOptional(messageIdSchema),
+  edited: s.exactOptional(s.strictObject({ input: jsonValueSchema, by: s.exactOptional(s.string()) })),
+});
 const entry = { id: messageIdSchema, visibility: s.exactOptional(s.literal("internal")) };
 const entryWithMark = { ...entry, metadata: s.exactOptional(metadataSchema) };
 
@@ -75,7 +80,7 @@ export const messageSchema = s
     s.strictObject({ ...entryWithMark, role: s.literal("assistant"), content: s.array(assistantContentSchema) }),
     s.strictObject({
       ...entry,
-      metadata: s.exactOptional(s.strictObject(metadata)),
+      metadata: s.exactOptional(toolMetadataSchema),
       role: s.literal("tool"),
       toolCallId: toolCallIdSchema,
       toolName: nonBlankSchema,

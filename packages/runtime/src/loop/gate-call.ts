@@ -67,8 +67,7 @@ function passGates(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
 
 function admit(live: LiveCall, tool: Tool, checked: Validated<PreparedCall>): Gated {
   if (checked.type === "invalid") return settled(live, toolFailure("invalid_arguments", checked.message));
-  const { call, messageId, resume, isReplay } = live;
-  return { type: "allowed", call: { call, messageId, resume, isReplay, tool, prepared: checked.value } };
+  return { type: "allowed", call: { ...live, tool, prepared: checked.value } };
 }
 
 /** The tool's own checks are the tool's code: it does not run, and the model reads why. */

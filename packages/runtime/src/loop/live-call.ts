@@ -1,4 +1,4 @@
-import type { JsonValue, MessageId, ToolCall } from "@awaken/contract";
+import type { EditedInput, JsonValue, MessageId, ToolCall } from "@awaken/contract";
 import type { ResumedCall } from "../phase/hook.ts";
 import type { PreparedCall, Tool, ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
@@ -10,6 +10,8 @@ export interface LiveCall {
   readonly messageId: MessageId;
   /** Set when the call was suspended and has been decided. */
   readonly resume: ResumedCall | undefined;
+  /** Set when the input is another one than the model wrote. */
+  readonly edited?: EditedInput;
   /** Its message was committed by an earlier activation of the run: it waited, or the process died. */
   readonly isReplay: boolean;
 }

@@ -10,6 +10,7 @@ import {
   type ToolResult,
   type UserMessage,
 } from "@awaken/contract";
+import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 
 export const SUPERSEDED = "[tool call superseded]";
@@ -56,7 +57,7 @@ function resultContent(name: string, result: ToolResult): readonly ToolContent[]
   }
 }
 
-export function toolMessage(ctx: RunContext, call: ToolCall, result: ToolResult): ToolMessage {
+export function toolMessage(ctx: RunContext, call: ToolCall, result: ToolResult, edited?: LiveCall["edited"]): ToolMessage {
   return {
     id: newId(ctx),
     role: "tool",
@@ -64,6 +65,6 @@ export function toolMessage(ctx: RunContext, call: ToolCall, result: ToolResult)
     toolName: call.name,
     status: result.type,
     content: resultContent(call.name, result),
-    metadata: stamp(ctx),
+    metadata: edited === undefined ? stamp(ctx) : { ...stamp(ctx), edited },
   };
 }

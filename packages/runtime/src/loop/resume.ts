@@ -1,4 +1,4 @@
-import type { Termination, ToolCallState, ToolResult } from "@awaken/contract";
+import type { EditedInput, Termination, ToolCallState, ToolResult } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import type { ResumedCall } from "../phase/hook.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -29,6 +29,13 @@ function resumed(call: ToolCallState): ResumedCall | undefined {
   return before.decision.action === "approve" ? { ...before, decision: { ...before.decision, input: decision.input } } : before;
 }
 
+/** What whoever approved it put in the place of the input. */
+export function editOf({ decision }: ToolCallState): EditedInput | undefined {
+  if (decision?.action !== "approve" || decision.input === undefined) return undefined;
+  const { input, by } = decision;
+  return by === undefined ? { input } : { input, by };
+}
+
 /** The call is over without having run; the model reads why. */
 function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: string | undefined): void {
   const result = toolFailure("denied", reason?.trim() ? reason : "the call was not approved", { rejected: true });
@@ -56,10 +63,16 @@ async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string |
   if (resume === undefined) return undefined;
   const { decision } = call;
   if (decision === undefined) return undefined;
+  const edited = editOf(call);
   // An edit on the second approval counts also when the first decision was no approval and has no place for it.
-  const edited = call.earlier !== undefined && decision.action === "approve" ? decision.input : undefined;
-  const input = edited === undefined ? call.input : edited;
-  const live: LiveCall = { call: { id: call.id, name: call.name, input }, messageId: call.messageId, resume, isReplay: true };
+  const input = call.earlier === undefined || edited === undefined ? call.input : edited.input;
+  const live: LiveCall = {
+    call: { id: call.id, name: call.name, input },
+    messageId: call.messageId,
+    resume,
+    isReplay: true,
+    ...(edited === undefined ? {} : { edited }),
+  };
   if (decision.action === "deny") {
     deny(ctx, live, call, decision.reason);
     return undefined;

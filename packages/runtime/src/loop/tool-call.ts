@@ -72,7 +72,7 @@ const withTicket = (live: LiveCall, result: ToolPending): ToolPending => ({
 /** The result is in the transcript and told to listeners. The result of a replayed call stands behind its message, in the place of its placeholder. */
 function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
   const { call, isReplay } = live;
-  const message = toolMessage(ctx, call, result);
+  const message = toolMessage(ctx, call, result, live.edited);
   if (isReplay) ctx.transcript.answer(message, live.messageId);
   else ctx.transcript.append(message);
   ctx.ledger?.settle(live, result.type === "pending" ? withTicket(live, result) : result);

@@ -1,4 +1,4 @@
-import type { Message, MessageId, SequencedMessage, ToolMessage } from "@awaken/contract";
+import { type Message, type MessageId, type SequencedMessage, showEdit, type ToolMessage } from "@awaken/contract";
 
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that
@@ -52,10 +52,15 @@ export class Transcript {
     this.#rows.push([entry]);
   }
 
-  /** The result of a call that is in the log: it stands among the results of its message, in the place of its placeholder if there is one. */
+  /**
+   * The result of a call that is in the log: it stands among the results of its message, in the place of its placeholder if there is one,
+   * and the call is shown with the input that it ran with.
+   */
   answer(result: ToolMessage, asked: MessageId): void {
     this.#delta.push(result);
     const from = this.#view.findLastIndex((message) => message.id === asked) + 1;
+    const asking = this.#view[from - 1];
+    if (asking?.role === "assistant") this.#view[from - 1] = showEdit(asking, result);
     let at = from;
     for (let message = this.#view[at]; message?.role === "tool"; message = this.#view[++at]) {
       if (message.toolCallId !== result.toolCallId) continue;

@@ -1,4 +1,5 @@
 import {
+  type AssistantContent,
   type AssistantMessage,
   type LedgerEntry,
   type MessageId,
@@ -83,14 +84,17 @@ export function restoreCut(view: readonly SequencedMessage[], cut: CutMessage, r
   const { seq, message, claims } = cut;
   const { isOvertaken, retracted } = readAftermath(cut.later, runId);
   const shown = view.find((each) => each.seq === seq);
-  const answered = new Set(shown === undefined ? [] : messageToolCalls(shown.message).map((call) => call.id));
+  const answered = new Map(shown === undefined ? [] : messageToolCalls(shown.message).map((call) => [call.id, call]));
   const claimed = new Set(claims.map((claim) => claim.toolCallId));
   const isOpen = (id: ToolCallId) => !answered.has(id) && !retracted.has(id) && (claimed.has(id) || !isOvertaken);
   const cutCalls = liveCalls(cut, isOpen);
   if (cutCalls.length === 0) return { messages: view, cutCalls };
-  const content = message.content.filter(
-    (part) => part.type !== "tool-call" || part.executed !== undefined || answered.has(part.id) || isOpen(part.id),
-  );
+  // Calls that have their results are shown as they ran.
+  const content = message.content.flatMap((part): AssistantContent[] => {
+    if (part.type !== "tool-call" || part.executed !== undefined) return [part];
+    const known = answered.get(part.id);
+    return known !== undefined ? [known] : isOpen(part.id) ? [part] : [];
+  });
   return { messages: restore(view, { seq, message: { ...message, content } }), cutCalls };
 }
 
