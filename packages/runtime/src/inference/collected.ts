@@ -46,6 +46,16 @@ function toBlockContent({ type, text, signature, providerMetadata }: Block): Ass
   return { type, text, ...(signature === undefined ? undefined : { signature }), ...extra } satisfies ReasoningContent;
 }
 
+const isPlainText = (part: AssistantContent | undefined): part is TextContent =>
+  part?.type === "text" && part.providerMetadata === undefined;
+
+/** Text that goes on where the text before it stopped is one text: a character cut in two is whole again. */
+function pushBlock(content: AssistantContent[], block: AssistantContent): void {
+  const last = content.at(-1);
+  if (isPlainText(last) && isPlainText(block)) content[content.length - 1] = { type: "text", text: last.text + block.text };
+  else content.push(block);
+}
+
 /** What the stream said, as an assistant message holds it. */
 export function collect(entries: readonly Entry[], ending: Ending): Collected {
   const content: AssistantContent[] = [];
@@ -63,7 +73,7 @@ export function collect(entries: readonly Entry[], ending: Ending): Collected {
     if (entry.type === "whole") content.push(entry.content);
     else if (entry.type !== "call") {
       const block = toBlockContent(entry);
-      if (block !== undefined) content.push(block);
+      if (block !== undefined) pushBlock(content, block);
     } else if (entry.isOurs) {
       if (ending !== "dropped") addOurs(entry);
     } else if (answered?.has(entry.id) ?? true) content.push(toCallContent(entry, recordedInput(entry)));

@@ -1,10 +1,10 @@
-import { addUsage, type InferenceRequest, type Message, NO_USAGE, type StopReason, type Turn, type Usage } from "@awaken/contract";
+import type { InferenceRequest, Message, StopReason, Turn, Usage } from "@awaken/contract";
 import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
 import type { InferenceRun, Inferred } from "./inference-run.ts";
 import { type StreamOutcome, streamTurn } from "./stream-turn.ts";
-import { isTruncated, truncationMessages } from "./truncation.ts";
+import { continueTruncated, isTruncated, truncationPlea } from "./truncation.ts";
 
 export type { InferenceRun, Inferred, LostCall } from "./inference-run.ts";
 export { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "./policy.ts";
@@ -26,32 +26,33 @@ function withInferenceId(request: InferenceRequest): InferenceRequest {
 }
 
 /**
- * One answer of the model, with retries and recovery. Expected failure is a turn that says so; what a provider throws as
- * `AwakenError` is a bug and thrown on. After an abort the turn holds the text so far: the caller looks at the signal itself.
+ * One answer of the model, with retries and recovery: what several streams said is one turn. Expected failure is a turn that says so; what
+ * a provider throws as `AwakenError` is a bug and thrown on. After an abort the turn holds the text so far: the caller looks at the signal
+ * itself.
  */
 export async function infer(run: InferenceRun): Promise<Inferred> {
   const startedAt = run.clock.now();
-  const inserted: Message[] = [];
-  let request = withInferenceId(run.request);
-  let usage = NO_USAGE;
+  const collector = new Collector(run);
+  const asked = withInferenceId(run.request);
+  let request = asked;
+  let plea: Message | undefined;
   for (let retry = 0; ; retry++) {
-    const collector = new Collector(run);
-    // A checkpoint is of the first answer only.
-    const outcome = filtered(await streamTurn(run, request, collector, retry === 0 ? run.checkpoints : undefined));
+    const saidBefore = collector.text.length;
+    // A checkpoint is of the first stream only.
+    const slot = retry === 0 ? run.checkpoints : undefined;
+    const outcome = filtered(await streamTurn(run, { asked, first: request }, collector, slot));
     const collected = collector.collect(ENDINGS[outcome.type]);
-    usage = usage === NO_USAGE ? collector.usage : addUsage(usage, collector.usage);
-    if (retry >= run.policy.maxContinuationRetries || !isTruncated(outcome, collected)) {
+    if (retry >= run.policy.maxContinuationRetries || !isTruncated(outcome, collected, saidBefore)) {
       for (const { id, name, input } of collected.toolCalls) run.emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
-      const turn = toTurn(collected, outcome, usage, run.request.model, run.clock.now() - startedAt);
-      return { turn, inserted, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
+      const turn = toTurn(collected, outcome, collector.usage, asked.model, run.clock.now() - startedAt);
+      return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
     }
     for (const { id, name } of collected.malformedCalls) {
       if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
     }
-    const messages = truncationMessages(collected, run.ids);
-    const longer = [...request.messages, ...messages];
-    inserted.push(...messages);
-    request = { ...request, messages: run.reshape?.(longer) ?? longer };
+    collector.dropCalls();
+    plea ??= truncationPlea(run.ids);
+    request = continueTruncated(run, asked, collected, plea);
   }
 }
 

@@ -30,8 +30,8 @@ export interface LostCall {
 
 export interface Inferred {
   readonly turn: Turn;
-  /** Messages that truncation recovery put into the conversation before the final answer, in order. */
-  readonly inserted: readonly Message[];
+  /** What the model was asked on the way when the token limit cut its answer: it goes into the conversation before the answer. */
+  readonly plea: Message | undefined;
   /** A call that was cut off beside complete ones: after their results the model should hear that it may ask again. */
   readonly lostCall: LostCall | undefined;
 }

@@ -362,7 +362,6 @@ describe("mid-stream recovery", () => {
       "tool-call s1",
       "tool-result s1",
       "text",
-      "text",
     ]);
   });
 });

@@ -24,6 +24,13 @@ type AttemptEnd =
   | { readonly type: "refused"; readonly failure: InferenceFailure }
   | { readonly type: "broken"; readonly failure: InferenceFailure };
 
+export interface Asked {
+  /** What the answer is to, without anything that was said since. */
+  readonly asked: InferenceRequest;
+  /** The request to begin with. */
+  readonly first: InferenceRequest;
+}
+
 /** One turn in the making: all its streams say what they say to it. */
 class Work implements Taker {
   readonly run: InferenceRun;
@@ -56,19 +63,19 @@ const STALL_DELAY_MS = 200;
  */
 export function streamTurn(
   run: InferenceRun,
-  request: InferenceRequest,
+  { asked, first }: Asked,
   collector: Collector,
   slot: CheckpointSlot | undefined,
 ): Promise<StreamOutcome> {
   const { clock, log, signal } = run;
-  if (slot === undefined) return runAttempts(new Work(run, request, collector, undefined), request);
-  const recorder = new CheckpointRecorder({ slot, model: request.model, clock, log, signal });
-  return recordTurn(new Work(run, request, collector, recorder), recorder);
+  if (slot === undefined) return runAttempts(new Work(run, asked, collector, undefined), first);
+  const recorder = new CheckpointRecorder({ slot, model: asked.model, clock, log, signal });
+  return recordTurn(new Work(run, asked, collector, recorder), recorder, first);
 }
 
-async function recordTurn(work: Work, recorder: CheckpointRecorder): Promise<StreamOutcome> {
+async function recordTurn(work: Work, recorder: CheckpointRecorder, first: InferenceRequest): Promise<StreamOutcome> {
   const saved = await recorder.load();
-  const plan: Recovery = saved === undefined ? { type: "ask", request: work.request } : resume(work, saved);
+  const plan: Recovery = saved === undefined ? { type: "ask", request: first } : resume(work, saved);
   const outcome = plan.type === "cut" ? plan : await runAttempts(work, plan.request);
   if (outcome.type !== "failed") await recorder.discard();
   return outcome;

@@ -1,20 +1,42 @@
-import { type Message, messageId } from "@awaken/contract";
+import { type InferenceRequest, type Message, messageId } from "@awaken/contract";
 import type { Ids } from "../stream/ids.ts";
 import type { Collected } from "./collected.ts";
+import type { InferenceRun } from "./inference-run.ts";
 import type { StreamOutcome } from "./stream-turn.ts";
 
-/** Whether the token limit cut off something that the model can be asked to go on with. */
-export function isTruncated(outcome: StreamOutcome, { text, toolCalls, malformedCalls }: Collected): boolean {
+/** Whether the token limit cut off something that the model can be asked to go on with. `saidBefore` is how much it had said before. */
+export function isTruncated(outcome: StreamOutcome, { text, toolCalls, malformedCalls }: Collected, saidBefore: number): boolean {
   if (outcome.type !== "ended" || outcome.reason !== "max-tokens" || toolCalls.length > 0) return false;
-  return malformedCalls.length > 0 || text.trim() !== "";
+  // Shorter than before: it was asked anew on the way.
+  const fresh = text.length < saidBefore ? text : text.slice(saidBefore);
+  return malformedCalls.length > 0 || fresh.trim() !== "";
 }
 
 const SMALLER =
-  "Your reply was cut off by the limit of output tokens. Continue from where it stopped, in smaller pieces: say less at a time and split large tool inputs into several calls.";
+  "Your reply was cut off by the limit of output tokens; all of it was received. Continue exactly where it stopped, without repeating or introducing anything, and in smaller pieces: say less at a time and split large tool inputs into several calls.";
 
-/** What goes into the conversation before the model is asked again: what it said, unless that was nothing, and the request to go on. */
-export function truncationMessages({ text, content }: Collected, ids: Ids): Message[] {
-  const plea: Message = { id: messageId(ids()), role: "user", content: [{ type: "text", text: SMALLER }], visibility: "internal" };
-  if (text.trim() === "") return [plea];
-  return [{ id: messageId(ids()), role: "assistant", content }, plea];
+/** Asks to go on. */
+export const truncationPlea = (ids: Ids): Message => ({
+  id: messageId(ids()),
+  role: "user",
+  content: [{ type: "text", text: SMALLER }],
+  visibility: "internal",
+});
+
+/**
+ * The request with all that the model said so far, unless that was nothing, and the plea to go on. What was asked for stays what it was,
+ * except that half of an answer cannot be held to the schema of a whole one.
+ */
+export function continueTruncated(
+  run: InferenceRun,
+  asked: InferenceRequest,
+  { text, content }: Collected,
+  plea: Message,
+): InferenceRequest {
+  const isBlank = text.trim() === "";
+  const longer = isBlank
+    ? [...asked.messages, plea]
+    : [...asked.messages, { id: messageId(run.ids()), role: "assistant", content } as const, plea];
+  const { responseFormat, ...rest } = { ...asked, messages: run.reshape?.(longer) ?? longer };
+  return isBlank && responseFormat !== undefined ? { ...rest, responseFormat } : rest;
 }

@@ -1,4 +1,4 @@
-import { addUsage, type InferenceRequest, type MessageId, NO_USAGE, type StopReason, type Termination, type Turn } from "@awaken/contract";
+import { addUsage, type InferenceRequest, type MessageId, NO_USAGE, type Termination, type Turn } from "@awaken/contract";
 import { type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
@@ -44,20 +44,19 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   const inferred = await infer(inferenceOf(ctx, request));
   const { turn } = inferred;
   count(ctx, turn);
-  for (const message of inferred.inserted) ctx.transcript.append(message);
-  if (ctx.signal.aborted) return keepText(ctx, messageId, turn, CANCELLED);
+  if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   try {
     const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, turn, CANCELLED);
+    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
   } catch (thrown) {
     // Listeners have heard it already.
-    keepText(ctx, messageId, turn, CANCELLED);
+    keepText(ctx, messageId, inferred, CANCELLED);
     throw thrown;
   }
   const ended = ending(ctx) ?? failed(turn);
-  if (ended !== undefined) return keepText(ctx, messageId, turn, ended);
-  if (turn.toolCalls.length === 0) return concede(ctx, messageId, turn);
-  say(ctx, messageId, turn.content, turn.text);
+  if (ended !== undefined) return keepText(ctx, messageId, inferred, ended);
+  if (turn.toolCalls.length === 0) return concede(ctx, messageId, inferred);
+  say(ctx, messageId, inferred, turn.content);
   const calls = turn.toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined, isReplay: false }));
   return conclude(ctx, inferred, await runToolRound(ctx, calls));
 }
@@ -110,24 +109,30 @@ function failed(turn: Turn): StepOutcome | undefined {
 }
 
 /** What was said stays in the history; what was asked for is not, because it will not happen. */
-function keepText(ctx: RunContext, messageId: MessageId, turn: Turn, outcome: StepOutcome): StepOutcome {
-  const content = turn.content.filter((part) => part.type !== "tool-call" || part.executed !== undefined);
+function keepText(ctx: RunContext, messageId: MessageId, inferred: Inferred, outcome: StepOutcome): StepOutcome {
+  const content = inferred.turn.content.filter((part) => part.type !== "tool-call" || part.executed !== undefined);
   const isSaid = content.some((part) => part.type !== "reasoning" && (part.type !== "text" || part.text !== ""));
-  if (isSaid) say(ctx, messageId, content, turn.text);
+  if (isSaid) say(ctx, messageId, inferred, content);
   return outcome;
 }
 
-function say(ctx: RunContext, messageId: MessageId, content: Turn["content"], text: string): void {
+function say(ctx: RunContext, messageId: MessageId, { turn, plea }: Inferred, content: Turn["content"]): void {
+  if (plea !== undefined) ctx.transcript.append(plea);
   ctx.transcript.append(assistantMessage(ctx, messageId, content));
-  ctx.tally.response = text;
+  ctx.tally.response = turn.text;
 }
 
-const wasCutShort = (reason: StopReason | "error"): boolean => reason === "max-tokens";
+const OUT_OF_TOKENS: StepOutcome = {
+  type: "ended",
+  termination: { type: "stopped", code: "max-tokens", detail: "the answer was cut off by the limit of output tokens" },
+};
 
 /** The turn asks for nothing that can be done. */
-function concede(ctx: RunContext, messageId: MessageId, turn: Turn): StepOutcome {
-  keepText(ctx, messageId, turn, NATURAL_END);
-  if (turn.malformedCalls.length === 0 || wasCutShort(turn.stopReason)) return NATURAL_END;
+function concede(ctx: RunContext, messageId: MessageId, inferred: Inferred): StepOutcome {
+  const { turn } = inferred;
+  if (turn.stopReason === "max-tokens") return keepText(ctx, messageId, inferred, OUT_OF_TOKENS);
+  keepText(ctx, messageId, inferred, NATURAL_END);
+  if (turn.malformedCalls.length === 0) return NATURAL_END;
   ctx.transcript.append(note(ctx, MALFORMED));
   return CONTINUE;
 }
