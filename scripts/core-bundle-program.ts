@@ -47,7 +47,8 @@ export async function play() {
   const run = runtime.stream({ agent: "assistant", thread: "trip", input: "Book me a trip." });
   for await (const event of run) if (event.type === "tool-call-end") outputs.push(`${event.toolName} ${event.outcome}`);
   const first = await run.result;
-  await runtime.decide(first.tickets[0]?.id ?? "", { action: "approve", input: { seats: 2 } });
+  const tickets = first.status === "waiting" ? first.tickets : [];
+  await runtime.decide(tickets[0]?.id ?? "", { action: "approve", input: { seats: 2 } });
   const last = await runtime.wait(first.runId);
   return { outputs, statuses: [first.status, last.status], text: last.text };
 }

@@ -1,6 +1,7 @@
 import { flushCompileCache } from "node:module";
 import { AwakenError, runId } from "@awaken/contract";
-import { createRuntime, type RunResult, type TicketDecision } from "@awaken/runtime";
+import { createRuntime, type RunTicket, type TicketDecision } from "@awaken/runtime";
+import { ticketsOf } from "@awaken/runtime/testing";
 import { AGENT, inputId, inputText, runOf, runtimeInit } from "./support/agent.ts";
 import { type KillPlan, KillSwitch } from "./support/kill-switch.ts";
 import { appendLine, Outside } from "./support/outside.ts";
@@ -74,7 +75,7 @@ async function listen(request: Request): Promise<void> {
 }
 
 /** Every second thread gets its decisions one after the other. */
-async function decide(thread: string, index: number, tickets: RunResult["tickets"]): Promise<void> {
+async function decide(thread: string, index: number, tickets: readonly RunTicket[]): Promise<void> {
   const asked = tickets.map(({ id, action, toolName, input }) => ({ id, action, toolName, order: String(input["order"]) }));
   const { decisions } = await ask({ thread, tickets: asked });
   if (index % 2 === 0) await runtime.decideAll(decisions);
@@ -106,7 +107,7 @@ async function finish(thread: string, index: number): Promise<void> {
         await goOn(thread, index);
         break;
       case "waiting":
-        await decide(thread, index, (await runtime.wait(runOf(thread))).tickets);
+        await decide(thread, index, ticketsOf(await runtime.wait(runOf(thread))));
         break;
       case "done":
         cut.delete(thread);

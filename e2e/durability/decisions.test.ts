@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "@awaken/contract";
 import { createRuntime } from "@awaken/runtime";
+import { ticketsOf } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DeciderOrder } from "./decider-process.ts";
 import { AGENT, inputId, inputText, runOf, runtimeInit } from "./support/agent.ts";
@@ -70,7 +71,7 @@ async function decideLate(place: Place, folder: Folder): Promise<void> {
     return store.threads.loadCheckpoint(id);
   };
   await using second = open({ ...store, threads: { ...store.threads, loadCheckpoint } });
-  const { tickets } = await first.wait(runOf(thread));
+  const tickets = ticketsOf(await first.wait(runOf(thread)));
   const decisions = tickets.map(({ id }) => ({ ticket: id, decision: { action: "approve", id: `decision-${id}` } as const }));
   const late = second.decideAll(decisions);
   await looks.promise;
@@ -113,7 +114,7 @@ describe("decisions of other processes", () => {
         await using store = await openStore(place);
         await using runtime = createRuntime({ ...runtimeInit(new Outside(effects), { before: nothing, after: nothing }), store });
         const first = await runtime.run({ agent: AGENT, thread: "t", input: inputText("t") });
-        const decisions = first.tickets.map(({ id }) => ({ ticket: id, decision: { action: "approve" } as const }));
+        const decisions = ticketsOf(first).map(({ id }) => ({ ticket: id, decision: { action: "approve" } as const }));
         const heard: string[] = [];
         for await (const { type } of runtime.stream({ thread: "t", resume: first.runId, decisions })) {
           heard.push(type);

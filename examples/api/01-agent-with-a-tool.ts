@@ -20,4 +20,5 @@ const runtime = createRuntime({
 });
 
 const result = await runtime.run({ agent: "assistant", thread: "t1", input: "Weather in Oslo?" });
-console.log(result.text, result.status, result.usage);
+if (result.status === "failed") throw new Error(result.error.message);     // done | waiting | stopped | cancelled | blocked | failed
+console.log(result.text, result.usage);

@@ -48,8 +48,9 @@ for await (const event of runtime.stream({ agent: "support", thread: "t1", input
 
 console.log("\n\n> Refund order 7");
 const first = await runtime.run({ agent: "support", thread: "t1", input: "Refund order 7" });
+if (first.status !== "waiting") throw new Error("the refund should wait for an approval");
 const [ticket] = first.tickets;
-if (first.status !== "waiting" || ticket === undefined) throw new Error("the refund should wait for an approval");
+if (ticket === undefined) throw new Error("the refund should have a ticket");
 console.log(`  [${first.status}: ${ticket.message} ${JSON.stringify(ticket.input)}]`);
 
 // Days later, in a process that knows nothing but the store: the amount is edited, and approved.

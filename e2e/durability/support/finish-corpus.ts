@@ -12,6 +12,7 @@ import {
   toolCallId,
 } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
+import { ticketsOf } from "@awaken/runtime/testing";
 import { expect } from "vitest";
 import { ANSWERS, QUESTIONS, type World } from "./corpus-agent.ts";
 import { createdRun, JOBS, jobId, LARGE, note, RUNS, TENANT, THREADS, WRITER } from "./corpus-records.ts";
@@ -36,7 +37,7 @@ const json = (value: JsonValue): string => JSON.stringify(value);
 /** Three tickets, decided one after the other: edited, answered, and told to the tool. */
 export async function finishApprovals(opened: Opened): Promise<void> {
   const { runtime } = opened;
-  const open = async () => (await runtime.wait(RUNS.approvals)).tickets.map(({ id, action }) => `${id}: ${action}`);
+  const open = async () => ticketsOf(await runtime.wait(RUNS.approvals)).map(({ id, action }) => `${id}: ${action}`);
   expect(await open()).toEqual(["choose-0: choose", "transfer-0: approve", "visit-of-visit-0: visit"]);
   await runtime.decide(ticketId("transfer-0"), { action: "approve", input: { amount: 90 }, by: "ana" });
   expect(await open()).toEqual(["choose-0: choose", "visit-of-visit-0: visit"]);
@@ -60,11 +61,11 @@ export async function finishCut(opened: Opened): Promise<void> {
   const { store, runtime, world } = opened;
   const claims = await store.ledger.list(RUNS.cut, { statuses: ["claimed"] });
   expect(claims.map(({ toolName, attempt }) => `${toolName} ${attempt}`)).toEqual(["look-up 1", "repeat 1", "ask-somebody 1"]);
-  const waiting = await runtime.resume(RUNS.cut);
-  expect(waiting.tickets.map(({ toolName, action, input }) => ({ toolName, action, input }))).toEqual([
+  const tickets = ticketsOf(await runtime.resume(RUNS.cut));
+  expect(tickets.map(({ toolName, action, input }) => ({ toolName, action, input }))).toEqual([
     { toolName: "ask-somebody", action: "unknown-outcome", input: { order: "fourth" } },
   ]);
-  await runtime.decide(waiting.tickets[0]?.id ?? "", { action: "answer", result: { ordered: "fourth", told: true } });
+  await runtime.decide(tickets[0]?.id ?? "", { action: "answer", result: { ordered: "fourth", told: true } });
   expect(await runtime.wait(RUNS.cut)).toMatchObject({ status: "done", text: ANSWERS.cut, termination: { type: "natural-end" } });
   const key = claims.find(({ toolName }) => toolName === "repeat")?.idempotencyKey ?? "";
   expect([...world]).toEqual([[key, { tool: "repeat", order: "third" }]]);

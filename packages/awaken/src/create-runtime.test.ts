@@ -3,7 +3,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ask, createRuntime, defineTool } from "./index.ts";
-import { scripted, text, toolCall } from "./testing.ts";
+import { scripted, text, ticketsOf, toolCall } from "./testing.ts";
 
 const weather = defineTool({
   id: "weather",
@@ -61,7 +61,7 @@ describe("createRuntime of the facade", () => {
       tools: [guarded],
     });
     const first = await runtime.run({ agent: "assistant", thread: "t", input: "go" });
-    const [ticket] = first.tickets;
+    const [ticket] = ticketsOf(first);
     await runtime.decide(ticket?.id ?? "", { action: "approve" });
     expect((await runtime.wait(first.runId)).text).toBe("ok");
     await runtime.run({ agent: "assistant", thread: "t", input: "more" });

@@ -50,6 +50,7 @@ export {
   type RunRequest,
   type RunResult,
   type RunStream,
+  type RunTicket,
   reply,
   runLifecycle,
   type StateKey,

@@ -18,6 +18,7 @@ export {
   slow,
   stall,
   text,
+  ticketsOf,
   toolCall,
   toolCalls,
 } from "@awaken/runtime/testing";

@@ -63,6 +63,21 @@ export const ERROR_STATUS = {
   timeout: 504,
   // inference
   inference_failed: 502,
+  // a run that failed because its inference did: one for each type of inference failure
+  inference_provider: 502,
+  inference_rate_limited: 429,
+  inference_overloaded: 503,
+  inference_timeout: 504,
+  inference_stream_interrupted: 502,
+  inference_context_overflow: 413,
+  inference_invalid_request: 502,
+  inference_unauthorized: 502,
+  inference_model_not_found: 502,
+  inference_content_filtered: 422,
+  inference_all_models_unavailable: 503,
+  inference_pool_attempts_exhausted: 503,
+  inference_cancelled: 499,
+  output_invalid: 502,
   provider_unavailable: 503,
   // storage
   storage_validation: 400,

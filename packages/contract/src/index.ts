@@ -27,6 +27,21 @@ export {
   stopStatsSchema,
   toolFilterSchema,
 } from "./builtin-state.ts";
+export {
+  CONCLUSIONS,
+  type Conclusion,
+  type ConclusionFacts,
+  type ConclusionStatus,
+  conclude,
+  concludeRecord,
+  isSettled,
+  RUN_STANDINGS,
+  type RunError,
+  type RunStanding,
+  type SettledRun,
+  type StopLimit,
+  standingOf,
+} from "./conclusion.ts";
 export type {
   AssistantContent,
   AudioContent,

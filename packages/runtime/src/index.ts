@@ -45,8 +45,18 @@ export {
 export { createResolver, type Resolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 export type { MessageInput, RunRequest, RunTraceInput } from "./run/run-request.ts";
+export type {
+  BlockedResult,
+  CancelledResult,
+  DoneResult,
+  FailedResult,
+  RunFacts,
+  RunResult,
+  RunTicket,
+  StoppedResult,
+  WaitingResult,
+} from "./run/run-result.ts";
 export { RunStream } from "./run/run-stream.ts";
-export type { RunResult } from "./run/stream-run.ts";
 export { activeAgent } from "./state/active-agent.ts";
 export { type Batch, commonBase, touchedKeys, type Update } from "./state/batch.ts";
 export { type AnyStateKey, defineRuntimeState, defineState, type Migration, type StateInit, type StateKey } from "./state/key.ts";

@@ -4,7 +4,7 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, waiting: 3, hungUp: 129, inter
 export const EXIT_HELP = `
 Exit codes:
   0    it worked
-  1    the run failed, or doctor found a failure
+  1    the run failed, was stopped, blocked or cancelled, or doctor found a failure
   2    wrong usage, config or store: nothing was run
   3    the run waits for a decision
   129  the terminal went away (SIGHUP): the run was cancelled

@@ -1,4 +1,4 @@
-import type { AgentEvent, Termination } from "@awaken/contract";
+import type { AgentEvent } from "@awaken/contract";
 import type { RunRequest, RunResult } from "@awaken/runtime";
 import { resumedText } from "./chat/tool-text.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -22,23 +22,24 @@ interface Face {
 
 const MAX_DETAIL = 160;
 
-function failureOf(termination: Termination): ReturnType<typeof explainFailure> | undefined {
-  switch (termination.type) {
-    case "error":
-      return explainFailure(termination.message);
+function failureOf(result: RunResult): ReturnType<typeof explainFailure> | undefined {
+  switch (result.status) {
+    case "failed":
+      return explainFailure(result.error.message);
     case "blocked":
-      return { message: `the run was blocked: ${termination.reason}`, fix: undefined };
+      return { message: `the run was blocked: ${result.reason}`, fix: undefined };
     case "stopped":
-      return { message: `the run was stopped: ${termination.detail ?? termination.code}`, fix: undefined };
+      return { message: `the run was stopped: ${result.detail}`, fix: undefined };
     case "cancelled":
       return { message: "the run was cancelled", fix: undefined };
-    default:
+    case "done":
+    case "waiting":
       return undefined;
   }
 }
 
-function printFailure(out: Output, { termination }: RunResult): void {
-  const failure = failureOf(termination);
+function printFailure(out: Output, result: RunResult): void {
+  const failure = failureOf(result);
   if (failure === undefined) return;
   out.note(`error: ${failure.message}`, "red");
   if (failure.fix !== undefined) out.note(`fix: ${failure.fix}`, "reset");
@@ -58,7 +59,7 @@ function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face
       out.endLine();
       if (hasOutput && result.output !== undefined) out.line(JSON.stringify(result.output, null, 2));
       else if (hasOutput && result.text !== "") out.line(result.text);
-      printTickets(out, result.tickets, options);
+      if (result.status === "waiting") printTickets(out, result.tickets, options);
       printFailure(out, result);
       out.note(
         `thread ${result.threadId}, run ${result.runId}: ${counted(result.steps, "step")}, ${counted(result.usage.totalTokens, "token")}`,
@@ -77,10 +78,10 @@ function jsonFace(out: Output): Face {
   };
 }
 
-function exitCodeOf({ status, termination }: RunResult, { signal, exitCode }: Interrupts): number {
-  if (signal.aborted && termination.type === "cancelled") return exitCode;
-  if (status !== "done") return EXIT.waiting;
-  return failureOf(termination) === undefined ? EXIT.ok : EXIT.failed;
+function exitCodeOf({ status }: RunResult, { signal, exitCode }: Interrupts): number {
+  if (signal.aborted && status === "cancelled") return exitCode;
+  if (status === "waiting") return EXIT.waiting;
+  return status === "done" ? EXIT.ok : EXIT.failed;
 }
 
 /** Starts what is asked for and shows it until it ends or waits. The first Ctrl-C (or SIGTERM) cancels the run, the second one leaves. */

@@ -100,7 +100,7 @@ function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
       outcome.code = await threads(shell, options);
     });
   addProjectOptions(program.command("runs").description("list runs, the newest last"), RECORDS)
-    .option("--status <list>", "created, running, waiting, done")
+    .option("--status <list>", "created, running, waiting, done, stopped, cancelled, blocked, failed")
     .option("--thread <id>", "of this thread only")
     .option("--limit <count>", "how many; 50 when left out")
     .option("--json", "one line of JSON for each")

@@ -103,7 +103,7 @@ describe("records of a store", () => {
     });
     expect((await read("threads", "--limit", "0")).stderr).toMatch(/^error: --limit must be a whole number from 1/);
     expect((await read("runs", "--status", "watiing")).stderr).toBe(
-      "error: --status 'watiing' is none of created, running, waiting, done\nfix: did you mean 'waiting'?\n",
+      "error: --status 'watiing' is none of created, running, waiting, done, stopped, cancelled, blocked, failed\nfix: did you mean 'waiting'?\n",
     );
     const typo = await cli(["threads", "--store", "typo.db"], { cwd: elsewhere });
     expect(typo).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: there is no database typo\.db\nfix: /) });

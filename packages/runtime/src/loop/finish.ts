@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  AwakenError,
   errorMessage,
   type JsonValue,
   type RunId,
@@ -9,6 +10,7 @@ import {
   type ThreadId,
   type Ticket,
   type Usage,
+  type WaitingReason,
 } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
@@ -23,11 +25,14 @@ export interface LoopResult {
   readonly threadId: ThreadId;
   readonly text: string;
   readonly status: RunStatus;
+  readonly waitingReason: WaitingReason | undefined;
   readonly termination: Termination;
   readonly steps: number;
   readonly usage: Usage;
   readonly tickets: readonly Ticket[];
   readonly output: JsonValue | undefined;
+  /** An answer of a certain shape was asked for. */
+  readonly isOutputAsked: boolean;
 }
 
 function tellStepEnd(ctx: RunContext): void {
@@ -106,21 +111,28 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     await ctx.checkpoints.write(termination);
   } catch (thrown) {
     ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    termination = { type: "error", message: `storage failed: ${errorMessage(thrown)}`, code: "storage_io" };
+    termination = {
+      type: "error",
+      message: `storage failed: ${errorMessage(thrown)}`,
+      code: AwakenError.is(thrown) ? thrown.code : "storage_io",
+    };
     event = runEnd(ctx, termination);
   }
   tellStepEnd(ctx);
   ctx.emitSnapshot();
   ctx.tell(event);
+  const lifecycle = ctx.state.snapshot().get(runLifecycle);
   return {
     runId: ctx.identity.runId,
     threadId: ctx.identity.threadId,
     text: ctx.tally.response,
-    status: ctx.state.snapshot().get(runLifecycle)?.status ?? "done",
+    status: lifecycle?.status ?? "done",
+    waitingReason: lifecycle?.waitingReason,
     termination,
     steps: ctx.tally.steps,
     usage: ctx.tally.usage,
     tickets: openTickets(ctx),
     output: ctx.tally.output?.value,
+    isOutputAsked: ctx.options.output !== undefined,
   };
 }

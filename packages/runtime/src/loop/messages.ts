@@ -4,6 +4,9 @@ import {
   type JsonValue,
   type MessageId,
   messageId,
+  messageText,
+  type RunId,
+  type SequencedMessage,
   type ToolCall,
   type ToolContent,
   type ToolMessage,
@@ -26,6 +29,12 @@ export function assistantMessage(ctx: RunContext, id: MessageId, content: readon
 /** Said by the runtime: the model reads it, clients do not see it. */
 export function note(ctx: RunContext, text: string): UserMessage {
   return { id: newId(ctx), role: "user", visibility: "internal", content: [{ type: "text", text }], metadata: stamp(ctx) };
+}
+
+/** What the run said last, as its thread has it. Only the newest answer is looked at: an older one is of another run. */
+export function lastWords(messages: readonly SequencedMessage[], run: RunId): string {
+  const last = messages.findLast(({ message }) => message.role === "assistant")?.message;
+  return last?.metadata?.runId === run ? messageText(last) : "";
 }
 
 export function retraction(

@@ -34,7 +34,7 @@ import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./comm
 import { decided } from "./decided.ts";
 import { seatAgent } from "./handoff.ts";
 import type { LiveCall } from "./live-call.ts";
-import { retraction, SUPERSEDED } from "./messages.ts";
+import { lastWords, retraction, SUPERSEDED } from "./messages.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
 import { type OpenEntry, RunLedger } from "./run-ledger.ts";
@@ -166,7 +166,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const tally: Tally = {
     steps: history.run?.steps ?? 0,
     usage: history.run?.usage ?? NO_USAGE,
-    response: "",
+    response: options.isContinuation ? lastWords(history.messages, identity.runId) : "",
     output: undefined,
     isPaused: false,
     unsettledStep: undefined,

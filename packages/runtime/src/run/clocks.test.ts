@@ -7,6 +7,7 @@ import type { Clock } from "../stream/clock.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 
@@ -43,9 +44,10 @@ describe("clocks that cannot be trusted", () => {
     const store = memoryStore();
     await open(store, fakeClock(2 * HOUR), [text("hello")]).run({ thread: "t", input: "hi" });
     const behind = open(store, fakeClock(HOUR), [toolCall("pay", {}), text("Paid.")]);
-    const { runId, tickets } = await behind.run({ thread: "t", input: "pay" });
+    const asked = await behind.run({ thread: "t", input: "pay" });
+    const { runId } = asked;
     expect(await openRunOf(store)).toMatchObject({ runId, status: "waiting" });
-    await behind.decide(tickets[0]?.id ?? "", { action: "approve", run: "t" });
+    await behind.decide(ticketsOf(asked)[0]?.id ?? "", { action: "approve", run: "t" });
     expect(await behind.wait(runId)).toMatchObject({ status: "done", text: "Paid." });
   });
 

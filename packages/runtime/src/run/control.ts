@@ -1,10 +1,11 @@
-import { AwakenError, type RunRecord, type Termination, threadId, runId as toRunId } from "@awaken/contract";
+import { AwakenError, concludeRecord, isSettled, type RunRecord, type SettledRun, threadId, runId as toRunId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
+import { lastWords } from "../loop/messages.ts";
 import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
-import { type RunResult, toRunResult } from "./run-result.ts";
+import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { beginRun, startRun } from "./stream-run.ts";
 
 /** How often the record of a run is read that another process executes, and for how long. */
@@ -22,34 +23,29 @@ async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
   return run;
 }
 
-type SettledRun = Extract<RunRecord, { status: "done" | "waiting" }>;
-
-const isSettled = (run: RunRecord): run is SettledRun => run.status === "done" || run.status === "waiting";
-
-const terminationOf = (run: SettledRun): Termination => {
-  if (run.status === "done") return run.outcome.termination;
-  return run.waiting.reason === "awaiting-tasks" ? { type: "natural-end" } : { type: "suspended" };
-};
-
-function recordedResult(run: SettledRun): LoopResult {
+/** The same as its executor gives. A run that waits has said something too: it stands in the log. */
+async function recordedResult({ records }: RunParts, run: SettledRun): Promise<LoopResult> {
   const outcome = run.status === "done" ? run.outcome : undefined;
+  const conclusion = concludeRecord(run);
+  const messages = outcome === undefined ? (await records.threads.loadCheckpoint(run.threadId))?.messages : undefined;
   return {
     runId: run.runId,
     threadId: run.threadId,
-    text: outcome?.response ?? "",
+    text: outcome?.response ?? lastWords(messages ?? [], run.runId),
     status: run.status,
-    termination: terminationOf(run),
+    waitingReason: run.status === "waiting" ? run.waiting.reason : undefined,
+    termination: conclusion.termination,
     steps: run.steps,
     usage: run.usage,
     tickets: run.status === "waiting" ? run.waiting.tickets : [],
     output: outcome?.output,
+    isOutputAsked: run.activation.options.output !== undefined,
   };
 }
 
 /** The result of a run: when it is over or waits. One that another process executes is answered from its record, when that says so. */
 export async function wait(parts: RunParts, id: string, { timeoutMs = WAIT_MS }: WaitOptions = {}): Promise<RunResult> {
-  const ended = await settled(parts, id, parts.clock.now() + timeoutMs);
-  return toRunResult(ended, ended.output);
+  return toUntypedResult(await settled(parts, id, parts.clock.now() + timeoutMs));
 }
 
 async function settled(parts: RunParts, id: string, until: number): Promise<LoopResult> {
@@ -57,7 +53,7 @@ async function settled(parts: RunParts, id: string, until: number): Promise<Loop
     const active = parts.active.byRun(id);
     if (active?.result !== undefined) return active.result;
     const run = await loadRun(parts, id);
-    if (isSettled(run)) return recordedResult(run);
+    if (isSettled(run)) return recordedResult(parts, run);
     if (parts.active.byRun(id) !== undefined) continue;
     const left = until - parts.clock.now();
     if (left <= 0) {
@@ -127,6 +123,5 @@ export async function resume(parts: RunParts, id: string): Promise<RunResult> {
   if (run.status === "done" || (run.status === "waiting" && run.waiting.tickets.length > 0)) {
     throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
   }
-  const ended = await startRun(parts, resumeOrder(run, [])).result;
-  return toRunResult(ended, ended.output);
+  return toUntypedResult(await startRun(parts, resumeOrder(run, [])).result);
 }

@@ -7,6 +7,7 @@ import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { checkEvents } from "../testing/event-checker.ts";
 import { text, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 import type { RunStream } from "./run-stream.ts";
@@ -60,7 +61,7 @@ describe("what decide gives", () => {
     release();
     const runtime = open([two, text("pa", "id")], { tools: [pay], store: memoryStore() });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    const run = await runtime.decideAll(first.tickets.map(({ id }) => ({ ticket: id, decision: APPROVE })));
+    const run = await runtime.decideAll(ticketsOf(first).map(({ id }) => ({ ticket: id, decision: APPROVE })));
     expect([run.id, run.threadId]).toEqual([first.runId, "t"]);
     const events = await read(run);
     checkEvents(events);
@@ -72,7 +73,7 @@ describe("what decide gives", () => {
     const { pay, began, release } = bank();
     const runtime = open([two, text("paid")], { tools: [pay], store: memoryStore() });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    const [one, other] = first.tickets.map(({ id }) => id);
+    const [one, other] = ticketsOf(first).map(({ id }) => id);
     const decision = { ...APPROVE, id: "d1" };
     const runs = [await runtime.decide(one ?? "", decision)];
     await began;
@@ -94,7 +95,7 @@ describe("what decide gives", () => {
     const { pay, began, release } = bank();
     const runtime = open([two, text("x".repeat(10))], { tools: [pay] });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    const [one, other] = first.tickets.map(({ id }) => id);
+    const [one, other] = ticketsOf(first).map(({ id }) => id);
     const handles = [new WeakRef(await runtime.decide(one ?? "", APPROVE))];
     await began;
     await new Promise((resolve) => setImmediate(resolve));
@@ -110,7 +111,7 @@ describe("what decide gives", () => {
     const { pay, began, release } = bank();
     const runtime = open([two], { tools: [pay] });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    const ended = runtime.decide(first.tickets[0]?.id ?? "", APPROVE).then(read);
+    const ended = runtime.decide(ticketsOf(first)[0]?.id ?? "", APPROVE).then(read);
     await began;
     await new Promise((resolve) => setImmediate(resolve));
     setFlagsFromString("--expose-gc");

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 import type { DecisionInput } from "./decision-input.ts";
@@ -259,7 +260,7 @@ describe("decisions", () => {
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "sorry" });
     const tools = [{ id: "pick", name: "pick", description: "", parameters: { type: "object" } }];
     const second = await runtime.run({ thread: "t", input: "pick", frontendTools: tools });
-    const [ticket] = second.tickets;
+    const [ticket] = ticketsOf(second);
     await runtime.decide(ticket?.id ?? "", { action: "answer", result: "blue" });
     expect(await runtime.wait(second.runId)).toMatchObject({ text: "blue it is", status: "done" });
     expect(JSON.stringify(model.requests[1]?.messages)).toContain("too much");

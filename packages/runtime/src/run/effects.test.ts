@@ -18,6 +18,7 @@ import { CRASH_POINTS, type CrashPoint, crashPoints } from "../testing/crash-poi
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { wait } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
@@ -162,10 +163,10 @@ describe("a run whose process died while a tool ran", () => {
     const { store, run, tools } = await cut({}, "tool-end");
     const waiting = await open(scripted([]), { store, tools }).resume(run);
     expect(waiting).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
-    expect(waiting.tickets).toMatchObject([
+    expect(ticketsOf(waiting)).toMatchObject([
       { id: "c1", action: "unknown-outcome", toolName: "pay", input: { n: 7 }, parameters: { attempt: 1, input: { n: 7 } } },
     ]);
-    expect(waiting.tickets[0]?.message).toContain("outcome was lost");
+    expect(ticketsOf(waiting)[0]?.message).toContain("outcome was lost");
     expect(await openEntries(store, run)).toMatchObject([{ status: "suspended", attempt: 1 }]);
   });
 
@@ -198,7 +199,7 @@ describe("a run whose process died while a tool ran", () => {
       const tool = defineTool({ id: "pay", description: "", input, reconcile, timeoutMs: 1_000, execute });
       const resumed = open(scripted([]), { store, tools: [tool], clock }).resume(run);
       await clock.advance(1_000);
-      expect((await resumed).tickets).toMatchObject([{ action: "unknown-outcome" }]);
+      expect(ticketsOf(await resumed)).toMatchObject([{ action: "unknown-outcome" }]);
       expect(executions).toBe(0);
     }
   });
@@ -207,7 +208,7 @@ describe("a run whose process died while a tool ran", () => {
     const other = defineTool({ id: "pay", description: "", input: z.object({ cents: z.number() }), idempotent: true, execute: () => "" });
     for (const tools of [[], [other]]) {
       const { store, run } = await cut({ idempotent: true }, "tool-end");
-      expect((await open(scripted([]), { store, tools }).resume(run)).tickets).toMatchObject([{ action: "unknown-outcome" }]);
+      expect(ticketsOf(await open(scripted([]), { store, tools }).resume(run))).toMatchObject([{ action: "unknown-outcome" }]);
     }
   });
 
@@ -246,7 +247,7 @@ describe("a run whose process died while a tool ran", () => {
     const model = scripted([text("paid")]);
     const runtime = open(model, { store, tools });
     const waiting = await runtime.resume(first.runId);
-    expect(waiting.tickets).toMatchObject([{ id: "c1", action: "unknown-outcome", input: { n: 5 } }]);
+    expect(ticketsOf(waiting)).toMatchObject([{ id: "c1", action: "unknown-outcome", input: { n: 5 } }]);
     await runtime.decide("c1", { action: "approve" });
     await runtime.wait(first.runId);
     expect(world.done).toEqual(["pay 5"]);

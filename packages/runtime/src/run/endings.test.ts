@@ -48,7 +48,7 @@ describe("the end of a run is on record once, in its last commit", () => {
     const store = memoryStore();
     const runtime = open(scripted([toolCall("look", {})]), { store, agents: { default: { model: "fast", maxSteps: 1 } } });
     const result = await runtime.run({ thread: "t", input: "go" });
-    expect(result).toMatchObject({ status: "done", termination: { type: "stopped", code: "max-steps" }, steps: 1 });
+    expect(result).toMatchObject({ status: "stopped", limit: "max-steps", termination: { type: "stopped", code: "max-steps" }, steps: 1 });
     const record = await store.runs.load(result.runId);
     expect(record).toMatchObject({ status: "done", outcome: { termination: { type: "stopped", code: "max-steps" } } });
   });

@@ -202,8 +202,14 @@ describe("whatever fails", () => {
       },
     };
     const runtime = open(undefined, broken);
-    expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({ status: "done", termination: { type: "error" } });
-    expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({ status: "done", termination: { type: "error" } });
+    expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({
+      status: "failed",
+      error: { code: "inference_provider", message: "provider error: no route" },
+    });
+    expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({
+      status: "failed",
+      error: { code: "inference_provider", message: "provider error: no route" },
+    });
   });
 
   it("run and stream tell the same: what is wrong before the run begins rejects, in the iteration and in the result", async () => {

@@ -10,6 +10,7 @@ import { countedSignal } from "../stream/counted-signal.test-support.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { parts, stall, text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { reply } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
@@ -142,7 +143,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
       tools: [pay(paid)],
     });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    expect(first.tickets.map((ticket) => ticket.id)).toEqual(["c1", "c2"]);
+    expect(ticketsOf(first).map((ticket) => ticket.id)).toEqual(["c1", "c2"]);
     await runtime.decideAll([
       { ticket: "c1", decision: { action: "approve" } },
       { ticket: "c2", decision: { action: "approve" } },
@@ -235,7 +236,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     await clock.advance(0);
     expect(await cancelled).toBe(true);
     expect(clock.pendingTimers).toBe(0);
-    expect(await run.result).toMatchObject({ termination: { type: "cancelled" }, status: "done" });
+    expect(await run.result).toMatchObject({ termination: { type: "cancelled" }, status: "cancelled" });
     expect(await runtime.run({ thread: "t", input: "again" })).toMatchObject({ text: "next" });
     expect(await runtime.cancelAndWait("t")).toBe(false);
   });

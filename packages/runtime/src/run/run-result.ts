@@ -1,4 +1,14 @@
-import { isJsonObject, type JsonObject, type Ticket } from "@awaken/contract";
+import {
+  type Conclusion,
+  conclude,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type RunId,
+  type ThreadId,
+  type Ticket,
+  type Usage,
+} from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 
 /** A ticket whose input can be edited by spreading it: one that is no object stands under `value`. */
@@ -6,18 +16,74 @@ export interface RunTicket extends Ticket {
   readonly input: JsonObject;
 }
 
-/** How a run ended or where it waits. */
-export interface RunResult<O = unknown> extends Omit<LoopResult, "output" | "tickets"> {
-  readonly tickets: readonly RunTicket[];
-  /** The typed answer of a run that asked for one and got it. */
-  readonly output: O | undefined;
+/** What there is to say of a run, however it stands. */
+export interface RunFacts {
+  readonly runId: RunId;
+  readonly threadId: ThreadId;
+  /** The last answer of the model; empty when it said nothing. */
+  readonly text: string;
+  /** How many inferences it took, with their tool calls. */
+  readonly steps: number;
+  /** Tokens of the whole run. */
+  readonly usage: Usage;
 }
+
+type Only<S extends Conclusion["status"]> = Extract<Conclusion, { readonly status: S }>;
+
+/** It did what it was asked to. */
+export interface DoneResult<O> extends RunFacts, Only<"done"> {
+  /** The answer as the schema of the request made it; undefined when the request had none. */
+  readonly output: O;
+}
+
+/** It goes on when its tickets are decided, or, without any, when its work in the background is done. */
+export interface WaitingResult extends RunFacts, Only<"waiting"> {
+  /** One for each call that waits for a decision. */
+  readonly tickets: readonly RunTicket[];
+  readonly output?: never;
+}
+
+/** A limit was hit: `limit` names it, `detail` says it in words. */
+export interface StoppedResult extends RunFacts, Only<"stopped"> {
+  readonly output?: never;
+}
+
+export interface CancelledResult extends RunFacts, Only<"cancelled"> {
+  readonly output?: never;
+}
+
+/** A gate refused a call, and ended the run with it: `reason` says why. */
+export interface BlockedResult extends RunFacts, Only<"blocked"> {
+  readonly output?: never;
+}
+
+/** `error` has the code and the message. */
+export interface FailedResult extends RunFacts, Only<"failed"> {
+  readonly output?: never;
+}
+
+/** How a run ended or where it waits, told apart by `status`. */
+export type RunResult<O = unknown> = DoneResult<O> | WaitingResult | StoppedResult | CancelledResult | BlockedResult | FailedResult;
 
 const toRunTicket = (ticket: Ticket): RunTicket => ({
   ...ticket,
   input: isJsonObject(ticket.input) ? ticket.input : { value: ticket.input },
 });
 
-export function toRunResult<O>(ended: LoopResult, output: O | undefined): RunResult<O> {
-  return { ...ended, tickets: ended.tickets.map(toRunTicket), output };
+/** `readOutput` is asked for the answer of a run that is done. */
+export function toRunResult<O>(ended: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
+  const { runId, threadId, text, steps, usage } = ended;
+  const facts: RunFacts = { runId, threadId, text, steps, usage };
+  const conclusion = conclude({ ...ended, isOutputMissing: ended.isOutputAsked && ended.output === undefined });
+  switch (conclusion.status) {
+    case "done":
+      return { ...facts, ...conclusion, output: readOutput(ended.output) };
+    case "waiting":
+      return { ...facts, ...conclusion, tickets: ended.tickets.map(toRunTicket) };
+    default:
+      return { ...facts, ...conclusion };
+  }
 }
+
+/** As the record has it: whoever did not ask does not know its type. */
+export const toUntypedResult = (ended: LoopResult): RunResult => toRunResult<unknown>(ended, (recorded) => recorded);

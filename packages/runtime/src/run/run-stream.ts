@@ -4,8 +4,8 @@ import { EventStream } from "../stream/event-stream.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
-import { toRunResult } from "./run-result.ts";
-import { type RunResult, type StartedRequest, startRequest } from "./stream-run.ts";
+import { type RunResult, toUntypedResult } from "./run-result.ts";
+import { type StartedRequest, startRequest } from "./stream-run.ts";
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
@@ -87,7 +87,7 @@ function endWith(result: Promise<RunResult>, reader: Reader<unknown>): void {
 
 /** A run that is under way in this process, from now on. */
 export function followRun(run: ActiveRun, ending: Promise<LoopResult>): RunStream {
-  const result = ending.then((ended) => toRunResult(ended, ended.output));
+  const result = ending.then(toUntypedResult);
   const events = new EventStream<AgentEvent, RunResult>();
   const reader = new Reader(events);
   listen(run, reader);

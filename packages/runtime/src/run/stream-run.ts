@@ -8,6 +8,7 @@ import {
   type ThreadId,
   threadId,
   toJsonSchema,
+  type Validated,
   validate,
 } from "@awaken/contract";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
@@ -26,8 +27,6 @@ import { loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
-
-export type { RunResult } from "./run-result.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
 export interface StartedRun {
@@ -66,27 +65,41 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
-    const output = request.output === undefined ? undefined : new TypedOutput(request.output);
-    const { run, result } = startRun(parts, output === undefined ? order : { ...order, output: output.spec }, listen);
-    return { run, result: result.then((ended) => toRunResult(ended, output?.value)) };
+    const output = new TypedOutput(request.output);
+    const { run, result } = startRun(parts, output.spec === undefined ? order : { ...order, output: output.spec }, listen);
+    return { run, result: result.then((ended) => toRunResult(ended, () => output.read())) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
   }
 }
 
+/** Without a schema there is no answer to read, and no type but that of nothing. */
+const isUnasked = <O>(schema: Schema<O> | undefined, value: O | undefined): value is O => schema === undefined && value === undefined;
+
 /** Keeps the answer as the schema gave it: what is recorded of it is JSON, and its type is gone. */
 class TypedOutput<O> {
-  readonly spec: OutputSpec;
-  value: O | undefined;
+  readonly spec: OutputSpec | undefined;
+  readonly #schema: Schema<O> | undefined;
+  #settled: { readonly value: O } | undefined;
 
-  constructor(schema: Schema<O>) {
-    const check = async (value: unknown) => {
-      const checked = await validate(schema, value);
-      this.value = checked.type === "valid" ? checked.value : undefined;
-      return checked;
-    };
-    this.spec = { schema: toJsonSchema(schema), validate: check };
+  constructor(schema: Schema<O> | undefined) {
+    this.#schema = schema;
+    this.spec = schema === undefined ? undefined : { schema: toJsonSchema(schema), validate: (value) => this.#check(schema, value) };
+  }
+
+  /** Of a run that is done. */
+  read(): O {
+    const value = this.#settled?.value;
+    if (this.#settled !== undefined) return this.#settled.value;
+    if (isUnasked(this.#schema, value)) return value;
+    throw new AwakenError("internal", "a run with a typed answer is done without one");
+  }
+
+  async #check(schema: Schema<O>, value: unknown): Promise<Validated<O>> {
+    const checked = await validate(schema, value);
+    this.#settled = checked.type === "valid" ? { value: checked.value } : undefined;
+    return checked;
   }
 }
 

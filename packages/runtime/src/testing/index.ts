@@ -19,3 +19,4 @@ export {
 } from "./script.ts";
 export { type ScriptedOptions, type ScriptedProvider, type ScriptStep, scripted } from "./scripted.ts";
 export { ThreadLog } from "./thread-log.ts";
+export { ticketsOf } from "./tickets-of.ts";

@@ -102,7 +102,9 @@ describe("AI SDK tools as they are", () => {
     ]);
     const actions: string[] = [];
     let result = await runtime.run({ agent: "assistant", input: "go" });
-    for (let [ticket] = result.tickets; ticket !== undefined; [ticket] = result.tickets) {
+    while (result.status === "waiting") {
+      const [ticket] = result.tickets;
+      if (ticket === undefined) break;
       actions.push(ticket.action);
       await runtime.decide(ticket.id, ticket.action === "approve" ? { action: "approve" } : { action: "answer", result: "blue" });
       result = await runtime.wait(result.runId);

@@ -7,6 +7,7 @@ import {
   type RunPosition,
   type ScopedStore,
   type StoredEvent,
+  standingOf,
   type ThreadRecord,
   threadId,
 } from "@awaken/contract";
@@ -61,7 +62,7 @@ async function threadLine(store: ScopedStore, { id, metadata, latestRun }: Threa
   ]);
   const [first] = page.items;
   const about = firstLine(metadata.title ?? (first === undefined ? "" : messageText(first.message)));
-  return `${id === current ? "*" : " "} ${clean(id)}  ${new Date(metadata.updatedAt).toISOString()}  ${run?.status ?? "no run"}  ${about}`.trimEnd();
+  return `${id === current ? "*" : " "} ${clean(id)}  ${new Date(metadata.updatedAt).toISOString()}  ${run === undefined ? "no run" : standingOf(run)}  ${about}`.trimEnd();
 }
 
 /** The threads that were used last, newest first. */
@@ -79,7 +80,7 @@ export async function stateText(store: ScopedStore, thread: string, agent: strin
   const run = checkpoint.openRun ?? checkpoint.latestRun;
   const lines = [`thread ${thread}: ${checkpoint.messageCount} messages on record, agent ${agent}`];
   if (run !== undefined) {
-    lines.push(`run ${run.runId} of ${run.agentId}: ${run.status}, ${run.steps} steps, ${run.usage.totalTokens} tokens`);
+    lines.push(`run ${run.runId} of ${run.agentId}: ${standingOf(run)}, ${run.steps} steps, ${run.usage.totalTokens} tokens`);
     if (run.status === "done") lines.push(`ended: ${jsonLine({ ...run.outcome.termination })}`);
     if (run.status === "waiting") lines.push(...run.waiting.tickets.map((ticket) => `waits: ${ticket.id} ${ticket.toolName}`));
   }

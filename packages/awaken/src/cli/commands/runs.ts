@@ -1,4 +1,16 @@
-import { RUN_STATUSES, type RunFilter, type RunPosition, type RunRecord, type RunStatus, type RunStore, threadId } from "@awaken/contract";
+import {
+  concludeRecord,
+  isSettled,
+  RUN_STANDINGS,
+  type RunFilter,
+  type RunPosition,
+  type RunRecord,
+  type RunStanding,
+  type RunStatus,
+  type RunStore,
+  standingOf,
+  threadId,
+} from "@awaken/contract";
 import { usageError } from "../cli-error.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
@@ -17,49 +29,69 @@ export interface RunsOptions extends ListOptions {
 const PAGE = 200;
 const MAX_DETAIL = 60;
 
-function readStatuses(text: string | undefined): readonly RunStatus[] | undefined {
+function readStandings(text: string | undefined): readonly RunStanding[] | undefined {
   return text?.split(",").map((given) => {
-    const status = RUN_STATUSES.find((known) => known === given.trim());
-    if (status !== undefined) return status;
-    const meant = nearest(given, RUN_STATUSES);
+    const standing = RUN_STANDINGS.find((known) => known === given.trim());
+    if (standing !== undefined) return standing;
+    const meant = nearest(given, RUN_STANDINGS);
     throw usageError(
-      `--status '${given}' is none of ${RUN_STATUSES.join(", ")}`,
+      `--status '${given}' is none of ${RUN_STANDINGS.join(", ")}`,
       meant === undefined ? undefined : `did you mean '${meant}'?`,
     );
   });
 }
 
+/** For a record every ending is `done`. */
+const recordedAs = (standing: RunStanding): RunStatus =>
+  standing === "created" || standing === "running" || standing === "waiting" ? standing : "done";
+
+interface Listed {
+  readonly last: readonly RunRecord[];
+  readonly total: number;
+}
+
 /** The last ones. A store lists runs from the oldest, so all that fit are passed by. */
-async function listLast(runs: RunStore, filter: RunFilter, limit: number): Promise<readonly RunRecord[]> {
+async function listLast(runs: RunStore, filter: RunFilter, standings: readonly RunStanding[], limit: number): Promise<Listed> {
   let last: readonly RunRecord[] = [];
+  let total = 0;
   let after: RunPosition | undefined;
   do {
     const page = await runs.list({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
-    last = [...last, ...page.items].slice(-limit);
+    const fitting = page.items.filter((run) => standings.includes(standingOf(run)));
+    last = [...last, ...fitting].slice(-limit);
+    total += fitting.length;
     after = page.next;
   } while (after !== undefined);
-  return last;
+  return { last, total };
 }
 
 /** What is worth knowing of a run in a few words. */
 export function runDetail(run: RunRecord): string {
   if (run.status === "waiting") return run.waiting.tickets.map(({ id, toolName }) => `${toolName}: ${id}`).join(", ") || run.waiting.reason;
-  if (run.status !== "done") return "";
-  const { termination, response } = run.outcome;
-  if (termination.type === "error") return `error: ${termination.message}`;
-  return termination.type === "natural-end" ? response : termination.type;
+  if (!isSettled(run)) return "";
+  const conclusion = concludeRecord(run);
+  switch (conclusion.status) {
+    case "failed":
+      return `${conclusion.error.code}: ${conclusion.error.message}`;
+    case "stopped":
+      return `${conclusion.limit}: ${conclusion.detail}`;
+    case "blocked":
+      return conclusion.reason;
+    default:
+      return run.outcome.response;
+  }
 }
 
 /** Runs, the newest last. */
 export async function runs(shell: Shell, options: RunsOptions): Promise<number> {
   const limit = readLimit(options.limit, 50);
-  const statuses = readStatuses(options.status);
+  const standings = readStandings(options.status);
   const filter: RunFilter = {
-    ...(statuses === undefined ? {} : { statuses }),
+    ...(standings === undefined ? {} : { statuses: [...new Set(standings.map(recordedAs))] }),
     ...(options.thread === undefined ? {} : { threadId: threadId(options.thread) }),
   };
   await using records = await openRecords({ ...options, cwd: shell.cwd, env: shell.env });
-  const found = await listLast(records.store.runs, filter, limit);
+  const { last: found, total } = await listLast(records.store.runs, filter, standings ?? RUN_STANDINGS, limit);
   const out = new Output(shell);
   if (options.json === true) {
     for (const run of found) out.json(run);
@@ -75,13 +107,12 @@ export async function runs(shell: Shell, options: RunsOptions): Promise<number> 
       run.runId,
       run.threadId,
       run.agentId,
-      run.status,
+      standingOf(run),
       timeText(run.createdAt),
       String(run.steps),
       brief(runDetail(run), MAX_DETAIL),
     ]),
   );
-  const total = await records.store.runs.count(filter);
   if (total > found.length) out.note(`the last ${found.length} of ${total}: --limit shows more`);
   return EXIT.ok;
 }

@@ -6,6 +6,7 @@ import {
   messageToolCalls,
   type RunRecord,
   type ScopedStore,
+  standingOf,
   type ThreadId,
 } from "@awaken/contract";
 import { COMMAND, sameProject } from "../command-name.ts";
@@ -110,7 +111,7 @@ function runFields(run: RunRecord): readonly (readonly [string, string])[] {
     ["run", run.runId],
     ["thread", run.threadId],
     ["agent", run.agentId],
-    ["status", run.status],
+    ["status", standingOf(run)],
     ["created", timeText(run.createdAt)],
     ["updated", timeText(run.updatedAt)],
     ["steps", String(run.steps)],
