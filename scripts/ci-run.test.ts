@@ -12,10 +12,15 @@ interface Step {
 }
 
 /** Runs the real script with an npm that prints and exits as told, one step for each command. */
-function ci(steps: { ci?: Step; test?: Step; check?: Step }): { status: number | null; lines: string[]; commands: string[] } {
+function ci(
+  steps: { ci?: Step; test?: Step; check?: Step },
+  files: readonly string[] = [],
+): { status: number | null; lines: string[]; errors: string; commands: string[] } {
   const root = writeTree({
     ".ci/run": readFileSync(RUN, "utf8"),
-    "bin/npm": '#!/bin/sh\necho "npm $*" >>commands\nfor name; do :; done\ncat "out/$name"\nexit "$(cat "exit/$name")"\n',
+    ...Object.fromEntries(files.map((file) => [file, ""])),
+    "bin/npm":
+      '#!/bin/sh\necho "npm $*" >>commands\nif [ "$CI" != true ]; then exit 9; fi\nfor name; do :; done\ncat "out/$name"\nexit "$(cat "exit/$name")"\n',
     ...Object.fromEntries(["ci", "test", "check"].map((name) => [`out/${name}`, ""])),
     ...Object.fromEntries(["ci", "test", "check"].map((name) => [`exit/${name}`, "0"])),
     ...Object.fromEntries(Object.entries(steps).map(([name, { prints = "" }]) => [`out/${name}`, prints])),
@@ -24,12 +29,12 @@ function ci(steps: { ci?: Step; test?: Step; check?: Step }): { status: number |
   chmodSync(join(root, "bin/npm"), 0o755);
   const { PATH = "", ...rest } = process.env;
   const env = { ...rest, PATH: `${join(root, "bin")}${delimiter}${PATH}` };
-  const { status, stdout } = spawnSync("bash", [join(root, ".ci/run")], { encoding: "utf8", env, cwd: "/" });
+  const { status, stdout, stderr } = spawnSync("bash", [join(root, ".ci/run")], { encoding: "utf8", env, cwd: "/" });
   const commands = existsSync(join(root, "commands")) ? readFileSync(join(root, "commands"), "utf8").trimEnd().split("\n") : [];
-  return { status, commands, lines: stdout.trimEnd().split("\n") };
+  return { status, commands, errors: stderr, lines: stdout.trimEnd().split("\n") };
 }
 
-const GREEN = " Test Files  5 passed (5)\n      Tests  131 passed | 2 skipped (133)\n   Start at  06:06:07\n";
+const GREEN = " Test Files  5 passed (5)\n      Tests  131 passed (131)\n   Start at  06:06:07\n";
 
 describe(".ci/run", () => {
   it("installs, tests, counts and checks, in this order", () => {
@@ -72,8 +77,32 @@ describe(".ci/run", () => {
   it("fails when npm test fails or ends without a summary", () => {
     expect(ci({ test: { prints: GREEN, exits: 7 } })).toMatchObject({ status: 7, commands: ["npm ci", "npm test"] });
     expect(ci({ test: { prints: "Killed\n", exits: 137 } }).lines.at(-1)).toBe("0 passed, 1 failed");
-    expect(ci({ test: { prints: GREEN.replace("2 skipped", "2 failed") } })).toMatchObject({ status: 1, commands: ["npm ci", "npm test"] });
+    expect(ci({ test: { prints: GREEN.replace("131 passed (131)", "2 failed | 131 passed (133)") } })).toMatchObject({
+      status: 1,
+      commands: ["npm ci", "npm test"],
+    });
     expect(ci({ test: { prints: "nothing ran\n" } })).toMatchObject({ status: 1, commands: ["npm ci", "npm test"] });
+  });
+
+  it("fails when a test was skipped, alone or with its file, and when none ran", () => {
+    const skipped = (from: string, to: string) => {
+      const { status, errors, commands } = ci({ test: { prints: GREEN.replace(from, to) } });
+      expect({ status, last: commands.at(-1) }).toEqual({ status: 1, last: "npm test" });
+      return errors;
+    };
+    expect(skipped("131 passed (131)", "131 passed | 2 skipped (133)")).toBe("2 tests were skipped\n");
+    expect(skipped("131 passed (131)", "131 passed | 1 todo (132)")).toBe("1 tests were skipped\n");
+    expect(skipped("5 passed (5)", "5 passed | 1 skipped (6)")).toBe("1 tests were skipped\n");
+    expect(skipped("131 passed (131)", "no tests")).toBe("no test ran\n");
+  });
+
+  it("fails when fewer test files ran than the repository has, those of packages that are installed aside", () => {
+    const own = ["packages/a/src/a.test.ts", "packages/b/src/deep/b.test.ts", "scripts/c.test.ts", "e2e/d.test.ts", "examples/x/e.test.ts"];
+    const others = ["node_modules/x/x.test.ts", "packages/a/node_modules/y/y.test.ts", "bench/.peers/z.test.ts", "packages/a/src/a.ts"];
+    expect(ci({ test: { prints: GREEN } }, [...own, ...others])).toMatchObject({ status: 0 });
+    const { status, errors, lines } = ci({ test: { prints: GREEN } }, [...own, "packages/lost/test/f.test.ts"]);
+    expect({ status, errors }).toEqual({ status: 1, errors: "5 test files ran, and the repository has 6\n" });
+    expect(lines.at(-1)).toBe("131 passed, 1 failed");
   });
 
   it("fails when the installation or the check fails", () => {
