@@ -253,6 +253,20 @@ function outliveReaders(stream: NodeJS.WriteStream, isWorking: boolean, onLost: 
   });
 }
 
+const WITHOUT_PROJECT = /^(?:init|help|-.*)?$/;
+
+/** What `.env` of the project says, for commands that have one. Gives what is wrong with it. */
+async function loadEnvironment(argv: readonly string[], cwd: string): Promise<unknown> {
+  if (WITHOUT_PROJECT.test(argv[0] ?? "")) return undefined;
+  const { loadDotEnv } = await import("./dot-env.ts");
+  try {
+    loadDotEnv({ ...readProjectOptions(argv), cwd });
+    return undefined;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
 /** The command itself: it leaves when it is done, whatever a config may have left open. */
 export async function main(argv: readonly string[]): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
@@ -263,7 +277,10 @@ export async function main(argv: readonly string[]): Promise<void> {
       isLost = true;
     });
   }
-  const shell = { stdin, stdout, stderr, env, cwd: process.cwd(), redact: createRedactor(env, argv) };
+  const cwd = process.cwd();
+  const problem = await loadEnvironment(argv, cwd);
+  // After the file, whose secrets are secrets too.
+  const shell = { stdin, stdout, stderr, env, cwd, redact: createRedactor(env, argv) };
   const leave = async (code: number) => {
     await Promise.all([flushed(stdout), flushed(stderr)]);
     process.exit(code === EXIT.ok && isLost ? EXIT.failed : code);
@@ -279,5 +296,5 @@ export async function main(argv: readonly string[]): Promise<void> {
     const fix = "look for such an `await` in awaken.config.ts and in what it imports";
     await leave(await report(shell, usageError(message, fix), argv));
   });
-  await leave(await runProgram(argv, shell));
+  await leave(problem === undefined ? await runProgram(argv, shell) : await report(shell, problem, argv));
 }

@@ -8,8 +8,8 @@ export function ownVersion(): string {
   return isNamed && typeof manifest.version === "string" ? manifest.version : "0.0.0";
 }
 
-/** How another project depends on this package: on this version of it, or, in a checkout, on the checkout. */
-export function ownDependency(): string {
+/** The folder of this package when it is a checkout: its sources are run, and there may be no `dist`. */
+export function checkout(): string | undefined {
   const isCheckout = existsSync(new URL("../../src/cli/main.ts", import.meta.url));
-  return isCheckout ? `file:${fileURLToPath(new URL("../../", import.meta.url)).replace(/[/\\]$/, "")}` : `^${ownVersion()}`;
+  return isCheckout ? fileURLToPath(new URL("../../", import.meta.url)).replace(/[/\\]$/, "") : undefined;
 }

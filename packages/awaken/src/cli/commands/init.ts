@@ -7,7 +7,7 @@ import { EXIT } from "../exit-codes.ts";
 import { type ProjectFile, projectFiles } from "../init/project-files.ts";
 import { Output } from "../output.ts";
 import type { Shell } from "../shell.ts";
-import { ownDependency } from "../version.ts";
+import { checkout, ownVersion } from "../version.ts";
 
 export interface InitOptions {
   readonly force?: boolean;
@@ -44,7 +44,7 @@ export async function init(shell: Shell, dir: string, { force = false }: InitOpt
   const folder = resolve(shell.cwd, dir);
   if (existsSync(folder) && !statSync(folder).isDirectory())
     throw new CliError("storage_already_exists", `${dir} is a file`, "name a folder");
-  const files = projectFiles(packageName(folder), ownDependency());
+  const files = projectFiles(packageName(folder), { version: ownVersion(), checkout: checkout() });
   if (!force) refuseOverwrite(folder, files);
   write(folder, files);
   const out = new Output(shell);

@@ -1,5 +1,12 @@
+import { join } from "node:path";
 import { CONFIG_TEMPLATE } from "./config-template.ts";
 import { DEMO_MODEL_TEMPLATE } from "./demo-model-template.ts";
+
+/** What a new project depends on: a range of versions, or the folder of a checkout, so that it can be installed at once. */
+export interface OwnPackage {
+  readonly version: string;
+  readonly checkout: string | undefined;
+}
 
 export interface ProjectFile {
   readonly name: string;
@@ -26,7 +33,15 @@ GOOGLE_GENERATIVE_AI_API_KEY with \`@ai-sdk/google\`. AWAKEN_MODEL=openai/gpt-5-
 | \`awaken.db\` | threads and runs, made by the first run |
 `;
 
-const tsconfig = {
+/** A checkout is checked as sources, with the options that they are written for; what users have are declarations. */
+const sourceOptions = (checkout: string) => ({
+  customConditions: ["awaken-source"],
+  exactOptionalPropertyTypes: true,
+  types: ["node"],
+  typeRoots: [join(checkout, "../../node_modules/@types")],
+});
+
+const tsconfig = ({ checkout }: OwnPackage) => ({
   compilerOptions: {
     target: "ES2024",
     lib: ["ESNext", "DOM", "DOM.AsyncIterable"],
@@ -38,17 +53,18 @@ const tsconfig = {
     erasableSyntaxOnly: true,
     verbatimModuleSyntax: true,
     skipLibCheck: true,
+    ...(checkout === undefined ? {} : sourceOptions(checkout)),
   },
   include: ["*.ts"],
-};
+});
 
-const manifest = (name: string, awaken: string) => ({
+const manifest = (name: string, { version, checkout }: OwnPackage) => ({
   name,
   private: true,
   type: "module",
   engines: { node: ">=24" },
   scripts: { start: "awaken chat", check: "tsc" },
-  dependencies: { awaken, zod: "^4.1.0" },
+  dependencies: { awaken: checkout === undefined ? `^${version}` : `file:${checkout}`, zod: "^4.1.0" },
   // `npx awaken` and npm scripts run on this Node, whatever else is installed.
   devDependencies: { node: "^24.0.0", typescript: ">=5.9" },
   allowScripts: { node: true },
@@ -56,13 +72,13 @@ const manifest = (name: string, awaken: string) => ({
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** All that a new project consists of. `awaken` is what it depends on: a range of versions, or the folder of a checkout. */
-export function projectFiles(name: string, awaken: string): readonly ProjectFile[] {
+/** All that a new project consists of. */
+export function projectFiles(name: string, awaken: OwnPackage): readonly ProjectFile[] {
   return [
     { name: "package.json", text: json(manifest(name, awaken)) },
     { name: "awaken.config.ts", text: CONFIG_TEMPLATE },
     { name: "demo-model.ts", text: DEMO_MODEL_TEMPLATE },
-    { name: "tsconfig.json", text: json(tsconfig) },
+    { name: "tsconfig.json", text: json(tsconfig(awaken)) },
     { name: ".gitignore", text: "node_modules/\n*.db\n*.db-shm\n*.db-wal\n.env\n" },
     { name: "README.md", text: README.replace("%NAME%", name) },
   ];
