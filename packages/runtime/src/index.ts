@@ -59,7 +59,15 @@ export type {
 export { RunStream } from "./run/run-stream.ts";
 export { activeAgent } from "./state/active-agent.ts";
 export { type Batch, commonBase, touchedKeys, type Update } from "./state/batch.ts";
-export { type AnyStateKey, defineRuntimeState, defineState, type Migration, type StateInit, type StateKey } from "./state/key.ts";
+export {
+  type AnyStateKey,
+  defineRuntimeState,
+  defineState,
+  type Migration,
+  type OnInvalid,
+  type StateInit,
+  type StateKey,
+} from "./state/key.ts";
 export { conflictingKey, extendBatch, mergeBatches, type RuleOf } from "./state/merge.ts";
 export { pendingWork } from "./state/pending-work.ts";
 export { decodeState, encodeState, type UnknownKeys } from "./state/persist.ts";

@@ -3,10 +3,16 @@ import { AwakenError, type JsonValue, type MergeRule, type Schema, type StateSco
 /** Turns the stored value of one version of a key into that of the next. */
 export type Migration = (value: JsonValue) => JsonValue;
 
+/**
+ * What becomes of a stored value that today's schema refuses: it fails whoever opens the thread, it is dropped with a warning, or a
+ * function makes a value of it. The function gets what was stored and what is wrong with it; undefined drops it.
+ */
+export type OnInvalid<V> = "fail" | "drop" | ((stored: JsonValue, problem: string) => V | undefined);
+
 export interface StateInit<V, U> {
   /** Default `run`: the value starts absent in each run. `thread`: it is restored and stored with the thread. */
   readonly scope?: StateScope;
-  /** Checks a stored value when it comes back. Must be synchronous. */
+  /** Checks a value when it is committed and when it comes back. Must be synchronous, and take a value of its own output as it is. */
   readonly schema: Schema<V>;
   /** What the first update starts from. A key that was never updated reads as absent. */
   initial(): NoInfer<V>;
@@ -20,6 +26,8 @@ export interface StateInit<V, U> {
   readonly retainOnUninstall?: boolean;
   /** One per past version, oldest first; the key's version is their number plus one. */
   readonly migrations?: readonly Migration[];
+  /** Default `fail`, with an error that names the key. For what a migration did not foresee: the schema changed, the version did not. */
+  readonly onInvalid?: OnInvalid<NoInfer<V>>;
   /** For state machines: why this update is not legal now. A refused update is logged and changes nothing. */
   refuse?(value: NoInfer<V>, update: U): string | undefined;
 }
@@ -34,11 +42,25 @@ export interface StateKey<V, U> {
   readonly retainOnUninstall: boolean;
   readonly version: number;
   readonly migrations: readonly Migration[];
+  /** A method, so that keys of all types fit in one list. */
+  onInvalid(stored: JsonValue, problem: string): Rescued<V>;
   /** Its reducer is known to give new plain JSON: it is not looked through at every commit. */
   readonly trusted: boolean;
   initial(): V;
   apply(value: V, update: U): V;
   refuse?(value: V, update: U): string | undefined;
+}
+
+/** What a key's choice makes of a stored value that its schema refuses. */
+export type Rescued<V> = { readonly type: "fail" } | { readonly type: "drop" } | { readonly type: "value"; readonly value: V };
+
+const FAIL: Rescued<never> = Object.freeze({ type: "fail" });
+const DROP: Rescued<never> = Object.freeze({ type: "drop" });
+
+function rescue<V>(choice: OnInvalid<V>, stored: JsonValue, problem: string): Rescued<V> {
+  if (choice === "fail") return FAIL;
+  const value = choice === "drop" ? undefined : choice(stored, problem);
+  return value === undefined ? DROP : { type: "value", value };
 }
 
 export type AnyStateKey = StateKey<unknown, unknown>;
@@ -48,7 +70,12 @@ const RESERVED = "__runtime.";
 function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): StateKey<V, U> {
   // The one name that an object cannot have as a key.
   if (name.trim() === "" || name === "__proto__") throw new AwakenError("unknown_key", `'${name}' cannot be the name of a state key`);
-  const migrations = init.migrations ?? [];
+  const { migrations = [], onInvalid = "fail" } = init;
+  if (onInvalid !== "fail" && onInvalid !== "drop" && typeof onInvalid !== "function") {
+    throw new AwakenError("invalid_schema", `state key '${name}': onInvalid must be "fail", "drop" or a function`, {
+      details: { key: name },
+    });
+  }
   return Object.freeze({
     name,
     scope: init.scope ?? "run",
@@ -57,6 +84,7 @@ function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): 
     persistent: init.persistent ?? true,
     retainOnUninstall: init.retainOnUninstall ?? false,
     migrations,
+    onInvalid: (stored: JsonValue, problem: string) => rescue(onInvalid, stored, problem),
     trusted,
     version: migrations.length + 1,
     initial: init.initial,

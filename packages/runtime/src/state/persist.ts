@@ -2,13 +2,14 @@ import {
   AwakenError,
   errorMessage,
   type JsonValue,
+  type Log,
   type PersistedState,
   STATE_SCHEMA_VERSION,
   type StateScope,
   toJson,
   validateSync,
 } from "@awaken/contract";
-import type { AnyStateKey } from "./key.ts";
+import type { AnyStateKey, Rescued } from "./key.ts";
 import { seal } from "./seal.ts";
 import type { SlotTable } from "./snapshot.ts";
 
@@ -37,35 +38,81 @@ export function encodeState(
   return { schemaVersion: STATE_SCHEMA_VERSION, revision, extensions, ...(versions === undefined ? undefined : { versions }) };
 }
 
-function refuse(key: string, message: string, cause?: unknown): never {
-  throw new AwakenError("key_decode", `state key '${key}': ${message}`, { cause, details: { key, message } });
+const undecodable = (key: AnyStateKey, message: string, cause?: unknown, advice = ""): AwakenError =>
+  new AwakenError("key_decode", `state key '${key.name}': ${message}${advice}`, { cause, details: { key: key.name, message } });
+
+/** What is stored, as today's key has it, or why it is not. */
+type Decoded =
+  | { readonly type: "value"; readonly value: unknown }
+  | { readonly type: "invalid"; readonly why: string; readonly cause?: unknown };
+
+/** Checked and sealed. */
+function accepted(key: AnyStateKey, given: unknown): Decoded {
+  const result = validateSync(key.schema, given);
+  if (result.type === "invalid") return { type: "invalid", why: result.message };
+  if (result.value === undefined) return { type: "invalid", why: "the schema gave undefined" };
+  try {
+    seal(key.name, result.value, undefined, key.persistent);
+    return { type: "value", value: result.value };
+  } catch (cause) {
+    return { type: "invalid", why: `the schema gave what cannot be stored again: ${errorMessage(cause)}`, cause };
+  }
 }
 
-function migrated(key: AnyStateKey, stored: JsonValue, version: number): JsonValue {
-  if (!Number.isInteger(version) || version < 1) refuse(key.name, `stored with the impossible version ${version}`);
-  if (version > key.version) refuse(key.name, `stored by version ${version}, but this program knows up to ${key.version}`);
+function migrated(key: AnyStateKey, stored: JsonValue, version: number): Decoded {
   let value = stored;
   for (const migrate of key.migrations.slice(version - 1)) {
     try {
       value = migrate(value);
     } catch (cause) {
-      refuse(key.name, `a migration threw: ${errorMessage(cause)}`, cause);
+      return { type: "invalid", why: `a migration threw: ${errorMessage(cause)}`, cause };
     }
   }
-  return value;
+  return accepted(key, value);
 }
 
-/** A stored value as its key has it today: migrated, checked and sealed. */
-export function decodeValue(key: AnyStateKey, stored: JsonValue, version: number): unknown {
-  const result = validateSync(key.schema, migrated(key, stored, version));
-  if (result.type === "invalid") refuse(key.name, result.message);
-  if (result.value === undefined) refuse(key.name, "the schema gave undefined");
+/** A program that is older than the value, or a version that never was: no choice of the key is about these. */
+function versionProblem(key: AnyStateKey, version: number): string | undefined {
+  if (!Number.isInteger(version) || version < 1) return `stored with the impossible version ${version}`;
+  return version > key.version ? `stored by version ${version}, but this program knows up to ${key.version}` : undefined;
+}
+
+const WAY_OUT = ". The stored value is left as it is: give the key a migration, or say with `onInvalid` what becomes of it";
+
+function rescued(key: AnyStateKey, stored: JsonValue, { why, cause }: Extract<Decoded, { type: "invalid" }>, log: Log): unknown {
+  let choice: Rescued<unknown>;
   try {
-    seal(key.name, result.value, undefined, key.persistent);
-  } catch (cause) {
-    refuse(key.name, `the schema gave what cannot be stored again: ${errorMessage(cause)}`, cause);
+    choice = key.onInvalid(stored, why);
+  } catch (thrown) {
+    throw undecodable(key, `onInvalid threw: ${errorMessage(thrown)}`, thrown);
   }
-  return result.value;
+  if (choice.type === "fail") throw undecodable(key, why, cause, WAY_OUT);
+  if (choice.type === "drop") {
+    log.warn(`state key '${key.name}': the stored value does not fit its schema and was dropped: ${why}`, { key: key.name });
+    return undefined;
+  }
+  const again = accepted(key, choice.value);
+  if (again.type === "invalid") throw undecodable(key, `what onInvalid gave does not fit the schema: ${again.why}`, again.cause);
+  return again.value;
+}
+
+/**
+ * Who reads the stored values: the run of an agent, for which each key decides what becomes of one that does not fit; a caller who gave
+ * them himself; or somebody who only ends a run and must not be kept from it.
+ */
+export type Reading = "as-key-says" | "strict" | "lenient";
+
+/** A stored value as its key has it today: migrated, checked and sealed. Undefined when it is dropped. */
+export function decodeValue(key: AnyStateKey, stored: JsonValue, version: number, log: Log, reading: Reading = "as-key-says"): unknown {
+  const wrongVersion = versionProblem(key, version);
+  const decoded: Decoded = wrongVersion === undefined ? migrated(key, stored, version) : { type: "invalid", why: wrongVersion };
+  if (decoded.type === "value") return decoded.value;
+  if (reading === "lenient") {
+    log.warn(`state key '${key.name}' could not be read: ${decoded.why}`, { key: key.name });
+    return undefined;
+  }
+  if (reading === "strict" || wrongVersion !== undefined) throw undecodable(key, decoded.why, decoded.cause);
+  return rescued(key, stored, decoded, log);
 }
 
 function checkSchemaVersion(found: unknown): void {
@@ -78,14 +125,16 @@ function checkSchemaVersion(found: unknown): void {
   );
 }
 
+export interface DecodeInit {
+  readonly table: SlotTable;
+  readonly unknown: UnknownKeys;
+  readonly scope: "thread" | "full";
+  readonly log: Log;
+  readonly reading?: Reading;
+}
+
 /** Writes the stored keys of a scope into `values` and returns it; on any error the store that asked keeps what it had. */
-export function decodeState(
-  state: PersistedState,
-  table: SlotTable,
-  unknown: UnknownKeys,
-  scope: "thread" | "full",
-  values: unknown[],
-): unknown[] {
+export function decodeState(state: PersistedState, { table, unknown, scope, log, reading }: DecodeInit, values: unknown[]): unknown[] {
   checkSchemaVersion(state.schemaVersion);
   for (const [name, stored] of Object.entries(state.extensions)) {
     const slot = table.slots.get(name);
@@ -96,7 +145,7 @@ export function decodeState(
     }
     if (scope === "thread" && key.scope !== "thread") continue;
     const { versions = {} } = state;
-    values[slot] = decodeValue(key, stored, (Object.hasOwn(versions, name) ? versions[name] : undefined) ?? 1);
+    values[slot] = decodeValue(key, stored, (Object.hasOwn(versions, name) ? versions[name] : undefined) ?? 1, log, reading);
   }
   return values;
 }

@@ -5,6 +5,8 @@ import {
   type RunStatus,
   runLifecycleSchema,
   type Termination,
+  terminationSchema,
+  validateSync,
   type WaitingReason,
 } from "@awaken/contract";
 import { defineTrustedState } from "./key.ts";
@@ -31,6 +33,13 @@ function target(update: RunLifecycleUpdate, current: RunStatus): RunStatus {
   }
 }
 
+/** Hooks say it, too, and what they say is stored. */
+function checked(termination: Termination): Termination {
+  const result = validateSync(terminationSchema, termination);
+  if (result.type === "valid") return termination;
+  throw new TypeError(`a run cannot end with this termination: ${result.message}`);
+}
+
 /** The run's state machine. A hook ends the run by updating it to `done`. */
 export const runLifecycle = defineTrustedState("run_lifecycle", {
   schema: runLifecycleSchema,
@@ -55,7 +64,7 @@ export const runLifecycle = defineTrustedState("run_lifecycle", {
       case "set-running":
         return { runId, status, stepCount, updatedAt: update.at };
       case "done":
-        return { runId, status, termination: update.termination, stepCount, updatedAt: update.at };
+        return { runId, status, termination: checked(update.termination), stepCount, updatedAt: update.at };
     }
   },
 });

@@ -8,10 +8,11 @@ import {
   type StateScope,
 } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
+import { checkValue } from "./check-value.ts";
 import { KeptKeys } from "./kept.ts";
 import type { AnyStateKey } from "./key.ts";
-import { decodeState, decodeValue, encodeState, type UnknownKeys } from "./persist.ts";
-import { seal } from "./seal.ts";
+import { decodeState, decodeValue, encodeState, type Reading, type UnknownKeys } from "./persist.ts";
+import { applied, initialValue, refusal } from "./reduce.ts";
 import { type SlotTable, Snapshot, slotTable } from "./snapshot.ts";
 
 export interface CommitNotice {
@@ -24,50 +25,6 @@ export interface CommitNotice {
 export type CommitListener = (notice: CommitNotice) => void;
 
 const EMPTY: SlotTable = { keys: [], slots: new Map() };
-
-const threw = (key: AnyStateKey, what: string, cause: unknown): AwakenError =>
-  new AwakenError("reducer_failed", `state key '${key.name}': ${what} threw: ${errorMessage(cause)}`, {
-    cause,
-    details: { key: key.name },
-  });
-
-/** A value that a key made out of the one before: there, frozen, and plain JSON if the key is persistent. */
-function sealed(key: AnyStateKey, what: string, before: unknown, value: unknown): unknown {
-  if (value === undefined) {
-    throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
-  }
-  if (key.trusted) Object.freeze(value);
-  else seal(key.name, value, before, key.persistent);
-  return value;
-}
-
-function initialValue(key: AnyStateKey): unknown {
-  let value: unknown;
-  try {
-    value = key.initial();
-  } catch (cause) {
-    throw threw(key, "initial", cause);
-  }
-  return sealed(key, "initial", undefined, value);
-}
-
-function applied(key: AnyStateKey, before: unknown, update: unknown): unknown {
-  let value: unknown;
-  try {
-    value = key.apply(before, update);
-  } catch (cause) {
-    throw threw(key, "apply", cause);
-  }
-  return sealed(key, "apply", before, value);
-}
-
-function refusal(key: AnyStateKey, before: unknown, update: unknown): string | undefined {
-  try {
-    return key.refuse?.(before, update);
-  } catch (cause) {
-    throw threw(key, "refuse", cause);
-  }
-}
 
 /**
  * All state of one run: synchronous, changed only by `commit`, read only through snapshots. Values live in numbered slots,
@@ -190,29 +147,33 @@ export class StateStore {
   }
 
   /** Replaces everything, revision too. All or nothing. */
-  restore(state: PersistedState, unknown: UnknownKeys): void {
-    const values = decodeState(state, this.#table, unknown, "full", new Array(this.#table.keys.length).fill(undefined));
+  restore(state: PersistedState, unknown: UnknownKeys, reading?: Reading): void {
+    const values = this.#decoded(state, unknown, "full", new Array(this.#table.keys.length).fill(undefined), reading);
     this.#reset(state.revision, values);
     this.#kept ??= new KeptKeys();
     this.#kept.keep("run", state, this.#table);
   }
 
   /** Takes the thread's keys from a stored state and ignores the rest of it. */
-  restoreThread(state: PersistedState, unknown: UnknownKeys = "skip"): void {
-    this.#reset(this.revision, decodeState(state, this.#table, unknown, "thread", this.#values.slice()));
+  restoreThread(state: PersistedState, unknown: UnknownKeys = "skip", reading?: Reading): void {
+    this.#reset(this.revision, this.#decoded(state, unknown, "thread", this.#values.slice(), reading));
     this.#kept ??= new KeptKeys();
     this.#kept.keep("thread", state, this.#table);
   }
 
   /** Puts the given keys over what is there; no revision, no listener. */
   seed(state: PersistedState, unknown: UnknownKeys = "error"): void {
-    this.#reset(this.revision, decodeState(state, this.#table, unknown, "full", this.#values.slice()));
+    this.#reset(this.revision, this.#decoded(state, unknown, "full", this.#values.slice(), "strict"));
+  }
+
+  #decoded(state: PersistedState, unknown: UnknownKeys, scope: "thread" | "full", values: unknown[], reading: Reading = "as-key-says") {
+    return decodeState(state, { table: this.#table, unknown, scope, log: this.#log, reading }, values);
   }
 
   /** The definition that a new owner has for a key; what is left of the old one is read as if it had been stored. */
   #takenOver(before: AnyStateKey, keys: readonly AnyStateKey[], values: unknown[], slot: number): AnyStateKey {
     const key = keys.find((candidate) => candidate.name === before.name) ?? before;
-    if (key !== before && values[slot] !== undefined) values[slot] = decodeValue(key, values[slot] as JsonValue, before.version);
+    if (key !== before && values[slot] !== undefined) values[slot] = decodeValue(key, values[slot] as JsonValue, before.version, this.#log);
     return key;
   }
 
@@ -237,7 +198,20 @@ export class StateStore {
       const slot = this.#slot(key);
       values[slot] = this.#reduce(this.#table.keys[slot] ?? key, values[slot], update);
     }
+    this.#check(batch, values);
     return values;
+  }
+
+  /** Each value that the batch changed, once: what came of its last update is what is going to be stored. */
+  #check({ updates }: Batch, values: readonly unknown[]): void {
+    const seen = updates.length > 1 ? new Set<number>() : undefined;
+    for (const { key: given } of updates) {
+      const slot = this.#slot(given);
+      const key = this.#table.keys[slot] ?? given;
+      if (key.trusted || values[slot] === this.#values[slot] || seen?.has(slot)) continue;
+      seen?.add(slot);
+      checkValue(key, values[slot]);
+    }
   }
 
   #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
@@ -291,7 +265,7 @@ export class StateStore {
     const kept = this.#kept?.take(key.name);
     if (kept === undefined || kept.scope !== key.scope) return;
     const values = this.#values.slice();
-    values[this.#slot(key)] = decodeValue(key, kept.value, kept.version);
+    values[this.#slot(key)] = decodeValue(key, kept.value, kept.version, this.#log);
     this.#values = values;
     this.#snapshot = new Snapshot(this.revision, this.#table, values);
   }
