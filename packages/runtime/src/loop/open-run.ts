@@ -21,6 +21,7 @@ import type { InboxItem } from "../plugin/inbox.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import { pendingWork } from "../state/pending-work.ts";
+import type { Reading } from "../state/persist.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { type SlotTable, slotTable } from "../state/snapshot.ts";
 import { StateStore } from "../state/store.ts";
@@ -74,6 +75,8 @@ export interface Activation {
   /** New messages. Those that are in the log already belong into the history instead. */
   readonly input: readonly Message[];
   readonly options: RunOptions;
+  /** Default: each key decides about a stored value that does not fit it. */
+  readonly reading?: Reading;
 }
 
 /** What it runs with: live objects of this process. */
@@ -108,10 +111,10 @@ function tableOf(env: Env): SlotTable {
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
 function openState(activation: Activation, log: Log): StateStore {
-  const { plan, history } = activation;
+  const { plan, history, reading } = activation;
   const state = new StateStore(log, tableOf(plan.env));
-  if (history.run?.state !== undefined) state.restore(history.run.state, "skip");
-  if (history.threadState !== undefined) state.restoreThread(history.threadState);
+  if (history.run?.state !== undefined) state.restore(history.run.state, "skip", reading);
+  if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
   const seated = state.snapshot().get(activeAgent);
   const isAsked = !activation.options.isContinuation || isSuperseding(activation);

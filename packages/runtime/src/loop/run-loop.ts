@@ -29,8 +29,7 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
   try {
     termination = (await begin(ctx)) ?? (await drive(ctx));
   } catch (thrown) {
-    if (!AwakenError.is(thrown)) ctx.log.error(`run ${ctx.identity.runId} failed: ${errorMessage(thrown)}`);
-    termination = errorTermination(thrown);
+    termination = failureOf(ctx, thrown);
   }
   try {
     return await finish(ctx, termination);
@@ -39,6 +38,18 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
     ctx.inbox.close();
     ctx.decisions.close();
   }
+}
+
+/** A run that was told to stop is cancelled, whatever broke on its way out: a hook may throw because of the very signal. */
+function failureOf(ctx: RunContext, thrown: unknown): Termination {
+  const { runId } = ctx.identity;
+  if (ctx.signal.aborted) {
+    const isExpected = AwakenError.is(thrown) && thrown.code === "cancelled";
+    if (!isExpected) ctx.log.warn(`run ${runId} was cancelled, and meanwhile this failed: ${errorMessage(thrown)}`, { runId });
+    return { type: "cancelled" };
+  }
+  if (!AwakenError.is(thrown)) ctx.log.error(`run ${runId} failed: ${errorMessage(thrown)}`);
+  return errorTermination(thrown);
 }
 
 const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
@@ -82,7 +93,7 @@ async function drive(ctx: RunContext): Promise<Termination> {
     try {
       reached = await runStep(ctx, id);
     } catch (thrown) {
-      reached = { type: "ended", termination: errorTermination(thrown) };
+      reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
     const closed = closeStep(ctx, reached);
     if (typeof closed !== "string") await closed;

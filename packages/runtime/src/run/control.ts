@@ -4,7 +4,7 @@ import { lastWords } from "../loop/messages.ts";
 import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
-import { type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
+import { endOrder, type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { beginRun, startRun } from "./stream-run.ts";
 
@@ -86,7 +86,7 @@ async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined>
   if (waiting === undefined) return undefined;
   // Somebody may have taken it up meanwhile.
   if (parts.active.byRun(waiting.runId) !== undefined || parts.active.find(id).type !== "none") return stop(parts, id);
-  const { run, begun } = beginRun(parts, resumeOrder(waiting, []));
+  const { run, begun } = beginRun(parts, endOrder(waiting));
   run.cancel();
   await begun;
   return run;

@@ -95,6 +95,8 @@ export interface RunOrder {
   readonly overrides?: InferenceOverride | undefined;
   readonly frontendTools?: readonly ToolDescriptor[] | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The run is taken up only to be ended: what became of its agent, its plugins or its state does not keep it from that. */
+  readonly isEnding?: true;
 }
 
 const refuse = (why: string): never => {
@@ -215,6 +217,9 @@ export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecisio
   const { threadId, runId } = run;
   return { threadId, intent: { type: "resume", runId, decisions, seen: run }, input: [], namedMessages: [], trace: {} };
 }
+
+/** Takes a run up to end it. */
+export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, []), isEnding: true });
 
 /** Of a new run, with what the trace of its request says. */
 export function newIdentity(trace: RunTraceInput, thread: ThreadId, run: RunId, agentId: string): RunIdentity {

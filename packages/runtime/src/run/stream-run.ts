@@ -13,17 +13,21 @@ import {
 } from "@awaken/contract";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { isSuperseding, openRun } from "../loop/open-run.ts";
+import { type Activation, isSuperseding, openRun, type RunHandles } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
 import type { OutputSpec, RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
+import type { RunPlan } from "../loop/run-plan.ts";
 import type { ThreadWriter } from "../loop/thread-writer.ts";
+import type { Resolution } from "../resolve/resolver.ts";
+import type { Reading } from "../state/persist.ts";
 import { onAbort } from "../stream/abort.ts";
 import type { Listen } from "../stream/listeners.ts";
 import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { loadThread } from "./load-thread.ts";
+import { endingPlan } from "./ending-plan.ts";
+import { type LoadedThread, loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
@@ -127,9 +131,40 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const loaded = await loadThread(parts.records, order);
   const { resumed } = loaded;
   if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
-  const activation = activate(parts, run, order, loaded, resolution.resolve(loaded.actingAgentId));
-  const writer = openWriter(parts, activation, order, loaded);
-  const ctx = openRun(activation, {
+  const { activation, writer, ctx } = open(parts, run, order, loaded, resolution);
+  run.source = ctx;
+  await takeSeededDecisions(ctx);
+  if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
+  // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
+  if (resumed !== undefined) await ctx.checkpoints.write();
+  return { ctx, writer };
+}
+
+/** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */
+function open(parts: RunParts, run: ActiveRun, order: RunOrder, loaded: LoadedThread, resolution: Resolution): OpenedRun {
+  const { actingAgentId } = loaded;
+  const openWith = (plan: RunPlan, reading: Reading) => {
+    const activation = { ...activate(parts, run, order, loaded, plan), reading };
+    const writer = openWriter(parts, activation, order, loaded);
+    return { activation, writer, ctx: openRun(activation, handlesOf(parts, run, resolution, writer)) };
+  };
+  try {
+    return openWith(resolution.resolve(actingAgentId), "as-key-says");
+  } catch (thrown) {
+    if (order.isEnding === undefined) throw thrown;
+    parts.log.warn(`run '${run.runId}' is ended without the hooks of its agent: ${errorMessage(thrown)}`, { runId: run.runId });
+    return openWith(endingPlan(actingAgentId), "lenient");
+  }
+}
+
+interface OpenedRun {
+  readonly activation: Activation;
+  readonly writer: ThreadWriter;
+  readonly ctx: RunContext;
+}
+
+function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writer: ThreadWriter): RunHandles {
+  return {
     signal: run.controller.signal,
     clock: parts.clock,
     ids: parts.ids,
@@ -142,13 +177,7 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
     profileStore: parts.profiles,
     streams: parts.streams,
     replan: async (agentId) => resolution.resolve(agentId),
-  });
-  run.source = ctx;
-  await takeSeededDecisions(ctx);
-  if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
-  // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
-  if (resumed !== undefined) await ctx.checkpoints.write();
-  return { ctx, writer };
+  };
 }
 
 /**
