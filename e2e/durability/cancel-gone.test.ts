@@ -49,9 +49,10 @@ function open(store: Store, init: Partial<RuntimeInit>) {
 /** What another program, started later, does not have any more. */
 const LOSSES: { readonly [what: string]: Partial<RuntimeInit> } = {
   "its agent": { agents: {} },
-  "its plugin": { plugins: [] },
-  "its model": { models: {} },
-  "its provider": { providers: {}, models: {} },
+  "its agent as a local one": { agents: { helper: { remote: { a2a: "https://helper.example.com" } } } },
+  "its plugin": { plugins: [], agents: { helper: { model: "fast" } } },
+  "its model": { models: { other: { provider: "scripted", model: "m" } }, agents: { helper: { model: "other" } } },
+  "its model and its provider": { agents: {}, models: {}, providers: {} },
   "its tools": { tools: [] },
   everything: { agents: {}, plugins: [], models: {}, providers: {}, tools: [] },
   "a plugin that registers": {
