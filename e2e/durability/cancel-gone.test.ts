@@ -84,7 +84,7 @@ const calls = ["asks", "waits", "looks"].map((name) => ({ id: `call-${name}`, na
 async function leaveWaiting(store: Store, thread: string) {
   await using runtime = open(store, { providers: { scripted: scripted([toolCalls(calls)]) } });
   const waiting = await runtime.run({ agent: "helper", thread, input: "go" });
-  expect(waiting.status).toBe("waiting");
+  if (waiting.status !== "waiting") throw new Error(`expected a run that waits, it is ${waiting.status}`);
   expect(waiting.tickets).toHaveLength(2);
   return waiting;
 }
