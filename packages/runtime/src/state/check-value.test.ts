@@ -49,6 +49,7 @@ describe("a value is checked when it is committed", () => {
   });
 
   it("an asynchronous schema is refused by name, also when it never answers or rejects", async () => {
+    // biome-ignore lint/suspicious/noThenProperty: a promise of another make, which never calls back.
     const never: PromiseLike<never> = { then: () => never };
     const answers = [
       async () => ({ value: 1 }),
