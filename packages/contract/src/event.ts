@@ -63,6 +63,8 @@ export type AgentEvent =
   | { readonly type: "tool-call-cancel"; readonly toolCallId: ToolCallId; readonly toolName: string; readonly reason: string }
   /** What was streamed in this step is void; it starts over. */
   | { readonly type: "stream-reset"; readonly reason: string }
+  /** The model refused or broke off, and is asked again after this wait: the first time is attempt 1. */
+  | { readonly type: "inference-retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
   | { readonly type: "inference-end"; readonly model: string; readonly usage: Usage; readonly durationMs: number }
   | { readonly type: "state-snapshot"; readonly snapshot: PersistedState }
   | { readonly type: "state-delta"; readonly delta: readonly JsonObject[] }
@@ -94,6 +96,7 @@ export const ADVISORY_EVENTS: ReadonlySet<AgentEventType> = new Set<AgentEventTy
   "tool-call-start",
   "tool-call-delta",
   "tool-call-stream-delta",
+  "inference-retry",
   "state-snapshot",
   "state-delta",
   "messages-snapshot",

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { AwakenError, InferenceError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
+import { type AgentEvent, AwakenError, InferenceError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { countingIds, type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { failure, parts, type ScriptedTurn, text } from "../testing/script.ts";
@@ -38,16 +38,28 @@ function setup(provider: Provider, policy: Partial<InferencePolicy> = {}, clock 
 async function play(turns: readonly ScriptedTurn[], policy: Partial<InferencePolicy> = {}) {
   const provider = scripted(turns);
   const { run, clock, waits } = setup(provider, { streamIdleTimeoutMs: 0, ...policy });
-  const result = infer(run);
+  const events: AgentEvent[] = [];
+  const result = infer({ ...run, emit: (event) => events.push(event) });
   await clock.runAll();
   const { turn } = await result;
   expect(clock.pendingTimers).toBe(0);
-  return { turn, calls: provider.requests.length, waits };
+  return { turn, calls: provider.requests.length, waits, events };
 }
 
 const opened = (async function* (): AsyncGenerator<StreamPart> {})();
 
 describe("opening a stream", () => {
+  it("tells of each retry, its wait and its reason, and of none that does not follow", async () => {
+    const retries = async (turns: readonly ScriptedTurn[]) =>
+      (await play(turns)).events.flatMap((event) => (event.type === "inference-retry" ? [event] : []));
+    expect(await retries([failure("provider", "bad gateway"), failure("rate-limited", "slow down"), text("ok")])).toEqual([
+      { type: "inference-retry", attempt: 1, delayMs: expect.any(Number), reason: "bad gateway" },
+      { type: "inference-retry", attempt: 2, delayMs: expect.any(Number), reason: "slow down" },
+    ]);
+    expect(await retries([failure("provider"), failure("provider"), failure("provider")])).toHaveLength(2);
+    expect(await retries([failure("unauthorized")])).toEqual([]);
+  });
+
   it("inference 10: tries three times after transient failures, once after a permanent one", async () => {
     const retried = await play([failure("provider"), failure("timeout"), text("ok")]);
     expect(retried).toMatchObject({ calls: 3, turn: { text: "ok", stopReason: "end-turn" } });

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   AwakenError,
   INFERENCE_FAILURES,
   InferenceError,
@@ -49,6 +50,7 @@ export interface OpenInit {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly policy: InferencePolicy;
+  readonly emit: (event: AgentEvent) => void;
 }
 
 const ABORTED: Opened = { type: "aborted" };
@@ -74,14 +76,20 @@ export function openStream(init: OpenInit, request: InferenceRequest): Opened | 
 }
 
 async function persist(init: OpenInit, request: InferenceRequest, first: Opened | Promise<Opened>): Promise<Opened> {
-  const { clock, policy, signal } = init;
+  const { policy } = init;
   let opened = await first;
   for (let retry = 0; opened.type === "refused" && retry < policy.maxRetries && isTransient(opened.failure); retry++) {
     if (asksTooMuch(policy, opened.failure)) break;
-    if (!(await pause(clock, backoffMs(policy, opened.failure, retry), signal))) return ABORTED;
+    if (!(await waitToRetry(init, opened.failure.message, retry + 1, backoffMs(policy, opened.failure, retry)))) return ABORTED;
     opened = await openOnce(init, request);
   }
   return opened;
+}
+
+/** Tells whoever listens why nothing comes, and waits. False when it was aborted. */
+export function waitToRetry({ clock, signal, emit }: OpenInit, reason: string, attempt: number, delayMs: number): Promise<boolean> {
+  emit({ type: "inference-retry", attempt, delayMs, reason });
+  return pause(clock, delayMs, signal);
 }
 
 interface Opening extends OpenInit {

@@ -74,7 +74,7 @@ async function play(turns: readonly ScriptedTurn[], options: Setup = {}) {
 
 describe("mid-stream recovery", () => {
   it("inference 14: goes on after the text, and the result is prefix and continuation (R1)", async () => {
-    const { turn, requests, types, reports } = await play([broken(say("Hel"), say("lo ")), text("world")]);
+    const { turn, requests, types, events, reports } = await play([broken(say("Hel"), say("lo ")), text("world")]);
     expect(requests).toHaveLength(2);
     const added = requests[1]?.messages.slice(1) ?? [];
     expect(added.map(({ role }) => role)).toEqual(["assistant", "user"]);
@@ -82,7 +82,8 @@ describe("mid-stream recovery", () => {
     expect(added.map(messageText)[1]).toMatch(/interrupted.*[Cc]ontinue/);
     expect(requests[1]).toMatchObject({ promptCache: true, routing: requests[0]?.routing ?? {} });
     expect(turn).toMatchObject({ text: "Hello world", stopReason: "end-turn" });
-    expect(types).toEqual(["text-delta", "text-delta", "text-delta"]);
+    expect(types).toEqual(["text-delta", "text-delta", "inference-retry", "text-delta"]);
+    expect(events[2]).toMatchObject({ attempt: 1, reason: "connection reset by peer" });
     expect(reports).toEqual([{ type: "provider", message: "connection reset by peer" }, "drained"]);
   });
 
@@ -148,7 +149,7 @@ describe("mid-stream recovery", () => {
   it("starts over where two halves would not fit together", async () => {
     const responseFormat = { schema: { type: "object" } };
     const { turn, types } = await play([broken(say('{"a":')), text('{"a":1}')], { request: { responseFormat } });
-    expect(types).toEqual(["text-delta", "stream-reset", "text-delta"]);
+    expect(types).toEqual(["text-delta", "stream-reset", "inference-retry", "text-delta"]);
     expect(turn.text).toBe('{"a":1}');
   });
 

@@ -5,7 +5,7 @@ import { classify } from "./classify.ts";
 import type { Collector } from "./collector.ts";
 import { idleWindowMs } from "./idle-window.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
-import { isTransient, type OpenedStream, openStream, pause } from "./open-stream.ts";
+import { isTransient, type OpenedStream, openStream, waitToRetry } from "./open-stream.ts";
 import type { InferencePolicy } from "./policy.ts";
 import { readStream, type StreamEnd, type Taker } from "./read-stream.ts";
 import { continuation, type InterruptionCause, interruptionCause, interruptionText, recoveryPlan } from "./recovery-plan.ts";
@@ -102,7 +102,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
     const plan = recover(work, cause);
     if (plan.type === "cut") return plan;
     const delayMs = cause === "idle stall" ? STALL_DELAY_MS : backoffMs(run.policy, end.failure, retry);
-    if (!hasMoved && !(await pause(run.clock, delayMs, run.signal))) return ABORTED;
+    if (!hasMoved && !(await waitToRetry(run, end.failure.message, retry + 1, delayMs))) return ABORTED;
     request = plan.request;
   }
 }

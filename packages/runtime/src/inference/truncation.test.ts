@@ -160,7 +160,7 @@ describe("truncation recovery", () => {
     const { turn, requests, events } = await play([truncated(say("one ")), broken, text("wo")]);
     expect(turn.text).toBe("one two");
     expect(added(requests[2])?.map(([role, said]) => (role === "user" ? role : said))).toEqual(["one t", "user"]);
-    expect(events.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "text-delta"]);
+    expect(events.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "inference-retry", "text-delta"]);
   });
 
   it("does not take back the first part when the continuation breaks before it says anything", async () => {

@@ -19,6 +19,7 @@ const STAGES: Partial<Record<AgentEvent["type"], number>> = {
   "tool-call-delta": 1,
   "tool-call-cancel": 1,
   "stream-reset": 1,
+  "inference-retry": 1,
   "tool-call-ready": 2,
   "inference-end": INFERENCE_END,
   "tool-call-stream-delta": 4,
