@@ -31,7 +31,13 @@ const RUNTIME =
 const ROOMS: Readonly<Record<string, RoomRules>> = {
   "@awaken/runtime": {
     rows: RUNTIME.split(" ").map((room) => [room]),
-    files: { "index.ts": "composition", "create-runtime.ts": "composition", "runtime-plugins.ts": "composition", "testing.ts": "testing" },
+    files: {
+      "index.ts": "composition",
+      "create-runtime.ts": "composition",
+      "runtime-init.ts": "composition",
+      "runtime-plugins.ts": "composition",
+      "testing.ts": "testing",
+    },
     testOnly: ["testing"],
     isClosed: true,
   },

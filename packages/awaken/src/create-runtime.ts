@@ -1,7 +1,8 @@
-import type { AgentSpecInput, LocalAgentSpecInput, ModelSpecInput, ScopedStore } from "@awaken/contract";
+import { type AgentSpecInput, type LocalAgentSpecInput, type ModelSpecInput, reading, type ScopedStore } from "@awaken/contract";
 import { type AiSdkModel, isAiSdkSource } from "@awaken/providers";
 import { type RuntimeInit as CoreInit, type Runtime as CoreRuntime, createRuntime as createCoreRuntime } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
+import { checkPlatform } from "./check-platform.ts";
 import { Registry } from "./registry.ts";
 import { type AnyProvider, toProviders } from "./to-provider.ts";
 
@@ -23,41 +24,36 @@ export interface Runtime extends Omit<CoreRuntime, "registry"> {
 
 const isModelObject = (model: unknown): model is AiSdkModel => typeof model === "object" && model !== null && isAiSdkSource(model);
 
-const hasModelObject = (agent: AgentInput): agent is AgentOfModel => "model" in agent && isModelObject(agent.model);
+const hasModelObject = (agent: AgentInput): agent is AgentOfModel =>
+  typeof agent === "object" && agent !== null && "model" in agent && isModelObject(agent.model);
 
-interface Specs {
-  readonly providers: { readonly [id: string]: AnyProvider };
-  readonly models: { readonly [id: string]: ModelSpecInput };
-  readonly agents: { readonly [id: string]: AgentSpecInput };
-}
+const isTable = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A model object becomes a provider and a model of its own, named after its agent. */
-function nameModels(init: RuntimeInit): Specs {
-  const providers: Record<string, AnyProvider> = { ...init.providers };
-  const models: Record<string, ModelSpecInput> = { ...init.models };
-  const agents: Record<string, AgentSpecInput> = {};
-  for (const [id, agent] of Object.entries(init.agents)) {
-    if (!hasModelObject(agent)) {
-      agents[id] = agent;
-      continue;
-    }
+/** A model object becomes a provider and a model of its own, named after its agent. What is no table is left for the core to refuse. */
+function nameModels(init: RuntimeInit): CoreInit {
+  const { providers = {}, models = {}, agents } = init;
+  const ownProviders: Record<string, AnyProvider> = {};
+  const ownModels: Record<string, ModelSpecInput> = {};
+  const nameModel = (id: string, agent: AgentInput): AgentSpecInput => {
+    if (!hasModelObject(agent)) return agent;
     const name = `${id}:model`;
-    providers[name] = agent.model;
-    models[name] = { provider: name, model: agent.model.modelId };
-    agents[id] = { ...agent, model: name };
-  }
-  return { providers, models, agents };
+    ownProviders[name] = agent.model;
+    ownModels[name] = { provider: name, model: agent.model.modelId };
+    return { ...agent, model: name };
+  };
+  const named = isTable(agents) ? Object.fromEntries(Object.entries(agents).map(([id, agent]) => [id, nameModel(id, agent)])) : agents;
+  return {
+    ...init,
+    providers: isTable(providers) ? toProviders({ ...providers, ...ownProviders }) : providers,
+    models: isTable(models) ? { ...models, ...ownModels } : models,
+    agents: named,
+  };
 }
 
 /** The runtime with its batteries: AI SDK providers and models as they are, and threads in memory unless a store is given. */
-export function createRuntime(init: RuntimeInit): Runtime {
-  const { providers, models, agents } = nameModels(init);
-  const runtime = createCoreRuntime({
-    ...init,
-    models,
-    agents,
-    providers: toProviders(providers),
-    store: init.store ?? memoryStore(),
-  });
+export function createRuntime(given: RuntimeInit): Runtime {
+  checkPlatform();
+  const init = reading("config_validation_failed", "the options of createRuntime", () => (isTable(given) ? nameModels(given) : given));
+  const runtime = createCoreRuntime(isTable(init) ? { ...init, store: init.store ?? memoryStore() } : init);
   return { ...runtime, registry: new Registry(runtime.registry) };
 }

@@ -47,6 +47,7 @@ export const ERROR_STATUS = {
   registry_validation_failed: 400,
   registry_build_failed: 400,
   config_validation_failed: 400,
+  unsupported_platform: 500,
   provider_already_exists: 409,
   provider_not_found: 404,
   provider_in_use: 409,

@@ -128,6 +128,8 @@ export {
   type ToolMessageMetadata,
   type UserMessage,
 } from "./message.ts";
+export { didYouMean, nearestName } from "./nearest-name.ts";
+export { checkOptions, type Names, optionProblems, reading } from "./options.ts";
 export { type HookPhase, PHASES, type Phase } from "./phase.ts";
 export {
   type CreatedRun,
@@ -157,7 +159,8 @@ export {
   queuedActionSchema,
   queuedActionsSchema,
 } from "./scheduled.ts";
-export { type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
+export { describeType, shorten } from "./schema/issue.ts";
+export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
 export {
   type AgentSpec,

@@ -64,3 +64,27 @@ export function toJsonSchema(schema: Schema): JsonObject {
   }
   throw new AwakenError("invalid_schema", "schema library returned no JSON Schema object");
 }
+
+const fieldsOf = new WeakMap<Schema, readonly string[] | undefined>();
+
+/** Ways of a JSON Schema to allow fields that `properties` does not name. */
+const OPENINGS = ["patternProperties", "unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "$ref", "if"];
+
+function readFields(schema: Schema): readonly string[] | undefined {
+  if (!hasJsonSchema(schema)) return undefined;
+  let json: JsonObject;
+  try {
+    json = toJsonSchema(schema);
+  } catch {
+    return undefined;
+  }
+  const { properties, additionalProperties = false } = json;
+  const isClosed = additionalProperties === false && OPENINGS.every((name) => json[name] === undefined);
+  return isClosed && isJsonObject(properties) ? Object.keys(properties) : undefined;
+}
+
+/** The fields that a schema of objects knows, where it can tell and takes no others. Libraries drop others without a word. */
+export function knownFields(schema: Schema): readonly string[] | undefined {
+  if (!fieldsOf.has(schema)) fieldsOf.set(schema, readFields(schema));
+  return fieldsOf.get(schema);
+}

@@ -1,39 +1,27 @@
-import { AwakenError, consoleLog, type Log, type ScopedStore } from "@awaken/contract";
+import { type AwakenError, consoleLog, type ScopedStore } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
-import { createRegistrySet, type RegistryInit } from "./registry/create-registry-set.ts";
-import { validateRegistry } from "./registry/diagnostics.ts";
+import { readRegistry } from "./registry/create-registry-set.ts";
+import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
+import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
-import { createResolver, type Resolver } from "./resolve/resolver.ts";
+import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+import { MemoryProfiles } from "./run/memory-profiles.ts";
 import { MemoryThreads } from "./run/memory-threads.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { startRequest } from "./run/stream-run.ts";
+import { type RuntimeInit, readInit } from "./runtime-init.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
-import { type Clock, systemClock } from "./stream/clock.ts";
-import { type Ids, uuidIds } from "./stream/ids.ts";
-import { type ToolList, toTools } from "./tool/foreign-tool.ts";
+import { systemClock } from "./stream/clock.ts";
+import { uuidIds } from "./stream/ids.ts";
 
-export interface RuntimeInit extends Omit<RegistryInit, "tools"> {
-  /** A list of ours, or by name with AI SDK tools among them. */
-  readonly tools?: ToolList;
-  /** Where threads, runs and their state live. Without one they live in memory, as long as the runtime; profiles need one. */
-  readonly store?: ScopedStore;
-  /** Keeps answers in the store while they are streamed, so that a resumed run goes on in mid-sentence. Default false. */
-  readonly streamCheckpoints?: boolean;
-  readonly clock?: Clock;
-  readonly ids?: Ids;
-  readonly log?: Log;
-  /** After a cancel: how long a tool may take to stop by itself. Default 30 s. */
-  readonly cancelGraceMs?: number;
-  /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
-  readonly checked?: boolean;
-}
+export type { RuntimeInit } from "./runtime-init.ts";
 
 /** The verbs. Everything that is asked of runs goes through here. */
 export interface Runtime extends AsyncDisposable {
@@ -42,6 +30,8 @@ export interface Runtime extends AsyncDisposable {
   readonly resolver: Resolver;
   /** As it was given. */
   readonly store: ScopedStore | undefined;
+  /** Call it when the sources that are read after the start are there: an agent that names a tool or agent that none of them has fails then, alone. */
+  initialize(): Promise<void>;
   /** Runs to the end, or to the next decision. */
   run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
   /** The same, with its events. Leaving the iteration detaches; the run goes on. */
@@ -70,58 +60,64 @@ const POOL_FAILURES = 2;
 const CANCEL_WAIT_MS = 5_000;
 const CANCEL_GRACE_MS = 30_000;
 
-/** Resolves every agent once, so that a mistake in any of them is told at the start and all at once. */
-function checkAgents(resolver: Resolver): void {
-  const resolution = resolver.open();
-  const problems = [...resolution.snapshot.registries.agents.values()].flatMap((agent) => {
-    if (agent.type === "remote") return [];
-    try {
-      resolution.resolve(agent.id);
-      return [];
-    } catch (thrown) {
-      return [`${agent.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`];
-    }
-  });
-  if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
+interface OpenRegistry {
+  readonly registry: RegistryHandle;
+  readonly resolver: LiveResolver;
 }
 
-function openParts(init: RuntimeInit, registry: RegistryHandle, closing: AbortSignal): RunParts {
-  const ids = init.ids ?? uuidIds;
-  const clock = init.clock ?? systemClock;
-  const log = init.log ?? consoleLog;
+const isNotFound = ({ code }: AwakenError): boolean => code.endsWith("_not_found");
+
+/** The registries, and who reads them. All mistakes are told at once: those of options, entries, references and agents. */
+function openRegistry(init: RuntimeInit, problems: Problems): OpenRegistry {
+  const { set, unread } = readRegistry(init, problems);
+  const error = validationError(diagnoseRegistry(set, unread));
+  if (error !== undefined) problems.add(error);
+  const { ids = uuidIds, clock = systemClock, log = consoleLog, state = [], checked = true } = init;
   const resolver = createResolver({
     snapshot: () => registry.snapshot(),
     log,
     pools: new PoolCache({ clock, log, breakerPolicy: { failureThreshold: POOL_FAILURES } }),
     runtimePlugins: runtimePlugins({ ids, log }),
     knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
+    state,
   });
-  if (init.checked !== false) checkAgents(resolver);
+  const registry: RegistryHandle = new RegistryHandle(set, checked ? resolver.check : undefined);
+  // What is not found was told already.
+  const isTold = problems.size === 0 ? undefined : isNotFound;
+  if (checked) problems.attempt(() => resolver.check(set, set.agents.values(), isTold));
+  problems.throwAll();
+  return { registry, resolver };
+}
+
+function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal): RunParts {
+  const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
+  const now = () => clock.now();
   return {
     resolver,
-    records: init.store ?? new MemoryThreads(() => clock.now()),
-    profiles: init.store?.profiles,
-    streams: init.streamCheckpoints === true ? init.store?.streamCheckpoints : undefined,
+    records: store ?? new MemoryThreads(now),
+    profiles: store?.profiles ?? new MemoryProfiles(now),
+    streams: init.streamCheckpoints === true ? store?.streamCheckpoints : undefined,
     active: new ActiveRuns(),
     clock,
     ids,
     log,
-    cancelGraceMs: init.cancelGraceMs ?? CANCEL_GRACE_MS,
+    cancelGraceMs,
     closing,
   };
 }
 
 /** The runtime: registries and runs, and nothing global. */
-export function createRuntime(init: RuntimeInit): Runtime {
-  const set = createRegistrySet({ ...init, tools: toTools(init.tools ?? []) });
-  validateRegistry(set);
-  const registry = new RegistryHandle(set);
+export function createRuntime(given: RuntimeInit): Runtime {
+  const problems = new Problems();
+  const init = readInit(given, problems);
+  const { registry, resolver } = openRegistry(init, problems);
   const closing = new AbortController();
-  const parts = openParts(init, registry, closing.signal);
+  const parts = openParts(init, resolver, closing.signal);
   return {
     registry,
-    resolver: parts.resolver,
+    resolver,
     store: init.store,
+    initialize: async () => resolver.settle(),
     run: async (request) => startRequest(parts, request).result,
     stream: (request) => openStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),

@@ -1,7 +1,6 @@
-import { isJsonObject } from "@awaken/contract";
+import { isJsonObject, nearestName } from "@awaken/contract";
 import type { ProjectConfig } from "../config.ts";
 import { CliError } from "./cli-error.ts";
-import { nearest } from "./nearest.ts";
 
 const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   providers: true,
@@ -11,6 +10,7 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   tools: true,
   plugins: true,
   backends: true,
+  state: true,
   store: true,
   streamCheckpoints: true,
   clock: true,
@@ -41,7 +41,7 @@ function checkNames(config: Table, file: string): void {
   const known = Object.keys(OPTIONS);
   for (const name of Object.keys(config)) {
     if (known.includes(name)) continue;
-    const meant = nearest(name, known);
+    const meant = nearestName(name, known);
     const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean '${meant}'?`;
     refuse(file, `unknown option '${name}'`, hint);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeProblem } from "./node-version.ts";
+import { nodeProblem } from "../node-version.ts";
 
 const problem = nodeProblem(process.versions.node);
 if (problem === undefined) {

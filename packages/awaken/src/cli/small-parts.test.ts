@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { nodeProblem } from "../node-version.ts";
 import { commandName, typedHint } from "./command-name.ts";
-import { nearest } from "./nearest.ts";
-import { nodeProblem } from "./node-version.ts";
 import { createRedactor } from "./redact.ts";
-
-describe("nearest", () => {
-  it("finds what was meant, and nothing when nothing is near", () => {
-    const known = ["agents", "models", "tools"];
-    expect(nearest("agnets", known)).toBe("agents");
-    expect(nearest("tool", known)).toBe("tools");
-    expect(nearest("zebra", known)).toBeUndefined();
-    expect(nearest("x", [])).toBeUndefined();
-  });
-});
 
 describe("commands in hints", () => {
   it("are called as this one was, with the same config and store", () => {

@@ -87,7 +87,7 @@ function objectOf<F extends Fields, Out, In>(fields: F, others: Others): ObjectT
     if (others === "drop") return read;
     for (const key in value) {
       if (names.has(key)) continue;
-      if (others === "refuse") issues.push({ type: "unknown-field", path: [key] });
+      if (others === "refuse") issues.push({ type: "unknown-field", path: [key], known: [...names] });
       else if (key !== "__proto__") read[key] = runAt(others.run, key, value[key], issues);
     }
     return read;

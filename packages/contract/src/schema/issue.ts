@@ -1,3 +1,5 @@
+import { didYouMean } from "../nearest-name.ts";
+
 /** What is wrong with a value, and where in it. */
 export type Issue = { readonly path: PropertyKey[] } & (
   | { readonly type: "expected"; readonly expected: string; readonly got: string }
@@ -5,7 +7,7 @@ export type Issue = { readonly path: PropertyKey[] } & (
   | { readonly type: "problem"; readonly text: string }
   /** A sentence of its own. */
   | { readonly type: "message"; readonly text: string }
-  | { readonly type: "unknown-field" }
+  | { readonly type: "unknown-field"; readonly known: readonly string[] }
 );
 
 const MAX_TEXT = 80;
@@ -43,7 +45,7 @@ export function describeIssue(issue: Issue): string {
     case "expected":
       return issue.got === MISSING ? `is required: expected ${issue.expected}` : `must be ${issue.expected}, got ${issue.got}`;
     case "unknown-field":
-      return "is an unknown field";
+      return `is an unknown field${didYouMean(String(issue.path.at(-1)), issue.known)}`;
     default:
       return issue.text;
   }

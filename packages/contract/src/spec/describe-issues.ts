@@ -1,3 +1,4 @@
+import { didYouMean } from "../nearest-name.ts";
 import { describeIssue, type Issue, quote } from "../schema/issue.ts";
 
 const MAX_PROBLEMS = 5;
@@ -5,7 +6,7 @@ const MAX_PROBLEMS = 5;
 function describe(issue: Issue): string {
   if (issue.type === "message") return issue.text;
   const name = quote(issue.path.map(String).join("."));
-  if (issue.type === "unknown-field") return `unknown field ${name}`;
+  if (issue.type === "unknown-field") return `unknown field ${name}${didYouMean(String(issue.path.at(-1)), issue.known)}`;
   return `${issue.path.length === 0 ? "the spec" : `field ${name}`} ${describeIssue(issue)}`;
 }
 

@@ -56,7 +56,7 @@ describe("model pool", () => {
   it("refuses fields that it does not know, at every level", () => {
     const more = { routing: { homes: 1 }, switch: { onMonday: true }, extra: 1 };
     expect(() => parse([{ model: "a" }], more)).toThrow(
-      "unknown field 'routing.homes'; unknown field 'switch.onMonday'; unknown field 'extra'",
+      "unknown field 'routing.homes': did you mean 'home'?; unknown field 'switch.onMonday'; unknown field 'extra'",
     );
   });
 });

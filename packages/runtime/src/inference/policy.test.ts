@@ -30,10 +30,16 @@ describe("readPolicy", () => {
     expect(readPolicy({}, 2)).toEqual(DEFAULT_INFERENCE_POLICY);
   });
 
+  it("registry-and-runtime 57: a section with fields left out takes their defaults, whichever they are", () => {
+    expect(readPolicy({}, 2)).toEqual(DEFAULT_INFERENCE_POLICY);
+    expect(readPolicy({ streamIdleTimeoutSecs: 1 }, 2)).toEqual({ ...DEFAULT_INFERENCE_POLICY, streamIdleTimeoutMs: 1000 });
+  });
+
   it("refuses what it does not understand", () => {
     const problems: [Parameters<typeof readPolicy>[0], RegExp][] = [
       [{ maxRetries: 1, retries: 2 }, /unknown field 'retries'; known are maxRetries, /],
       [{ maxRetryAfterSecs: -1 }, /'maxRetryAfterSecs' must be/],
+      [{ maxRetrys: 2 }, /unknown field 'maxRetrys': did you mean 'maxRetries'\?/],
       [{ maxRetries: -1 }, /'maxRetries' must be/],
       [{ maxRetries: 1.5 }, /'maxRetries' must be/],
       [{ maxRetries: "2" }, /'maxRetries' must be/],

@@ -1,4 +1,4 @@
-import { AwakenError, isJsonObject, type JsonValue } from "@awaken/contract";
+import { AwakenError, didYouMean, isJsonObject, type JsonValue } from "@awaken/contract";
 
 /** How stubborn an inference is. Durations of 0 switch a wait off. */
 export interface InferencePolicy {
@@ -55,7 +55,7 @@ export function readPolicy(section: JsonValue | undefined, maxContinuationRetrie
   if (section === undefined) return { ...defaults, maxContinuationRetries };
   const fields = isJsonObject(section) ? section : refuse("expected an object");
   const unknown = Object.keys(fields).find((name) => !FIELDS.some((field) => field === name));
-  if (unknown !== undefined) refuse(`unknown field '${unknown}'; known are ${FIELDS.join(", ")}`);
+  if (unknown !== undefined) refuse(`unknown field '${unknown}'${didYouMean(unknown, FIELDS) || `; known are ${FIELDS.join(", ")}`}`);
   const read = (field: Field, fallback: number): number => {
     const value = fields[field] ?? fallback;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;

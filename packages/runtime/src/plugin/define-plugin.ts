@@ -1,4 +1,4 @@
-import { AwakenError, type LocalAgentSpec, type Schema, validateSync } from "@awaken/contract";
+import { AwakenError, didYouMean, isJsonObject, knownFields, type LocalAgentSpec, type Schema, validateSync } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { InboxItem } from "./inbox.ts";
@@ -45,11 +45,16 @@ export interface Plugin {
 
 function parseConfig<C>(init: PluginInit<C>, schema: Schema<C>, section: unknown): C {
   const key = init.section ?? init.id;
+  const refuse = (message: string): never => {
+    throw new AwakenError("invalid_plugin_config", `invalid config for plugin ${init.id}: section "${key}" — ${message}`, {
+      details: { plugin: init.id, key, message },
+    });
+  };
   const result = validateSync(schema, section === undefined ? {} : section);
-  if (result.type === "valid") return result.value;
-  throw new AwakenError("invalid_plugin_config", `invalid config for plugin ${init.id}: section "${key}" — ${result.message}`, {
-    details: { plugin: init.id, key, message: result.message },
-  });
+  if (result.type === "invalid") return refuse(result.message);
+  const known = isJsonObject(section) ? knownFields(schema) : undefined;
+  const unknown = known && Object.keys(section ?? {}).find((name) => !known.includes(name));
+  return unknown === undefined ? result.value : refuse(`unknown field '${unknown}'${didYouMean(unknown, known ?? [])}`);
 }
 
 /** Declares a plugin. Without a `config` schema, `config` is undefined. */

@@ -80,6 +80,10 @@ export class EnvTables {
         if (isActive) this.gates.push({ plugin, gate: policyGate(policy) });
       },
       tool: (tool) => {
+        for (const key of tool.state ?? []) {
+          if (this.stateKeys.get(key.name)?.value !== key)
+            put(this.stateKeys, key.name, { plugin, value: key }, "key_already_registered", "state key");
+        }
         if (isActive) put(this.tools, tool.id, { plugin, value: tool }, "tool_already_registered", "tool");
       },
       transform: (transform) => {

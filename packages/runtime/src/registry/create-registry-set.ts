@@ -1,7 +1,8 @@
-import { type AgentSpecInput, AwakenError, type ModelSpecInput, type PoolSpecInput } from "@awaken/contract";
+import { type AgentSpecInput, AwakenError, describeType, type ModelSpecInput, type PoolSpecInput } from "@awaken/contract";
 import type { Plugin } from "../plugin/define-plugin.ts";
-import type { Tool } from "../tool/tool.ts";
+import type { ToolList } from "../tool/foreign-tool.ts";
 import { checkModelIds, registryConflict } from "./conflict.ts";
+import { Problems } from "./problems.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
 import type { BackendFactory, Entries, RegistrySet, TableName } from "./registry-set.ts";
@@ -15,40 +16,69 @@ export interface RegistryInit {
   readonly models?: SpecList<ModelSpecInput>;
   readonly pools?: SpecList<PoolSpecInput>;
   readonly agents?: SpecList<AgentSpecInput>;
-  readonly tools?: readonly Tool[];
+  /** A list of ours, or by name with AI SDK tools among them. */
+  readonly tools?: ToolList;
   readonly plugins?: readonly Plugin[];
   readonly backends?: readonly BackendFactory[];
 }
 
-function ownId(name: TableName, item: unknown): string {
+function ownId(name: TableName, item: unknown, index: number): string {
   const field = name === "backends" ? "type" : "id";
   const id: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
   if (typeof id === "string") return id;
-  throw new AwakenError("invalid_spec", `invalid ${CATEGORY[name]} spec: field '${field}' is required in a list: expected a string`, {
-    details: { kind: CATEGORY[name] },
-  });
+  const what = typeof item === "object" && item !== null ? `field '${field}' is required in a list` : `got ${describeType(item)}`;
+  throw new AwakenError("invalid_spec", `${name}[${index}] is no ${CATEGORY[name]}: ${what}`, { details: { kind: CATEGORY[name], index } });
 }
 
-function listEntries(name: TableName, list: unknown): readonly (readonly [string, unknown])[] {
-  if (Array.isArray(list)) return Array.from(list, (item: unknown) => [ownId(name, item), item]);
-  if (typeof list === "object" && list !== null) return Object.entries(list);
-  throw new AwakenError("registry_build_failed", `registry build failed: '${name}' must be an object or a list`, { details: { name } });
+type Entry = readonly [id: string, input: unknown];
+
+function* listEntries(name: TableName, list: unknown, problems: Problems): Iterable<Entry> {
+  if (Array.isArray(list)) {
+    for (let index = 0; index < list.length; index++) {
+      const item: unknown = list[index];
+      const id = problems.attempt(() => ownId(name, item, index));
+      if (id !== undefined) yield [id, item];
+    }
+    return;
+  }
+  if (typeof list !== "object" || list === null) {
+    const message = `registry build failed: '${name}' must be an object or a list, got ${describeType(list)}`;
+    problems.add(new AwakenError("registry_build_failed", message, { details: { name } }));
+    return;
+  }
+  for (const id of problems.attempt(() => Object.keys(list)) ?? []) yield [id, problems.attempt((): unknown => Reflect.get(list, id))];
 }
 
-/** Reads a whole table. The first id that comes twice is named. */
-export function readTable<Name extends TableName>(name: Name, list: unknown = []): Table<Entries[Name]> {
+/** Entries that were given and could not be read, as `table/id`: whoever refers to one of them has no mistake of his own. */
+export type Unread = Set<string>;
+
+/** Reads a whole table. What cannot be read is a problem, and left out. */
+function readEntries<Name extends TableName>(name: Name, list: unknown, problems: Problems, unread: Unread): Table<Entries[Name]> {
   const entries = new Map<string, Entries[Name]>();
-  for (const [id, input] of listEntries(name, list)) {
-    if (entries.has(id)) throw registryConflict(name, id);
-    entries.set(id, READ_ENTRY[name](id, input));
+  for (const [id, input] of listEntries(name, list, problems)) {
+    if (entries.has(id)) {
+      problems.add(registryConflict(name, id));
+      continue;
+    }
+    const entry = problems.attempt(() => READ_ENTRY[name](id, input));
+    if (entry === undefined) unread.add(`${name}/${id}`);
+    else entries.set(id, entry);
   }
   return Table.of(entries);
 }
 
+/** Reads a whole table, or throws all that is wrong with it. */
+export function readTable<Name extends TableName>(name: Name, list: unknown = []): Table<Entries[Name]> {
+  const problems = new Problems();
+  const table = readEntries(name, list, problems, new Set());
+  problems.throwAll();
+  return table;
+}
+
 /** Looked at before anything is read, so that a file with a doubled model is told just that. */
-export function checkDuplicateModels(models: RegistryInit["models"] = []): void {
+export function checkDuplicateModels(models: unknown = []): void {
   const seen = new Set<string>();
-  for (const [id] of listEntries("models", models)) {
+  for (const [id] of listEntries("models", models, new Problems())) {
     if (seen.has(id)) {
       throw new AwakenError("config_validation_failed", `config validation failed: duplicate model id '${id}'`, {
         details: { modelId: id },
@@ -58,18 +88,28 @@ export function checkDuplicateModels(models: RegistryInit["models"] = []): void 
   }
 }
 
+/** Reads everything that is given, and goes on where something cannot be read. */
+export function readRegistry(init: RegistryInit, problems: Problems): { readonly set: RegistrySet; readonly unread: ReadonlySet<string> } {
+  checkDuplicateModels(init.models);
+  const unread: Unread = new Set();
+  const read = <Name extends TableName>(name: Name, list: unknown = []) => readEntries(name, list, problems, unread);
+  const set = Object.freeze({
+    providers: read("providers", init.providers),
+    models: read("models", init.models),
+    pools: read("pools", init.pools),
+    tools: read("tools", init.tools),
+    plugins: read("plugins", init.plugins),
+    backends: read("backends", init.backends),
+    agents: read("agents", init.agents),
+  });
+  problems.attempt(() => checkModelIds(set, set.models, set.pools));
+  return { set, unread };
+}
+
 /** Registers everything that is given. References between entries are not looked at: `validateRegistry` does that. */
 export function createRegistrySet(init: RegistryInit): RegistrySet {
-  checkDuplicateModels(init.models);
-  const set = Object.freeze({
-    providers: readTable("providers", init.providers),
-    models: readTable("models", init.models),
-    pools: readTable("pools", init.pools),
-    tools: readTable("tools", init.tools),
-    plugins: readTable("plugins", init.plugins),
-    backends: readTable("backends", init.backends),
-    agents: readTable("agents", init.agents),
-  });
-  checkModelIds(set, set.models, set.pools);
+  const problems = new Problems();
+  const { set } = readRegistry(init, problems);
+  problems.throwAll();
   return set;
 }

@@ -1,156 +1,167 @@
-import { type AgentSpec, AwakenError } from "@awaken/contract";
+import { type AgentSpec, AwakenError, didYouMean, errorMessage, type LocalAgentSpec } from "@awaken/contract";
+import type { Tool } from "../tool/tool.ts";
 import type { Changes } from "./draft.ts";
+import { isLate } from "./late-ids.ts";
+import { pluginTools } from "./plugin-tools.ts";
+import {
+  AGENT_DELEGATE,
+  AGENT_FILTER,
+  AGENT_HANDOFF,
+  AGENT_MODEL,
+  AGENT_PLUGIN,
+  AGENT_TOOL,
+  type DiagnosticCode,
+  type DiagnosticNamespace,
+  MODEL_PROVIDER,
+  POOL_MEMBER,
+  type Reference,
+} from "./references.ts";
 import { findAgent, type RegistrySet, type TableName } from "./registry-set.ts";
 
-/** As in the names of managed configuration. */
-export type DiagnosticNamespace = "agents" | "models" | "model-pools" | "providers" | "plugins";
-
-export type DiagnosticCode =
-  | "agent_missing_model"
-  | "model_missing_provider"
-  | "model_pool_missing_model"
-  | "agent_missing_plugin"
-  | "agent_missing_delegate"
-  | "agent_missing_handoff"
-  | "agent_hook_filter_plugin_not_loaded";
-
-/** One broken reference: where it is, what it needs, and what would mend it. */
+/** One mistake: where it is, what it needs, and what would mend it. */
 export type Diagnostic = {
   readonly code: DiagnosticCode;
   readonly severity: "error";
   readonly resource: { readonly namespace: DiagnosticNamespace; readonly id: string };
-  readonly dependsOn: { readonly namespace: DiagnosticNamespace; readonly id: string };
+  /** What is missing; absent when nothing else is. */
+  readonly dependsOn?: { readonly namespace: DiagnosticNamespace; readonly id: string };
   readonly message: string;
   readonly fix: string;
 };
 
-/** What is told about a reference that leads nowhere. */
-interface Reference {
-  readonly code: DiagnosticCode;
-  readonly from: DiagnosticNamespace;
-  readonly to: DiagnosticNamespace;
-  message(id: string, missing: string): string;
-  fix(missing: string): string;
+/** A table, or several, in which a reference may lead somewhere. */
+interface Targets {
+  has(id: string): boolean;
+  /** For the nearest name. */
+  ids(): Iterable<string>;
 }
-
-const MODEL_PROVIDER: Reference = {
-  code: "model_missing_provider",
-  from: "models",
-  to: "providers",
-  message: (model, provider) => `model '${model}' references missing provider '${provider}'`,
-  fix: (provider) => `register provider '${provider}', or name another one in field 'provider'`,
-};
-
-const POOL_MEMBER: Reference = {
-  code: "model_pool_missing_model",
-  from: "model-pools",
-  to: "models",
-  message: (pool, model) => `model pool '${pool}' references missing model '${model}'`,
-  fix: (model) => `register model '${model}', or take it out of field 'members'`,
-};
-
-const AGENT_MODEL: Reference = {
-  code: "agent_missing_model",
-  from: "agents",
-  to: "models",
-  message: (agent, model) => `agent '${agent}' references missing model '${model}'`,
-  fix: (model) =>
-    model === "" ? "name a model or pool in field 'model'" : `register a model or pool '${model}', or name another one in field 'model'`,
-};
-
-const AGENT_PLUGIN: Reference = {
-  code: "agent_missing_plugin",
-  from: "agents",
-  to: "plugins",
-  message: (agent, plugin) => `agent '${agent}' uses missing plugin '${plugin}'`,
-  fix: (plugin) => `register plugin '${plugin}', or take it out of field 'plugins'`,
-};
-
-const AGENT_FILTER: Reference = {
-  code: "agent_hook_filter_plugin_not_loaded",
-  from: "agents",
-  to: "plugins",
-  message: (agent, plugin) => `agent '${agent}' active hook filter references unloaded plugin '${plugin}'`,
-  fix: (plugin) => `add '${plugin}' to field 'plugins', or take it out of field 'activePlugins'`,
-};
-
-const AGENT_DELEGATE: Reference = {
-  code: "agent_missing_delegate",
-  from: "agents",
-  to: "agents",
-  message: (agent, delegate) => `agent '${agent}' delegates to missing agent '${delegate}'`,
-  fix: (delegate) => `register agent '${delegate}', or take it out of field 'delegates'`,
-};
-
-const AGENT_HANDOFF: Reference = {
-  code: "agent_missing_handoff",
-  from: "agents",
-  to: "agents",
-  message: (agent, target) => `agent '${agent}' hands off to missing agent '${target}'`,
-  fix: (target) => `register agent '${target}', or take it out of field 'handoffs'`,
-};
 
 /** Where diagnostics are gathered: nothing is made for what is in order. */
 class Findings {
   readonly found: Diagnostic[] = [];
 
   /** One diagnostic for each target that is not there. */
-  check(ref: Reference, id: string, targets: readonly string[], exists: (target: string) => boolean): void {
+  check(ref: Reference, id: string, targets: readonly string[], { has, ids }: Targets): void {
     for (const [index, target] of targets.entries()) {
-      if (exists(target) || targets.indexOf(target) < index) continue;
+      if (has(target) || targets.indexOf(target) < index) continue;
       this.found.push({
         code: ref.code,
         severity: "error",
         resource: { namespace: ref.from, id },
         dependsOn: { namespace: ref.to, id: target },
-        message: ref.message(id, target),
+        message: `${ref.message(id, target)}${didYouMean(target, ids())}`,
         fix: ref.fix(target),
+      });
+    }
+  }
+
+  /** A model must be told what to give to a tool. */
+  checkTool(tool: Tool): void {
+    try {
+      // Read for its failure alone; it is kept with the tool.
+      void tool.descriptor;
+    } catch (thrown) {
+      this.found.push({
+        code: "tool_missing_schema",
+        severity: "error",
+        resource: { namespace: "tools", id: tool.id },
+        message: `tool '${tool.id}' has no JSON Schema: ${errorMessage(thrown)}`,
+        fix: "take a schema library that gives JSON Schema, or write it in field 'parameters'",
       });
     }
   }
 }
 
+/** What a delegate is called as a tool begins with this. */
+const DELEGATE_TOOL = "agent_run_";
+
+const NOTHING_UNREAD: ReadonlySet<string> = new Set();
+
+/** What the tables hold, and what they would hold if all that was given could be read. */
+class Tables {
+  readonly #set: RegistrySet;
+  readonly #unread: ReadonlySet<string>;
+
+  constructor(set: RegistrySet, unread: ReadonlySet<string>) {
+    this.#set = set;
+    this.#unread = unread;
+  }
+
+  of(...names: readonly TableName[]): Targets {
+    return {
+      has: (id) => names.some((name) => this.#set[name].has(id) || this.#unread.has(`${name}/${id}`)),
+      ids: () => names.flatMap((name) => [...this.#set[name].keys()]),
+    };
+  }
+
+  agents(): Targets {
+    const { has, ids } = this.of("agents");
+    return { has: (id) => has(id) || findAgent(this.#set, id) !== undefined || isLate(id), ids };
+  }
+
+  /** Also those that the agent's plugins bring, which only they know. A plugin that could not be read may bring any. */
+  tools(agent: LocalAgentSpec): Targets {
+    const { has, ids } = this.of("tools");
+    const isUnsure = agent.plugins.some((plugin) => this.#unread.has(`plugins/${plugin}`));
+    let brought: ReadonlySet<string> | undefined;
+    const fromPlugins = (): ReadonlySet<string> => {
+      brought ??= pluginTools(this.#set, agent);
+      return brought;
+    };
+    const isDelegate = (id: string): boolean => agent.delegates.some((delegate) => id === `${DELEGATE_TOOL}${delegate}`);
+    return {
+      has: (id) => has(id) || isLate(id) || isUnsure || isDelegate(id) || fromPlugins().has(id),
+      ids: () => [...ids(), ...fromPlugins()],
+    };
+  }
+}
+
 /** A remote agent needs nothing of ours. */
-function checkAgent(findings: Findings, set: RegistrySet, agent: AgentSpec): void {
+function checkAgent(findings: Findings, tables: Tables, agent: AgentSpec): void {
   if (agent.type === "remote") return;
-  const { id, model, plugins, activePlugins, delegates, handoffs } = agent;
-  const isAgent = (target: string) => findAgent(set, target) !== undefined;
-  findings.check(AGENT_MODEL, id, [model], (name) => set.models.has(name) || set.pools.has(name));
-  findings.check(AGENT_PLUGIN, id, plugins, (plugin) => set.plugins.has(plugin));
-  findings.check(AGENT_FILTER, id, activePlugins, (plugin) => plugins.includes(plugin));
-  findings.check(AGENT_DELEGATE, id, delegates, isAgent);
-  findings.check(AGENT_HANDOFF, id, handoffs, isAgent);
+  const { id, model, plugins, activePlugins, tools, delegates, handoffs } = agent;
+  findings.check(AGENT_MODEL, id, [model], tables.of("models", "pools"));
+  findings.check(AGENT_PLUGIN, id, plugins, tables.of("plugins"));
+  findings.check(AGENT_FILTER, id, activePlugins, { has: (plugin) => plugins.includes(plugin), ids: () => plugins });
+  if (tools) findings.check(AGENT_TOOL, id, tools, tables.tools(agent));
+  findings.check(AGENT_DELEGATE, id, delegates, tables.agents());
+  findings.check(AGENT_HANDOFF, id, handoffs, tables.agents());
 }
 
 /** Which entries of a table to look at. */
 type Choice = <T>(name: TableName, table: ReadonlyMap<string, T>) => Iterable<T>;
 
-function diagnose(set: RegistrySet, pick: Choice): readonly Diagnostic[] {
+function diagnose(set: RegistrySet, pick: Choice, unread = NOTHING_UNREAD): readonly Diagnostic[] {
   const findings = new Findings();
-  for (const { id, provider } of pick("models", set.models)) {
-    findings.check(MODEL_PROVIDER, id, [provider], (name) => set.providers.has(name));
-  }
+  const tables = new Tables(set, unread);
+  for (const { id, provider } of pick("models", set.models)) findings.check(MODEL_PROVIDER, id, [provider], tables.of("providers"));
   for (const { id, members } of pick("pools", set.pools)) {
     const models = members.map(({ model }) => model);
-    findings.check(POOL_MEMBER, id, models, (model) => set.models.has(model));
+    findings.check(POOL_MEMBER, id, models, tables.of("models"));
   }
-  for (const agent of pick("agents", set.agents)) checkAgent(findings, set, agent);
+  for (const tool of pick("tools", set.tools)) findings.checkTool(tool);
+  for (const agent of pick("agents", set.agents)) checkAgent(findings, tables, agent);
   return findings.found;
 }
 
-/** Every broken reference: models, then pools, then agents, each in the order of registration. */
-export const diagnoseRegistry = (set: RegistrySet): readonly Diagnostic[] => diagnose(set, (_name, table) => table.values());
+/** Every mistake: models, then pools, tools and agents, each in the order of registration. `unread` is what was given and could not be read. */
+export const diagnoseRegistry = (set: RegistrySet, unread?: ReadonlySet<string>): readonly Diagnostic[] =>
+  diagnose(set, (_name, table) => table.values(), unread);
 
 /** Sets that are known to be whole. */
 const valid = new WeakSet<RegistrySet>();
 
-function settle(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
-  if (diagnostics.length === 0) {
-    valid.add(set);
-    return;
-  }
+/** All of them as one error; undefined when there is none. */
+export function validationError(diagnostics: readonly Diagnostic[]): AwakenError | undefined {
+  if (diagnostics.length === 0) return undefined;
   const messages = diagnostics.map(({ message }) => message);
-  throw new AwakenError("registry_validation_failed", `registry validation failed: ${messages.join("; ")}`, { details: { diagnostics } });
+  return new AwakenError("registry_validation_failed", `registry validation failed: ${messages.join("; ")}`, { details: { diagnostics } });
+}
+
+function settle(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
+  const error = validationError(diagnostics);
+  if (error !== undefined) throw error;
+  valid.add(set);
 }
 
 /** Throws `registry_validation_failed` with all diagnostics in its details. */
@@ -165,7 +176,10 @@ export function validateEdit(base: RegistrySet, next: RegistrySet, changes: Chan
     validateRegistry(next);
     return;
   }
-  const changed = <T>(name: TableName, table: ReadonlyMap<string, T>): T[] =>
-    [...changes[name].keys()].map((id) => table.get(id)).filter((entry) => entry !== undefined);
+  const changed: Choice = (name, table) => {
+    // Another plugin of the same name may no longer bring a tool that an agent names.
+    if (name === "agents" && changes.plugins.size > 0) return table.values();
+    return [...changes[name].keys()].map((id) => table.get(id)).filter((entry) => entry !== undefined);
+  };
   settle(next, diagnose(next, changed));
 }

@@ -2,17 +2,18 @@ import { AwakenError } from "@awaken/contract";
 import { asBuildFailure, checkModelIds } from "./conflict.ts";
 import { validateEdit } from "./diagnostics.ts";
 import type { Changes } from "./draft.ts";
+import { Problems } from "./problems.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
 import type { Entries, RegistrySet, TableName } from "./registry-set.ts";
 import type { Table } from "./table.ts";
 
 const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
 
-function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes: Changes): Table<Entries[Name]> {
+function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes: Changes, problems: Problems): Table<Entries[Name]> {
   const table: Table<Entries[Name]> = set[name];
   const entries = new Map<string, Entries[Name] | undefined>();
   for (const [id, change] of changes[name]) {
-    entries.set(id, change.type === "put" ? READ_ENTRY[name](id, change.input) : undefined);
+    entries.set(id, change.type === "put" ? problems.attempt(() => READ_ENTRY[name](id, change.input)) : undefined);
   }
   return entries.size === 0 ? table : table.with(entries);
 }
@@ -33,15 +34,17 @@ function checkUntouched(seen: RegistrySet, current: RegistrySet, changes: Change
 /** The current set with the changes made, whole and valid. `seen` is the set that the changes were made for. */
 export function editSet(seen: RegistrySet, current: RegistrySet, changes: Changes): RegistrySet {
   checkUntouched(seen, current, changes);
+  const problems = new Problems();
   const next = Object.freeze({
-    providers: editTable("providers", current, changes),
-    models: editTable("models", current, changes),
-    pools: editTable("pools", current, changes),
-    tools: editTable("tools", current, changes),
-    plugins: editTable("plugins", current, changes),
-    backends: editTable("backends", current, changes),
-    agents: editTable("agents", current, changes),
+    providers: editTable("providers", current, changes, problems),
+    models: editTable("models", current, changes, problems),
+    pools: editTable("pools", current, changes, problems),
+    tools: editTable("tools", current, changes, problems),
+    plugins: editTable("plugins", current, changes, problems),
+    backends: editTable("backends", current, changes, problems),
+    agents: editTable("agents", current, changes, problems),
   });
+  problems.throwAll();
   try {
     checkModelIds(next, changes.models, changes.pools);
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { AwakenError, parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract";
 import type { Plugin } from "../plugin/define-plugin.ts";
+import { fromAiSdkTool, isForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import { freezeDeep } from "./freeze.ts";
 import { readProvider } from "./provider-entry.ts";
@@ -56,6 +57,7 @@ export const READ_ENTRY: { readonly [Name in TableName]: (id: string, input: unk
   pools: (id, input) => freezeDeep(parsePoolSpec(id, input)),
   agents: (id, input) => freezeDeep(parseAgentSpec(id, input)),
   tools(id, input) {
+    if (isForeignTool(input)) return fromAiSdkTool(id, input);
     if (!isTool(input)) return refuseLive("invalid_tool", "tool", id, "make it with defineTool");
     checkOwnId("tool", id, input.id);
     return input;

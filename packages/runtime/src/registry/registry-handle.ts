@@ -1,6 +1,6 @@
-import { AwakenError } from "@awaken/contract";
+import { type AgentSpec, AwakenError } from "@awaken/contract";
 import type { Capabilities } from "../inference/capabilities.ts";
-import { openDraft, type RegistryDraft } from "./draft.ts";
+import { type Changes, openDraft, type RegistryDraft } from "./draft.ts";
 import { editSet } from "./edit-set.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { type RegistryRebuild, rebuildAgentModelProvider } from "./rebuild.ts";
@@ -15,6 +15,9 @@ import {
   providerNotFound,
 } from "./remove-provider.ts";
 
+/** Throws what is wrong with these agents of a set, all of it in one error. */
+export type CheckAgents = (set: RegistrySet, agents: Iterable<AgentSpec>) => void;
+
 /**
  * Where the current registries are published. Readers never wait. A write publishes the next version, whole and valid, and
  * returns its number; or it throws and publishes nothing.
@@ -23,9 +26,12 @@ export class RegistryHandle {
   #current: RegistrySnapshot;
   /** The asynchronous updates, one after the other. Never rejects. */
   #updates: Promise<unknown> = Promise.resolve();
+  readonly #check: CheckAgents;
 
-  constructor(set: RegistrySet) {
+  /** `check` throws what is wrong with agents of a set that is about to be published. */
+  constructor(set: RegistrySet, check: CheckAgents = () => {}) {
     this.#current = new RegistrySnapshot(1, Object.freeze(set));
+    this.#check = check;
   }
 
   get version(): number {
@@ -58,7 +64,7 @@ export class RegistryHandle {
     } finally {
       close();
     }
-    return this.replace(editSet(registries, this.#current.registries, changes));
+    return this.#publish(registries, changes);
   }
 
   /**
@@ -74,7 +80,7 @@ export class RegistryHandle {
       } finally {
         close();
       }
-      return this.replace(editSet(registries, this.#current.registries, changes));
+      return this.#publish(registries, changes);
     });
     this.#updates = update.catch(() => {});
     return update;
@@ -113,7 +119,18 @@ export class RegistryHandle {
 
   /** Publishes other providers, models and agents in place of all there are. */
   rebuildAgentModelProvider(update: RegistryRebuild): number {
-    return this.replace(rebuildAgentModelProvider(this.#current.registries, update));
+    const next = rebuildAgentModelProvider(this.#current.registries, update);
+    this.#check(next, next.agents.values());
+    return this.replace(next);
+  }
+
+  /** An agent can break by a change of its own, or of what it is made of. */
+  #publish(seen: RegistrySet, changes: Changes): number {
+    const next = editSet(seen, this.#current.registries, changes);
+    const { tools, plugins, agents } = changes;
+    const isWide = tools.size > 0 || plugins.size > 0;
+    this.#check(next, isWide ? next.agents.values() : [...agents.keys()].flatMap((id) => next.agents.get(id) ?? []));
+    return this.replace(next);
   }
 
   #findProvider(id: string) {

@@ -1,5 +1,6 @@
 import type { AgentSpec, AgentSpecInput, ModelSpec, ModelSpecInput, PoolSpec, PoolSpecInput } from "@awaken/contract";
 import type { Plugin } from "../plugin/define-plugin.ts";
+import type { ForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ProviderEntry, ProviderInput } from "./provider-entry.ts";
 import type { Table } from "./table.ts";
@@ -27,7 +28,7 @@ export interface EntryInputs {
   readonly providers: ProviderInput;
   readonly models: ModelSpecInput;
   readonly pools: PoolSpecInput;
-  readonly tools: Tool;
+  readonly tools: Tool | ForeignTool;
   readonly plugins: Plugin;
   readonly backends: BackendFactory;
   readonly agents: AgentSpecInput;

@@ -1,10 +1,12 @@
-import { AwakenError, type LocalAgentSpec, type Provider } from "@awaken/contract";
+import { AwakenError, didYouMean, errorMessage, type LocalAgentSpec, type Provider, shorten } from "@awaken/contract";
 import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
-import type { Plugin } from "../plugin/define-plugin.ts";
+import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
+import type { AnyStateKey } from "../state/key.ts";
+import type { Tool } from "../tool/tool.ts";
 import { fitAgent } from "./fit-agent.ts";
 import { filterTools, gatherTools } from "./select-tools.ts";
 import { resolveModel } from "./serve-model.ts";
@@ -28,6 +30,8 @@ export interface ResolveParts {
   /** Section keys that the runtime reads even for agents that do not load the plugin that claims them. */
   readonly knownSections?: readonly string[];
   readonly pools: PoolCache;
+  /** Keys that every agent has, beside those of its plugins and tools. */
+  readonly state?: readonly AnyStateKey[];
 }
 
 export interface Resolved {
@@ -38,7 +42,10 @@ export interface Resolved {
 
 function lookUpAgent(set: RegistrySet, id: string): LocalAgentSpec {
   const agent = findAgent(set, id);
-  if (agent === undefined) throw new AwakenError("agent_not_found", `agent not found: ${id}`, { details: { agentId: id } });
+  if (agent === undefined) {
+    const message = `agent not found: ${shorten(id)}${didYouMean(id, set.agents.keys())}`;
+    throw new AwakenError("agent_not_found", message, { details: { agentId: id } });
+  }
   if (agent.type === "local") return agent;
   throw new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
     details: { agentId: id },
@@ -53,6 +60,31 @@ function lookUpPlugins(set: RegistrySet, ids: readonly string[]): Plugin[] {
   });
 }
 
+/** State keys that no plugin brings, under the name of who does. */
+function keyOwners(state: readonly AnyStateKey[], tools: Iterable<Tool>): readonly Plugin[] {
+  const owner = (id: string, keys: readonly AnyStateKey[]) =>
+    definePlugin({
+      id,
+      register(r) {
+        for (const key of keys) r.state(key);
+      },
+    });
+  const owners = state.length === 0 ? [] : [owner("createRuntime", state)];
+  for (const { id, state: keys = [] } of tools) if (keys.length > 0) owners.push(owner(`tool:${id}`, keys));
+  return owners;
+}
+
+/** A tool that no model could be told about. Those of the registry were looked at when they were registered. */
+function checkSchemas(tools: Iterable<Tool>): void {
+  for (const tool of tools) {
+    try {
+      void tool.descriptor;
+    } catch (cause) {
+      throw new AwakenError("invalid_schema", `tool '${tool.id}' has no JSON Schema: ${errorMessage(cause)}`, { cause });
+    }
+  }
+}
+
 /** From an agent's id to how it runs: look-up, plugins, tools. The first mistake throws, and nothing is left behind. */
 export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolveParts): Resolved {
   const spec = lookUpAgent(set, agentId);
@@ -64,12 +96,16 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
 
   const env = compileEnv({
     plugins: lookUpPlugins(set, agent.plugins),
-    runtimePlugins: parts.runtimePlugins({ agent, provider, model: upstream, policy, knowledgeCutoff }),
+    runtimePlugins: [
+      ...parts.runtimePlugins({ agent, provider, model: upstream, policy, knowledgeCutoff }),
+      ...keyOwners(parts.state ?? [], set.tools.values()),
+    ],
     sections: agent.sections,
     knownSections: [RETRY_SECTION, ...(parts.knownSections ?? [])],
     filter: agent.activePlugins,
   });
 
+  checkSchemas(env.tools.values());
   const registered = gatherTools([
     ["global", set.tools.values()],
     ["plugin", env.tools.values()],

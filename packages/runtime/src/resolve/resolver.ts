@@ -1,8 +1,9 @@
-import { AwakenError, type Log } from "@awaken/contract";
+import { type AgentSpec, AwakenError, errorMessage, type Log } from "@awaken/contract";
 import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
+import { checkLateIds } from "./late-ids.ts";
 import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
 
 /** `pinned` runs resolve inside one stored graph and can be replayed; `live` ones take what this process has. */
@@ -34,6 +35,14 @@ export interface Resolver {
   agentIds(): readonly string[];
 }
 
+/** Over the live registries of a runtime. */
+export interface LiveResolver extends Resolver {
+  /** Throws what is wrong with these agents of a set, published or not: all but what was told, each after the id of its agent. */
+  check(set: RegistrySet, agents: Iterable<AgentSpec>, isTold?: (error: AwakenError) => boolean): void;
+  /** From now on all sources are read: an agent that names what none of them has fails, alone. */
+  settle(): void;
+}
+
 export interface ResolverInit extends ResolveParts {
   readonly snapshot: () => RegistrySnapshot;
   readonly log: Log;
@@ -51,9 +60,10 @@ function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
 }
 
 /** A resolver over the live registries. It gives live plans only. */
-export function createResolver(init: ResolverInit): Resolver {
+export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
   const compiled = new WeakMap<RegistrySet, BoundedMap<RunPlan>>();
+  let isSettled = false;
 
   const compile = (set: RegistrySet, agentId: string): RunPlan => {
     const { plan, warnings } = resolveAgent(set, agentId, init);
@@ -71,7 +81,28 @@ export function createResolver(init: ResolverInit): Resolver {
     open(request = {}) {
       checkScope(request);
       const snapshot = init.snapshot();
-      return { scope: LIVE, snapshot, resolve: (agentId) => resolve(snapshot.registries, agentId) };
+      const { registries } = snapshot;
+      const resolveWhole = (agentId: string): RunPlan => {
+        const plan = resolve(registries, agentId);
+        if (isSettled) checkLateIds(registries, plan);
+        return plan;
+      };
+      return { scope: LIVE, snapshot, resolve: resolveWhole };
+    },
+    check(set, agents, isTold = () => false) {
+      const problems = [...agents].flatMap((agent) => {
+        if (agent.type === "remote") return [];
+        try {
+          resolve(set, agent.id);
+          return [];
+        } catch (thrown) {
+          return AwakenError.is(thrown) && isTold(thrown) ? [] : [`${agent.id}: ${errorMessage(thrown)}`];
+        }
+      });
+      if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
+    },
+    settle() {
+      isSettled = true;
     },
     agentIds: () => [...init.snapshot().registries.agents.keys()],
   };

@@ -16,8 +16,6 @@ import { openWork } from "./open-work.ts";
 import type { RunRecords } from "./run-parts.ts";
 import type { RunIntentInput, RunOrder } from "./run-request.ts";
 
-const DEFAULT_AGENT = "default";
-
 /** What the records say that a new activation depends on. */
 export interface LoadedThread {
   readonly history: ThreadHistory;
@@ -79,7 +77,7 @@ function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | u
  * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
  * changed the record that this one is compared with when it takes it up.
  */
-export async function loadThread(records: RunRecords, order: RunOrder): Promise<LoadedThread> {
+export async function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string): Promise<LoadedThread> {
   const { threadId, intent } = order;
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const checkpoint = await records.threads.loadCheckpoint(threadId);
@@ -98,7 +96,10 @@ export async function loadThread(records: RunRecords, order: RunOrder): Promise<
   };
   const waiting = waitingRun(checkpoint);
   const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(threadId, order.namedMessages);
-  const { agentId, actingAgentId } = agentsOf(order, checkpoint, resumed, agentOfCut(checkpoint?.state, cutCalls));
+  const { agentId, actingAgentId } = agentsOf(order, checkpoint, resumed, {
+    defaultAgent,
+    cutAgent: agentOfCut(checkpoint?.state, cutCalls),
+  });
   return {
     history,
     agentId,
@@ -115,11 +116,11 @@ function agentsOf(
   { agentId: asked, intent }: RunOrder,
   checkpoint: ThreadCheckpoint | undefined,
   resumed: RunRecord | undefined,
-  cutAgent: string | undefined,
+  { defaultAgent, cutAgent }: { readonly defaultAgent: string; readonly cutAgent: string | undefined },
 ): Pick<LoadedThread, "agentId" | "actingAgentId"> {
   if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
   const run = resumed ?? checkpoint?.latestRun;
-  const own = run?.agentId.trim() || DEFAULT_AGENT;
+  const own = run?.agentId.trim() || defaultAgent;
   const caller = intent.type === "resume" ? (cutAgent ?? callingAgent(checkpoint?.state)) : undefined;
   const acting = caller ?? storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
   return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };

@@ -79,10 +79,52 @@ describe("profiles", () => {
     expect(results).toEqual([expect.stringContaining("profile key not registered: unknown"), "success"]);
   });
 
-  it("need a store, and say so", async () => {
-    const runtime = open([], [], {});
-    expect(await runtime.run({ agent: "ana", input: "x" })).toMatchObject({
-      termination: { type: "error", message: expect.stringContaining("no profile store") },
+  it("registry-and-runtime 60: they work without a store: written by one run, read by the next, of another agent too, and cleared", async () => {
+    const seen: unknown[] = [];
+    const runtime = open([toolCall("learn", { colour: "red" }), text("ok"), text("a"), text("b")], seen, {});
+    expect(await runtime.run({ agent: "ana", thread: "t1", input: "x" })).toMatchObject({ text: "ok" });
+    await runtime.run({ agent: "ana", thread: "t2", input: "x" });
+    await runtime.run({ agent: "ben", thread: "t3", input: "x" });
+    expect(seen).toEqual([
+      ["ana", { colour: "none" }, { colour: "none" }],
+      ["ana", { colour: "red" }, { colour: "red!" }],
+      ["ben", { colour: "none" }, { colour: "red!" }],
+    ]);
+    // Of this runtime alone.
+    const other: unknown[] = [];
+    await open([text("c")], other, {}).run({ agent: "ana", input: "x" });
+    expect(other).toEqual([["ana", { colour: "none" }, { colour: "none" }]]);
+  });
+
+  it("registry-and-runtime 60: without a store they are listed, deleted and cleared as with one", async () => {
+    const told: unknown[] = [];
+    const tidy = defineTool({
+      id: "tidy",
+      description: "",
+      input: z.object({}),
+      execute: async (_input, { profile }) => {
+        const value = { colour: "red" };
+        await profile.write(taste, "a", value);
+        await profile.write(taste, "b", value);
+        value.colour = "changed";
+        told.push(await profile.read(taste, "a"), await profile.list("a"), await profile.list("none"));
+        await profile.delete(taste, "a");
+        await profile.delete(taste, "nobody");
+        told.push(await profile.read(taste, "a"), await profile.list("a"));
+        await profile.clear("b");
+        told.push(await profile.read(taste, "b"));
+        return "tidy";
+      },
     });
+    const plugin = definePlugin({ id: "tastes", register: (r) => r.profile(taste) });
+    const runtime = createRuntime({
+      providers: { scripted: scripted([toolCall("tidy", {}), text("ok")]) },
+      models: { fast: { provider: "scripted", model: "scripted-1" } },
+      agents: { ana: { model: "fast", plugins: ["tastes"] } },
+      tools: [tidy],
+      plugins: [plugin],
+    });
+    expect(await runtime.run({ input: "x" })).toMatchObject({ text: "ok" });
+    expect(told).toEqual([{ colour: "red" }, ["taste"], [], { colour: "none" }, [], { colour: "none" }]);
   });
 });

@@ -27,7 +27,7 @@ export type RunRecords = VolatileRecords | LastingRecords;
 export interface RunParts {
   readonly resolver: Resolver;
   readonly records: RunRecords;
-  readonly profiles: ProfileStore | undefined;
+  readonly profiles: ProfileStore;
   readonly streams: StreamCheckpointStore | undefined;
   readonly active: ActiveRuns;
   readonly clock: Clock;

@@ -50,7 +50,7 @@ export interface RunTraceInput {
 
 /** What a caller asks for. */
 export interface RunRequest<O = unknown> {
-  /** Default: the agent that the thread is with, else `default`. */
+  /** Default: the agent that the thread is with, else the only one there is, else `default`. */
   readonly agent?: string;
   /** Default: a new thread. */
   readonly thread?: string;

@@ -26,6 +26,7 @@ import type { Listen } from "../stream/listeners.ts";
 import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { defaultAgent } from "./default-agent.ts";
 import { endingPlan } from "./ending-plan.ts";
 import { type LoadedThread, loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -128,7 +129,7 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
 /** Everything before the loop. What throws here leaves the run as it was on record. */
 async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const resolution = parts.resolver.open();
-  const loaded = await loadThread(parts.records, order);
+  const loaded = await loadThread(parts.records, order, defaultAgent(resolution));
   const { resumed } = loaded;
   if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
   const { activation, writer, ctx } = open(parts, run, order, loaded, resolution);

@@ -10,6 +10,7 @@ import {
   validate,
 } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
+import type { AnyStateKey } from "../state/key.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { guessToolKind, type ToolKind } from "./tool-kind.ts";
@@ -35,6 +36,8 @@ export interface ToolInit<I, O> {
   readonly metadata?: JsonObject;
   /** JSON Schema of the input, when the schema library cannot give it. */
   readonly parameters?: JsonObject;
+  /** State keys that the tool reads and updates: they come with it, and no plugin has to register them. */
+  readonly state?: readonly AnyStateKey[];
 }
 
 const ID = /^[^\s\p{Cc}]{1,128}$/u;
@@ -112,6 +115,7 @@ export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
       canReconcile: init.reconcile !== undefined,
       timeoutMs: init.timeoutMs,
     },
+    ...(init.state === undefined ? {} : { state: Object.freeze([...init.state]) }),
     prepare(input) {
       const checked = validate(init.input, input ?? {});
       return checked instanceof Promise ? checked.then(accept) : accept(checked);

@@ -109,18 +109,8 @@ export function fromAiSdkTool(id: string, given: ForeignTool): Tool {
   return isFunction(execute) ? tool : frontendTool(tool.descriptor);
 }
 
-const isOurs = (value: object): value is Tool => "prepare" in value && "descriptor" in value;
+/** By what it has: ours have no `inputSchema`. */
+export const isForeignTool = (value: unknown): value is ForeignTool => isObject(value) && "inputSchema" in value && !("prepare" in value);
 
 /** Tools as a user gives them: a list of ours, or by name with AI SDK tools among them. */
 export type ToolList = readonly Tool[] | { readonly [id: string]: Tool | ForeignTool };
-
-const isList = (given: ToolList): given is readonly Tool[] => Array.isArray(given);
-
-export function toTools(given: ToolList): readonly Tool[] {
-  if (isList(given)) return given;
-  return Object.entries(given).map(([id, tool]) => {
-    if (!isOurs(tool)) return fromAiSdkTool(id, tool);
-    if (tool.id === id) return tool;
-    throw new AwakenError("invalid_tool", `tool '${tool.id}' is given under the name '${id}'`, { details: { tool: tool.id } });
-  });
-}

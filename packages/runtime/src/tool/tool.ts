@@ -1,6 +1,7 @@
 import type { JsonValue, ToolDescriptor, ToolResult, Validated } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { HookScene, ResumedCall } from "../phase/hook.ts";
+import type { AnyStateKey } from "../state/key.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -61,5 +62,7 @@ export interface Tool {
   /** Read once for all runs of an agent that is not changed. */
   readonly descriptor: ToolDescriptor;
   readonly traits: ToolTraits;
+  /** State keys that come with the tool. Tools may share one key; two keys of one name are a mistake. */
+  readonly state?: readonly AnyStateKey[];
   prepare(input: JsonValue): Validated<PreparedCall> | Promise<Validated<PreparedCall>>;
 }

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { nodeProblem } from "../../node-version.ts";
 import { askedStore, DEFAULT_STORE, type StoreChoice } from "../choose-store.ts";
 import { typedHint } from "../command-name.ts";
 import { checkStore } from "../doctor/check-store.ts";
@@ -16,7 +17,6 @@ import {
   openRuntime,
   type ProjectStore,
 } from "../load-project.ts";
-import { nodeProblem } from "../node-version.ts";
 import { Output } from "../output.ts";
 import type { ProjectOptions, Shell } from "../shell.ts";
 import { ownVersion } from "../version.ts";

@@ -1,9 +1,8 @@
 import { text } from "node:stream/consumers";
-import { type RunRecord, type Ticket, threadId } from "@awaken/contract";
+import { nearestName, type RunRecord, type Ticket, threadId } from "@awaken/contract";
 import { CliError, usageError } from "../cli-error.ts";
 import { type FollowOptions, followRun } from "../follow-run.ts";
 import { loadProject } from "../load-project.ts";
-import { nearest } from "../nearest.ts";
 import { Output } from "../output.ts";
 import type { Shell } from "../shell.ts";
 
@@ -21,7 +20,7 @@ async function readInput(given: string | undefined, { stdin }: Shell): Promise<s
 }
 
 function unknownAgent(id: string, known: readonly string[]): CliError {
-  const meant = nearest(id, known);
+  const meant = nearestName(id, known);
   const list = `agents are ${known.join(", ")}`;
   return new CliError("agent_not_found", `there is no agent '${id}' here`, meant === undefined ? list : `did you mean '${meant}'? ${list}`);
 }

@@ -1,6 +1,7 @@
 import {
   concludeRecord,
   isSettled,
+  nearestName,
   RUN_STANDINGS,
   type RunFilter,
   type RunPosition,
@@ -14,7 +15,6 @@ import {
 import { usageError } from "../cli-error.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
-import { nearest } from "../nearest.ts";
 import { Output, timeText } from "../output.ts";
 import { brief } from "../printable.ts";
 import { readLimit } from "../read-option.ts";
@@ -33,7 +33,7 @@ function readStandings(text: string | undefined): readonly RunStanding[] | undef
   return text?.split(",").map((given) => {
     const standing = RUN_STANDINGS.find((known) => known === given.trim());
     if (standing !== undefined) return standing;
-    const meant = nearest(given, RUN_STANDINGS);
+    const meant = nearestName(given, RUN_STANDINGS);
     throw usageError(
       `--status '${given}' is none of ${RUN_STANDINGS.join(", ")}`,
       meant === undefined ? undefined : `did you mean '${meant}'?`,
