@@ -34,7 +34,7 @@ const BY_STATUS: ReadonlyMap<number, FailureClass> = new Map<number, FailureClas
 
 const MAX_TEXT = 2000;
 const OVERFLOW =
-  /prompt is too long|context_length_exceeded|context length|input is too long|maximum context length|reduce the length|too many tokens|request too large/i;
+  /prompt is too long|context_length_exceeded|context length|input is too long|maximum context length|reduce the length|too many tokens|request too large|context window|context limit|maximum prompt length|maximum number of tokens/i;
 const FILTERED = /content_filter|content policy|content_policy_violation|blocked by safety/i;
 const OVERLOADED = /overloaded/i;
 // Whole words, so that "generate", "temperature" and "moderate" are not rate limits.

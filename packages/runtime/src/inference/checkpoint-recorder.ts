@@ -44,8 +44,9 @@ export class CheckpointRecorder {
     if (collector.beats - this.#savedBeats >= BEATS_PER_SAVE) this.#save(collector);
   }
 
-  /** Saves what there is now and waits for it. */
+  /** Saves what there is now, if there is anything, and waits for it. */
   async flush(collector: Collector): Promise<void> {
+    if (collector.beats === 0) return;
     this.#save(collector);
     await raceAbort(this.#saving, this.#init.signal);
   }

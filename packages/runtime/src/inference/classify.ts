@@ -23,7 +23,7 @@ const BY_STATUS: Readonly<Record<number, InferenceFailureType>> = {
 };
 
 const OVERFLOW =
-  /prompt is too long|context_length_exceeded|context length|input is too long|maximum context length|reduce the length|too many tokens|request too large/i;
+  /prompt is too long|context_length_exceeded|context length|input is too long|maximum context length|reduce the length|too many tokens|request too large|context window|context limit|maximum prompt length|maximum number of tokens/i;
 const FILTERED = /content_filter|content policy|content_policy_violation|blocked by safety/i;
 const OVERLOADED = /overloaded/i;
 // Whole words only: "generate" and "temperature" hold "rate" too.

@@ -3,6 +3,7 @@ import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
 import type { InferenceRun, Inferred } from "./inference-run.ts";
+import { continuation } from "./recovery-plan.ts";
 import { type StreamOutcome, streamTurn } from "./stream-turn.ts";
 import { continueTruncated, isTruncated, truncationPlea } from "./truncation.ts";
 
@@ -33,27 +34,47 @@ function withInferenceId(request: InferenceRequest): InferenceRequest {
 export async function infer(run: InferenceRun): Promise<Inferred> {
   const startedAt = run.clock.now();
   const collector = new Collector(run);
-  const asked = withInferenceId(run.request);
+  let asked = withInferenceId(run.request);
   let request = asked;
   let plea: Message | undefined;
-  for (let retry = 0; ; retry++) {
+  let isShrunk = false;
+  for (let continuations = 0; ; ) {
     const saidBefore = collector.text.length;
-    // A checkpoint is of the first stream only.
-    const slot = retry === 0 ? run.checkpoints : undefined;
+    // A checkpoint is of the first answer only.
+    const slot = continuations === 0 ? run.checkpoints : undefined;
     const outcome = filtered(await streamTurn(run, { asked, first: request }, collector, slot));
     const collected = collector.collect(ENDINGS[outcome.type]);
-    if (retry >= run.policy.maxContinuationRetries || !isTruncated(outcome, collected, saidBefore)) {
+    const smaller = isShrunk || !isOverflow(outcome, collector) ? undefined : run.shrink?.(asked);
+    const isCut = continuations < run.policy.maxContinuationRetries && isTruncated(outcome, collected, saidBefore);
+    if (smaller === undefined && !isCut) {
       for (const { id, name, input } of collected.toolCalls) run.emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
       const turn = toTurn(collected, outcome, collector.usage, asked.model, run.clock.now() - startedAt);
       return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
     }
-    for (const { id, name } of collected.malformedCalls) {
-      if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
+    if (smaller !== undefined) {
+      isShrunk = true;
+      asked = smaller;
+    } else {
+      continuations += 1;
+      for (const { id, name } of collected.malformedCalls) {
+        if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
+      }
+      plea ??= truncationPlea(run.ids);
     }
     collector.dropCalls();
-    plea ??= truncationPlea(run.ids);
-    request = continueTruncated(run, asked, collected, plea);
+    request = goOn(run, asked, collected, plea);
   }
+}
+
+/** The next request: after what was said so far, if anything was. */
+function goOn(run: InferenceRun, asked: InferenceRequest, collected: Collected, plea: Message | undefined): InferenceRequest {
+  if (plea !== undefined) return continueTruncated(run, asked, collected, plea);
+  return collected.text.trim() === "" ? asked : continuation(asked, collected.text, run.ids);
+}
+
+/** Refused as too long, and no client has heard of a call. */
+function isOverflow(outcome: StreamOutcome, { inFlight, completeCalls }: Collector): boolean {
+  return outcome.type === "failed" && outcome.failure.type === "context-overflow" && inFlight.length + completeCalls.length === 0;
 }
 
 /** An answer that the vendor's filter cut is a failure, not an end. */

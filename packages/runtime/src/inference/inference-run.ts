@@ -19,6 +19,8 @@ export interface InferenceRun {
   readonly policy: InferencePolicy;
   /** Applied to the messages again when the conversation grows within the inference: they must still fit the window. */
   readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
+  /** What to ask instead of a request that was too long for the model; undefined when it cannot be made smaller. */
+  readonly shrink?: ((request: InferenceRequest) => InferenceRequest | undefined) | undefined;
   /** Where the stream in progress is kept, bound to one run and step. */
   readonly checkpoints?: CheckpointSlot | undefined;
 }

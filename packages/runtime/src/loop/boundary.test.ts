@@ -125,13 +125,20 @@ describe("background and delivery", () => {
         inbox.push({ type: "compaction", notice: { swap: () => ({ upTo: messageId("u2"), summary }), settle: () => undefined } });
       },
     });
-    expect(model?.requests[1]?.messages.map((message) => message.role)).toEqual(["system", "assistant", "tool"]);
+    expect(model?.requests[1]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     expect(result.text).toBe("answer");
     const ids = thread.rows.map((row) => `${row.seq}:${row.message.role}`);
     expect(ids).toEqual(["1:user", "2:user", "3:assistant", "4:tool", "5:system", "6:assistant"]);
     expect(thread.rows[4]?.message.metadata?.compaction).toEqual({ fromSeq: 1, toSeq: 2 });
     const again = await runScripted({ turns: [text("y")], thread, input: "next" });
-    expect(again.model?.requests[0]?.messages.map((message) => message.role)).toEqual(["system", "assistant", "tool", "assistant", "user"]);
+    expect(again.model?.requests[0]?.messages.map((message) => message.role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
   });
 
   it("a summary of a message that is gone changes nothing", async () => {

@@ -173,6 +173,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     output: undefined,
     isPaused: false,
     unsettledStep: undefined,
+    requestLimit: undefined,
   };
   const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);

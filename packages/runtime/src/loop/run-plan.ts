@@ -12,6 +12,8 @@ export interface RunPlan {
     /** The name that the provider knows it by. */
     readonly upstream: string;
     readonly maxOutputTokens: number | undefined;
+    /** What it holds, as far as anybody said; a guess of ours counts too. */
+    readonly contextWindow: number | undefined;
   };
   /** What the agent may call, by id, after its catalogue was applied. */
   readonly tools: ReadonlyMap<string, Tool>;

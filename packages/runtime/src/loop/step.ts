@@ -1,6 +1,7 @@
 import { addUsage, type InferenceRequest, type MessageId, NO_USAGE, type Termination, type Turn } from "@awaken/contract";
 import { type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
+import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
@@ -64,7 +65,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
 function preparePrompt(ctx: RunContext): Prompt {
   const { plan, descriptors } = ctx.active;
   const { threadId, runId } = ctx.identity;
-  return assemblePrompt({
+  const prompt = assemblePrompt({
     agent: plan.agent,
     model: plan.model.upstream,
     tools: descriptors,
@@ -78,6 +79,9 @@ function preparePrompt(ctx: RunContext): Prompt {
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output.schema },
     ids: ctx.ids,
   });
+  const { requestLimit } = ctx.tally;
+  if (requestLimit?.plan !== plan) return prompt;
+  return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };
 }
 
 function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
@@ -92,9 +96,25 @@ function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
     ids: ctx.ids,
     log: ctx.log,
     emit: ctx.emit,
+    shrink: (refused) => shrink(ctx, refused),
     reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
     checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
   };
+}
+
+/** A request that was refused as too long is sent once more without its oldest messages, and those of the run behind it are as short. */
+function shrink(ctx: RunContext, refused: InferenceRequest): InferenceRequest | undefined {
+  const { plan } = ctx.active;
+  const shrunk = shrinkRequest(refused, plan.model);
+  if (shrunk === undefined) return undefined;
+  const { messages } = shrunk.request;
+  ctx.log.warn("a request was too long for the model: it is sent once more without what is older", {
+    runId: ctx.identity.runId,
+    messages: refused.messages.length,
+    kept: messages.length,
+  });
+  ctx.tally.requestLimit = { plan, tokens: shrunk.tokens };
+  return shrunk.request;
 }
 
 function count({ tally, emit }: RunContext, { model, usage, durationMs }: Turn): void {

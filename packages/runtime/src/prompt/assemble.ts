@@ -13,6 +13,7 @@ import type { StateReader } from "../state/snapshot.ts";
 import type { Ids } from "../stream/ids.ts";
 import { contextMessages, isOneShot, placeContext } from "./context-messages.ts";
 import { inferenceOverrides, resolveModel, resolveOverrides } from "./inference-overrides.ts";
+import { openWithUser } from "./opening.ts";
 import { hidesNothing, offerTools, toolFilter } from "./tool-filter.ts";
 
 export interface PromptInput {
@@ -54,13 +55,13 @@ function listIds(tools: readonly ToolDescriptor[]): readonly string[] {
 const NO_ENTRIES: readonly ContextMessage[] = Object.freeze([]);
 const NO_KEYS: readonly string[] = Object.freeze([]);
 
-/** Also for requests that continue a cut-off answer: their messages have grown since the prompt was made. */
+/** Also for requests that continue a cut-off answer: their messages have grown since the prompt was made. The user speaks first. */
 export function applyTransforms(
   messages: readonly Message[],
   tools: readonly ToolDescriptor[],
   transforms: readonly Transform[],
 ): readonly Message[] {
-  return transforms.reduce((list, transform) => transform(list, tools), messages);
+  return openWithUser(transforms.reduce((list, transform) => transform(list, tools), messages));
 }
 
 /**

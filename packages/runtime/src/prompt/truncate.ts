@@ -1,6 +1,7 @@
-import { type Message, messageToolCalls } from "@awaken/contract";
+import { type Message, messageToolCalls, type UserMessage } from "@awaken/contract";
 import { countLeadingSystem } from "./context-messages.ts";
-import { estimateMessages } from "./estimate.ts";
+import { estimateMessage, estimateMessages } from "./estimate.ts";
+import { shortenQuestion } from "./opening.ts";
 import { repairCalls } from "./repair.ts";
 
 export interface TruncationLimits {
@@ -33,13 +34,57 @@ function findCut(messages: readonly Message[], first: number, { tokens, minRecen
   return cut;
 }
 
+/** Where the unit that begins at `start` ends. */
+function unitEnd(messages: readonly Message[], start: number): number {
+  let end = start + 1;
+  while (messages[end]?.role === "tool") end += 1;
+  return end;
+}
+
+function lastQuestion(messages: readonly Message[], first: number, end: number): UserMessage | undefined {
+  for (let index = end - 1; index >= first; index--) {
+    const message = messages[index];
+    if (message?.role === "user" && message.visibility !== "internal") return message;
+  }
+  return undefined;
+}
+
+interface Cut {
+  /** What the messages behind it are the answer to, when they do not say so themselves. */
+  readonly question: UserMessage | undefined;
+  readonly at: number;
+}
+
+/**
+ * The user speaks first, also after a cut: answers are kept with the question that they belong to. For its sake older ones go; where
+ * none may go, it is shortened.
+ */
+function keepQuestion(messages: readonly Message[], first: number, cut: number, { tokens, minRecent }: TruncationLimits): Cut {
+  const question = lastQuestion(messages, first, cut);
+  if (messages[cut]?.role === "user" || question === undefined) return { question: undefined, at: cut };
+  const recent = messages.length - Math.max(1, minRecent);
+  let room = tokens - estimateMessages(messages, 0, first) - estimateMessages(messages, cut) - estimateMessage(question);
+  let at = cut;
+  while (room < 0) {
+    const next = unitEnd(messages, at);
+    if (next > recent) return { question: shortenQuestion(question), at };
+    room += estimateMessages(messages, at, next);
+    at = next;
+    if (messages[at]?.role === "user") return { question: undefined, at };
+  }
+  return { question, at };
+}
+
 /**
  * Leaves out the oldest messages behind the leading system ones until the rest fits. No call loses its result and no result its
- * call, also where that keeps more than the newest messages asked for. A list that fits comes back itself.
+ * call, also where that keeps more than the newest messages asked for, and no answer its question. A list that fits comes back itself.
  */
 export function truncateMessages(messages: readonly Message[], limits: TruncationLimits): readonly Message[] {
   if (estimateMessages(messages) <= limits.tokens) return messages;
   const first = countLeadingSystem(messages);
   const cut = findCut(messages, first, limits);
-  return repairCalls(cut === first ? messages : [...messages.slice(0, first), ...messages.slice(cut)]);
+  if (cut === first) return repairCalls(messages);
+  const { question, at } = keepQuestion(messages, first, cut, limits);
+  const asked = question === undefined ? [] : [question];
+  return repairCalls([...messages.slice(0, first), ...asked, ...messages.slice(at)]);
 }

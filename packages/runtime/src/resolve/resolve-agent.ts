@@ -111,7 +111,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
     ["plugin", env.tools.values()],
   ]);
   const tools = filterTools(agent, registered);
-  const model = Object.freeze({ upstream, maxOutputTokens });
+  const model = Object.freeze({ upstream, maxOutputTokens, contextWindow: capabilities.known.contextWindow });
   return {
     plan: Object.freeze({ agent, env, provider, model, tools, policy }),
     warnings: [...env.warnings, ...toolWarnings(agent, registered, tools)],

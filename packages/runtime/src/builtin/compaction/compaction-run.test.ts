@@ -51,6 +51,31 @@ describe("compaction in a run", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("core-execution 89: what a compaction leaves begins with a user message, in this run and in the next", async () => {
+    const clock = fakeClock();
+    using summaries = scripted([text("what happened")], { clock });
+    const look = defineTool({ id: "look", description: "looks", input: z.object({}), execute: () => clock.advance(0) });
+    const thread = oldThread();
+    // The last answer of the thread stays beside the new question: the cut falls in front of an answer.
+    const keeping = toContextPolicy({ autocompactThreshold: 2_000, compactionRawSuffixMessages: 2 });
+    const more: Message = { id: messageId("short-answer"), role: "assistant", content: [{ type: "text", text: "short" }] };
+    thread.rows.push({ seq: thread.rows.length + 1, message: more });
+    const plugins = [compaction({ policy: keeping, provider: summaries, model: "m", ids: countingIds("task") }), contextWindow(keeping)];
+    const first = await runScripted({
+      turns: [toolCall("look", {}), text("the answer")],
+      tools: [look],
+      runtimePlugins: plugins,
+      input: "now",
+      thread,
+      clock,
+    });
+    const opened = ["summary: what happened", "user", "assistant", "user", "assistant", "tool"];
+    expect(shown(first.model?.requests[1])).toEqual(opened);
+    const next = await runScripted({ turns: [text("again")], runtimePlugins: [contextWindow(keeping)], input: "next", thread, clock });
+    expect(shown(next.model?.requests[0])).toEqual([...opened, "assistant", "user"]);
+    expect(thread.messages.filter(({ role }) => role === "user").map(messageText)).toEqual([LONG, "now", "next"]);
+  });
+
   test("a summary that comes too late for the run is given up with it", async () => {
     const clock = fakeClock();
     using summaries = scripted([stall(text("never"), 0)], { clock });

@@ -54,7 +54,7 @@ describe("context window", () => {
       user("new", 40),
     ];
     const kept = transform(messages, []).map((message) => message.id);
-    expect(kept).toEqual(["ask-2", "give-2", "new"]);
+    expect(kept).toEqual(["old", "ask-2", "give-2", "new"]);
   });
 
   test("tools and instructions take their room", () => {

@@ -1,0 +1,42 @@
+import { type Message, messageId, messageText, type UserMessage } from "@awaken/contract";
+import { countLeadingSystem } from "./context-messages.ts";
+import { previewText } from "./preview.ts";
+
+export const OPENING = "[The conversation goes on here; what came before it is not shown.]";
+
+/** One opening for as long as the message behind it stands, so that what is cached per message stays good from step to step. */
+const openings = new WeakMap<Message, Message>();
+
+function openingOf(first: Message): Message {
+  const before = openings.get(first);
+  if (before !== undefined) return before;
+  const opening: UserMessage = {
+    id: messageId(`${first.id}:opening`),
+    role: "user",
+    visibility: "internal",
+    content: [{ type: "text", text: OPENING }],
+  };
+  openings.set(first, opening);
+  return opening;
+}
+
+/**
+ * Behind the leading system messages the user speaks first: vendors refuse a conversation that was cut in front of an answer, or that the
+ * assistant began. A list in which the user does comes back itself.
+ */
+export function openWithUser(messages: readonly Message[]): readonly Message[] {
+  const at = countLeadingSystem(messages);
+  const first = messages[at];
+  if (first === undefined || first.role === "user") return messages;
+  return [...messages.slice(0, at), openingOf(first), ...messages.slice(at)];
+}
+
+const SHORT = { thresholdTokens: 64, previewChars: 200, previewLines: 6 };
+
+/** A question that has no room, as little of it as tells what the answers behind it are about. */
+export function shortenQuestion(question: UserMessage): UserMessage {
+  const left = question.content.filter(({ type }) => type !== "text").map(({ type }) => `[${type} left out]`);
+  const text = previewText(messageText(question), SHORT);
+  if (left.length === 0 && text === messageText(question)) return question;
+  return { ...question, content: [{ type: "text", text: [text, ...left].filter((line) => line !== "").join("\n") }] };
+}
