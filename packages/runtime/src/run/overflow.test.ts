@@ -141,7 +141,7 @@ describe("a request that is too long for the model", () => {
     shrinking.chars = 10;
     expect(await thread.ask("last")).toMatchObject({ termination: { type: "error", code: "inference_context_overflow" } });
     const sizes = shrinking.refused.map(({ messages }) => messages.length);
-    expect(sizes).toEqual([17, 9]);
+    expect(sizes).toEqual([17, 7]);
   });
 
   it("core-execution 88: also where nobody knows the window, and with a context policy that was too generous", async () => {
