@@ -1,5 +1,6 @@
 import {
   type DispatchId,
+  decisionId,
   dispatchId,
   messageId,
   NO_USAGE,
@@ -9,6 +10,7 @@ import {
   runId,
   scopeId,
   threadId,
+  ticketId,
   type UserMessage,
   userRecord,
 } from "@awaken/contract";
@@ -185,6 +187,10 @@ async function writeSmall({ store, clock }: Tools): Promise<void> {
     completedToolCalls: [],
     updatedAt: clock.now(),
   });
+  const wished = { threadId: THREADS.queue, runId: RUNS.queue };
+  const decision = { id: decisionId("wished-1"), action: "approve", input: { amount: 3 }, by: "ana", metadata: { rule: "once" } } as const;
+  await store.wishes.append({ ...wished, type: "decision", ticketId: ticketId("tk-9"), decision: { ...decision, decidedAt: clock.now() } });
+  await store.wishes.append({ ...wished, type: "cancel", wishId: "wished-2", by: "ana", reason: "not needed any more" });
   await store.profiles.put(profileOwner("clerk"), "likes", { tea: true });
   await store.config.put({ namespace: "agents", id: "clerk", record: userRecord({ instructions: "Be brief." }) });
   const parent = await store.threads.create({

@@ -150,6 +150,10 @@ export async function readTheRest({ store }: Opened): Promise<void> {
   expect(repeated.map(({ eventId }) => eventId)).toEqual([marked?.eventId]);
   expect(await eventsOf(store, THREADS.swept)).toEqual([]);
   expect(await store.streamCheckpoints.load(RUNS.cut, 9)).toMatchObject({ partialText: "In mid-sen" });
+  const wishes = await store.wishes.listOpen(RUNS.queue);
+  expect(wishes).toHaveLength((await store.stats()).wishes);
+  for (const wish of wishes)
+    expect(wish).toMatchObject(wish.type === "cancel" ? { by: "ana" } : { decision: { metadata: { rule: "once" } } });
   expect(await store.profiles.load(profileOwner("clerk"), "likes")).toMatchObject({ value: { tea: true } });
   expect(await store.config.load({ namespace: "agents", id: "clerk" })).toMatchObject({ record: { spec: { instructions: "Be brief." } } });
   expect(await store.threads.load(threadId("parent"))).toMatchObject({

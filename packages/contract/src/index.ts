@@ -250,8 +250,11 @@ export {
   type CommitThread,
   checkCommit,
   type DispatchChange,
+  followUp,
+  type Leftovers,
   MAX_COMMIT_ATTEMPTS,
   type MessageDelta,
+  needsFence,
   type PendingChange,
   type PendingConsumption,
   type ThreadCommit,
@@ -309,6 +312,7 @@ export type {
   DispatchStore,
   Fence,
   Interruption,
+  LeaseRenewal,
   RunHint,
   ScopedDispatch,
   ScopedHint,
@@ -412,6 +416,18 @@ export {
   type ThreadPosition,
   type ThreadStore,
 } from "./store/threads.ts";
+export {
+  type AppendedWish,
+  type NewWish,
+  planWish,
+  resumeKey,
+  WISH_SCHEMA_VERSION,
+  type WishReads,
+  type WishRecord,
+  type WishStore,
+  wishIdOf,
+  wishRecord,
+} from "./store/wishes.ts";
 export {
   decisionIdSchema,
   decisionSchema,

@@ -31,7 +31,12 @@ export const terminationSchema = s.taggedUnion("type", [
   s.object({ type: s.literal("error"), message: s.string(), code: s.exactOptional(s.string()) }),
 ]);
 
-const decided = { id: decisionIdSchema, by: s.exactOptional(s.string()), decidedAt: s.number() };
+const decided = {
+  id: decisionIdSchema,
+  by: s.exactOptional(s.string()),
+  metadata: s.exactOptional(jsonObjectSchema),
+  decidedAt: s.number(),
+};
 export const decisionSchema = s.taggedUnion("action", [
   s.object({ ...decided, action: s.literal("approve"), input: s.exactOptional(jsonValueSchema) }),
   s.object({ ...decided, action: s.literal("deny"), reason: s.exactOptional(s.string()) }),

@@ -49,5 +49,7 @@ export type DecisionAction =
 export type Decision = DecisionAction & {
   readonly id: DecisionId;
   readonly by?: string;
+  /** What plugins know about it: a rule to remember, a device that signed. */
+  readonly metadata?: JsonObject;
   readonly decidedAt: number;
 };

@@ -14,6 +14,7 @@ export const portsOf = <Access>(make: PortMakers<Access>, access: Access): Ports
   dispatches: make.dispatches(access),
   streamCheckpoints: make.streamCheckpoints(access),
   ledger: make.ledger(access),
+  wishes: make.wishes(access),
   profiles: make.profiles(access),
   config: make.config(access),
   commit: make.commit(access),

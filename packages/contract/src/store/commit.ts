@@ -1,17 +1,18 @@
 import { AwakenError } from "../error.ts";
-import type { MessageId, RunId, ThreadId } from "../ids.ts";
+import { dispatchId, type MessageId, type RunId, runId, type ThreadId } from "../ids.ts";
 import type { Message } from "../message.ts";
 import type { RunProjection, RunRecord } from "../run.ts";
 import type { PersistedState } from "../state.ts";
 import { checkMessageDelta, threadState } from "../thread.ts";
-import type { DispatchRecord, DispatchResult } from "./dispatch-record.ts";
+import type { DispatchRecord, DispatchResult, QueuedDispatch } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { ClaimRequest, Fence } from "./dispatches.ts";
 import { type EventAppend, eventDraft, type StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
-import type { Boundary, NewPending } from "./pending.ts";
+import { type Boundary, type NewPending, type PendingRecord, selectPending } from "./pending.ts";
 import { runProjection } from "./run-schema.ts";
 import { areUnique } from "./unique.ts";
+import { resumeKey } from "./wishes.ts";
 
 /** A writer has to say what it saw: `expectedMessageCount` is the number of rows in the log when it built the delta. */
 export interface MessageDelta {
@@ -55,6 +56,8 @@ export interface ThreadCommit {
   readonly ledger?: { readonly claims: readonly LedgerClaim[]; readonly outcomes: readonly LedgerOutcome[] };
   readonly dispatch?: DispatchChange;
   readonly pending?: PendingChange;
+  /** Wishes of this run that its owner has followed; one that is not open any more is `already_consumed`. */
+  readonly takes?: readonly string[];
   /** The turn of this step is in the delta now. */
   readonly landedStep?: number;
   readonly fence?: Fence;
@@ -67,14 +70,19 @@ export interface CommitResult {
   readonly events: readonly StoredEvent[];
   /** The dispatch that was enqueued or settled. */
   readonly dispatch?: DispatchRecord;
+  /** Whether somebody wants something of the run that nobody took: see `wishes.listOpen`. */
+  readonly hasWishes: boolean;
+  /** The dispatch that `followUp` asked for. */
+  readonly next?: QueuedDispatch;
 }
 
 /**
  * The one durable write. One transaction, all or nothing; observers see all of it or none. In this order: `checkCommit` before any I/O;
- * lock the thread; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer); the expected
- * count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
+ * lock the thread; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
+ * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
  * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
- * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, events.
+ * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes`, events; then
+ * what is left over: the dispatch of `followUp`, if the store has a queue.
  *
  * A writer rebuilds and tries again, at most 8 times, after `message_version_conflict` and `pending_selection_conflict`. `commit_unknown`
  * means that the answer was lost: it reads before it writes again. The cost depends on the commit, never on the length of the thread.
@@ -101,6 +109,33 @@ export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: b
   checkDispatch(commit);
   checkPending(commit);
   if (commit.threadState !== undefined) threadState.check(commit.threadState);
+  if (commit.takes !== undefined && !areUnique(commit.takes, (id) => id)) throw refuse("a wish is taken twice", commit);
+}
+
+/** Whether only the one who holds the thread may write this: a run or messages. */
+export const needsFence = ({ run, messageDelta }: ThreadCommit): boolean => run !== undefined || (messageDelta?.messages.length ?? 0) > 0;
+
+/** What is left over when a commit is through. */
+export interface Leftovers {
+  /** Wishes of the run that nobody took. */
+  readonly openWishes: readonly string[];
+  /** Messages of the thread that nobody read. */
+  readonly pending: readonly PendingRecord[];
+  readonly ids: () => string;
+}
+
+/**
+ * The dispatch that a store enqueues in the transaction of a commit, so that nothing waits for nobody: for a run that parks while wishes
+ * of it are open, that run again; for one that ends while messages wait that a new run would take, a new run. Undefined when the commit
+ * itself enqueues. Not enqueued while an open dispatch has its key, nor, for a new run, while any is queued.
+ */
+export function followUp({ run, threadId, dispatch }: ThreadCommit, { openWishes, pending, ids }: Leftovers): NewDispatch | undefined {
+  if (run === undefined || dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed") return undefined;
+  const next = (runId: RunId): NewDispatch => ({ dispatchId: dispatchId(ids()), threadId, runId, dedupeKey: resumeKey(run.runId) });
+  if (run.status === "waiting") return openWishes.length > 0 ? next(run.runId) : undefined;
+  if (run.status !== "done" || pending.length === 0) return undefined;
+  const newRun = runId(ids());
+  return selectPending(pending, "new-run", newRun).length > 0 ? next(newRun) : undefined;
 }
 
 const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";

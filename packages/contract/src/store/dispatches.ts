@@ -23,6 +23,11 @@ export interface ClaimRequest {
   readonly leaseMs: number;
 }
 
+export interface LeaseRenewal {
+  /** Whether somebody wants something of the run that nobody took. */
+  readonly hasWishes: boolean;
+}
+
 export interface Interruption {
   /** The thread's epoch from now on. */
   readonly epoch: number;
@@ -51,8 +56,8 @@ export interface DispatchStore {
   /** As `claim`, for this row, whether it is available yet or not. */
   claimDispatch(id: DispatchId, request: ClaimRequest): Promise<ClaimedDispatch | undefined>;
 
-  /** False means that the claim is lost and the run must stop; it throws only when the store itself fails. */
-  extendLease(fence: Fence, leaseMs: number): Promise<boolean>;
+  /** Undefined means that the claim is lost and the run must stop; it throws only when the store itself fails. */
+  extendLease(fence: Fence, leaseMs: number): Promise<LeaseRenewal | undefined>;
 
   recordStart(fence: Fence, instanceId: string): Promise<void>;
 

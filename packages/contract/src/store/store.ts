@@ -12,6 +12,7 @@ import type { ProfileStore } from "./profiles.ts";
 import type { RunStore } from "./runs.ts";
 import type { StreamCheckpointStore } from "./stream-checkpoints.ts";
 import type { ThreadStore } from "./threads.ts";
+import type { WishStore } from "./wishes.ts";
 
 /**
  * What a store offers of one tenant. Ids of two tenants never meet: no method reads, lists, counts or changes anything of another one.
@@ -26,6 +27,7 @@ export interface StorePorts {
   readonly events: EventStore;
   readonly streamCheckpoints: StreamCheckpointStore;
   readonly ledger: LedgerStore;
+  readonly wishes: WishStore;
   readonly profiles: ProfileStore;
   readonly config: ConfigStore;
   readonly commit: CommitThread;
@@ -68,6 +70,8 @@ export interface Retention {
   readonly streamCheckpointsMs?: number;
   /** Rows of runs that are done. */
   readonly ledgerMs?: number;
+  /** Decisions and cancel wishes of runs that are done. */
+  readonly wishesMs?: number;
 }
 
 export const DEFAULT_RETENTION: Retention = Object.freeze({ dispatchesMs: 24 * 3_600_000, streamCheckpointsMs: 15 * 60_000 });
@@ -77,6 +81,7 @@ export interface SweepResult {
   readonly dispatches: number;
   readonly streamCheckpoints: number;
   readonly ledger: number;
+  readonly wishes: number;
 }
 
 /** Rows of all tenants. */
@@ -87,6 +92,7 @@ export interface StoreStats {
   readonly events: number;
   readonly streamCheckpoints: number;
   readonly ledger: number;
+  readonly wishes: number;
   readonly profiles: number;
   readonly config: number;
   /** On disk or in memory, as the engine tells it. */

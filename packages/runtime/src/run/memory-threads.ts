@@ -111,7 +111,7 @@ export class MemoryThreads implements VolatileRecords {
       row.record = projectRun(row.record, run);
       this.#runs.set(run.runId, run);
     }
-    return { messageCount: row.log.length, events: [], ...(run === undefined ? {} : { run }) };
+    return { messageCount: row.log.length, events: [], hasWishes: false, ...(run === undefined ? {} : { run }) };
   }
 
   #newRow(threadId: ThreadId): Row {

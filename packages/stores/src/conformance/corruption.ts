@@ -28,6 +28,7 @@ async function fill(store: Store): Promise<StoredRow[]> {
     }),
   );
   await store.streamCheckpoints.put(checkpoint());
+  await store.wishes.append({ type: "cancel", threadId: T1, runId: R1, wishId: "x1" });
   await store.profiles.put(profileOwner("a"), "k", 1);
   await store.config.put({ namespace: "agents", id: "a", record: userRecord({}) });
   const queued: StoredRow[] = [
@@ -43,6 +44,7 @@ async function fill(store: Store): Promise<StoredRow[]> {
     { type: "event", eventId: events[0]?.eventId ?? expect.fail() },
     { type: "ledger", idempotencyKey: KEY },
     { type: "stream-checkpoint", runId: R1, step: 0 },
+    { type: "wish", wishId: "x1" },
     { type: "profile", owner: profileOwner("a"), key: "k" },
     { type: "config", namespace: "agents", id: "a" },
   ];
@@ -69,6 +71,8 @@ function readOf(store: Store, row: StoredRow): readonly [() => Promise<unknown>,
       return [() => store.ledger.list(R1), KEY];
     case "stream-checkpoint":
       return [() => store.streamCheckpoints.load(R1, 0), "r1"];
+    case "wish":
+      return [() => store.wishes.listOpen(R1), "x1"];
     case "profile":
       return [() => store.profiles.load(profileOwner("a"), "k"), "k"];
     case "config":

@@ -162,7 +162,7 @@ function fences(it: QueueTest): void {
       { dispatchId: idOf("unknown"), claimToken: row.claimToken },
     ]) {
       for (const move of moves(store, fence)) await failure(move(), "fence_lost");
-      expect(await store.dispatches.extendLease(fence, 1)).toBe(false);
+      expect(await store.dispatches.extendLease(fence, 1)).toBeUndefined();
       expect(await store.dispatches.supersedeClaimed(fence, "x")).toBeUndefined();
     }
     expect(await store.dispatches.load(row.dispatchId)).toEqual(row);
@@ -170,10 +170,10 @@ function fences(it: QueueTest): void {
 
   it("server-and-durability 27: lease renewal after an interrupt returns false and the row becomes superseded", async ({ store }) => {
     const row = await claimed(store);
-    expect(await store.dispatches.extendLease(fenceOf(row), 60_000)).toBe(true);
+    expect(await store.dispatches.extendLease(fenceOf(row), 60_000)).toEqual({ hasWishes: false });
     await store.dispatches.interrupt(T1);
     expect(await store.dispatches.load(row.dispatchId)).toMatchObject({ status: "claimed" });
-    expect(await store.dispatches.extendLease(fenceOf(row), 60_000)).toBe(false);
+    expect(await store.dispatches.extendLease(fenceOf(row), 60_000)).toBeUndefined();
     expect(await store.dispatches.load(row.dispatchId)).toMatchObject({ status: "superseded" });
   });
 

@@ -15,6 +15,7 @@ async function fill(store: Store): Promise<void> {
     }),
   );
   await store.streamCheckpoints.put(checkpoint());
+  await store.wishes.append({ type: "cancel", threadId: T1, runId: R1, wishId: "x1" });
   await store.profiles.put(profileOwner("a"), "k", 1);
   await store.config.put({ namespace: "agents", id: "a", record: userRecord({}) });
 }
@@ -31,6 +32,7 @@ const KEPT: Readonly<Record<string, Read>> = {
   events: async (store) => (await store.events.list({ type: "run", runId: R1 }, {})).items[0],
   "the effect ledger": (store) => store.ledger.load(effectKey(R1, messageId("m1"), toolCallId("c1"))),
   "stream checkpoints": (store) => store.streamCheckpoints.load(R1, 0),
+  wishes: (store) => store.wishes.load("x1"),
   profiles: (store) => store.profiles.load(profileOwner("a"), "k"),
   config: (store) => store.config.load({ namespace: "agents", id: "a" }),
 };

@@ -18,6 +18,7 @@ import { queueScopeConformance, scopeConformance } from "./scopes.ts";
 import { smallStoreConformance } from "./small-stores.ts";
 import { threadConformance } from "./threads.ts";
 import { queueTransactionConformance, transactionConformance } from "./transactions.ts";
+import { fenceConformance, queueWishConformance, wishConformance } from "./wishes.ts";
 import { type ConformanceHooks, storeTest } from "./world.ts";
 
 export type { ConformanceHooks, StoredRow } from "./world.ts";
@@ -42,6 +43,7 @@ export function storeConformance<S extends Store>(
     transactionConformance(it);
     eventConformance(it);
     ledgerConformance(it);
+    wishConformance(it);
     smallStoreConformance(it, hooks);
     scopeConformance(it);
     lifecycleConformance(it);
@@ -62,6 +64,8 @@ export function queueConformance<S extends QueueStore>(
     dispatchConformance(it);
     allQueuesConformance(it, hooks);
     queueCommitConformance(it);
+    fenceConformance(it);
+    queueWishConformance(it);
     queueTransactionConformance(it);
     queueScopeConformance(it);
     queueLifecycleConformance(it);

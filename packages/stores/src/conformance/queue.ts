@@ -102,7 +102,7 @@ function reclaiming(it: QueueTest): void {
   it("an extended lease is not expired", async ({ store, clock }) => {
     const row = await claimed(store);
     clock.advance(WORKER.leaseMs - 1);
-    expect(await store.dispatches.extendLease(row, WORKER.leaseMs)).toBe(true);
+    expect(await store.dispatches.extendLease(row, WORKER.leaseMs)).toEqual({ hasWishes: false });
     clock.advance(WORKER.leaseMs);
     expect(await store.queue.reclaimExpired()).toEqual([]);
   });

@@ -81,6 +81,7 @@ async function fill(store: ScopedStore): Promise<void> {
     }),
   );
   await store.streamCheckpoints.put(checkpoint({ partialText: text }));
+  await store.wishes.append({ type: "cancel", threadId: T1, runId: R1, wishId: "x1", reason: text });
   await store.profiles.put(profileOwner("a"), "k", text);
   await store.config.put({ namespace: "agents", id: "a", record: userRecord({ text }) });
 }
@@ -116,6 +117,7 @@ async function everything(store: ScopedStore): Promise<unknown> {
     await streamCheckpoints.load(R1, 0),
     await ledger.load(effectKey(R1, messageId("m1"), toolCallId("c1"))),
     await ledger.list(R1),
+    await store.wishes.listOpen(R1),
     await profiles.list(profileOwner("a")),
     await config.list("agents"),
   ];

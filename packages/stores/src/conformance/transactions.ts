@@ -1,4 +1,4 @@
-import { hasQueue, profileOwner, type StorePorts, userRecord } from "@awaken/contract";
+import { hasQueue, profileOwner, type StorePorts, type ThreadCommit, userRecord } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { append, dispatch, event, R1, runs, state, T1, T2, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type StoreTest, take } from "./world.ts";
@@ -32,6 +32,12 @@ async function writeAll(ports: StorePorts): Promise<void> {
 
 const queueOf = async (ports: StorePorts): Promise<unknown> =>
   hasQueue(ports) && [await ports.pending.load(T1), await ports.dispatches.list(T1, {}), await ports.dispatches.countByStatus()];
+
+/** That of the dispatch which `writeAll` has claimed. */
+async function fenceIn(ports: StorePorts): Promise<Pick<ThreadCommit, "fence">> {
+  const [held] = hasQueue(ports) ? await ports.dispatches.list(T1, { statuses: ["claimed"] }) : [];
+  return held?.status === "claimed" ? { fence: { dispatchId: held.dispatchId, claimToken: held.claimToken } } : {};
+}
 
 async function readAll(ports: StorePorts): Promise<readonly unknown[]> {
   return [
@@ -102,7 +108,7 @@ function rollingBack(it: StoreTest): void {
     const before = await readAll(store);
     const stored = [await store.threads.load(T1), await queueOf(store)];
     const work = store.transaction(async (ports) => {
-      await ports.commit(append(1, [user("m2")], { run: runs.done({ updatedAt: 2 }), threadState: state(2) }));
+      await ports.commit(append(1, [user("m2")], { run: runs.done({ updatedAt: 2 }), threadState: state(2), ...(await fenceIn(ports)) }));
       if (hasQueue(ports)) {
         await ports.pending.retract(T1, user("p1").id, 1);
         await ports.dispatches.interrupt(T1);

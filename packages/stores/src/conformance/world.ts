@@ -23,6 +23,7 @@ export type StoredRow =
   | { readonly type: "dispatch"; readonly dispatchId: DispatchId }
   | { readonly type: "event"; readonly eventId: EventId }
   | { readonly type: "ledger"; readonly idempotencyKey: string }
+  | { readonly type: "wish"; readonly wishId: string }
   | { readonly type: "stream-checkpoint"; readonly runId: RunId; readonly step: number }
   | { readonly type: "profile"; readonly owner: ProfileOwner; readonly key: string }
   | { readonly type: "config"; readonly namespace: string; readonly id: string };

@@ -1,15 +1,18 @@
 import {
+  type ClaimedDispatch,
   type CommitResult,
   type CommitThread,
   checkCommit,
   type DispatchRecord,
+  followUp,
   projectRun,
+  type QueuedDispatch,
   type RunRecord,
   type StoredEvent,
   type ThreadCommit,
   toThreadRecord,
 } from "@awaken/contract";
-import { changeDispatch, checkFence } from "./dispatch-rows.ts";
+import { changeDispatch, checkFence, enqueueNext } from "./dispatch-rows.ts";
 import type { EventBatch } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
@@ -20,6 +23,7 @@ import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { type Access, type Change, type ThreadRow, threadRow } from "./tables.ts";
+import { takeWishes } from "./wishes.ts";
 
 export const commitPort =
   ({ write }: Access): CommitThread =>
@@ -31,10 +35,13 @@ class Committed implements CommitResult {
   readonly messageCount: number;
   declare run?: RunRecord;
   declare dispatch?: DispatchRecord;
+  declare next?: QueuedDispatch;
+  readonly hasWishes: boolean;
   readonly #events: readonly EventBatch[];
 
-  constructor(messageCount: number, events: readonly EventBatch[]) {
+  constructor(messageCount: number, events: readonly EventBatch[], hasWishes: boolean) {
     this.messageCount = messageCount;
+    this.hasWishes = hasWishes;
     this.#events = events;
   }
 
@@ -46,7 +53,7 @@ class Committed implements CommitResult {
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   checkCommit(commit);
   const row = threadRow(change, commit.threadId);
-  const held = checkFence(change, commit);
+  const held = checkFence(change, row, commit);
   appendMessages(change, row, commit);
   const run = writeRun(change, row, commit);
   writeThread(change, row, commit, run);
@@ -54,12 +61,27 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   writeLedger(change, commit);
   writePending(change, row, commit);
   const dispatch = changeDispatch(change, row, commit, held);
+  const open = takeWishes(change, commit);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
   const events = appendEvents(change, commit.events ?? []);
-  const result = new Committed(row.messages.length, events);
+  const next = enqueueFollowUp(change, row, commit, { open, held });
+  const result = new Committed(row.messages.length, events, open.length > 0);
   if (run !== undefined) result.run = run;
   if (dispatch !== undefined) result.dispatch = own(dispatch);
+  if (next !== undefined) result.next = own(next);
   return result;
+}
+
+interface Ending {
+  readonly open: readonly string[];
+  readonly held: ClaimedDispatch | undefined;
+}
+
+function enqueueFollowUp(change: Change, row: ThreadRow, commit: ThreadCommit, { open, held }: Ending): QueuedDispatch | undefined {
+  const wanted = followUp(commit, { openWishes: open, pending: row.pending, ids: change.tables.ids });
+  if (wanted === undefined) return undefined;
+  const isNewRun = wanted.runId !== commit.runId;
+  return enqueueNext(change, row, wanted, { isNewRun, held, isSettled: commit.dispatch !== undefined });
 }
 
 function writeThread({ tables, journal, now }: Change, row: ThreadRow, { threadId }: ThreadCommit, run: RunRecord | undefined): void {

@@ -57,6 +57,8 @@ function deleteRun(change: Change, id: RunId): void {
   if (run !== undefined) writeTickets(change, run, undefined);
   for (const key of tables.ledgerByRun.get(id) ?? []) journal.delete(tables.ledger, key);
   journal.delete(tables.ledgerByRun, id);
+  for (const wishId of tables.wishesByRun.get(id) ?? []) journal.delete(tables.wishes, wishId);
+  journal.delete(tables.wishesByRun, id);
   journal.delete(tables.streamCheckpoints, id);
   journal.delete(tables.runs, id);
   deleteLog(change, tables.runEvents, id);

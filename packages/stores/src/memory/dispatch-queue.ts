@@ -11,9 +11,9 @@ import {
   supersedeDispatch,
   type ThreadId,
 } from "@awaken/contract";
+import { INTERRUPTED } from "../worker-moves.ts";
 import type { Broadcast } from "./broadcast.ts";
 import { openDispatches, writeDispatch } from "./dispatch-rows.ts";
-import { INTERRUPTED } from "./dispatches.ts";
 import type { Runner } from "./gate.ts";
 import { share } from "./own.ts";
 import { pickFirst } from "./pick.ts";

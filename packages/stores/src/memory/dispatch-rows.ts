@@ -10,12 +10,15 @@ import {
   type Fence,
   isDispatchOver,
   type NewDispatch,
+  needsFence,
   type QueuedDispatch,
   queueDispatch,
   readClaim,
   recordResult,
   type ThreadCommit,
 } from "@awaken/contract";
+import { planFollowUp, type QueueReads } from "../sql/dispatch-plan.ts";
+import { fenceLost, fenceMissing } from "../worker-moves.ts";
 import { own } from "./own.ts";
 import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
@@ -84,15 +87,16 @@ export function readFence(
   return dispatch?.status === "claimed" && state !== "lost" ? { state, claimed: dispatch } : { state: "lost" };
 }
 
-export const fenceLost = ({ dispatchId }: Fence): AwakenError =>
-  new AwakenError("fence_lost", `the claim of dispatch '${dispatchId}' is lost`, { details: { dispatchId } });
-
 /** The dispatch of a commit's fence; `fence_lost` unless it is held, for this thread and run. */
-export function checkFence({ tables }: Change, { fence, threadId, runId }: ThreadCommit): ClaimedDispatch | undefined {
-  if (fence === undefined) return undefined;
+export function checkFence({ tables }: Change, row: ThreadRow, commit: ThreadCommit): ClaimedDispatch | undefined {
+  const { fence, threadId, runId } = commit;
+  if (fence === undefined) {
+    if (row.claimedId !== undefined && needsFence(commit)) throw fenceMissing(threadId);
+    return undefined;
+  }
   const { state, claimed } = readFence(tables, fence);
   if (state === "held" && claimed?.threadId === threadId && claimed.runId === runId) return claimed;
-  throw fenceLost(fence);
+  throw fenceLost(fence.dispatchId, state === "stale" ? "stale" : "lost");
 }
 
 /** What a commit does to the queue: `held` is the dispatch of its fence. */
@@ -108,7 +112,7 @@ export function changeDispatch(
     case "enqueue":
       return enqueue(change, dispatch.dispatch);
     case "enqueue-claimed": {
-      if (row.claimedId !== undefined) throw fenceLost({ dispatchId: row.claimedId, claimToken: "" });
+      if (row.claimedId !== undefined) throw fenceMissing(commit.threadId);
       return claimRow(change, prepare(change, dispatch.dispatch), dispatch.claim);
     }
     case "ack":
@@ -116,4 +120,25 @@ export function changeDispatch(
     case "dead-letter":
       return held && writeDispatch(change, deadLetterDispatch(held, dispatch.error, change.now));
   }
+}
+
+/** What a commit leaves to do, unless an open dispatch does it. `held` is the dispatch of its fence, as it was before. */
+export function enqueueNext(
+  change: Change,
+  row: ThreadRow,
+  wanted: NewDispatch,
+  { isNewRun, held, isSettled }: { readonly isNewRun: boolean; readonly held: ClaimedDispatch | undefined; readonly isSettled: boolean },
+): QueuedDispatch | undefined {
+  const { tables, now } = change;
+  const open = [...openDispatches(tables, row)];
+  if (isNewRun && open.some(({ status }) => status === "queued")) return undefined;
+  const reads: QueueReads = {
+    epoch: () => row.epoch,
+    isKnown: (id) => tables.dispatches.has(id),
+    holder: (key) => open.find(({ dedupeKey }) => dedupeKey === key)?.dispatchId,
+    hasClaim: () => row.claimedId !== undefined,
+    hasQueued: () => open.some(({ status }) => status === "queued"),
+  };
+  const next = planFollowUp(wanted, { fenced: held?.dispatchId, isSettled, now }, reads);
+  return next && writeDispatch(change, next);
 }

@@ -1,5 +1,4 @@
 import {
-  ackDispatch,
   type ClaimedDispatch,
   type ClaimRequest,
   cancelDispatch,
@@ -9,26 +8,23 @@ import {
   type DispatchRecord,
   type DispatchStatus,
   type DispatchStore,
-  deadLetterDispatch,
-  extendLease,
-  type Fence,
   type Interruption,
-  nackDispatch,
   type QueuedDispatch,
-  recordResult,
-  recordStart,
-  releaseDispatch,
   type SupersededDispatch,
   supersedeDispatch,
   type ThreadId,
 } from "@awaken/contract";
-import { claimRow, enqueue, fenceLost, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
+import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
+import { claimRow, enqueue, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { share } from "./own.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
+import { openWishes } from "./wishes.ts";
 
-export const INTERRUPTED = "interrupted";
-
-export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
+export const dispatchPort = (access: Access): DispatchStore => ({
+  ...queueMoves(access),
+  ...workerMoves(claimRows(access)),
+  ...reads(access),
+});
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
 
@@ -55,51 +51,24 @@ function queueMoves({ write }: Access): Pick<DispatchStore, QueueMove> {
   };
 }
 
-type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
-
-/** What the holder of a claim may do. */
-function workerMoves({ write }: Access): Pick<DispatchStore, WorkerMove> {
-  /** Moves the row of a fence that is held; a stale one is superseded for good before the fence is refused. */
-  async function settle<T extends DispatchRecord>(fence: Fence, move: (claimed: ClaimedDispatch, now: number) => T): Promise<T> {
-    const settled = await write((change) => {
-      const claimed = holdOrSupersede(change, fence);
-      return claimed === undefined ? undefined : share(writeDispatch(change, move(claimed, change.now)));
-    });
-    if (settled === undefined) throw fenceLost(fence);
-    return settled;
-  }
-
+function claimRows({ read, write }: Access): ClaimRows {
   return {
-    extendLease: (fence, leaseMs) =>
+    moveHeld: (fence, move) =>
       write((change) => {
-        const claimed = holdOrSupersede(change, fence);
-        if (claimed !== undefined) writeDispatch(change, extendLease(claimed, leaseMs, change.now));
-        return claimed !== undefined;
+        const { state, claimed } = readFence(change.tables, fence);
+        if (claimed === undefined || state === "lost") return "lost";
+        if (state === "held") return share(writeDispatch(change, move(claimed, change.now)));
+        writeDispatch(change, supersedeDispatch(claimed, INTERRUPTED, change.now));
+        return state;
       }),
 
-    async recordStart(fence, instanceId) {
-      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
-    },
-
-    async recordResult(fence, result) {
-      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
-    },
-
-    async ack(fence) {
-      await settle(fence, ackDispatch);
-    },
-
-    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
-
-    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
-
-    release: (fence) => settle(fence, releaseDispatch),
-
-    supersedeClaimed: (fence, reason) =>
+    moveOwn: (fence, move) =>
       write((change) => {
         const { claimed } = readFence(change.tables, fence);
-        return claimed === undefined ? undefined : share(writeDispatch(change, supersedeDispatch(claimed, reason, change.now)));
+        return claimed === undefined ? undefined : share(writeDispatch(change, move(claimed, change.now)));
       }),
+
+    hasWishes: (runId) => read((tables) => openWishes(tables, runId).length > 0),
   };
 }
 
@@ -131,12 +100,6 @@ function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {
   const row = tables.threads.get(threadId);
   const ids: readonly DispatchId[] = [...(row?.dispatchIds?.open ?? []), ...(row?.dispatchIds?.over ?? [])];
   return ids.flatMap((id) => tables.dispatches.get(id) ?? []);
-}
-
-function holdOrSupersede(change: Change, fence: Fence): ClaimedDispatch | undefined {
-  const { state, claimed } = readFence(change.tables, fence);
-  if (claimed !== undefined && state === "stale") writeDispatch(change, supersedeDispatch(claimed, INTERRUPTED, change.now));
-  return state === "held" ? claimed : undefined;
 }
 
 /** Queued rows of the thread; those of an older epoch are superseded. */

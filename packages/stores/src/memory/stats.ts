@@ -73,6 +73,7 @@ export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
     dispatches: of((own) => own.dispatches.values()),
     streamCheckpoints: of((own) => values(own.streamCheckpoints.values())),
     ledger: of((own) => own.ledger.values()),
+    wishes: of((own) => own.wishes.values()),
     profiles: of((own) => values(own.profiles.values())),
     config: of((own) => values(own.config.values())),
   };
@@ -85,6 +86,7 @@ export function statsOf(tenants: readonly Tables[]): QueueStoreStats {
     dispatches: countDispatches(each(tenants, (own) => own.dispatches.values())),
     streamCheckpoints: tables.streamCheckpoints.count,
     ledger: tables.ledger.count,
+    wishes: tables.wishes.count,
     profiles: tables.profiles.count,
     config: tables.config.count,
     bytes: Object.values(tables).reduce((sum, { bytes }) => sum + bytes, 0),

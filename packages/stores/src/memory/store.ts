@@ -27,6 +27,7 @@ import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
 import { type Access, accessTo, createTables, type Shared, type Tables } from "./tables.ts";
 import { threadPort } from "./threads.ts";
+import { wishPort } from "./wishes.ts";
 
 const MAKERS: PortMakers<Access> = {
   threads: threadPort,
@@ -37,6 +38,7 @@ const MAKERS: PortMakers<Access> = {
   dispatches: dispatchPort,
   streamCheckpoints: streamCheckpointPort,
   ledger: ledgerPort,
+  wishes: wishPort,
   profiles: profilePort,
   config: configPort,
   commit: commitPort,
@@ -86,5 +88,6 @@ function sum(results: readonly SweepResult[]): SweepResult {
     dispatches: total("dispatches"),
     streamCheckpoints: total("streamCheckpoints"),
     ledger: total("ledger"),
+    wishes: total("wishes"),
   };
 }

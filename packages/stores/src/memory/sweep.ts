@@ -9,6 +9,7 @@ export function sweepTables(tables: Tables, retention: Retention, now: number): 
     dispatches: retention.dispatchesMs === undefined ? 0 : sweepDispatches(tables, now - retention.dispatchesMs),
     streamCheckpoints: retention.streamCheckpointsMs === undefined ? 0 : sweepCheckpoints(tables, now - retention.streamCheckpointsMs),
     ledger: retention.ledgerMs === undefined ? 0 : sweepLedger(tables, now - retention.ledgerMs),
+    wishes: retention.wishesMs === undefined ? 0 : sweepWishes(tables, now - retention.wishesMs),
   };
 }
 
@@ -70,6 +71,19 @@ function sweepLedger(tables: Tables, cutoff: number): number {
     count += keys.length - kept.length;
     if (kept.length === 0) tables.ledgerByRun.delete(runId);
     else tables.ledgerByRun.set(runId, kept);
+  }
+  return count;
+}
+
+function sweepWishes(tables: Tables, cutoff: number): number {
+  let count = 0;
+  for (const [runId, ids] of tables.wishesByRun) {
+    if (tables.runs.get(runId)?.status !== "done") continue;
+    const kept = ids.filter((id) => (tables.wishes.get(id)?.createdAt ?? 0) >= cutoff);
+    for (const id of ids) if (!kept.includes(id)) tables.wishes.delete(id);
+    count += ids.length - kept.length;
+    if (kept.length === 0) tables.wishesByRun.delete(runId);
+    else tables.wishesByRun.set(runId, kept);
   }
   return count;
 }

@@ -20,6 +20,7 @@ import type {
   ThreadId,
   ThreadRecord,
   TicketId,
+  WishRecord,
 } from "@awaken/contract";
 import { Broadcast } from "./broadcast.ts";
 import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
@@ -76,6 +77,9 @@ export interface Tables extends Shared {
   readonly ledger: Map<string, LedgerEntry>;
   /** Idempotency keys in the order of their first claim. */
   readonly ledgerByRun: Map<RunId, string[]>;
+  readonly wishes: Map<string, WishRecord>;
+  /** Ids in the order of their making. */
+  readonly wishesByRun: Map<RunId, readonly string[]>;
   readonly threadEvents: Map<ThreadId, RowLog>;
   readonly runEvents: Map<RunId, RowLog>;
   /** By writer and idempotency key. */
@@ -99,6 +103,8 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     busyThreads: new Set(),
     ledger: new Map(),
     ledgerByRun: new Map(),
+    wishes: new Map(),
+    wishesByRun: new Map(),
     threadEvents: new Map(),
     runEvents: new Map(),
     eventsByKey: new Map(),

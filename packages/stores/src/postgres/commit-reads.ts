@@ -1,4 +1,4 @@
-import type { MessageId, RunRecord, ScopeId, ThreadCommit, ThreadId } from "@awaken/contract";
+import { type MessageId, type RunRecord, resumeKey, type ScopeId, type ThreadCommit, type ThreadId } from "@awaken/contract";
 import type { CommitReads } from "../sql/commit-plan.ts";
 import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
@@ -6,7 +6,7 @@ import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
-import { lockDispatch, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
+import { lockDispatch, newcomer, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { newestOf, readKnown, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
 import { lockLineageOfOrphan, lockThread } from "./locks.ts";
@@ -26,7 +26,10 @@ const selectBase = (scopeId: ScopeId, { threadId, runId, events }: ThreadCommit)
   sql(events === undefined || events.length === 0 ? SELECT_BASE : SELECT_WITH_HEADS, scopeId, threadId, runId);
 
 const selectText = (columns: string, joins: string): string =>
-  `SELECT ${THREAD}, r.run_id, r.record::text AS run${columns} FROM (SELECT 1) AS one
+  `SELECT ${THREAD}, r.run_id, r.record::text AS run,
+     EXISTS (SELECT 1 FROM ~dispatch d WHERE d.scope_id = $1 AND d.thread_id = $2 AND d.status = 'claimed') AS has_claim,
+     (SELECT json_agg(w.wish_id ORDER BY w.place) FROM ~wish w WHERE w.scope_id = $1 AND w.run_id = $3 AND w.taken_at IS NULL) AS wishes
+     ${columns} FROM (SELECT 1) AS one
     LEFT JOIN ~thread t ON t.scope_id = $1 AND t.thread_id = $2
     LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3 ${joins}`;
 
@@ -85,10 +88,12 @@ export async function loadForCommit(
 ): Promise<{ reads: CommitReads; lastPlace: number }> {
   const { threadId, runId, fence, pending, ledger, dispatch } = commit;
   const parent = parentOf(commit);
-  const newcomer = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed" ? dispatch.dispatch : undefined;
+  const isEnqueued = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed";
+  const isLast = commit.run?.status === "waiting" || commit.run?.status === "done";
+  const added = isEnqueued ? newcomer(dispatch.dispatch) : { keys: isLast ? [resumeKey(runId)] : [] };
   const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
   const keys = [...(ledger?.claims ?? []), ...(ledger?.outcomes ?? [])].map((row) => row.idempotencyKey);
-  const needsQueue = fence !== undefined || dispatch !== undefined;
+  const needsQueue = fence !== undefined || dispatch !== undefined || isLast;
   const eventKeys = commit.events?.flatMap(({ idempotency }) => idempotency ?? []) ?? [];
 
   const questions = new Questions();
@@ -98,8 +103,9 @@ export async function loadForCommit(
   const base = questions.ask(selectBase(scopeId, commit), ([row = {}]) => row);
   const lineage = questions.ask(parent && selectLineage(scopeId, parent), readThreadIds);
   const fenced = questions.ask(fence && lockDispatch(scopeId, fence.dispatchId), (rows) => rows.map(readDispatch)[0]);
-  const queue = questions.ask(needsQueue ? selectQueueState(scopeId, threadId, newcomer) : undefined, readQueueState);
-  const waiting = questions.ask(pending && selectPending(scopeId, threadId), readQueue);
+  const queue = questions.ask(needsQueue ? selectQueueState(scopeId, threadId, added) : undefined, readQueueState);
+  const needsPending = pending !== undefined || commit.run?.status === "done";
+  const waiting = questions.ask(needsPending ? selectPending(scopeId, threadId) : undefined, readQueue);
   const committed = questions.ask(ids.length === 0 ? undefined : selectCommitted(scopeId, threadId, ids), readCommitted);
   const effects = questions.ask(keys.length === 0 ? undefined : lockEffects(scopeId, [...new Set(keys)]), (rows) => rows.map(readEffect));
   const known = questions.ask(eventKeys.length === 0 ? undefined : selectKnown(scopeId, eventKeys), readKnown);
@@ -113,6 +119,8 @@ export async function loadForCommit(
   const byKey = new Map(effects().map((entry) => [entry.idempotencyKey, entry]));
   const reads: CommitReads = {
     ...queue(),
+    hasClaim: () => row["has_claim"] === true,
+    openWishes: () => (Array.isArray(row["wishes"]) ? row["wishes"].map(String) : []),
     thread: () => thread,
     run: () => run,
     lineage,

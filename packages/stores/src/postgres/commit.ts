@@ -11,6 +11,7 @@ import { writeRun } from "./runs.ts";
 import { type Statement, together } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { writeThreadRow } from "./threads.ts";
+import { takeWishes } from "./wishes.ts";
 
 /** Two round trips: one locks and reads all that the plan asks, one writes and commits. */
 export const commitPort =
@@ -26,34 +27,43 @@ export const commitPort =
 
 function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: number): readonly Statement[] {
   const { scopeId, env, written } = access;
-  const { threadId, runId, threadState, landedStep } = commit;
-  const { thread, messages, run, ledger, pending, dispatch, events } = plan;
+  const { threadId, runId, threadState, landedStep, takes = [] } = commit;
+  const { thread, messages, run, ledger, pending, dispatch, events, next } = plan;
   return together([
     ...insertMessages(scopeId, messages, env.blobBytes),
     writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
     ...(run === undefined ? [] : writeRun(access, run.before, run.after)),
     ...writeLedger(scopeId, ledger, env.blobBytes),
     ...writePending(access, { threadId, ...pending, lastPlace }),
-    ...(dispatch === undefined ? [] : writeDispatch(scopeId, dispatch)),
+    ...writeDispatches(scopeId, dispatch, next),
+    ...(takes.length === 0 ? [] : [takeWishes(scopeId, takes, env.clock())]),
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
   ]);
 }
 
+/** The next one may have the key that the settled one gives back: then they are written one after the other. */
+function writeDispatches(scopeId: ScopeId, dispatch: CommitPlan["dispatch"], next: CommitPlan["next"]): readonly Statement[] {
+  const own = dispatch === undefined ? [] : writeDispatch(scopeId, dispatch);
+  return next === undefined ? own : [...own, ...insertDispatch(scopeId, next)].map((statement) => ({ ...statement, isAlone: true }));
+}
+
 const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<CommitPlan["dispatch"]>): readonly Statement[] =>
   before === undefined ? insertDispatch(scopeId, after) : moveDispatches(scopeId, [after]);
 
-const resultOf = ({ thread, run, dispatch, events }: CommitPlan): CommitResult => ({
+const resultOf = ({ thread, run, dispatch, events, openWishes, next }: CommitPlan): CommitResult => ({
   messageCount: thread.after.messageCount,
   events: events.events,
+  hasWishes: openWishes.length > 0,
+  ...(next && { next }),
   ...(run && { run: run.after }),
   ...(dispatch && { dispatch: dispatch.after }),
 });
 
-function tellAll(access: Access, { dispatch, events }: CommitPlan): () => void {
+function tellAll(access: Access, { dispatch, events, next }: CommitPlan): () => void {
   const tellEvents = tellOf(access, events);
-  if (dispatch === undefined) return tellEvents;
-  const tellDispatch = tellQueued(access, [dispatch.after]);
+  if (dispatch === undefined && next === undefined) return tellEvents;
+  const tellDispatch = tellQueued(access, [...(dispatch ? [dispatch.after] : []), ...(next ? [next] : [])]);
   return () => {
     tellEvents();
     tellDispatch();

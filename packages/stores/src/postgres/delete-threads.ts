@@ -40,7 +40,7 @@ const OF_RUNS: readonly string[] = [
 
 const OF_THREADS: readonly string[] = [
   "DELETE FROM ~swept_log WHERE scope_id = $1 AND type = 'thread' AND id = ANY ($2::text[])",
-  ...["event_key", "event", "run", "message", "pending", "dispatch", "stream_checkpoint", "thread_epoch", "thread"].map(
+  ...["event_key", "event", "run", "message", "pending", "wish", "dispatch", "stream_checkpoint", "thread_epoch", "thread"].map(
     (table) => `DELETE FROM ~${table} WHERE scope_id = $1 AND thread_id = ANY ($2::text[])`,
   ),
   `DELETE FROM ~blob b WHERE b.scope_id = $1

@@ -9,9 +9,9 @@ import {
   threadId,
   scopeId as toScopeId,
 } from "@awaken/contract";
-import { INTERRUPTED } from "../sql/dispatch-plan.ts";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import { INTERRUPTED } from "../worker-moves.ts";
 import { moveDispatches, readDispatch, tellQueued } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";

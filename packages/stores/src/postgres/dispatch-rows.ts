@@ -1,4 +1,13 @@
-import { type DispatchId, type DispatchRecord, dispatchRecord, type QueuedDispatch, type ScopeId, type ThreadId } from "@awaken/contract";
+import {
+  type DispatchId,
+  type DispatchRecord,
+  dispatchRecord,
+  isJsonObject,
+  type NewDispatch,
+  type QueuedDispatch,
+  type ScopeId,
+  type ThreadId,
+} from "@awaken/contract";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import type { QueueReads } from "../sql/dispatch-plan.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
@@ -22,29 +31,40 @@ export const selectEpoch = (scopeId: ScopeId, threadId: ThreadId): Statement =>
 
 export const readEpoch = (rows: readonly Row[]): number => (rows[0] === undefined ? 0 : numberOf(rows[0], "epoch"));
 
+/** What may be added to a queue: its id, and the keys that it must be alone with. */
 export interface Newcomer {
-  readonly dispatchId: DispatchId;
-  readonly dedupeKey?: string;
+  readonly dispatchId?: DispatchId;
+  readonly keys: readonly string[];
 }
 
 /** What a queue knows when something is to be added to it. */
-export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, newcomer: Newcomer | undefined): Statement =>
+export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, { dispatchId, keys }: Newcomer): Statement =>
   sql(
     `SELECT (SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2) AS epoch,
        EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $3) AS is_known,
-       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND dedupe_key = $4 AND dedupe_key IS NOT NULL
-         AND status IN ('queued', 'claimed')) AS is_held,
-       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status = 'claimed') AS has_claim`,
-    ...[scopeId, threadId, newcomer?.dispatchId ?? null, newcomer?.dedupeKey ?? null],
+       (SELECT json_object_agg(dedupe_key, dispatch_id) FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2
+         AND dedupe_key = ANY ($4::text[]) AND dedupe_key IS NOT NULL AND status IN ('queued', 'claimed')) AS holders,
+       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status = 'claimed') AS has_claim,
+       EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status = 'queued') AS has_queued`,
+    ...[scopeId, threadId, dispatchId ?? null, keys],
   );
+
+export const newcomer = ({ dispatchId, dedupeKey }: NewDispatch): Newcomer => ({
+  dispatchId,
+  keys: dedupeKey === undefined ? [] : [dedupeKey],
+});
 
 export function readQueueState(rows: readonly Row[]): QueueReads {
   const [row = {}] = rows;
   return {
     epoch: () => (row["epoch"] === null || row["epoch"] === undefined ? 0 : numberOf(row, "epoch")),
     isKnown: () => row["is_known"] === true,
-    isHeld: () => row["is_held"] === true,
+    holder: (key) => {
+      const { holders } = row;
+      return isJsonObject(holders) && typeof holders[key] === "string" ? holders[key] : undefined;
+    },
     hasClaim: () => row["has_claim"] === true,
+    hasQueued: () => row["has_queued"] === true,
   };
 }
 

@@ -1,5 +1,4 @@
 import {
-  ackDispatch,
   type ClaimedDispatch,
   type ClaimRequest,
   cancelDispatch,
@@ -7,27 +6,23 @@ import {
   clampLimit,
   type DispatchRecord,
   type DispatchStore,
-  deadLetterDispatch,
-  extendLease,
   type Fence,
   type Interruption,
-  nackDispatch,
   type QueuedDispatch,
   readClaim,
-  recordResult,
-  recordStart,
-  releaseDispatch,
   supersedeDispatch,
   type ThreadId,
 } from "@awaken/contract";
 import { Conditions } from "../sql/conditions.ts";
-import { fenceLost, INTERRUPTED, planEnqueue } from "../sql/dispatch-plan.ts";
+import { planEnqueue } from "../sql/dispatch-plan.ts";
 import { countDispatches } from "../sql/run-row.ts";
+import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import {
   insertDispatch,
   lockDispatch,
   moveDispatches,
+  newcomer,
   queuedIn,
   readDispatch,
   readEpoch,
@@ -41,8 +36,13 @@ import {
 import { lockThread, lockThreadOf } from "./locks.ts";
 import type { Finish, Tx } from "./session.ts";
 import { sql } from "./statement.ts";
+import { selectOpenWishes } from "./wishes.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
+export const dispatchPort = (access: Access): DispatchStore => ({
+  ...queueMoves(access),
+  ...workerMoves(claimRows(access)),
+  ...reads(access),
+});
 
 /** Writes rows that exist. */
 function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
@@ -57,7 +57,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
     enqueue: (init) =>
       session.write(async (tx) => {
         const { threadId } = init;
-        const [, state = []] = await tx.read(lockThread(scopeId, threadId), selectQueueState(scopeId, threadId, init));
+        const [, state = []] = await tx.read(lockThread(scopeId, threadId), selectQueueState(scopeId, threadId, newcomer(init)));
         const queued = planEnqueue(init, readQueueState(state), env.clock());
         return { writes: insertDispatch(scopeId, queued), result: queued, tell: tellQueued(access, [queued]) };
       }),
@@ -134,50 +134,20 @@ async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Fi
   };
 }
 
-type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
-
-/** What the holder of a claim may do. */
-function workerMoves(access: Access): Pick<DispatchStore, WorkerMove> {
-  const { session } = access;
-
-  /** Moves the row of a fence that is held; a stale one is superseded for good before the fence is refused. */
-  async function settle<T extends DispatchRecord>(fence: Fence, move: (claimed: ClaimedDispatch, now: number) => T): Promise<T> {
-    const settled = await session.write((tx) => moveHeld(tx, access, fence, move));
-    if (settled === "lost" || settled === "stale") throw fenceLost(fence.dispatchId, settled);
-    return settled;
-  }
-
+function claimRows(access: Access): ClaimRows {
+  const { scopeId, session } = access;
   return {
-    async extendLease(fence, leaseMs) {
-      const settled = await session.write((tx) => moveHeld(tx, access, fence, (claimed, now) => extendLease(claimed, leaseMs, now)));
-      return settled !== "lost" && settled !== "stale";
-    },
+    moveHeld: (fence, move) => session.write((tx) => moveHeld(tx, access, fence, move)),
 
-    async recordStart(fence, instanceId) {
-      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
-    },
-
-    async recordResult(fence, result) {
-      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
-    },
-
-    async ack(fence) {
-      await settle(fence, ackDispatch);
-    },
-
-    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
-
-    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
-
-    release: (fence) => settle(fence, releaseDispatch),
-
-    supersedeClaimed: (fence, reason) =>
+    moveOwn: (fence, move) =>
       session.write(async (tx) => {
         const { dispatch } = await loadFenced(tx, access, fence);
         if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return { writes: [], result: undefined };
-        const superseded = supersedeDispatch(dispatch, reason, access.env.clock());
-        return finish(access, [superseded], superseded);
+        const moved = move(dispatch, access.env.clock());
+        return finish(access, [moved], moved);
       }),
+
+    hasWishes: async (runId) => (await session.read(selectOpenWishes(scopeId, runId))).length > 0,
   };
 }
 
@@ -196,7 +166,7 @@ async function moveHeld<T extends DispatchRecord>(
   tx: Tx,
   access: Access,
   fence: Fence,
-  move: (claimed: ClaimedDispatch, now: number) => T,
+  move: Move<T>,
 ): Promise<Finish<T | "lost" | "stale">> {
   const now = access.env.clock();
   const { dispatch, epoch } = await loadFenced(tx, access, fence);

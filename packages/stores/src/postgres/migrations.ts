@@ -131,6 +131,27 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX blob_use_hash ON ~blob_use (scope_id, hash);
   `,
   'ALTER TABLE ~thread ADD COLUMN incarnation text COLLATE "C"',
+  `
+  CREATE TABLE ~wish (
+    scope_id text COLLATE "C" NOT NULL, wish_id text COLLATE "C" NOT NULL, thread_id text COLLATE "C" NOT NULL,
+    run_id text COLLATE "C" NOT NULL, ticket_id text COLLATE "C", created_at double precision NOT NULL, taken_at double precision,
+    place bigint GENERATED ALWAYS AS IDENTITY, record json NOT NULL,
+    PRIMARY KEY (scope_id, wish_id)
+  );
+  CREATE UNIQUE INDEX wish_ticket ON ~wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL;
+  CREATE INDEX wish_open ON ~wish (scope_id, run_id) WHERE taken_at IS NULL;
+  CREATE INDEX wish_thread ON ~wish (scope_id, thread_id);
+
+  CREATE TABLE ~outbound (
+    scope_id text COLLATE "C" NOT NULL, outbound_id text COLLATE "C" NOT NULL, created_at double precision NOT NULL,
+    PRIMARY KEY (scope_id, outbound_id)
+  );
+  CREATE INDEX outbound_age ON ~outbound (created_at);
+
+  ALTER TABLE ~run ADD COLUMN parent_run_id text COLLATE "C", ADD COLUMN root_run_id text COLLATE "C";
+  CREATE INDEX run_parent ON ~run (scope_id, parent_run_id) WHERE parent_run_id IS NOT NULL;
+  CREATE INDEX run_root ON ~run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
+  `,
 ];
 
 const ignore = () => {};

@@ -8,7 +8,7 @@ import type { Access } from "./access.ts";
 import { insertRows } from "./insert-rows.ts";
 import { type Statement, sql } from "./statement.ts";
 
-const selectRun = (scopeId: ScopeId, id: RunId): Statement =>
+export const selectRun = (scopeId: ScopeId, id: RunId): Statement =>
   sql("SELECT run_id, record FROM ~run WHERE scope_id = $1 AND run_id = $2", scopeId, id);
 
 export function writeRun({ scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): readonly Statement[] {

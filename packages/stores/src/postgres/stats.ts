@@ -4,7 +4,7 @@ import { countDispatches, countRuns } from "../sql/run-row.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";
 
-const TABLES = ["thread", "pending", "stream_checkpoint", "ledger", "profile", "config"] as const;
+const TABLES = ["thread", "pending", "stream_checkpoint", "ledger", "wish", "profile", "config"] as const;
 
 export async function loadStats(session: Session, schema: string): Promise<QueueStoreStats> {
   const counts = TABLES.map((table) => `(SELECT count(*) FROM ~${table}) AS ${table}`);
@@ -22,6 +22,7 @@ export async function loadStats(session: Session, schema: string): Promise<Queue
     dispatches: countDispatches(await session.read(sql("SELECT status, count(*) AS n FROM ~dispatch GROUP BY status"))),
     streamCheckpoints: numberOf(row, "stream_checkpoint"),
     ledger: numberOf(row, "ledger"),
+    wishes: numberOf(row, "wish"),
     profiles: numberOf(row, "profile"),
     config: numberOf(row, "config"),
     bytes: numberOf(row, "bytes"),

@@ -23,6 +23,7 @@ import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
 import { threadPort } from "./threads.ts";
 import { Wire } from "./wire.ts";
+import { wishPort } from "./wishes.ts";
 
 const MAKERS: PortMakers<Access> = {
   threads: threadPort,
@@ -33,6 +34,7 @@ const MAKERS: PortMakers<Access> = {
   dispatches: dispatchPort,
   streamCheckpoints: streamCheckpointPort,
   ledger: ledgerPort,
+  wishes: wishPort,
   profiles: profilePort,
   config: configPort,
   commit: commitPort,

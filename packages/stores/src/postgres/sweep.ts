@@ -46,11 +46,9 @@ const KEYS = { table: "event_key", condition: "t.created_at < $1" };
 const EVENTS = { table: "event", condition: "t.created_at < $1", count: "count", also: KEEP_NUMBERS };
 const DISPATCHES = { table: "dispatch", condition: "t.status NOT IN ('queued', 'claimed') AND t.updated_at < $1" };
 const CHECKPOINTS = { table: "stream_checkpoint", condition: "t.updated_at < $1" };
-const LEDGER = {
-  table: "ledger",
-  condition: `t.updated_at < $1
-    AND EXISTS (SELECT 1 FROM ~run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')`,
-};
+const OF_DONE = "EXISTS (SELECT 1 FROM ~run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')";
+const LEDGER = { table: "ledger", condition: `t.updated_at < $1 AND ${OF_DONE}` };
+const WISHES = { table: "wish", condition: `t.created_at < $1 AND ${OF_DONE}` };
 
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
   const sweep = (old: Old, keptMs: number | undefined) => (keptMs === undefined ? 0 : deleteOld(session, old, now - keptMs));
@@ -61,5 +59,6 @@ export async function sweepTables(session: Session, retention: Retention, now: n
     dispatches: await sweep(DISPATCHES, retention.dispatchesMs),
     streamCheckpoints: await sweep(CHECKPOINTS, retention.streamCheckpointsMs),
     ledger: await sweep(LEDGER, retention.ledgerMs),
+    wishes: await sweep(WISHES, retention.wishesMs),
   };
 }

@@ -6,10 +6,13 @@ import {
   type DispatchRecord,
   type EventAppend,
   foldedUpTo,
+  followUp,
   type LedgerEntry,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
+  needsFence,
   projectRun,
+  type QueuedDispatch,
   type RunRecord,
   readClaim,
   type ThreadCommit,
@@ -17,11 +20,13 @@ import {
   type ThreadRecord,
   toThreadRecord,
 } from "@awaken/contract";
-import { fenceLost, planDispatch, type QueueReads } from "./dispatch-plan.ts";
+import { fenceLost, fenceMissing } from "../worker-moves.ts";
+import { planDispatch, planFollowUp, type QueueReads } from "./dispatch-plan.ts";
 import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
 import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
 import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
+import { planTakes } from "./wish-rows.ts";
 
 /** A thread and the counters that make a commit cost what it changes, not what the thread holds. */
 export interface ThreadRow {
@@ -42,6 +47,8 @@ export interface CommitReads extends QueueReads, PendingReads {
   lineage(id: ThreadId): readonly ThreadId[];
   dispatch(id: DispatchId): DispatchRecord | undefined;
   ledger(key: string): LedgerEntry | undefined;
+  /** Wishes of the run that nobody took. */
+  openWishes(): readonly string[];
   readonly events: EventReads;
 }
 
@@ -54,6 +61,9 @@ export interface CommitPlan {
   readonly pending: PendingPlan;
   readonly dispatch: { readonly before: DispatchRecord | undefined; readonly after: DispatchRecord } | undefined;
   readonly events: EventPlan;
+  /** Wishes of the run that nobody took, when this is done. */
+  readonly openWishes: readonly string[];
+  readonly next: QueuedDispatch | undefined;
 }
 
 const NO_EVENTS: readonly EventAppend[] = [];
@@ -69,13 +79,36 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, env: Env): 
   const ledger = planLedger(commit, run?.after ?? reads.run(), (key) => reads.ledger(key), now);
   const pending = planPending(commit, reads, now);
   const dispatch = planDispatch({ commit, fenced, now, token: env.ids }, reads);
+  const openWishes = planTakes(reads.openWishes(), commit.takes);
   const events = planEvents(commit.events ?? NO_EVENTS, reads.events, env);
-  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events };
+  const next = planNext({ commit, fenced, openWishes, pending, now }, reads, env);
+  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next };
+}
+
+interface Ending {
+  readonly commit: ThreadCommit;
+  readonly fenced: DispatchRecord | undefined;
+  readonly openWishes: readonly string[];
+  readonly pending: PendingPlan;
+  readonly now: number;
+}
+
+function planNext({ commit, fenced, openWishes, pending, now }: Ending, reads: CommitReads, env: Env): QueuedDispatch | undefined {
+  const isOver = commit.run?.status === "done";
+  const removed = new Set(pending.removed);
+  const left = isOver ? [...reads.pending().filter((entry) => !removed.has(entry.pendingId)), ...pending.added] : [];
+  const wanted = followUp(commit, { openWishes, pending: left, ids: env.ids });
+  if (wanted === undefined || (isOver && reads.hasQueued())) return undefined;
+  return planFollowUp(wanted, { fenced: fenced?.dispatchId, isSettled: commit.dispatch !== undefined, now }, reads);
 }
 
 /** The claim must be on this very run: a worker that holds another one has no business here. */
-function checkFence({ fence, threadId, runId }: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
-  if (fence === undefined) return undefined;
+function checkFence(commit: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
+  const { fence, threadId, runId } = commit;
+  if (fence === undefined) {
+    if (needsFence(commit) && reads.hasClaim()) throw fenceMissing(threadId);
+    return undefined;
+  }
   const dispatch = reads.dispatch(fence.dispatchId);
   const isOwn = dispatch?.threadId === threadId && dispatch.runId === runId;
   const claim = isOwn ? readClaim(dispatch, fence.claimToken, reads.epoch()) : "lost";

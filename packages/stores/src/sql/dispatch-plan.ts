@@ -16,9 +16,10 @@ import {
 export interface QueueReads {
   epoch(): number;
   isKnown(id: DispatchId): boolean;
-  /** Whether a dispatch of the thread that is not over holds this key. */
-  isHeld(dedupeKey: string): boolean;
+  /** The dispatch of the thread that is not over and holds this key. */
+  holder(dedupeKey: string): string | undefined;
   hasClaim(): boolean;
+  hasQueued(): boolean;
 }
 
 export interface DispatchOrder {
@@ -61,16 +62,24 @@ export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number): 
   const taken = (what: string) =>
     new AwakenError("storage_already_exists", what, { details: { dispatchId: init.dispatchId, threadId: init.threadId } });
   if (reads.isKnown(init.dispatchId)) throw taken(`dispatch '${init.dispatchId}' exists`);
-  if (init.dedupeKey !== undefined && reads.isHeld(init.dedupeKey)) {
+  if (init.dedupeKey !== undefined && reads.holder(init.dedupeKey) !== undefined) {
     throw taken(`an open dispatch of thread '${init.threadId}' holds dedupe key '${init.dedupeKey}'`);
   }
   return queued;
 }
 
-/** Why a fence does not hold. */
-export function fenceLost(dispatchId: DispatchId, claim: "lost" | "stale"): AwakenError {
-  return new AwakenError("fence_lost", `the claim on dispatch '${dispatchId}' is ${claim}`, { details: { dispatchId, claim } });
+export interface FollowUp {
+  /** The dispatch of the commit's own fence, and whether the commit settles it. */
+  readonly fenced: DispatchId | undefined;
+  readonly isSettled: boolean;
+  readonly now: number;
 }
 
-/** Why a dispatch of an older epoch is superseded. */
-export const INTERRUPTED = "interrupted";
+/** Undefined when an open dispatch does the same. The writer's own, which is still claimed, does not: it may have looked already. */
+export function planFollowUp(wanted: NewDispatch, { fenced, isSettled, now }: FollowUp, reads: QueueReads): QueuedDispatch | undefined {
+  const { dedupeKey: key, ...keyless } = wanted;
+  const holder = key === undefined ? undefined : reads.holder(key);
+  if (holder !== undefined && holder !== fenced) return undefined;
+  const isFree = holder === undefined || isSettled;
+  return queueDispatch(isFree ? wanted : keyless, { epoch: reads.epoch(), now });
+}

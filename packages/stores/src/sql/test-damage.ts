@@ -31,6 +31,8 @@ export function placeOf(row: StoredRow): RowPlace {
       return { table: "ledger", key: { idempotency_key: row.idempotencyKey } };
     case "stream-checkpoint":
       return { table: "stream_checkpoint", key: { run_id: row.runId, step: row.step } };
+    case "wish":
+      return { table: "wish", key: { wish_id: row.wishId } };
     case "profile":
       return { table: "profile", key: { owner: row.owner, key: row.key } };
     case "config":

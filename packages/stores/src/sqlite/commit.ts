@@ -1,5 +1,6 @@
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
 import { type CommitReads, planCommit } from "../sql/commit-plan.ts";
+import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";
 import { loadDispatch, queueReads, writeDispatch } from "./dispatch-rows.ts";
@@ -9,7 +10,8 @@ import { insertMessages, loadCommitted } from "./messages.ts";
 import { loadPending, writePending } from "./pending.ts";
 import { loadRun, writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
-import { loadLineage, loadThreadRow, writeThreadRow } from "./threads.ts";
+import { loadLineage, writeThreadRow } from "./threads.ts";
+import { loadOpenWishes, takeWishes } from "./wishes.ts";
 
 export const commitPort =
   (access: Access): CommitThread =>
@@ -18,10 +20,20 @@ export const commitPort =
     return access.session.write((tx) => commitThread(tx, access, commit));
   };
 
+/** The thread, and whether it is claimed and its run has wishes: one statement, since every commit asks. */
+const SELECT_BASE = `SELECT ${THREAD_ROW},
+  EXISTS (SELECT 1 FROM dispatch WHERE scope_id = ?1 AND thread_id = ?2 AND status = 'claimed') AS has_claim,
+  EXISTS (SELECT 1 FROM wish WHERE scope_id = ?1 AND run_id = ?3 AND taken_at IS NULL) AS has_wishes
+  FROM thread WHERE scope_id = ?1 AND thread_id = ?2`;
+
 function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): CommitReads {
+  const row = tx.get(SELECT_BASE, scopeId, threadId, runId);
+  const thread = row && readThreadRow(row, written.threads.find(scopeId, threadId, row["record"]));
+  const queue = queueReads(tx, scopeId, threadId);
   return {
-    ...queueReads(tx, scopeId, threadId),
-    thread: () => loadThreadRow(tx, scopeId, threadId, written.threads),
+    ...queue,
+    hasClaim: () => (row === undefined ? queue.hasClaim() : row["has_claim"] === 1),
+    thread: () => thread,
     run: () => loadRun(tx, scopeId, runId, written.runs),
     lineage: (id) => loadLineage(tx, scopeId, id),
     dispatch: (id) => loadDispatch(tx, scopeId, id),
@@ -29,14 +41,15 @@ function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: Thre
     committed: (ids) => loadCommitted(tx, scopeId, threadId, ids),
     ledger: (key) => loadEffect(tx, scopeId, key),
     events: eventReads(tx, scopeId),
+    openWishes: () => (row?.["has_wishes"] === 0 ? [] : loadOpenWishes(tx, scopeId, runId)),
   };
 }
 
 function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResult {
   const { scopeId, env, written } = access;
-  const { threadId, runId, threadState, landedStep } = commit;
+  const { threadId, runId, threadState, landedStep, takes } = commit;
   const plan = planCommit(commit, readsOf(tx, access, commit), env);
-  const { thread, messages, run, ledger, pending, dispatch, events } = plan;
+  const { thread, messages, run, ledger, pending, dispatch, events, openWishes, next } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);
   const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
@@ -45,13 +58,17 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   writeLedger(tx, scopeId, ledger, env.blobBytes);
   writePending(tx, access, { threadId, ...pending });
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);
+  if (next !== undefined) writeDispatch(tx, access, next);
+  if (takes !== undefined) takeWishes(tx, scopeId, takes, env.clock());
   writeEvents(tx, access, events);
   if (landedStep !== undefined) dropCheckpoint(tx, scopeId, runId, landedStep);
 
   return {
     messageCount: thread.after.messageCount,
     events: events.events,
+    hasWishes: openWishes.length > 0,
     ...(run && { run: run.after }),
     ...(dispatch && { dispatch: dispatch.after }),
+    ...(next && { next }),
   };
 }

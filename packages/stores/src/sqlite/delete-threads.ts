@@ -65,6 +65,7 @@ const DELETIONS: readonly string[] = [
   "DELETE FROM run WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM message WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM pending WHERE scope_id = ?1 AND thread_id = ?2",
+  "DELETE FROM wish WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM dispatch WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM stream_checkpoint WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM event_key WHERE scope_id = ?1 AND thread_id = ?2",

@@ -8,10 +8,10 @@ import {
   threadId,
   scopeId as toScopeId,
 } from "@awaken/contract";
-import { INTERRUPTED } from "../sql/dispatch-plan.ts";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import { INTERRUPTED } from "../worker-moves.ts";
 import type { Tx } from "./database.ts";
 import { loadEpoch, readDispatch, writeDispatch } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";

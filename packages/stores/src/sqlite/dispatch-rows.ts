@@ -20,12 +20,15 @@ export function loadEpoch(db: Connection, scopeId: ScopeId, threadId: ThreadId):
 export const queueReads = (db: Connection, scopeId: ScopeId, threadId: ThreadId): QueueReads => ({
   epoch: () => loadEpoch(db, scopeId, threadId),
   isKnown: (id) => db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id) !== undefined,
-  isHeld: (key) => {
-    const sql = `SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND dedupe_key = ? AND dedupe_key IS NOT NULL
+  holder: (key) => {
+    const sql = `SELECT dispatch_id FROM dispatch WHERE scope_id = ? AND thread_id = ? AND dedupe_key = ? AND dedupe_key IS NOT NULL
       AND status IN ('queued', 'claimed')`;
-    return db.get(sql, scopeId, threadId, key) !== undefined;
+    const row = db.get(sql, scopeId, threadId, key);
+    return row && textOf(row, "dispatch_id");
   },
   hasClaim: () => hasClaim(db, scopeId, threadId),
+  hasQueued: () =>
+    db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued' LIMIT 1", scopeId, threadId) !== undefined,
 });
 
 export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): boolean {

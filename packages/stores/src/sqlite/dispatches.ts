@@ -1,34 +1,32 @@
 import {
-  ackDispatch,
   type ClaimedDispatch,
   type ClaimRequest,
   cancelDispatch,
   claimQueued,
   clampLimit,
   type DispatchId,
-  type DispatchRecord,
   type DispatchStore,
-  deadLetterDispatch,
-  extendLease,
   type Fence,
   type Interruption,
-  nackDispatch,
   type QueuedDispatch,
   readClaim,
-  recordResult,
-  recordStart,
-  releaseDispatch,
   supersedeDispatch,
   type ThreadId,
 } from "@awaken/contract";
 import { Conditions } from "../sql/conditions.ts";
-import { fenceLost, INTERRUPTED, planEnqueue } from "../sql/dispatch-plan.ts";
+import { planEnqueue } from "../sql/dispatch-plan.ts";
 import { countDispatches } from "../sql/run-row.ts";
+import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";
 import { hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
+import { loadOpenWishes } from "./wishes.ts";
 
-export const dispatchPort = (access: Access): DispatchStore => ({ ...queueMoves(access), ...workerMoves(access), ...reads(access) });
+export const dispatchPort = (access: Access): DispatchStore => ({
+  ...queueMoves(access),
+  ...workerMoves(claimRows(access)),
+  ...reads(access),
+});
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
 
@@ -99,66 +97,32 @@ function interrupt(tx: Tx, access: Access, threadId: ThreadId): Interruption {
   return { epoch, superseded, ...(claimed?.status === "claimed" && { claimed }) };
 }
 
-type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
-
-/** What the holder of a claim may do. */
-function workerMoves(access: Access): Pick<DispatchStore, WorkerMove> {
-  const { session, env } = access;
-
-  /** Moves the row of a fence that is held; a stale one is superseded for good before the fence is refused. */
-  async function settle<T extends DispatchRecord>(fence: Fence, move: (claimed: ClaimedDispatch, now: number) => T): Promise<T> {
-    const settled = await session.write((tx) => {
-      const { claim, claimed } = readFence(tx, access, fence);
-      if (claimed === undefined) return claim;
-      return { moved: writeDispatch(tx, access, move(claimed, env.clock())) };
-    });
-    if (typeof settled === "string") throw fenceLost(fence.dispatchId, settled);
-    return settled.moved;
-  }
-
+function claimRows(access: Access): ClaimRows {
+  const { scopeId, session, env } = access;
   return {
-    extendLease: (fence, leaseMs) =>
+    moveHeld: (fence, move) =>
       session.write((tx) => {
-        const { claimed } = readFence(tx, access, fence);
-        if (claimed !== undefined) writeDispatch(tx, access, extendLease(claimed, leaseMs, env.clock()));
-        return claimed !== undefined;
+        const { claim, dispatch } = readFence(tx, access, fence);
+        if (dispatch === undefined || claim === "lost") return "lost";
+        if (claim === "held") return writeDispatch(tx, access, move(dispatch, env.clock()));
+        writeDispatch(tx, access, supersedeDispatch(dispatch, INTERRUPTED, env.clock()));
+        return claim;
       }),
 
-    async recordStart(fence, instanceId) {
-      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
-    },
-
-    async recordResult(fence, result) {
-      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
-    },
-
-    async ack(fence) {
-      await settle(fence, ackDispatch);
-    },
-
-    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
-
-    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
-
-    release: (fence) => settle(fence, releaseDispatch),
-
-    supersedeClaimed: (fence, reason) =>
+    moveOwn: (fence, move) =>
       session.write((tx) => {
-        const dispatch = loadDispatch(tx, access.scopeId, fence.dispatchId);
-        if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return undefined;
-        return writeDispatch(tx, access, supersedeDispatch(dispatch, reason, env.clock()));
+        const { claim, dispatch } = readFence(tx, access, fence);
+        return dispatch === undefined || claim === "lost" ? undefined : writeDispatch(tx, access, move(dispatch, env.clock()));
       }),
+
+    hasWishes: (runId) => session.read((db) => loadOpenWishes(db, scopeId, runId).length > 0),
   };
 }
 
-/** The row when the fence holds. A stale one is superseded. */
-function readFence(tx: Tx, access: Access, fence: Fence): { claim: "lost" | "stale"; claimed?: ClaimedDispatch } {
-  const { scopeId, env } = access;
-  const dispatch = loadDispatch(tx, scopeId, fence.dispatchId);
-  if (dispatch?.status !== "claimed") return { claim: "lost" };
-  const claim = readClaim(dispatch, fence.claimToken, loadEpoch(tx, scopeId, dispatch.threadId));
-  if (claim === "stale") writeDispatch(tx, access, supersedeDispatch(dispatch, INTERRUPTED, env.clock()));
-  return claim === "held" ? { claim: "lost", claimed: dispatch } : { claim };
+function readFence(tx: Tx, { scopeId }: Access, { dispatchId, claimToken }: Fence) {
+  const dispatch = loadDispatch(tx, scopeId, dispatchId);
+  const claim = readClaim(dispatch, claimToken, dispatch === undefined ? 0 : loadEpoch(tx, scopeId, dispatch.threadId));
+  return { claim, dispatch: dispatch?.status === "claimed" ? dispatch : undefined };
 }
 
 function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {

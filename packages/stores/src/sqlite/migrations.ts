@@ -118,6 +118,25 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX blob_use_hash ON blob_use (scope_id, hash);
   `,
   "ALTER TABLE thread ADD COLUMN incarnation TEXT",
+  `
+  CREATE TABLE wish (
+    scope_id TEXT NOT NULL, wish_id TEXT NOT NULL, thread_id TEXT NOT NULL, run_id TEXT NOT NULL, ticket_id TEXT,
+    created_at REAL NOT NULL, taken_at REAL, record TEXT NOT NULL,
+    PRIMARY KEY (scope_id, wish_id)
+  ) STRICT;
+  CREATE UNIQUE INDEX wish_ticket ON wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL;
+  CREATE INDEX wish_open ON wish (scope_id, run_id) WHERE taken_at IS NULL;
+  CREATE INDEX wish_thread ON wish (scope_id, thread_id);
+
+  CREATE TABLE outbound (
+    scope_id TEXT NOT NULL, outbound_id TEXT NOT NULL, created_at REAL NOT NULL, PRIMARY KEY (scope_id, outbound_id)
+  ) STRICT;
+
+  ALTER TABLE run ADD COLUMN parent_run_id TEXT;
+  ALTER TABLE run ADD COLUMN root_run_id TEXT;
+  CREATE INDEX run_parent ON run (scope_id, parent_run_id) WHERE parent_run_id IS NOT NULL;
+  CREATE INDEX run_root ON run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

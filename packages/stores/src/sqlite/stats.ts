@@ -16,6 +16,7 @@ export function loadStats(db: Connection): QueueStoreStats {
     dispatches: countDispatches(db.all("SELECT status, count(*) AS n FROM dispatch GROUP BY status")),
     streamCheckpoints: rows("stream_checkpoint"),
     ledger: rows("ledger"),
+    wishes: rows("wish"),
     profiles: rows("profile"),
     config: rows("config"),
     bytes: numberIn(db, "SELECT page_count * page_size AS n FROM pragma_page_count, pragma_page_size"),

@@ -22,6 +22,7 @@ import { loadStats } from "./stats.ts";
 import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
 import { threadPort } from "./threads.ts";
+import { wishPort } from "./wishes.ts";
 
 const MAKERS: PortMakers<Access> = {
   threads: threadPort,
@@ -32,6 +33,7 @@ const MAKERS: PortMakers<Access> = {
   dispatches: dispatchPort,
   streamCheckpoints: streamCheckpointPort,
   ledger: ledgerPort,
+  wishes: wishPort,
   profiles: profilePort,
   config: configPort,
   commit: commitPort,

@@ -71,6 +71,11 @@ const deleteLedger = deleteOld(
   "t.updated_at < ? AND EXISTS (SELECT 1 FROM run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')",
 );
 
+const deleteWishes = deleteOld(
+  "wish",
+  "t.created_at < ? AND EXISTS (SELECT 1 FROM run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')",
+);
+
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
   // Also when nothing is to be swept: a closed store says so.
   await repeat(session, deleteKeys, retention.eventsMs ?? Number.POSITIVE_INFINITY, now);
@@ -79,5 +84,6 @@ export async function sweepTables(session: Session, retention: Retention, now: n
     dispatches: await repeat(session, deleteDispatches, retention.dispatchesMs, now),
     streamCheckpoints: await repeat(session, deleteCheckpoints, retention.streamCheckpointsMs, now),
     ledger: await repeat(session, deleteLedger, retention.ledgerMs, now),
+    wishes: await repeat(session, deleteWishes, retention.wishesMs, now),
   };
 }

@@ -1,0 +1,29 @@
+import { AwakenError, type WishRecord, wishRecord } from "@awaken/contract";
+import type { Values } from "./columns.ts";
+import { jsonOf, numberOf, type Row, readRecord, textOf } from "./rows.ts";
+
+export const WISH_COLUMNS = "wish_id, thread_id, run_id, ticket_id, created_at, record";
+
+/** Those that a reader needs. */
+export const WISH_ROW = "wish_id, taken_at, record";
+
+/** When it was taken is a column of its own, so that taking it need not read it. */
+export function wishValues({ takenAt: _, ...wish }: WishRecord): Values {
+  const ticketId = wish.type === "decision" ? wish.ticketId : null;
+  return [wish.wishId, wish.threadId, wish.runId, ticketId, wish.createdAt, JSON.stringify(wish)];
+}
+
+export function readWish(row: Row): WishRecord {
+  const own = row["taken_at"] === null ? {} : { takenAt: numberOf(row, "taken_at") };
+  return readRecord(wishRecord, jsonOf(row, "record"), textOf(row, "wish_id"), own);
+}
+
+/** Those that stay open; `already_consumed` when one that is taken is not among them. */
+export function planTakes(open: readonly string[], takes: readonly string[] = []): readonly string[] {
+  if (takes.length === 0) return open;
+  const missing = takes.find((id) => !open.includes(id));
+  if (missing === undefined) return open.filter((id) => !takes.includes(id));
+  throw new AwakenError("already_consumed", `wish '${missing}' is not open: it was taken before, or is of another run`, {
+    details: { wishId: missing },
+  });
+}

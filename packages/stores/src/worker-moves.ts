@@ -1,0 +1,81 @@
+import {
+  AwakenError,
+  ackDispatch,
+  type ClaimedDispatch,
+  type DispatchId,
+  type DispatchRecord,
+  type DispatchStore,
+  deadLetterDispatch,
+  extendLease,
+  type Fence,
+  nackDispatch,
+  type RunId,
+  recordResult,
+  recordStart,
+  releaseDispatch,
+  type SupersededDispatch,
+  supersedeDispatch,
+} from "@awaken/contract";
+
+export type Move<T extends DispatchRecord> = (claimed: ClaimedDispatch, now: number) => T;
+
+/** How one engine gets at the row of a fence. */
+export interface ClaimRows {
+  /** Moves the row when the fence holds. A stale one is superseded instead, and that stays written. */
+  moveHeld<T extends DispatchRecord>(fence: Fence, move: Move<T>): Promise<T | "lost" | "stale">;
+  /** As `moveHeld`, for a stale fence too. */
+  moveOwn<T extends DispatchRecord>(fence: Fence, move: Move<T>): Promise<T | undefined>;
+  hasWishes(runId: RunId): Promise<boolean>;
+}
+
+type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack" | "deadLetter" | "release" | "supersedeClaimed";
+
+/** What the holder of a claim may do, on every engine. */
+export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
+  async function settle<T extends DispatchRecord>(fence: Fence, move: Move<T>): Promise<T> {
+    const settled = await rows.moveHeld(fence, move);
+    if (settled === "lost" || settled === "stale") throw fenceLost(fence.dispatchId, settled);
+    return settled;
+  }
+
+  return {
+    async extendLease(fence, leaseMs) {
+      const held = await rows.moveHeld(fence, (claimed, now) => extendLease(claimed, leaseMs, now));
+      return held === "lost" || held === "stale" ? undefined : { hasWishes: await rows.hasWishes(held.runId) };
+    },
+
+    async recordStart(fence, instanceId) {
+      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
+    },
+
+    async recordResult(fence, result) {
+      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
+    },
+
+    async ack(fence) {
+      await settle(fence, ackDispatch);
+    },
+
+    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
+
+    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
+
+    release: (fence) => settle(fence, releaseDispatch),
+
+    supersedeClaimed: (fence, reason) => rows.moveOwn(fence, (claimed, now): SupersededDispatch => supersedeDispatch(claimed, reason, now)),
+  };
+}
+
+/** Why a fence does not hold. */
+export function fenceLost(dispatchId: DispatchId, claim: "lost" | "stale"): AwakenError {
+  return new AwakenError("fence_lost", `the claim on dispatch '${dispatchId}' is ${claim}`, { details: { dispatchId, claim } });
+}
+
+/** While a dispatch is claimed, only its holder writes. */
+export const fenceMissing = (threadId: string): AwakenError =>
+  new AwakenError("fence_lost", `a dispatch of thread '${threadId}' is claimed, and the commit does not show its fence`, {
+    details: { threadId },
+  });
+
+/** Why a dispatch of an older epoch is superseded. */
+export const INTERRUPTED = "interrupted";
