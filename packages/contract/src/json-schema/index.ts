@@ -1,0 +1,43 @@
+import { isJson, type JsonObject, type JsonValue } from "../json.ts";
+import type { Validated } from "../schema.ts";
+import { Evaluation, Unusable } from "./evaluation.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { References } from "./references.ts";
+
+const MAX_ISSUES = 5;
+
+interface Compiled {
+  readonly references: References;
+  readonly patterns: Evaluator["patterns"];
+}
+
+const known = new WeakMap<JsonObject, Compiled>();
+
+function compiled(schema: JsonObject): Compiled {
+  const found = known.get(schema) ?? { references: new References(schema), patterns: new Map() };
+  known.set(schema, found);
+  return found;
+}
+
+function problemsOf(schema: JsonObject, value: JsonValue): readonly string[] {
+  try {
+    const { references, patterns } = compiled(schema);
+    return new Evaluation(schema, references, patterns).run(schema, value);
+  } catch (thrown) {
+    if (thrown instanceof Unusable) return [thrown.message];
+    throw thrown;
+  }
+}
+
+/**
+ * Checks a value against a JSON Schema: draft 2020-12, and what drafts 4 to 7, 2019-09 and OpenAPI 3.0 say otherwise. Whoever wrote the
+ * schema, it comes to an end: patterns are matched in linear time, and steps and depth have a limit. `format` and the content keywords
+ * are notes, as the standard has it; nothing is fetched, so a `$ref` has to lead into the schema itself.
+ */
+export function checkJson(schema: JsonObject, value: unknown): Validated<JsonValue> {
+  if (!isJson(value)) return { type: "invalid", message: "it is not JSON" };
+  const problems = problemsOf(schema, value);
+  if (problems.length === 0) return { type: "valid", value };
+  const more = problems.length > MAX_ISSUES ? `; and ${problems.length - MAX_ISSUES} more` : "";
+  return { type: "invalid", message: `${problems.slice(0, MAX_ISSUES).join("; ")}${more}` };
+}
