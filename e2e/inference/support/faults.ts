@@ -6,7 +6,7 @@ import type { VendorName } from "./vendors.ts";
 export type Fault =
   /** The bytes stop: the connection is closed or reset, or the body ends as if it were whole. */
   | { readonly type: "cut"; readonly how: "close" | "reset" | "end"; readonly at: number }
-  | { readonly type: "status"; readonly status: number; readonly retryAfter?: number }
+  | { readonly type: "status"; readonly status: number; readonly retryAfter?: number; readonly message?: string }
   /** One frame is no JSON. */
   | { readonly type: "malformed"; readonly at: number }
   /** The connection stays open and silent. */
@@ -136,8 +136,9 @@ function spoil(body: Buffer, fault: Fault | undefined): Buffer {
   return fault?.type === "overload" ? overload(body, fault.vendor, fault.at) : body;
 }
 
-function refuse(response: ServerResponse, { status, retryAfter }: Extract<Fault, { type: "status" }>): void {
-  const error = { type: "error", error: { type: "api_error", message: `refused with ${status}`, status: "UNKNOWN", code: status } };
+function refuse(response: ServerResponse, { status, retryAfter, message }: Extract<Fault, { type: "status" }>): void {
+  const said = message ?? `refused with ${status}`;
+  const error = { type: "error", error: { type: "api_error", message: said, status: "UNKNOWN", code: status } };
   const wait = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
   response.writeHead(status, { "content-type": "application/json", ...wait }).end(JSON.stringify(error));
 }

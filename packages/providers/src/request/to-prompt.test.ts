@@ -25,7 +25,10 @@ describe("system", () => {
   test("messages at the start stay system; later ones do only where the vendor takes them", () => {
     const messages = [system("one"), user("hi"), system("two")];
     expect(toPrompt(request({ messages }), openai).map(({ role }) => role)).toEqual(["system", "user", "system"]);
-    expect(toPrompt(request({ messages }), google).at(-1)).toEqual({ role: "user", content: [text("<system>\ntwo\n</system>")] });
+    expect(toPrompt(request({ messages }), unknown).at(-1)).toEqual({ role: "user", content: [text("<system>\ntwo\n</system>")] });
+    expect(toPrompt(request({ messages }), google).slice(1)).toEqual([
+      { role: "user", content: [text("hi"), text("<system>\ntwo\n</system>")] },
+    ]);
   });
 });
 
@@ -111,6 +114,29 @@ describe("assistant", () => {
   test("generated files go back; those of the reasoning as such", () => {
     const messages = [assistant(png, { ...png, providerMetadata: { "awaken-reasoning-file": { type: "reasoning-file" } } })];
     expect(toPrompt(request({ messages }), google)[0]?.content).toMatchObject([{ type: "file" }, { type: "reasoning-file" }]);
+  });
+});
+
+describe("turns", () => {
+  const messages = [
+    user("a"),
+    user("b", png),
+    assistant(text("c")),
+    assistant(text("d"), { type: "tool-call", id: toolCallId("1"), name: "weather", input: {} }),
+    tool("1", [text("sunny")]),
+    user("e"),
+    user("f"),
+  ];
+
+  test("messages of one role in a row are one where the vendor wants turns; results stay by themselves", () => {
+    const turns = toPrompt(request({ messages }), google);
+    expect(turns.map(({ role, content }) => [role, content.length])).toEqual([
+      ["user", 3],
+      ["assistant", 3],
+      ["tool", 1],
+      ["user", 2],
+    ]);
+    for (const vendor of [openai, anthropic, unknown]) expect(toPrompt(request({ messages }), vendor)).toHaveLength(7);
   });
 });
 

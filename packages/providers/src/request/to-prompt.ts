@@ -50,12 +50,22 @@ function toMessage(message: Exclude<Message, ToolMessage>, isLate: boolean, vend
   }
 }
 
+/** Adds a message; to the one before it where both are of one role and the vendor wants turns. */
+function add(prompt: LanguageModelV4Prompt, message: LanguageModelV4Message, { takesTurns }: Vendor): void {
+  const last = prompt.at(-1);
+  if (takesTurns && last?.role === "user" && message.role === "user")
+    prompt[prompt.length - 1] = { ...last, content: [...last.content, ...message.content] };
+  else if (takesTurns && last?.role === "assistant" && message.role === "assistant")
+    prompt[prompt.length - 1] = { ...last, content: [...last.content, ...message.content] };
+  else prompt.push(message);
+}
+
 export function toPrompt({ system, messages, promptCache }: InferenceRequest, vendor: Vendor): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = system === "" ? [] : [{ role: "system", content: system, ...(promptCache && CACHED) }];
   let group: ToolMessage[] = [];
   let isLate = false;
   const closeGroup = () => {
-    if (group.length > 0) prompt.push(...toToolMessages(group, vendor));
+    if (group.length > 0) for (const message of toToolMessages(group, vendor)) add(prompt, message, vendor);
     group = [];
   };
   for (const message of messages) {
@@ -67,7 +77,7 @@ export function toPrompt({ system, messages, promptCache }: InferenceRequest, ve
     closeGroup();
     isLate ||= message.role !== "system";
     const converted = toMessage(message, isLate, vendor);
-    if (converted !== undefined) prompt.push(converted);
+    if (converted !== undefined) add(prompt, converted, vendor);
   }
   closeGroup();
   return prompt;

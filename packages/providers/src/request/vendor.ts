@@ -9,6 +9,8 @@ export interface Vendor {
   readonly hasLateSystem: boolean;
   /** Tool results may hold images and documents; elsewhere these follow as a user message. */
   readonly hasToolMedia: boolean;
+  /** User and model must take turns, and its package does not see to it: messages of one role in a row are sent as one. */
+  readonly takesTurns: boolean;
   /** Refers to its own stored answers by id unless told not to. */
   readonly keepsAnswers: boolean;
 }
@@ -26,6 +28,7 @@ export function vendorOf(provider: string): Vendor {
     family,
     hasLateSystem: family === "openai" || keepsAnswers,
     hasToolMedia: family === "anthropic" || family === "google" || keepsAnswers,
+    takesTurns: family === "google",
     keepsAnswers,
   };
 }

@@ -107,8 +107,8 @@ describe.each([
       const store = openStore();
       const { runtime, model, looked } = open(store, steps, continuations);
       const result = await runtime.run({ agent: "assistant", thread: "t", input: "go" });
-      expect(result).toMatchObject({ text: kept, termination: { type: "stopped", code: "max-tokens" } });
-      expect(await runtime.wait(result.runId)).toMatchObject({ text: kept, termination: { type: "stopped", code: "max-tokens" } });
+      expect(result).toMatchObject({ text: kept, status: "stopped", limit: "max-tokens" });
+      expect(await runtime.wait(result.runId)).toMatchObject({ text: kept, status: "stopped", limit: "max-tokens" });
       expect((await stored(store, "t")).shown.slice(1)).toEqual(kept === "" ? [] : [["assistant", kept]]);
       expect(looked).toEqual([]);
       model.assertDone();
