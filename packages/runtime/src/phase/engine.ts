@@ -1,17 +1,23 @@
 import { AwakenError, errorMessage, type HookPhase, type Log, type QueuedAction } from "@awaken/contract";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
+import { Bounds, DEFAULT_LIMITS, isPromise, type OnAbort } from "../stream/bounds.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { Command, command, extendCommand } from "./command.ts";
 import { callHooks, gather, gatherNow, rerun } from "./gather.ts";
-import type { HookInput, HookScene, PhaseFacts, PhaseTable, RunScene } from "./hook.ts";
+import type { ActionEntry, HookInput, HookScene, PhaseFacts, PhaseTable, RunScene } from "./hook.ts";
 import { Lock } from "./lock.ts";
-import { Submitter } from "./submit.ts";
+import { nameOf, Submitter } from "./submit.ts";
 
 export const DEFAULT_MAX_ROUNDS = 16;
+const GRACE_MS = 30_000;
 
 /** These close what was begun, so they run also after an abort. */
 const CLOSING: ReadonlySet<HookPhase> = new Set<HookPhase>(["stepEnd", "runEnd"]);
+
+const onAbort = (phase: HookPhase): OnAbort => (CLOSING.has(phase) ? "grace" : "finish");
+
+const defaultBounds = ({ signal, clock }: RunScene): Bounds => new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: GRACE_MS });
 
 const NOTHING = command();
 const OWN_KEYS = [pendingActions, failedActions];
@@ -25,6 +31,8 @@ export interface PhaseEngineInit {
   readonly scene: () => RunScene;
   readonly log: Log;
   readonly maxRounds?: number;
+  /** How long hooks and handlers may take. Default: the default limits, and half a minute after an abort. */
+  readonly bounds?: Bounds;
 }
 
 /**
@@ -38,6 +46,7 @@ export class PhaseEngine {
   readonly #maxRounds: number;
   readonly #lock = new Lock();
   readonly #submitter: Submitter;
+  readonly #bounds: Bounds;
   #table: PhaseTable;
 
   constructor(init: PhaseEngineInit) {
@@ -47,7 +56,8 @@ export class PhaseEngine {
     this.#log = init.log;
     this.#maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.#store.register(OWN_KEYS);
-    this.#submitter = new Submitter(init.store, () => this.#hookScene(), init.log);
+    this.#bounds = init.bounds ?? defaultBounds(init.scene());
+    this.#submitter = new Submitter(init.store, () => this.#hookScene(), init.log, this.#bounds);
   }
 
   get failedEffects(): number {
@@ -111,11 +121,17 @@ export class PhaseEngine {
   ): Promise<PhaseOutcome> {
     const inputs = this.#inputs(phase, facts);
     const submit = (given: Command) => this.#submitter.submit(this.#table, given);
-    const deferred = await gather(this.#store, called, first ?? command(), submit);
-    for (const entry of deferred) await rerun(this.#store, entry, inputs, submit);
+    const patience = { bounds: this.#bounds, onAbort: onAbort(phase) };
+    const { deferred, left } = await gather(this.#store, called, first ?? command(), submit, patience);
+    for (const entry of deferred) {
+      if (this.#isCancelled(phase)) return "cancelled";
+      await rerun(this.#store, entry, inputs, submit, patience);
+    }
     if (this.#isCancelled(phase)) return "cancelled";
+    if (left.length > 0)
+      this.#log.warn(`hooks of ${left.join(", ")} in ${phase} did not end in time after the cancel and were left behind`);
     await this.#execute(phase);
-    return "completed";
+    return this.#isCancelled(phase) ? "cancelled" : "completed";
   }
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
@@ -168,11 +184,22 @@ export class PhaseEngine {
       const due = this.#due(phase);
       if (due.length === 0) return;
       // An action before it may have ended the run, and with that dropped what was due.
-      for (const entry of due) if (this.#isPending(entry.id)) await this.#executeOne(entry);
+      for (const entry of due) {
+        if (this.#isCancelled(phase)) return;
+        if (this.#isPending(entry.id)) await this.#executeOne(entry, phase);
+      }
     }
   }
 
-  async #executeOne(entry: QueuedAction): Promise<void> {
+  #handle({ action }: QueuedAction, phase: HookPhase): ReturnType<ActionEntry["run"]> {
+    const entry = this.#table.actions.get(action.key);
+    const given = entry?.run(action.payload, this.#hookScene());
+    if (!isPromise(given)) return given;
+    const name = () => nameOf("action", action.key, entry);
+    return this.#bounds.wait(given, { limit: "actionMs", onAbort: onAbort(phase), name });
+  }
+
+  async #executeOne(entry: QueuedAction, phase: HookPhase): Promise<void> {
     const done = () => command().update(pendingActions, { type: "remove", id: entry.id });
     const fail = (error: string) => {
       this.#log.warn(`action '${entry.action.key}' failed: ${error}`);
@@ -180,8 +207,10 @@ export class PhaseEngine {
     };
     let result: Command | undefined | void;
     try {
-      result = await this.#table.actions.get(entry.action.key)?.run(entry.action.payload, this.#hookScene());
+      result = await this.#handle(entry, phase);
     } catch (thrown) {
+      // It stays queued, for as long as the run has to live.
+      if (this.#isCancelled(phase)) return;
       return fail(errorMessage(thrown));
     }
     try {

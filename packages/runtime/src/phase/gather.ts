@@ -2,6 +2,8 @@ import { AwakenError, errorMessage, type HookPhase } from "@awaken/contract";
 import { commonBase, type Update } from "../state/batch.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
+import { isPromise } from "../stream/bounds.ts";
+import { awaitHooks, type CalledHooks, type Given, isHere, type Patience, workOf } from "./await-hooks.ts";
 import { Command, extendCommand, joinCommands } from "./command.ts";
 import type { HookEntry, HookInput } from "./hook.ts";
 
@@ -24,12 +26,6 @@ function stamped(result: Command | undefined | void, revision: number): Command 
   return joinCommands(result, NOTHING, result.baseRevision ?? revision);
 }
 
-/** What a hook gave, or will give. A hook that does not wait costs no promise. */
-type Given = Command | undefined | Promise<Command | undefined>;
-
-const isPromise = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-
 function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Given {
   const { plugin, hook } = entry;
   try {
@@ -51,16 +47,8 @@ export function callHooks<P extends HookPhase>(store: StateStore, entries: reado
   const snapshot = store.snapshot();
   const input = inputOf(snapshot);
   const given = entries.map((entry) => call(entry, input, snapshot.revision));
-  return { entries, given, revision: snapshot.revision };
+  return { entries, given, revision: snapshot.revision, phase: input.phase };
 }
-
-export interface CalledHooks<P extends HookPhase> {
-  readonly entries: readonly HookEntry<P>[];
-  readonly given: readonly Given[];
-  readonly revision: number;
-}
-
-const isHere = (given: Given): given is Command | undefined => !isPromise(given);
 
 const isExclusive = (store: StateStore, { key }: Update): boolean => store.mergeRule(key.name) === "exclusive";
 
@@ -111,21 +99,18 @@ function partition<P extends HookPhase>(
   return { whole: whole === undefined ? first : settled(first, whole, revision), deferred };
 }
 
-/** Every hook has ended when this throws, with the first failure in their order. */
-async function awaitAll(given: readonly Given[]): Promise<readonly (Command | undefined)[]> {
-  const settled = await Promise.allSettled(given);
-  return settled.map((result) => {
-    if (result.status === "rejected") throw result.reason;
-    return result.value;
-  });
-}
-
 /** All at once, if no hook had to wait, none has to run again and nothing remains to be done. Otherwise undefined, and nothing happened. */
 export function gatherNow<P extends HookPhase>(store: StateStore, called: CalledHooks<P>, first: Command): Command | undefined {
   const { entries, given, revision } = called;
   if (!given.every(isHere)) return undefined;
   const { whole, deferred } = partition(store, entries, given, first, revision);
   return deferred.length === 0 && whole.actions.length === 0 && whole.effects.length === 0 ? whole : undefined;
+}
+
+/** The hooks that have to run again, and the plugins whose hooks were left behind. */
+interface Gathering<P extends HookPhase> {
+  readonly deferred: readonly HookEntry<P>[];
+  readonly left: readonly string[];
 }
 
 /**
@@ -138,20 +123,21 @@ export async function gather<P extends HookPhase>(
   called: CalledHooks<P>,
   first: Command,
   submit: Submit,
-): Promise<readonly HookEntry<P>[]> {
+  patience: Patience,
+): Promise<Gathering<P>> {
   let effects: Promise<void> | undefined;
-  let deferred: readonly HookEntry<P>[];
+  let gathering: Gathering<P>;
   try {
-    const given = await awaitAll(called.given);
+    const { given, left } = await awaitHooks(called, patience);
     const gathered = partition(store, called.entries, given, first, called.revision);
     effects = submit(gathered.whole);
-    deferred = gathered.deferred;
+    gathering = { deferred: gathered.deferred, left };
   } catch (thrown) {
     await submit(first);
     throw thrown;
   }
   await effects;
-  return deferred;
+  return gathering;
 }
 
 /** One hook alone, again and again until nobody commits its keys while it runs. */
@@ -160,10 +146,18 @@ export async function rerun<P extends HookPhase>(
   entry: HookEntry<P>,
   inputOf: InputOf<P>,
   submit: Submit,
+  { bounds, onAbort }: Patience,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const snapshot = store.snapshot();
-    const given = await call(entry, inputOf(snapshot), snapshot.revision);
+    const input = inputOf(snapshot);
+    const called = call(entry, input, snapshot.revision);
+    const given = isHere(called)
+      ? called
+      : await bounds.wait(
+          called,
+          workOf(input.phase, onAbort, () => [entry.plugin]),
+        );
     if (given === undefined) return;
     if (!isStale(store, given, snapshot.revision)) {
       await submit(settled(NOTHING, given, snapshot.revision));

@@ -70,14 +70,14 @@ export type ActionHandler<P> = (payload: P, scene: HookScene) => Command | undef
 /** A handler with its payload's type closed over: throws when the payload does not fit. */
 export interface ActionEntry {
   readonly plugin: string;
-  run(payload: JsonValue, scene: HookScene): Promise<Command | undefined | void>;
+  run(payload: JsonValue, scene: HookScene): Command | undefined | void | Promise<Command | undefined | void>;
 }
 
 export type EffectHandler<P> = (payload: P, scene: HookScene) => void | Promise<void>;
 
 export interface EffectEntry {
   readonly plugin: string;
-  run(payload: JsonValue, scene: HookScene): Promise<void>;
+  run(payload: JsonValue, scene: HookScene): void | Promise<void>;
 }
 
 /** What the phase engine needs to know of the plugins. */

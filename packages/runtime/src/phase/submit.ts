@@ -2,9 +2,13 @@ import { AwakenError, errorMessage, type Log } from "@awaken/contract";
 import type { Batch } from "../state/batch.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
+import { type Bounds, isPromise } from "../stream/bounds.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { type Command, command } from "./command.ts";
 import type { HookScene, PhaseTable } from "./hook.ts";
+
+export const nameOf = (what: string, key: string, entry: { readonly plugin: string } | undefined): string =>
+  `the handler of ${what} '${key}' (plugin '${entry?.plugin ?? "none"}')`;
 
 /** Turns a command into one commit and, after it, its effects. */
 export class Submitter {
@@ -12,12 +16,14 @@ export class Submitter {
   readonly #store: StateStore;
   readonly #scene: () => HookScene;
   readonly #log: Log;
+  readonly #bounds: Bounds;
   #lastId = 0;
 
-  constructor(store: StateStore, scene: () => HookScene, log: Log) {
+  constructor(store: StateStore, scene: () => HookScene, log: Log, bounds: Bounds) {
     this.#store = store;
     this.#scene = scene;
     this.#log = log;
+    this.#bounds = bounds;
   }
 
   /** Commits at once; the promise, if there is one, is that of the effects. */
@@ -79,8 +85,12 @@ export class Submitter {
   async #dispatch(table: PhaseTable, given: Command): Promise<void> {
     const scene = this.#scene();
     for (const { key, payload } of given.effects) {
+      const entry = table.effects.get(key);
       try {
-        await table.effects.get(key)?.run(payload, scene);
+        const done = entry?.run(payload, scene);
+        // What was committed is also done after an abort, as far as the grace reaches.
+        if (isPromise(done))
+          await this.#bounds.wait(done, { limit: "effectMs", onAbort: "grace", name: () => nameOf("effect", key, entry) });
       } catch (thrown) {
         this.failedEffects += 1;
         this.#log.error(`effect '${key}' failed: ${errorMessage(thrown)}`);

@@ -1,7 +1,8 @@
-import { AwakenError, type ErrorCode, type HookPhase, type JsonValue, type Schema, validate } from "@awaken/contract";
+import { AwakenError, type ErrorCode, type HookPhase, type JsonValue, type Schema, type Validated, validate } from "@awaken/contract";
 import type { ActionEntry, EffectEntry, HookEntry } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { AnyProfileKey } from "../state/profile.ts";
+import { isPromise } from "../stream/bounds.ts";
 import { type GateEntry, policyGate } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Registrar, Transform } from "./registrar.ts";
@@ -11,10 +12,26 @@ interface Owned<T> {
   readonly value: T;
 }
 
-async function decoded<P>(schema: Schema<P>, payload: JsonValue): Promise<P> {
-  const result = await validate(schema, payload);
-  if (result.type === "valid") return result.value;
-  throw new Error(`payload does not fit: ${result.message}`);
+/** Calls the handler with the checked payload. A promise only if the schema or the handler has one. */
+function handled<P, R>(schema: Schema<P>, payload: JsonValue, handle: (payload: P) => R | Promise<R>): R | Promise<R> {
+  const take = (result: Validated<P>): R | Promise<R> => {
+    if (result.type === "valid") return handle(result.value);
+    throw new Error(`payload does not fit: ${result.message}`);
+  };
+  const checked = validate(schema, payload);
+  return checked instanceof Promise ? checked.then(take) : take(checked);
+}
+
+/** From untyped code: a promise of messages would be waited for by nobody. */
+function checkedTransform(plugin: string, transform: Transform): Transform {
+  return (messages, tools) => {
+    const made = transform(messages, tools);
+    if (Array.isArray(made)) return made;
+    if (isPromise(made)) Promise.resolve(made).catch(() => {});
+    throw new AwakenError("invalid_plugin", `a transform of plugin '${plugin}' must return the list of messages, and at once`, {
+      details: { plugin },
+    });
+  };
 }
 
 /** Where the registrations of all plugins meet, and where duplicates are refused. */
@@ -58,11 +75,11 @@ export class EnvTables {
       },
       profile: (key) => put(this.profileKeys, key.name, { plugin, value: key }, "profile_key_already_registered", "profile key"),
       action: (action, handler) => {
-        const run: ActionEntry["run"] = async (payload, scene) => handler(await decoded(action.payload, payload), scene);
+        const run: ActionEntry["run"] = (payload, scene) => handled(action.payload, payload, (checked) => handler(checked, scene));
         put(this.actions, action.key, { plugin, run }, "handler_already_registered", "a handler of action");
       },
       effect: (effect, handler) => {
-        const run: EffectEntry["run"] = async (payload, scene) => handler(await decoded(effect.payload, payload), scene);
+        const run: EffectEntry["run"] = (payload, scene) => handled(effect.payload, payload, (checked) => handler(checked, scene));
         put(this.effects, effect.key, { plugin, run }, "effect_handler_already_registered", "a handler of effect");
       },
       hook: (phase, hook) => {
@@ -87,7 +104,7 @@ export class EnvTables {
         if (isActive) put(this.tools, tool.id, { plugin, value: tool }, "tool_already_registered", "tool");
       },
       transform: (transform) => {
-        if (isActive) this.transforms.push(transform);
+        if (isActive) this.transforms.push(checkedTransform(plugin, transform));
       },
     };
   }

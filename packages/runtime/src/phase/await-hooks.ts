@@ -1,0 +1,88 @@
+import type { HookPhase } from "@awaken/contract";
+import { type Bounds, isPromise, type OnAbort, type Work } from "../stream/bounds.ts";
+import type { Command } from "./command.ts";
+import type { HookEntry } from "./hook.ts";
+
+/** What a hook gave, or will give. A hook that does not wait costs no promise. */
+export type Given = Command | undefined | Promise<Command | undefined>;
+
+export interface CalledHooks<P extends HookPhase> {
+  readonly entries: readonly HookEntry<P>[];
+  readonly given: readonly Given[];
+  readonly revision: number;
+  readonly phase: P;
+}
+
+export const isHere = (given: Given): given is Command | undefined => !isPromise(given);
+
+/** How long the hooks of a phase are waited for. */
+export interface Patience {
+  readonly bounds: Bounds;
+  readonly onAbort: OnAbort;
+}
+
+export const workOf = (phase: HookPhase, onAbort: OnAbort, plugins: () => readonly string[]): Work => ({
+  limit: "hookMs",
+  onAbort,
+  name: () =>
+    `the hook of plugin ${plugins()
+      .map((plugin) => `'${plugin}'`)
+      .join(", ")} in ${phase}`,
+});
+
+/** What hooks gave until nobody waited any longer, and the plugins whose hooks were left behind: what these give later reaches nobody. */
+interface Awaited {
+  readonly given: readonly (Command | undefined)[];
+  readonly left: readonly string[];
+}
+
+/** Throws the first failure in the order of the hooks, else that they took too long. Hooks that an abort leaves behind give nothing. */
+export function awaitHooks<P extends HookPhase>(
+  { entries, given, phase }: CalledHooks<P>,
+  { bounds, onAbort }: Patience,
+): Promise<Awaited> {
+  return new Promise((resolve, reject) => {
+    const here: (Command | undefined)[] = [];
+    const failures: unknown[] = [];
+    const open = new Map<number, string>();
+    const work = workOf(phase, onAbort, () => [...open.values()]);
+    let isOver = false;
+    let stop: (() => void) | undefined;
+    const end = (settle: () => void) => {
+      isOver = true;
+      stop?.();
+      settle();
+    };
+    const finish = () => {
+      const index = Object.keys(failures)[0];
+      end(() => (index === undefined ? resolve({ given: here, left: [...open.values()] }) : reject(failures[Number(index)])));
+    };
+    const settled = (index: number) => {
+      open.delete(index);
+      if (open.size === 0 && !isOver) finish();
+    };
+    given.forEach((one, index) => {
+      if (isHere(one)) {
+        here[index] = one;
+        return;
+      }
+      open.set(index, entries[index]?.plugin ?? "");
+      one.then(
+        (value) => {
+          if (!isOver) here[index] = value;
+          settled(index);
+        },
+        (thrown: unknown) => {
+          failures[index] = thrown;
+          settled(index);
+        },
+      );
+    });
+    if (open.size === 0) return finish();
+    stop = bounds.watch(work, (why) => {
+      if (why === "late" && failures.length === 0) end(() => reject(bounds.errorOf(why, work)));
+      else finish();
+    });
+    if (isOver) stop();
+  });
+}
