@@ -6,6 +6,7 @@ import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
+import { boundRecords, boundStreams } from "./run/bound-records.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
@@ -18,6 +19,7 @@ import { openStream, type RunStream } from "./run/run-stream.ts";
 import { startRequest } from "./run/stream-run.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
+import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
 
@@ -59,6 +61,8 @@ export interface Runtime extends AsyncDisposable {
 const POOL_FAILURES = 2;
 const CANCEL_WAIT_MS = 5_000;
 const CANCEL_GRACE_MS = 30_000;
+/** After the grace: for the store to take the ends of the runs. */
+const CLOSE_MS = 30_000;
 
 interface OpenRegistry {
   readonly registry: RegistryHandle;
@@ -92,18 +96,41 @@ function openRegistry(init: RuntimeInit, problems: Problems): OpenRegistry {
 function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
   const now = () => clock.now();
-  return {
+  const limits = toLimits(init.limits);
+  const streams = init.streamCheckpoints === true ? store?.streamCheckpoints : undefined;
+  const memory = new MemoryThreads(now);
+  const active = new ActiveRuns();
+  const profiles = store?.profiles ?? new MemoryProfiles(now);
+  const boundTo = (bounds: Bounds): RunParts => ({
     resolver,
-    records: store ?? new MemoryThreads(now),
-    profiles: store?.profiles ?? new MemoryProfiles(now),
-    streams: init.streamCheckpoints === true ? store?.streamCheckpoints : undefined,
-    active: new ActiveRuns(),
+    // What lives in memory answers always.
+    records: store === undefined ? memory : boundRecords(store, bounds),
+    profiles,
+    streams: streams === undefined ? undefined : boundStreams(streams, bounds),
+    active,
     clock,
     ids,
     log,
     cancelGraceMs,
+    limits,
+    bounds,
     closing,
-  };
+    boundTo,
+  });
+  return boundTo(new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs }));
+}
+
+/** Whatever a run does not end for, the runtime is closed: what is left behind of it reaches nobody. */
+async function close({ active, log, clock, cancelGraceMs }: RunParts): Promise<void> {
+  const runs = active.all();
+  for (const run of runs) run.cancel("the runtime was closed");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stopTimer = clock.timer(cancelGraceMs + CLOSE_MS, resolve);
+  void Promise.all(runs.map((run) => run.released)).then(() => resolve());
+  await promise;
+  stopTimer();
+  const left = active.all();
+  if (left.length > 0) log.error(`the runtime was closed, but these runs did not end: ${left.map((run) => run.runId).join(", ")}`);
 }
 
 /** The runtime: registries and runs, and nothing global. */
@@ -129,9 +156,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     send: (id, input) => send(parts, id, input),
     async [Symbol.asyncDispose]() {
       closing.abort();
-      const runs = parts.active.all();
-      for (const run of runs) run.cancel("the runtime was closed");
-      await Promise.all(runs.map((run) => run.released));
+      await close(parts);
     },
   };
 }

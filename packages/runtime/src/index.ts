@@ -85,6 +85,7 @@ export { type SlotTable, Snapshot, type StateReader } from "./state/snapshot.ts"
 export { type CommitListener, type CommitNotice, StateStore } from "./state/store.ts";
 export { type ToolCallStatesUpdate, toolCallStates } from "./state/tool-call-states.ts";
 export { childController, onAbort, type Raced, raceAbort } from "./stream/abort.ts";
+export { Bounds, type BoundsInit, DEFAULT_LIMITS, type Limits, type OnAbort, type Work } from "./stream/bounds.ts";
 export { type Clock, sleep, systemClock } from "./stream/clock.ts";
 export { EventStream } from "./stream/event-stream.ts";
 export { type Ids, uuidIds } from "./stream/ids.ts";

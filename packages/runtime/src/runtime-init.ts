@@ -2,6 +2,7 @@ import { AwakenError, describeType, isJsonObject, type Log, type Names, optionPr
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
 import type { AnyStateKey } from "./state/key.ts";
+import { isLimits, LIMIT_NAMES, type Limits } from "./stream/bounds.ts";
 import type { Clock } from "./stream/clock.ts";
 import type { Ids } from "./stream/ids.ts";
 
@@ -17,6 +18,8 @@ export interface RuntimeInit extends RegistryInit {
   readonly log?: Log;
   /** After a cancel: how long a tool may take to stop by itself. Default 30 s. */
   readonly cancelGraceMs?: number;
+  /** How long hooks, gates, handlers, schemas and the store may keep a run waiting. Each has a default. */
+  readonly limits?: Partial<Limits>;
   /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
   readonly checked?: boolean;
 }
@@ -36,6 +39,7 @@ const OPTIONS: Names<RuntimeInit> = {
   ids: true,
   log: true,
   cancelGraceMs: true,
+  limits: true,
   checked: true,
 };
 
@@ -59,6 +63,7 @@ const PARTS: {
   ids: ["a function that gives ids", (value) => typeof value === "function"],
   log: ["a log with warn and error", (value) => isPart(value, "warn", "error")],
   cancelGraceMs: ["a number of milliseconds", (value) => typeof value === "number" && value >= 0],
+  limits: [`milliseconds above 0 by the names ${LIMIT_NAMES.join(", ")}`, isLimits],
   checked: ["true or false", (value) => typeof value === "boolean"],
 };
 

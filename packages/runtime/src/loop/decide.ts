@@ -4,6 +4,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Tool } from "../tool/tool.ts";
 import { type DecisionFact, decisionFact } from "./canonical-events.ts";
 import { decided } from "./decided.ts";
+import { prepareCall } from "./prepare-call.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 
 function find(calls: readonly ToolCallState[], target: string): ToolCallState {
@@ -19,9 +20,9 @@ const refuse = (call: ToolCallState, why: string): never => {
 };
 
 /** What the tool has against the input. A check that breaks is one that the input has not passed. */
-async function problemOf(tool: Tool, input: JsonValue): Promise<string | undefined> {
+async function problemOf(ctx: RunContext, tool: Tool, input: JsonValue): Promise<string | undefined> {
   try {
-    const valid = await tool.prepare(input);
+    const valid = await prepareCall(ctx, tool, input);
     return valid.type === "invalid" ? valid.message : undefined;
   } catch (thrown) {
     return errorMessage(thrown);
@@ -40,7 +41,7 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   if (decision.input === undefined) return;
   const tool = ctx.active.tools.get(call.name);
   if (tool === undefined) return refuse(call, "the tool does not exist any more");
-  const problem = await problemOf(tool, decision.input);
+  const problem = await problemOf(ctx, tool, decision.input);
   if (problem !== undefined) refuse(call, `the edited input does not fit: ${problem}`);
 }
 

@@ -1,5 +1,6 @@
 import { errorMessage, type ToolResult, type Validated } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
+import type { Work } from "../stream/bounds.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { resolveGates } from "../tool/gate.ts";
 import { plainVerdict } from "../tool/plain.ts";
@@ -7,6 +8,7 @@ import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
+import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import type { OpenEntry } from "./run-ledger.ts";
 import { settleUnknown } from "./unknown-outcome.ts";
@@ -29,13 +31,14 @@ async function pluginIntercept(ctx: RunContext, live: LiveCall, tool: Tool | und
   const toolKind = tool?.traits.kind ?? guessToolKind(live.call.name);
   const call = { ...live.call, input: inputOf(live) };
   const input = { ...scene(ctx), phase: "toolGate", call, toolKind, resume: live.resume } as const;
-  const intercept = await resolveGates(gates, input, ctx.log);
+  const intercept = await resolveGates(gates, input, ctx.log, ctx.bounds);
   return intercept !== undefined && isAnswered(live, intercept) ? undefined : intercept;
 }
 
 async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepared: PreparedCall): Promise<Intercept | undefined> {
   if (!tool.traits.canApprove) return undefined;
-  const given: Verdict | undefined = await prepared.approve(scene(ctx));
+  const work: Work = { limit: "gateMs", onAbort: "leave", name: () => `\`approve\` of tool '${tool.id}'` };
+  const given: Verdict | undefined = await ctx.bounds.wait(prepared.approve(scene(ctx)), work);
   const verdict = plainVerdict(given ?? allow());
   return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
 }
@@ -58,7 +61,7 @@ function passGates(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
   const tool = ctx.active.tools.get(live.call.name);
   if (ctx.active.plan.env.gates.length > 0 || tool === undefined || tool.traits.canApprove) return askGates(ctx, live, tool);
   try {
-    const checked = tool.prepare(inputOf(live));
+    const checked = prepareCall(ctx, tool, inputOf(live));
     return checked instanceof Promise ? askGates(ctx, live, tool, checked) : admit(live, tool, checked);
   } catch (thrown) {
     return refusedByTool(live, thrown);
@@ -81,7 +84,7 @@ async function askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined,
     return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
   }
   try {
-    return await gateByTool(ctx, live, tool, intercept, await (begun ?? tool.prepare(inputOf(live))));
+    return await gateByTool(ctx, live, tool, intercept, await (begun ?? prepareCall(ctx, tool, inputOf(live))));
   } catch (thrown) {
     return refusedByTool(live, thrown);
   }

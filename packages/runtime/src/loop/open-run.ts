@@ -26,6 +26,7 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { type SlotTable, slotTable } from "../state/snapshot.ts";
 import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
@@ -83,6 +84,8 @@ export interface Activation {
 export interface RunHandles {
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Default: the default limits. */
+  readonly bounds?: Bounds;
   readonly ids: Ids;
   readonly log: Log;
   /** While nobody listens, no event is made that only a listener would read. */
@@ -178,13 +181,14 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
   const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger });
+  const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: options.cancelGraceMs });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
     identity,
     options,
     active,
     state,
-    phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log }),
+    phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log, bounds }),
     transcript,
     checkpoints,
     ledger,
@@ -195,6 +199,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     boundary,
     signal,
     clock,
+    bounds,
     ids,
     log,
     profileStore,

@@ -1,6 +1,7 @@
-import { isJson, type JsonValue, toJson } from "@awaken/contract";
+import { isJson, type JsonValue, toJson, type Validated } from "@awaken/contract";
+import { isPromise } from "../stream/bounds.ts";
 import { note } from "./messages.ts";
-import type { RunContext } from "./run-context.ts";
+import type { OutputSpec, RunContext } from "./run-context.ts";
 
 const FENCE = "```";
 
@@ -30,12 +31,19 @@ function recorded(value: unknown, text: string): JsonValue {
   }
 }
 
+async function checkAnswer({ bounds }: RunContext, output: OutputSpec, value: unknown): Promise<Validated<unknown>> {
+  const checking = output.validate(value);
+  if (!isPromise(checking)) return checking;
+  return bounds.wait(checking, { limit: "schemaMs", onAbort: "leave", name: () => "the schema of the answer" });
+}
+
 /** Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, within the step limit. */
 export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"> {
   const { output } = ctx.options;
   if (output === undefined) return "settled";
   const parsed = parse(ctx.tally.response);
-  const checked = "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await output.validate(parsed.value);
+  const checked =
+    "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await checkAnswer(ctx, output, parsed.value);
   if (checked.type === "valid") {
     ctx.tally.output = { value: recorded(checked.value, ctx.tally.response) };
     return "settled";

@@ -14,6 +14,7 @@ import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { StateStore } from "../state/store.ts";
+import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
@@ -83,6 +84,8 @@ export interface RunContext {
   readonly boundary: Boundary;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** How long the code of others may keep it waiting. */
+  readonly bounds: Bounds;
   readonly ids: Ids;
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */

@@ -2,6 +2,7 @@ import { type JsonValue, toJson } from "@awaken/contract";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { suspend } from "../tool/verdict.ts";
 import type { Gated, LiveCall } from "./live-call.ts";
+import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import type { OpenEntry } from "./run-ledger.ts";
 import { executeTool, UNKNOWN_OUTCOME } from "./tool-call.ts";
@@ -9,9 +10,9 @@ import { executeTool, UNKNOWN_OUTCOME } from "./tool-call.ts";
 const UNKNOWN: Reconciled = { type: "unknown" };
 
 /** Undefined when the tool does not take the input any more. */
-async function prepared(tool: Tool, input: JsonValue): Promise<PreparedCall | undefined> {
+async function prepared(ctx: RunContext, tool: Tool, input: JsonValue): Promise<PreparedCall | undefined> {
   try {
-    const checked = await tool.prepare(input);
+    const checked = await prepareCall(ctx, tool, input);
     return checked.type === "valid" ? checked.value : undefined;
   } catch {
     return undefined;
@@ -50,7 +51,7 @@ async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: Prep
  */
 export async function settleUnknown(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined> {
   const tool = ctx.active.tools.get(live.call.name);
-  const call = tool === undefined ? undefined : await prepared(tool, claim.input);
+  const call = tool === undefined ? undefined : await prepared(ctx, tool, claim.input);
   if (tool !== undefined && call !== undefined) {
     const found = await reconcile(ctx, live, tool, call);
     if (found.type === "not-done") return undefined;

@@ -1,6 +1,7 @@
 import type { LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
 import type { CommitStore } from "../loop/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
+import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
@@ -34,6 +35,11 @@ export interface RunParts {
   readonly ids: Ids;
   readonly log: Log;
   readonly cancelGraceMs: number;
+  readonly limits: Limits;
+  /** How long whatever the runtime, or the run that these parts are bound to, waits for may take. */
+  readonly bounds: Bounds;
+  /** The same parts for one run, whose requests to the store are raced against its abort. */
+  boundTo(bounds: Bounds): RunParts;
   /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
   readonly closing: AbortSignal;
 }

@@ -22,6 +22,7 @@ import type { ThreadWriter } from "../loop/thread-writer.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import type { Reading } from "../state/persist.ts";
 import { onAbort } from "../stream/abort.ts";
+import { Bounds } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
 import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
@@ -113,7 +114,9 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
   let off: (() => void) | undefined;
   try {
     if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
-    const { ctx, writer } = await prepare(parts, run, order);
+    const { clock, limits, cancelGraceMs: graceMs } = parts;
+    const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
+    const { ctx, writer } = await prepare(parts.boundTo(bounds), run, order);
     onBegun?.();
     try {
       return await runLoop(ctx);
@@ -168,6 +171,7 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writ
   return {
     signal: run.controller.signal,
     clock: parts.clock,
+    bounds: parts.bounds,
     ids: parts.ids,
     log: parts.log,
     listeners: run.listeners,

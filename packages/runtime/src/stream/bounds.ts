@@ -26,18 +26,16 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   storeMs: 60_000,
 });
 
-const NAMES = Object.keys(DEFAULT_LIMITS);
+export const LIMIT_NAMES: readonly string[] = Object.freeze(Object.keys(DEFAULT_LIMITS));
 
-/** The given limits over the default ones. Throws when one of them is none. */
-export function readLimits(given: Partial<Limits> = {}): Limits {
-  for (const [name, ms] of Object.entries(given)) {
-    if (!NAMES.includes(name)) {
-      throw new AwakenError("invalid_spec", `limits: there is no limit '${name}', only ${NAMES.join(", ")}`, { details: { name } });
-    }
-    if (ms !== undefined && !(typeof ms === "number" && ms > 0)) {
-      throw new AwakenError("invalid_spec", `limits.${name} must be a number of milliseconds above 0`, { details: { name } });
-    }
-  }
+/** Whether this can be given as limits: names that there are, with times that can pass. */
+export const isLimits = (value: unknown): value is Partial<Limits> =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.entries(value).every(([name, ms]) => LIMIT_NAMES.includes(name) && (ms === undefined || (typeof ms === "number" && ms > 0)));
+
+/** The given limits over the default ones. */
+export function toLimits(given: Partial<Limits> = {}): Limits {
   const told = Object.entries(given).filter(([, ms]) => ms !== undefined);
   return told.length === 0 ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, ...Object.fromEntries(told) };
 }
@@ -46,13 +44,14 @@ export function readLimits(given: Partial<Limits> = {}): Limits {
 export type Cut = "cancelled" | "late";
 
 /**
- * What the abort of the run means for work that is under way: `leave` it at once, because nothing that it gives counts any more; wait a
- * moment, so that it may `finish` and what it gives is kept; or wait for it within the `grace`, because it closes what was begun.
+ * What the abort of the run means for work that is under way, or begins after it. `leave`: nothing that it gives counts any more.
+ * `finish`: it has a moment, so that what it gives is kept. `grace`: it closes what was begun, and has what is left of the grace, but
+ * never less than that moment. `record`: it puts the end on record, and has a time of its own.
  */
-export type OnAbort = "leave" | "finish" | "grace";
+export type OnAbort = "leave" | "finish" | "grace" | "record";
 
-/** For what may finish after an abort. The rest of the grace is for what closes the run. */
 const FINISH_MS = 1_000;
+const RECORD_MS = 5_000;
 
 /** What is waited for: its limit, and its name in an error. */
 export interface Work {
@@ -85,16 +84,14 @@ export class Bounds {
     this.#init = init;
   }
 
-  limitOf(name: keyof Limits): number {
-    return this.#init.limits[name];
-  }
-
-  /** What is left of the grace. It begins when it is first asked for, at the latest. */
-  graceLeft(): number {
+  /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
+  #timeLeft(onAbort: Exclude<OnAbort, "leave">): number {
     const { clock, graceMs } = this.#init;
     const now = clock.now();
     this.#graceEnd ??= now + graceMs;
-    return Math.min(graceMs, Math.max(0, this.#graceEnd - now));
+    if (onAbort === "record") return RECORD_MS;
+    const left = Math.min(graceMs, Math.max(0, this.#graceEnd - now));
+    return onAbort === "finish" ? Math.min(left, FINISH_MS) : Math.max(left, FINISH_MS);
   }
 
   /** Calls `fire` once when it is time to go, unless the returned function is called first. Leaves no timer and no listener behind. */
@@ -116,8 +113,7 @@ export class Bounds {
     };
     const abort = () => {
       if (onAbort === "leave") return cut("cancelled");
-      const left = this.graceLeft();
-      stopGrace = clock.timer(onAbort === "finish" ? Math.min(left, FINISH_MS) : left, () => cut("cancelled"));
+      stopGrace = clock.timer(this.#timeLeft(onAbort), () => cut("cancelled"));
     };
     const ms = limits[limit];
     if (ms !== Number.POSITIVE_INFINITY) stopLimit = clock.timer(ms, () => cut("late"));

@@ -11,6 +11,7 @@ import {
 } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
+import type { Bounds, Work } from "../stream/bounds.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { guessToolKind, type ToolKind } from "./tool-kind.ts";
@@ -56,8 +57,12 @@ function checkInit(init: { readonly id: string; readonly execute: unknown; reado
   }
 }
 
-async function checkedReply<O>(output: Schema<O>, returned: O): Promise<ToolReply> {
-  const checked = await validate(output, returned);
+/** The tool has done its work: an abort gives its schema the time that it gives the tool. */
+async function checkedReply<O>(id: string, output: Schema<O>, returned: O, bounds: Bounds | undefined): Promise<ToolReply> {
+  const checking = validate(output, returned);
+  const isBound = checking instanceof Promise && bounds !== undefined;
+  const work: Work = { limit: "schemaMs", onAbort: "grace", name: () => `the output schema of tool '${id}'` };
+  const checked = await (isBound ? bounds.wait(checking, work) : checking);
   if (checked.type === "valid") return new Reply({ type: "success", data: toJson(checked.value) }, undefined);
   return new Reply(
     { type: "error", code: "internal", message: `Internal error: the tool's output does not fit: ${checked.message}` },
@@ -69,10 +74,12 @@ async function checkedReply<O>(output: Schema<O>, returned: O): Promise<ToolRepl
 class DefinedCall<I, O> implements PreparedCall {
   readonly #tool: ToolInit<I, O>;
   readonly #input: I;
+  readonly #bounds: Bounds | undefined;
 
-  constructor(tool: ToolInit<I, O>, input: I) {
+  constructor(tool: ToolInit<I, O>, input: I, bounds: Bounds | undefined) {
     this.#tool = tool;
     this.#input = input;
+    this.#bounds = bounds;
   }
 
   get input(): JsonValue {
@@ -84,10 +91,12 @@ class DefinedCall<I, O> implements PreparedCall {
   }
 
   async execute(context: ToolContext): Promise<ToolReply> {
-    const { output } = this.#tool;
+    const { id, output } = this.#tool;
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
-    return output === undefined ? new Reply({ type: "success", data: toJson(returned) }, undefined) : checkedReply(output, returned);
+    return output === undefined
+      ? new Reply({ type: "success", data: toJson(returned) }, undefined)
+      : checkedReply(id, output, returned, this.#bounds);
   }
 
   async reconcile(context: ToolContext): Promise<Reconciled> {
@@ -99,8 +108,8 @@ class DefinedCall<I, O> implements PreparedCall {
 export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
   checkInit(init);
   let descriptor: Tool["descriptor"] | undefined;
-  const accept = (checked: Validated<I>): Validated<PreparedCall> =>
-    checked.type === "valid" ? { type: "valid", value: new DefinedCall(init, checked.value) } : checked;
+  const accept = (checked: Validated<I>, bounds: Bounds | undefined): Validated<PreparedCall> =>
+    checked.type === "valid" ? { type: "valid", value: new DefinedCall(init, checked.value, bounds) } : checked;
   return {
     id: init.id,
     get descriptor() {
@@ -116,9 +125,9 @@ export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
       timeoutMs: init.timeoutMs,
     },
     ...(init.state === undefined ? {} : { state: Object.freeze([...init.state]) }),
-    prepare(input) {
+    prepare(input, bounds) {
       const checked = validate(init.input, input ?? {});
-      return checked instanceof Promise ? checked.then(accept) : accept(checked);
+      return checked instanceof Promise ? checked.then((result) => accept(result, bounds)) : accept(checked, bounds);
     },
   };
 }

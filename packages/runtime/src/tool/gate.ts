@@ -1,5 +1,6 @@
 import { type Adapter, AwakenError, errorMessage, type JsonValue, type Log, type RunMode, type ToolCall } from "@awaken/contract";
 import type { HookScene, ResumedCall } from "../phase/hook.ts";
+import { Bounds, DEFAULT_LIMITS, isPromise, type Work } from "../stream/bounds.ts";
 import { plainVerdict } from "./plain.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Intercept, Verdict } from "./verdict.ts";
@@ -55,10 +56,15 @@ export function policyGate(policy: Policy): Gate {
 const RANK: Record<Intercept["type"], number> = { block: 3, suspend: 2, answer: 1 };
 
 /** Asks all gates, one after the other. The strongest intercept wins, the first among equals; two equals are a mistake and logged. */
-export async function resolveGates(gates: readonly GateEntry[], input: GateInput, log: Log): Promise<Intercept | undefined> {
+export async function resolveGates(
+  gates: readonly GateEntry[],
+  input: GateInput,
+  log: Log,
+  bounds = boundsOf(input),
+): Promise<Intercept | undefined> {
   let winner: { readonly verdict: Intercept; readonly plugin: string } | undefined;
   for (const { plugin, gate } of gates) {
-    const verdict = await callGate(plugin, gate, input);
+    const verdict = await callGate(plugin, gate, input, bounds);
     if (verdict === undefined || verdict.type === "allow") continue;
     const difference = winner === undefined ? 1 : RANK[verdict.type] - RANK[winner.verdict.type];
     if (difference > 0) winner = { verdict, plugin };
@@ -71,13 +77,28 @@ export async function resolveGates(gates: readonly GateEntry[], input: GateInput
   return winner?.verdict;
 }
 
-async function callGate(plugin: string, gate: Gate, input: GateInput): Promise<Verdict | undefined> {
-  try {
-    const verdict = (await gate(input)) ?? undefined;
-    return verdict === undefined ? undefined : plainVerdict(verdict);
-  } catch (cause) {
+const GRACE_MS = 30_000;
+
+const boundsOf = ({ signal, clock }: GateInput): Bounds => new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: GRACE_MS });
+
+/** Without a promise when the gate has none. */
+function askGate(plugin: string, gate: Gate, input: GateInput): Verdict | undefined | Promise<Verdict | undefined> {
+  const plain = (verdict: Verdict | undefined | void) => (verdict === undefined || verdict === null ? undefined : plainVerdict(verdict));
+  const fail = (cause: unknown): never => {
     throw gateFailed(plugin, input, errorMessage(cause), cause);
+  };
+  try {
+    const given = gate(input);
+    return isPromise(given) ? Promise.resolve(given).then(plain).catch(fail) : plain(given);
+  } catch (cause) {
+    return fail(cause);
   }
+}
+
+async function callGate(plugin: string, gate: Gate, input: GateInput, bounds: Bounds): Promise<Verdict | undefined> {
+  const asked = askGate(plugin, gate, input);
+  const work: Work = { limit: "gateMs", onAbort: "leave", name: () => `the gate of plugin '${plugin}' on '${input.call.name}'` };
+  return isPromise(asked) ? bounds.wait(asked, work) : asked;
 }
 
 const gateFailed = (plugin: string, input: GateInput, message: string, cause?: unknown): AwakenError =>

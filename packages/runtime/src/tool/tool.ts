@@ -2,6 +2,7 @@ import type { JsonValue, ToolDescriptor, ToolResult, Validated } from "@awaken/c
 import type { Command } from "../phase/command.ts";
 import type { HookScene, ResumedCall } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
+import type { Bounds } from "../stream/bounds.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -64,5 +65,6 @@ export interface Tool {
   readonly traits: ToolTraits;
   /** State keys that come with the tool. Tools may share one key; two keys of one name are a mistake. */
   readonly state?: readonly AnyStateKey[];
-  prepare(input: JsonValue): Validated<PreparedCall> | Promise<Validated<PreparedCall>>;
+  /** `bounds` say how long the call's own schemas may take. */
+  prepare(input: JsonValue, bounds?: Bounds): Validated<PreparedCall> | Promise<Validated<PreparedCall>>;
 }

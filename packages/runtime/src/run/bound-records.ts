@@ -1,0 +1,66 @@
+import { AwakenError, type ErrorCode, type StreamCheckpointStore } from "@awaken/contract";
+import type { CommitPorts } from "../loop/commit-store.ts";
+import type { Bounds } from "../stream/bounds.ts";
+import type { LastingRecords } from "./run-parts.ts";
+
+type Ask = <T>(what: string, work: Promise<T>, code?: ErrorCode) => Promise<T>;
+
+/** A store that does not answer is a store that failed. Of a commit nobody knows then whether it is on record. */
+const askWith =
+  (bounds: Bounds): Ask =>
+  async (what, work, code = "storage_io") => {
+    try {
+      return await bounds.wait(work, { limit: "storeMs", onAbort: "record", name: () => `the store, which was asked to ${what},` });
+    } catch (thrown) {
+      const isCut = AwakenError.is(thrown) && (thrown.code === "timeout" || thrown.code === "cancelled");
+      throw isCut ? new AwakenError(code, thrown.message, { cause: thrown }) : thrown;
+    }
+  };
+
+/** Work that nobody waits for any more must not commit: whoever began it was told that it failed. */
+async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) => Promise<T>, ask: Ask): Promise<T> {
+  let isLeft = false;
+  const guarded = (ports: CommitPorts): Promise<T> =>
+    work({
+      runs: ports.runs,
+      commit: async (commit) => {
+        if (isLeft) throw new AwakenError("storage_io", "the store answered too late: nothing of this transaction was written");
+        return ports.commit(commit);
+      },
+    });
+  try {
+    return await ask("commit a transaction", records.transaction(guarded), "commit_unknown");
+  } catch (thrown) {
+    isLeft = true;
+    throw thrown;
+  }
+}
+
+/** The records of a store, each request within its limit and raced against the abort. */
+export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRecords {
+  const ask = askWith(bounds);
+  const { threads, runs, messages, ledger } = records;
+  return {
+    threads: { loadCheckpoint: (id) => ask("load a thread", threads.loadCheckpoint(id)) },
+    runs: {
+      load: (id) => ask("load a run", runs.load(id)),
+      listByTicket: (id) => ask("list the runs of a ticket", runs.listByTicket(id)),
+    },
+    messages: {
+      load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
+      list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
+    },
+    ledger: { list: (runId, query) => ask("list the effects of a run", ledger.list(runId, query)) },
+    commit: (commit) => ask("commit", records.commit(commit), "commit_unknown"),
+    transaction: (work) => inOneTry(records, work, ask),
+  };
+}
+
+export function boundStreams(streams: StreamCheckpointStore, bounds: Bounds): StreamCheckpointStore {
+  const ask = askWith(bounds);
+  return {
+    load: (runId, step) => ask("load a stream", streams.load(runId, step)),
+    put: (checkpoint) => ask("keep a stream", streams.put(checkpoint)),
+    delete: (runId, step) => ask("forget a stream", streams.delete(runId, step)),
+  };
+}
