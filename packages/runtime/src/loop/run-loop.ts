@@ -161,6 +161,7 @@ async function leave(ctx: RunContext): Promise<Termination | undefined> {
 
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
+  if (ctx.signal.aborted) return { type: "cancelled" };
   if ((await crossBoundary(ctx, "on-natural-end")) || (await settleOutput(ctx)) === "again") {
     await settleStep(ctx);
     return undefined;

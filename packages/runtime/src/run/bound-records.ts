@@ -1,21 +1,20 @@
-import { AwakenError, type ErrorCode, type StreamCheckpointStore } from "@awaken/contract";
+import { AwakenError, type StreamCheckpointStore } from "@awaken/contract";
 import type { CommitPorts } from "../loop/commit-store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { LastingRecords } from "./run-parts.ts";
 
-type Ask = <T>(what: string, work: Promise<T>, code?: ErrorCode) => Promise<T>;
+type Ask = <T>(what: string, asked: Promise<T>) => Promise<T>;
 
-/** A store that does not answer is a store that failed. Of a commit nobody knows then whether it is on record. */
+/** A store that does not answer is a store that failed: nobody asks it again for the same, though a commit may still come to be on record. */
 const askWith =
   (bounds: Bounds): Ask =>
-  async (what, work, code = "storage_io") => {
-    try {
-      return await bounds.wait(work, { limit: "storeMs", onAbort: "record", name: () => `the store, which was asked to ${what},` });
-    } catch (thrown) {
-      const isCut = AwakenError.is(thrown) && (thrown.code === "timeout" || thrown.code === "cancelled");
-      throw isCut ? new AwakenError(code, thrown.message, { cause: thrown }) : thrown;
-    }
-  };
+  (what, asked) =>
+    bounds.wait(asked, {
+      limit: "storeMs",
+      onAbort: "record",
+      code: "storage_io",
+      name: () => `the store, which was asked to ${what},`,
+    });
 
 /** Work that nobody waits for any more must not commit: whoever began it was told that it failed. */
 async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) => Promise<T>, ask: Ask): Promise<T> {
@@ -29,7 +28,7 @@ async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) =
       },
     });
   try {
-    return await ask("commit a transaction", records.transaction(guarded), "commit_unknown");
+    return await ask("commit a transaction", records.transaction(guarded));
   } catch (thrown) {
     isLeft = true;
     throw thrown;
@@ -51,7 +50,7 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
       list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
     },
     ledger: { list: (runId, query) => ask("list the effects of a run", ledger.list(runId, query)) },
-    commit: (commit) => ask("commit", records.commit(commit), "commit_unknown"),
+    commit: (commit) => ask("commit", records.commit(commit)),
     transaction: (work) => inOneTry(records, work, ask),
   };
 }

@@ -1,4 +1,4 @@
-import { AwakenError } from "@awaken/contract";
+import { AwakenError, type ErrorCode } from "@awaken/contract";
 import type { Clock } from "./clock.ts";
 
 /** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
@@ -58,6 +58,8 @@ export interface Work {
   readonly limit: keyof Limits;
   readonly onAbort: OnAbort;
   readonly name: () => string;
+  /** Of the error. Default `timeout`, after an abort `cancelled`. */
+  readonly code?: ErrorCode;
 }
 
 export interface BoundsInit {
@@ -139,11 +141,13 @@ export class Bounds {
     });
   }
 
-  errorOf(why: Cut, { limit, name }: Work): AwakenError {
-    if (why === "cancelled") return new AwakenError("cancelled", `the run was cancelled, and ${name()} did not stop by itself in time`);
+  errorOf(why: Cut, { limit, name, code }: Work): AwakenError {
+    if (why === "cancelled") {
+      return new AwakenError(code ?? "cancelled", `the run was cancelled, and ${name()} did not come to an end in time`);
+    }
     const ms = this.#init.limits[limit];
     return new AwakenError(
-      "timeout",
+      code ?? "timeout",
       `${name()} did not answer within ${ms} ms: find out what it waits for, or raise \`limits.${limit}\` of the runtime`,
       { details: { limit, ms } },
     );
