@@ -18,9 +18,9 @@ describe("the command of a checkout", () => {
   it("hands a signal on and leaves as the sources do", async () => {
     const folder = mkdtempSync(join(tmpdir(), "awaken-bin-"));
     const args = [bin, "chat", "--config", config, "--store", join(folder, "a.db")];
-    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", "pipe"] });
     const left = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)));
-    await new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
+    await new Promise<void>((resolve) => child.stderr.once("data", () => resolve()));
     child.kill("SIGTERM");
     expect(["SIGTERM", 143]).toContain(await left);
     rmSync(folder, { recursive: true });

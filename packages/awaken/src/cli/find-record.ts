@@ -1,19 +1,27 @@
 import { type RunPosition, type RunRecord, type RunStatus, runId, type ScopedStore, type ThreadRecord, threadId } from "@awaken/contract";
 import { CliError } from "./cli-error.ts";
 import { quoted } from "./command-name.ts";
+import { shortRun, shortThread } from "./short-id.ts";
 
 export type FoundRecord = { readonly type: "thread"; readonly thread: ThreadRecord } | { readonly type: "run"; readonly run: RunRecord };
 
 const UNDONE: readonly RunStatus[] = ["created", "running", "waiting"];
 const PAGE = 200;
 
-/** The thread of this id, else the run of this id. */
-export async function findRecord(store: ScopedStore, id: string): Promise<FoundRecord> {
+/** The thread of this id, else the run of this id; a part of it is enough when only one has it. */
+export async function findRecord(store: ScopedStore, given: string): Promise<FoundRecord> {
+  const exact = await loadRecord(store, given);
+  if (exact !== undefined) return exact;
+  const found = (await loadRecord(store, await shortThread(store, given))) ?? (await loadRecord(store, await shortRun(store, given)));
+  if (found !== undefined) return found;
+  throw new CliError("thread_not_found", `there is no thread and no run '${given}' here`, "`awaken threads` and `awaken runs` list them");
+}
+
+async function loadRecord(store: ScopedStore, id: string): Promise<FoundRecord | undefined> {
   const thread = await store.threads.load(threadId(id));
   if (thread !== undefined) return { type: "thread", thread };
   const run = await store.runs.load(runId(id));
-  if (run !== undefined) return { type: "run", run };
-  throw new CliError("thread_not_found", `there is no thread and no run '${id}' here`, "`awaken threads` and `awaken runs` list them");
+  return run === undefined ? undefined : { type: "run", run };
 }
 
 /** A thread can lose sight of a run: two processes wrote at once, and the one that it points to is done. */

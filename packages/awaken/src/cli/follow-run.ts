@@ -1,6 +1,6 @@
 import type { AgentEvent } from "@awaken/contract";
 import type { RunRequest, RunResult } from "@awaken/runtime";
-import { resumedText } from "./chat/tool-text.ts";
+import { resumedText, retryText } from "./chat/tool-text.ts";
 import { EXIT } from "./exit-codes.ts";
 import { explainFailure } from "./explain-error.ts";
 import { catchInterrupts, type Interrupts } from "./interrupts.ts";
@@ -53,6 +53,7 @@ function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face
       else if (event.type === "tool-call-end") out.note(`· ${event.toolName} ${event.outcome}`);
       else if (event.type === "tool-call-resumed")
         out.note(`· ${event.toolName} ${event.outcome} ${brief(resumedText(event), MAX_DETAIL)}`.trimEnd());
+      else if (event.type === "inference-retry") out.note(`· ${retryText(event)}`);
       else if (event.type === "stream-reset") out.note(`· the model starts this answer again: ${event.reason}`);
     },
     end(result) {

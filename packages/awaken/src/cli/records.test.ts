@@ -184,8 +184,8 @@ describe.concurrent("awaken cancel and resume", () => {
     expect(stdout).toContain('→ refund {"amount":90} (edited, asked for {"amount":120})');
     expect(stdout).toContain("refund (pending), decided\n");
     expect(stdout).toMatch(/^decided \d\S+ \S+ by ana: approve refund \(c1\): \{"amount":90\}$/m);
-    const chat = await cli(["chat", "--thread", "t"], { cwd });
-    expect(chat.stdout).toContain('* refund {"amount":90} (edited, asked for {"amount":120})');
+    const chat = await cli(["chat"], { cwd, input: "/switch t\n" });
+    expect(chat.stderr).toContain('* refund {"amount":90} (edited, asked for {"amount":120})');
   });
 
   it("a message on a thread that waits withdraws the call: run says so, and show marks it", async () => {

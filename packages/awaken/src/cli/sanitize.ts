@@ -25,14 +25,23 @@ function afterControl(code: number): State {
   return [0x9d, 0x90, 0x98, 0x9e, 0x9f].includes(code) ? "string" : "text";
 }
 
+const HALF = /[\ud800-\udbff]$/;
+
+/** The beginning of a text, not through the middle of a character that takes two places. */
+export const cutAt = (text: string, chars: number): string => text.slice(0, chars).replace(HALF, "");
+
 /**
  * Takes control characters and terminal sequences out of text that comes in pieces; newlines and tabs stay. A sequence may be split
- * over pieces. A newline ends a sequence that never ends by itself, so that one cannot swallow the rest of the text.
+ * over pieces, and so may a character: its first half waits for the second. A newline ends a sequence that never ends by itself, so that one cannot swallow the rest of the text.
  */
 export class TextCleaner {
   #state: State = "text";
+  #half = "";
 
-  push(text: string): string {
+  push(piece: string): string {
+    const joined = this.#half + piece;
+    this.#half = HALF.exec(joined)?.[0] ?? "";
+    const text = this.#half === "" ? joined : joined.slice(0, -1);
     if (this.#state === "text" && !UNCLEAN.test(text)) return text;
     let kept = "";
     for (const char of text) if (this.#isKept(char, char.codePointAt(0) ?? 0)) kept += char === "\u2028" || char === "\u2029" ? "\n" : char;

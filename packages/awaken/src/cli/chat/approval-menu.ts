@@ -36,6 +36,15 @@ function entriesOf(open: NumberedTicket): readonly Entry[] {
   ];
 }
 
+/** One choice for several. Calls that wait for an answer cannot be approved. */
+function entriesForAll(tickets: readonly NumberedTicket[]): readonly Entry[] {
+  if (tickets.length < 2) return [];
+  const entry = (label: string, choice: Choice): Entry => ({ value: label, label, description: `${tickets.length} calls`, choice });
+  const deny = entry("Deny all", { type: "write", line: "/deny all: " });
+  const isAnswer = tickets.some(({ ticket }) => ticket.resumeMode === "use-decision-as-tool-result");
+  return isAnswer ? [deny] : [entry("Approve all", { type: "submit", line: "/approve all" }), deny];
+}
+
 /** Comes first: a stray Enter must not approve anything. */
 const LATER: Entry = {
   value: "later",
@@ -46,7 +55,7 @@ const LATER: Entry = {
 
 /** Asks about the open tickets, in any order. */
 export function approvalMenu(tickets: readonly NumberedTicket[], theme: Theme, choose: (choice: Choice) => void): SelectList {
-  const entries = [LATER, ...tickets.flatMap(entriesOf)];
+  const entries = [LATER, ...tickets.flatMap(entriesOf), ...entriesForAll(tickets)];
   const list = new SelectList(entries, ROWS, theme.list);
   list.onSelect = ({ value }) => {
     const chosen = entries.find((entry) => entry.value === value);

@@ -12,34 +12,58 @@ export interface Decided {
   readonly how: string;
 }
 
-const YES = /^(?:y|yes|approve|ok|okay)[.!]?$/i;
-const NO = /^(?:n|no|deny)[.!]?$/i;
-
-/** A word that people say when they are asked. */
-export function plainDecision(text: string): "approve" | "deny" | undefined {
-  if (YES.test(text)) return "approve";
-  return NO.test(text) ? "deny" : undefined;
+/** What people say when they are asked, and about which: a number, `all`, or nothing. */
+export interface PlainDecision {
+  readonly command: "approve" | "deny";
+  readonly which: string;
 }
+
+const SAID = /^(?:(y|yes|approve|ok|okay)|n|no|deny)(?:[ ,]+(?:to )?(#?\d+|all|both))?[.!]?$/i;
+const WHICH = /^(?:#?\d+|all|both)[.!]?$/i;
+
+const whichOf = (word: string): string => (/^\d+$/.test(word) ? `#${word}` : word.toLowerCase().replace("both", "all"));
+
+export function plainDecision(text: string): PlainDecision | undefined {
+  const [all, yes, which = ""] = SAID.exec(text) ?? [];
+  return all === undefined ? undefined : { command: yes === undefined ? "deny" : "approve", which: whichOf(which) };
+}
+
+/** What was said to the question which one is meant. */
+export const plainWhich = (text: string): string | undefined => (WHICH.test(text) ? whichOf(text.replace(/[.!]$/, "")) : undefined);
+
+/** What waits, by number. */
+export const numbered = (open: readonly NumberedTicket[]): string => open.map(({ number }) => `#${number}`).join(", ");
 
 const refuse = (message: string): never => {
   throw new AwakenError("invalid_resume", message);
 };
 
+/** A part of an id that is long enough to be no word of a reason. */
+const isShort = (word: string): boolean => word.length >= 6 && /\d/.test(word);
+
+function ticketNamed(open: readonly NumberedTicket[], word: string): NumberedTicket | undefined {
+  const exact = open.find(({ number, ticket }) => word === `#${number}` || word === ticket.id);
+  if (exact !== undefined || !isShort(word)) return exact;
+  const [only, ...others] = open.filter(({ ticket }) => ticket.id.startsWith(word) || ticket.id.endsWith(word));
+  return others.length === 0 ? only : undefined;
+}
+
 /**
- * The tickets that the first word names, and what stands behind it. Without a name the first open one is meant. `all` is a name
+ * The tickets that the first word names, and what stands behind it. Without a name the one that is open is meant. `all` is a name
  * alone, before JSON and with a colon: a reason may begin with that word.
  */
 export function addressed(
   open: readonly NumberedTicket[],
   rest: string,
 ): { readonly tickets: readonly NumberedTicket[]; readonly rest: string } {
-  const [first] = open;
+  const [first, ...others] = open;
   if (first === undefined) return refuse("no call waits for a decision");
   const [, word = "", behind = ""] = /^(\S+)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
   if (word === "all:" || (word === "all" && /^(?:$|[{["])/.test(behind))) return { tickets: open, rest: behind };
-  const named = open.find(({ number, ticket }) => word === `#${number}` || word === ticket.id);
+  const named = ticketNamed(open, word);
   if (named !== undefined) return { tickets: [named], rest: behind };
-  if (/^#\d+$/.test(word)) refuse(`no open ticket ${word}; open: ${open.map(({ number }) => `#${number}`).join(", ")}`);
+  if (/^#\d+$/.test(word)) refuse(`no open ticket ${word}; open: ${numbered(open)}`);
+  if (others.length > 0) refuse(`${open.length} calls wait: say which of ${numbered(open)}, or all`);
   return { tickets: [first], rest: rest.trim() };
 }
 

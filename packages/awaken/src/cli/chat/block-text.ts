@@ -1,8 +1,8 @@
-import { clean } from "../sanitize.ts";
+import { clean, cutAt } from "../sanitize.ts";
 import type { Block, BlockOf, ToolState } from "./block.ts";
 import { jsonLine } from "./text-limits.ts";
 
-const MARK = { info: "-", warning: "!", error: "error:" } as const;
+const MARK = { listing: "-", info: "-", warning: "!", error: "error:" } as const;
 const HOW = { asked: "", sent: " (sent to the run that is under way)", queued: " (queued: it follows when the run is over)" } as const;
 
 /** Lines after the first stand under it. */
@@ -40,7 +40,7 @@ const SHORT = 60;
 export function toolStateText({ name, asked, input, state }: BlockOf<"tool">): string {
   const [line = ""] = input.split("\n");
   const edited = asked === input ? "" : " (edited)";
-  return `* ${name} ${line.length > SHORT ? `${line.slice(0, SHORT)}…` : line}${edited} ${stateText(state)}`;
+  return `* ${name} ${line.length > SHORT ? `${cutAt(line, SHORT)}…` : line}${edited} ${stateText(state)}`;
 }
 
 export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): string {
@@ -54,11 +54,7 @@ export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): s
   ];
   if (state.type === "closed") return lines.join("\n");
   if (responseSchema !== undefined) lines.push(`  an answer should fit ${jsonLine(responseSchema)}`);
-  return [
-    ...lines,
-    `  /approve, /approve {json}, /deny reason, /answer {json}; with #${number} when several wait`,
-    "  yes and no will do when one waits; any other message withdraws the call",
-  ].join("\n");
+  return [...lines, `  yes or no, /approve {json}, /deny reason, /answer {json}; with #${number} or all when several wait`].join("\n");
 }
 
 /** A block as lines of text. */

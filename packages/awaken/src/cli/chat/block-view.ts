@@ -3,7 +3,7 @@ import type { Block, BlockOf } from "./block.ts";
 import { inputText, noteText, ticketText, userText } from "./block-text.ts";
 import type { Theme } from "./theme.ts";
 
-const TONES = { info: "dim", warning: "warning", error: "bad" } as const;
+const TONES = { listing: "dim", info: "dim", warning: "warning", error: "bad" } as const;
 const MARKS = { succeeded: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const;
 
 function toolText(block: BlockOf<"tool">, theme: Theme): string {

@@ -17,7 +17,8 @@ export interface NumberedTicket {
 /** `how` says what became of it: approved, denied, answered, or closed with its run. */
 export type TicketState = { readonly type: "open" } | { readonly type: "closed"; readonly how: string };
 
-export type NoteTone = "info" | "warning" | "error";
+/** `listing` is what a command was asked for. */
+export type NoteTone = "listing" | "info" | "warning" | "error";
 
 /** One thing that the conversation shows, from top to bottom. Every text in it is clean. Blocks are replaced, never changed. */
 export type Block =

@@ -6,6 +6,7 @@ import { vi } from "vitest";
 import { createRuntime, type RuntimeInit } from "../../create-runtime.ts";
 import type { Project } from "../project.ts";
 import { ChatDriver } from "./driver.ts";
+import type { InputHistory } from "./input-history.ts";
 import { terminalFace } from "./terminal-face.ts";
 
 export interface ProjectParts extends Pick<RuntimeInit, "tools"> {
@@ -117,9 +118,9 @@ export interface Screen {
   lacks(text: string): Promise<void>;
 }
 
-export function openScreen(project: Project, thread?: string): Screen {
+export function openScreen(project: Project, thread?: string, history: InputHistory = { lines: [], add: () => {} }): Screen {
   const terminal = new VirtualTerminal();
-  const over = terminalFace(openDriver(project), thread, terminal, { hasColors: false, signal: new AbortController().signal });
+  const over = terminalFace(openDriver(project), thread, terminal, { hasColors: false, signal: new AbortController().signal, history });
   const check = async (test: (screen: string) => boolean, what: string): Promise<string> =>
     vi.waitFor(async () => {
       const screen = await terminal.screen();

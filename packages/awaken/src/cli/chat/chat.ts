@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { ProcessTerminal } from "@earendil-works/pi-tui";
+import { COMMAND, quoted, sameProject } from "../command-name.ts";
 import { catchInterrupts, type Interrupts } from "../interrupts.ts";
 import type { Project } from "../project.ts";
+import { clean } from "../sanitize.ts";
+import type { ProjectOptions } from "../shell.ts";
+import { threadToUse } from "../short-id.ts";
 import { redirectConsole } from "./console-redirect.ts";
 import { ChatDriver } from "./driver.ts";
+import { openHistory } from "./input-history.ts";
 import { plainFace } from "./plain-face.ts";
 import { terminalFace } from "./terminal-face.ts";
 
@@ -14,27 +19,52 @@ export interface ChatOptions {
   readonly thread?: string;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** As they were given, for lines that people copy. */
+  readonly project: ProjectOptions;
 }
 
 /** Talks to a project's agents until the person leaves: on a terminal, or line by line. Gives the exit code. */
-export async function chat(project: Project, { agent, thread, stdin, stdout }: ChatOptions): Promise<number> {
+export async function chat(project: Project, options: ChatOptions): Promise<number> {
+  const { agent, stdin, stdout, stderr } = options;
   const driver = new ChatDriver({ project, agent, newThreadId: () => `chat-${randomUUID().slice(0, 8)}` });
+  const thread = options.thread === undefined ? undefined : await threadToUse(project.store, options.thread);
   // The first signal ends the chat, the second one the process.
   using interrupts = catchInterrupts(() => {});
-  if (!stdin.isTTY || !stdout.isTTY) return await plainFace(driver, thread, { stdin, stdout, interrupts });
-  return await onTerminal(driver, thread, stdout, interrupts);
+  const isTerminal = stdin.isTTY && stdout.isTTY;
+  const code = isTerminal
+    ? await onTerminal(driver, thread, options, interrupts)
+    : await plainFace(driver, thread, { stdin, stdout, stderr, interrupts });
+  const hint = wayBack(driver, options.project);
+  if (hint !== undefined) (isTerminal ? stdout : stderr).write(`${hint}\n`);
+  return code;
+}
+
+/** How to come back to a thread that waits; nothing when none does, or when it is gone with the process. */
+function wayBack({ talk, project }: ChatDriver, options: ProjectOptions): string | undefined {
+  const { state, id, conversation } = talk;
+  if (state.type !== "waiting" || project.storeLabel === "memory") return undefined;
+  const more = sameProject(options);
+  const what = conversation.tickets.map(({ ticket }) => ticket.toolName).join(", ");
+  const [ticket] = conversation.tickets.map((open) => open.ticket.id);
+  const lines = [`thread ${id} waits for a decision: ${what}`, `  come back  ${COMMAND} chat --thread ${quoted(id)}${more}`];
+  return clean(
+    [...lines, ...(ticket === undefined ? [] : [`  or decide  ${COMMAND} decide ${quoted(ticket)} --approve${more}`])].join("\n"),
+  );
 }
 
 /** However it ends, the terminal is left as it was found, and a run that is under way comes to its end. */
 async function onTerminal(
   driver: ChatDriver,
   thread: string | undefined,
-  stdout: NodeJS.WriteStream,
+  { stdout, env }: ChatOptions,
   interrupts: Interrupts,
 ): Promise<number> {
   const { signal } = interrupts;
   using _console = redirectConsole((text) => driver.note("info", text));
-  const code = await terminalFace(driver, thread, new ProcessTerminal(), { hasColors: stdout.hasColors(), signal });
+  const history = openHistory(driver.project.root, env);
+  const code = await terminalFace(driver, thread, new ProcessTerminal(), { hasColors: stdout.hasColors(), signal, history });
   if (driver.isRunning) {
     stdout.write("stopping the run; Ctrl-C leaves at once\n");
     // Whoever left by a command has not used the first signal yet.

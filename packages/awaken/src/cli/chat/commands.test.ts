@@ -40,19 +40,30 @@ describe("a line of input", () => {
 });
 
 describe("a decision", () => {
-  it("is about the first open ticket, unless another one is named", () => {
-    expect(ids(parseDecision("approve", tickets, ""))).toEqual(["call-a"]);
+  it("is about the open ticket; when there are several, about those that are named", () => {
+    expect(ids(parseDecision("approve", tickets.slice(0, 1), ""))).toEqual(["call-a"]);
+    expect(ids(parseDecision("approve", tickets, "all"))).toEqual(["call-a", "call-b"]);
+    for (const rest of ["", "all of it is bad", "too much"]) {
+      expect(() => parseDecision("deny", tickets, rest)).toThrow("2 calls wait: say which of #1, #3, or all");
+    }
     expect(ids(parseDecision("approve", tickets, "#3"))).toEqual(["call-b"]);
     expect(ids(parseDecision("deny", tickets, "call-b too much"))).toEqual(["call-b"]);
     expect(ids(parseDecision("deny", tickets, "all: too much"))).toEqual(["call-a", "call-b"]);
-    expect(parseDecision("deny", tickets, "all of it is bad")).toMatchObject({ tickets: [{ number: 1 }], how: "denied: all of it is bad" });
+    expect(parseDecision("deny", tickets.slice(0, 1), "all of it is bad")).toMatchObject({ how: "denied: all of it is bad" });
+  });
+
+  it("takes a part of a ticket's id that is no word", () => {
+    const long = [open(1, "01a1e04e-87db-778e"), open(2, "01a1e04e-99aa-88b2")];
+    expect(ids(parseDecision("deny", long, "87db-778e too much"))).toEqual(["01a1e04e-87db-778e"]);
+    expect(ids(parseDecision("deny", long.slice(0, 1), "01a1 is bad"))).toEqual(["01a1e04e-87db-778e"]);
+    expect(() => parseDecision("approve", long, "01a1e04e")).toThrow("say which");
   });
 
   it("carries what was said", () => {
     expect(parseDecision("approve", tickets, '#3 {"amount": 90}').decision).toEqual({ action: "approve", input: { amount: 90 } });
-    expect(parseDecision("deny", tickets, "too much").decision).toEqual({ action: "deny", reason: "too much" });
-    expect(parseDecision("deny", tickets, "").decision).toEqual({ action: "deny" });
-    expect(parseDecision("answer", tickets, "[1]").decision).toEqual({ action: "answer", result: [1] });
+    expect(parseDecision("deny", tickets, "#1 too much").decision).toEqual({ action: "deny", reason: "too much" });
+    expect(parseDecision("deny", tickets, "#1").decision).toEqual({ action: "deny" });
+    expect(parseDecision("answer", tickets, "#1 [1]").decision).toEqual({ action: "answer", result: [1] });
   });
 
   it("an edit goes out as it came in", () => {
@@ -62,10 +73,10 @@ describe("a decision", () => {
   });
 
   it.each([
-    ["approve", "{broken", /must be JSON/],
+    ["approve", "#1 {broken", /must be JSON/],
     ["approve", "#2", /no open ticket #2; open: #1, #3/],
     ["approve", 'all {"amount":1}', /one ticket/],
-    ["answer", "", /needs a result/],
+    ["answer", "#3", /needs a result/],
   ] as const)("/%s %s is refused", (name, rest, why) => {
     expect(() => parseDecision(name, tickets, rest)).toThrow(
       expect.objectContaining({ code: "invalid_resume", message: expect.stringMatching(why) }),

@@ -6,10 +6,11 @@ export interface CommandInfo {
 }
 
 export const COMMANDS = [
-  { name: "approve", args: "[#n] [json]", does: "let a waiting call run, as it is or with this input" },
+  { name: "approve", args: "[#n | all] [json]", does: "let a waiting call run, as it is or with this input" },
   { name: "edit", args: "[#n]", does: "put the input of a waiting call into the editor" },
   { name: "deny", args: "[#n | all:] [reason]", does: "refuse a waiting call; the model reads the reason" },
   { name: "answer", args: "[#n] <json>", does: "give the result of a waiting call yourself" },
+  { name: "send", args: "[message]", does: "send a message although a call waits, which withdraws the call" },
   { name: "agents", args: "", does: "list the agents" },
   { name: "agent", args: "<id>", does: "talk to another agent" },
   { name: "threads", args: "", does: "list the threads" },

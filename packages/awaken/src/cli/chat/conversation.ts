@@ -1,7 +1,8 @@
 import { type AgentEvent, isJsonObject, type JsonValue, type Termination, type Ticket, type ToolResult } from "@awaken/contract";
-import { clean, TextCleaner } from "../sanitize.ts";
+import { clean, cutAt, TextCleaner } from "../sanitize.ts";
 import type { Block, BlockOf, Change, NoteTone, NumberedTicket, ToolEnd, ToolState } from "./block.ts";
 import { BlockList } from "./block-list.ts";
+import type { Retry } from "./retry.ts";
 import { ANSWER_LIMIT, jsonLine, prettyJson, TICKET_LIMIT } from "./text-limits.ts";
 import { progressNote, resultText, resumedText, terminationNote, toolEnd } from "./tool-text.ts";
 
@@ -11,6 +12,9 @@ type TextBlock = "answer" | "thought" | "draft";
 export class Conversation {
   readonly #list: BlockList;
   #cleaner = new TextCleaner();
+  /** What is being written: the cleaner is in the middle of it. */
+  #writing: TextBlock | undefined;
+  #retry: Retry | undefined;
   #hasOutput = false;
   #stepStart = 0;
   #tokens = 0;
@@ -34,18 +38,22 @@ export class Conversation {
     return this.#tokens;
   }
 
+  /** The model was asked again, and has said nothing since. */
+  get retry(): Retry | undefined {
+    return this.#retry;
+  }
+
   /** Open ones, by number. */
   get tickets(): readonly NumberedTicket[] {
     return this.blocks.flatMap((block) => (block.type === "ticket" && block.state.type === "open" ? [block.ask] : []));
   }
 
+  /** Neither what a person says meanwhile nor a note cuts an answer in two: it goes on where it stands. */
   user(text: string, how: BlockOf<"user">["how"]): void {
-    this.#closeText();
     this.#list.add({ type: "user", text: clean(text), how });
   }
 
   note(tone: NoteTone, text: string): void {
-    this.#closeText();
     this.#list.add({ type: "note", tone, text: clean(text) });
   }
 
@@ -119,6 +127,7 @@ export class Conversation {
   }
 
   apply(event: AgentEvent): void {
+    this.#retry = event.type === "inference-retry" ? { ...event, reason: clean(event.reason) } : undefined;
     switch (event.type) {
       case "step-start":
         this.#closeText();
@@ -135,7 +144,7 @@ export class Conversation {
         this.#closeText();
         return;
       case "stream-reset":
-        this.#cleaner = new TextCleaner();
+        this.#writing = undefined;
         this.#cutChars = 0;
         this.#list.drop(this.#stepStart, isText, clean(event.reason));
         return;
@@ -143,6 +152,7 @@ export class Conversation {
         this.#tokens += event.usage.totalTokens;
         return;
       case "error":
+        this.#closeText();
         this.note("error", event.message);
         return;
       case "run-end":
@@ -216,12 +226,12 @@ export class Conversation {
   }
 
   #append(type: TextBlock, delta: string): void {
+    if (this.#writing !== type) this.#startText(type);
     const index = this.#openText(type);
     const open = this.blocks[index];
-    if (open === undefined) this.#closeText();
     const before = open !== undefined && "text" in open ? open.text : "";
     const text = this.#cleaner.push(delta);
-    const kept = text.slice(0, Math.max(0, ANSWER_LIMIT.chars - before.length));
+    const kept = cutAt(text, Math.max(0, ANSWER_LIMIT.chars - before.length));
     this.#cutChars += text.length - kept.length;
     if (kept === "") return;
     const block: Block = type === "draft" ? { type, text: before + kept } : { type, text: before + kept, isOpen: true };
@@ -232,15 +242,20 @@ export class Conversation {
   /** The block that text of this kind goes on in. Data is one block, whatever is said meanwhile. */
   #openText(type: TextBlock): number {
     if (type === "draft") return this.#list.findLast((block) => block.type === "draft");
-    const last = this.blocks.at(-1);
-    return last?.type === type && last.isOpen ? this.blocks.length - 1 : -1;
+    return this.#list.findLast((block) => block.type === type && block.isOpen);
+  }
+
+  #startText(type: TextBlock): void {
+    this.#closeText();
+    this.#writing = type;
+    this.#cleaner = new TextCleaner();
   }
 
   /** What is being written is complete. */
   #closeText(): void {
     const cut = this.#cutChars;
     this.#cutChars = 0;
-    this.#cleaner = new TextCleaner();
+    this.#writing = undefined;
     const index = this.#list.findLast((block) => (block.type === "answer" || block.type === "thought") && block.isOpen);
     const block = this.blocks[index];
     if (block?.type === "answer" || block?.type === "thought") this.#list.replace(index, { ...block, isOpen: false });

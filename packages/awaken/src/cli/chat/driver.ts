@@ -1,8 +1,10 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
+import { nearest } from "../nearest.ts";
 import type { Project } from "../project.ts";
-import { addressed, editLine, parseDecision, plainDecision } from "./approvals.ts";
-import type { Change, NoteTone } from "./block.ts";
-import { type CommandName, helpText, parseLine } from "./commands.ts";
+import { shortThread } from "../short-id.ts";
+import { addressed, editLine, numbered, type PlainDecision, parseDecision, plainDecision, plainWhich } from "./approvals.ts";
+import type { Change, NoteTone, NumberedTicket } from "./block.ts";
+import { COMMANDS, type CommandName, helpText, parseLine } from "./commands.ts";
 import type { Conversation } from "./conversation.ts";
 import { eventsText, newestThread, stateText, threadsText } from "./records.ts";
 import { ThreadTalk, type Told } from "./thread-talk.ts";
@@ -45,6 +47,10 @@ export class ChatDriver {
   readonly #agent: string | undefined;
   #current: ThreadTalk;
   #face: Face | undefined;
+  /** A yes or no for which it has to be said which call is meant. */
+  #asked: PlainDecision["command"] | undefined;
+  /** The last message that was not sent because calls wait. */
+  #held: string | undefined;
 
   constructor({ project, agent, newThreadId }: DriverInit) {
     if (agent !== undefined) checkAgent(project, agent);
@@ -96,10 +102,10 @@ export class ChatDriver {
         case "nothing":
           return DONE;
         case "message":
-          return told(await this.#say(parsed.text), line);
+          return await this.#say(parsed.text, line);
         case "unknown":
-          this.note("warning", `unknown command /${parsed.name}: /help lists them; //… sends a message that begins with a slash`);
-          return { type: "again", line };
+          this.note("warning", unknownText(parsed.name));
+          return DONE;
         case "command":
           return await this.#command(parsed.name, parsed.rest, line);
       }
@@ -109,15 +115,50 @@ export class ChatDriver {
     }
   }
 
-  /** A message; or a plain yes or no to the one call that waits, which would otherwise withdraw it. */
-  #say(text: string): Promise<Told> {
+  /** A message; or, while calls wait, a plain yes or no to them. Anything else is held back then: it would withdraw them. */
+  async #say(text: string, line: string): Promise<Submitted> {
     const { tickets } = this.conversation;
-    const command = this.#current.state.type === "waiting" && tickets.length === 1 ? plainDecision(text) : undefined;
-    if (command === undefined) return this.#current.say(text);
-    if (command === "approve" && tickets[0]?.ticket.resumeMode === "use-decision-as-tool-result") {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    if (this.#current.state.type !== "waiting" || tickets.length === 0) return told(await this.#current.say(text), line);
+    const which = asked === undefined ? undefined : plainWhich(text);
+    const said = asked === undefined || which === undefined ? plainDecision(text) : { command: asked, which };
+    if (said === undefined) return this.#holdBack(text, tickets);
+    if (said.which === "" && tickets.length > 1) return this.#askWhich(said.command, tickets);
+    return told(await this.#decidePlainly(said, tickets), line);
+  }
+
+  #decidePlainly({ command, which }: PlainDecision, tickets: readonly NumberedTicket[]): Promise<Told> {
+    const decided = parseDecision(command, tickets, which);
+    if (command === "approve" && decided.tickets.some(({ ticket }) => ticket.resumeMode === "use-decision-as-tool-result")) {
       throw new AwakenError("invalid_resume", "this call waits for an answer: /answer {json} gives it, /deny refuses");
     }
-    return this.#current.decide(parseDecision(command, tickets, ""));
+    return this.#current.decide(decided);
+  }
+
+  #askWhich(command: PlainDecision["command"], tickets: readonly NumberedTicket[]): Submitted {
+    this.#asked = command;
+    this.note("warning", `${tickets.length} calls wait: which do you ${command}? ${numbered(tickets)}, or all`);
+    return DONE;
+  }
+
+  #holdBack(text: string, tickets: readonly NumberedTicket[]): Submitted {
+    this.#held = text;
+    const what = tickets.length === 1 ? `call ${numbered(tickets)} waits` : `calls ${numbered(tickets)} wait`;
+    const them = tickets.length === 1 ? "it" : "them";
+    this.note(
+      "warning",
+      `not sent: ${what} for a decision, and a message would withdraw ${them}\ndecide first, /send sends it and withdraws ${them}, /new begins another thread`,
+    );
+    return DONE;
+  }
+
+  /** A message although calls wait: the one that was held back, or this one. */
+  async #send(rest: string, line: string): Promise<Submitted> {
+    const text = rest === "" ? this.#held : rest;
+    if (text === undefined) throw new AwakenError("invalid_activation", "there is no message to send: /send <message>");
+    this.#held = undefined;
+    return told(await this.#current.say(text), line);
   }
 
   async #command(name: CommandName, rest: string, line: string): Promise<Submitted> {
@@ -128,6 +169,8 @@ export class ChatDriver {
         return told(await this.#current.decide(parseDecision(name, this.conversation.tickets, rest)), line);
       case "edit":
         return this.#edit(rest);
+      case "send":
+        return await this.#send(rest, line);
       case "cancel":
         await this.#current.cancel();
         return DONE;
@@ -149,17 +192,17 @@ export class ChatDriver {
 
   /** Commands that start nothing. */
   async #look(
-    name: Exclude<CommandName, "approve" | "deny" | "answer" | "edit" | "cancel" | "resume" | "quit">,
+    name: Exclude<CommandName, "approve" | "deny" | "answer" | "edit" | "send" | "cancel" | "resume" | "quit">,
     rest: string,
   ): Promise<void> {
     const { store, agents } = this.project;
     const { id, agent } = this.#current;
     switch (name) {
       case "help":
-        this.note("info", helpText());
+        this.note("listing", helpText());
         return;
       case "agents":
-        this.note("info", agents.map((known) => `${known === agent ? "*" : " "} ${known}`).join("\n"));
+        this.note("listing", agents.map((known) => `${known === agent ? "*" : " "} ${known}`).join("\n"));
         return;
       case "agent":
         checkAgent(this.project, rest);
@@ -167,18 +210,18 @@ export class ChatDriver {
         this.note("info", `messages go to ${rest} now`);
         return;
       case "threads":
-        return this.note("info", await threadsText(store, id));
+        return this.note("listing", await threadsText(store, id));
       case "switch":
         if (rest === "") throw new AwakenError("invalid_id", "/switch needs the id of a thread: /threads lists them");
-        await this.#show(rest);
+        await this.#show(await shortThread(store, rest));
         if (this.conversation.blocks.length === 0) this.note("info", `there is no thread ${rest} yet: your first message begins it`);
         return;
       case "new":
         return this.#show(this.#newThreadId());
       case "state":
-        return this.note("info", await stateText(store, id, agent));
+        return this.note("listing", await stateText(store, id, agent));
       case "events":
-        return this.note("info", await eventsText(store, id, readCount(rest)));
+        return this.note("listing", await eventsText(store, id, readCount(rest)));
     }
   }
 
@@ -191,6 +234,8 @@ export class ChatDriver {
     else this.#talks.delete(this.#current.id);
     this.#talks.set(id, talk);
     this.#current = talk;
+    this.#asked = undefined;
+    this.#held = undefined;
     this.#face?.onSwitch();
     if (!isLive) await talk.open();
   }
@@ -214,6 +259,15 @@ export class ChatDriver {
       `thread ${talk.id}: ${talk.state.type === "waiting" ? "waits for a decision" : "its run is over"}; /switch ${talk.id}`,
     );
   }
+}
+
+function unknownText(name: string): string {
+  const meant = nearest(
+    name,
+    COMMANDS.map((command) => command.name),
+  );
+  const hint = meant === undefined ? "/help lists the commands" : `did you mean /${meant}?`;
+  return `unknown command /${name}: ${hint} //… sends a message that begins with a slash`.replace("commands //", "commands; //");
 }
 
 const told = (how: Told, line: string): Submitted => (how === "done" ? DONE : { type: "again", line });

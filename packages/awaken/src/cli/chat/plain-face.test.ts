@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { messageText, threadId } from "@awaken/contract";
 import { allow, ask, defineTool } from "@awaken/runtime";
 import { failure, parts, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
@@ -20,7 +21,9 @@ const refund = defineTool({
 
 interface Talk {
   readonly code: number;
+  /** On both streams. */
   readonly said: string;
+  readonly stdout: string;
 }
 
 /** Gives these lines and the end of input, and gets everything that was written. */
@@ -31,29 +34,60 @@ async function talk(
 ): Promise<Talk> {
   const project = openProject({ tools: [refund], ...given });
   const stdin = new PassThrough();
-  const stdout = new PassThrough();
-  const chunks: Buffer[] = [];
-  stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const chunks: { readonly from: PassThrough; readonly text: string }[] = [];
+  for (const from of [stdout, stderr]) {
+    from.setEncoding("utf8");
+    from.on("data", (text: string) => chunks.push({ from, text }));
+  }
   stdin.end(lines.map((line) => `${line}\n`).join(""));
   const interrupts = { signal: new AbortController().signal, exitCode: 130 };
-  const code = await plainFace(openDriver(project, options.agent), options.thread, { stdin, stdout, interrupts });
+  const code = await plainFace(openDriver(project, options.agent), options.thread, { stdin, stdout, stderr, interrupts });
   await project.runtime[Symbol.asyncDispose]();
-  return { code, said: Buffer.concat(chunks).toString("utf8") };
+  const joined = (wanted: readonly PassThrough[]) => chunks.flatMap(({ from, text }) => (wanted.includes(from) ? [text] : [])).join("");
+  return { code, said: joined([stdout, stderr]), stdout: joined([stdout]) };
 }
 
 const ask120 = toolCall("refund", { orderId: "7", amount: 120 }, { id: "call-1" });
 
 describe("the chat line by line", () => {
   it("answers one line after another and ends with the input", async () => {
-    const { code, said } = await talk({ provider: scripted([text("One", " and", " more."), text("Two.")]) }, ["first", "", "second"]);
+    const provider = scripted([text("One", " and", " more."), text("Two.")]);
+    const { code, said, stdout } = await talk({ provider }, ["first", "", "second"]);
     expect(code).toBe(0);
-    expect(said).toBe("- thread thread-1, agent support\n> first\nOne and more.\n> second\nTwo.\n");
+    expect(stdout).toBe("One and more.\nTwo.\n");
+    expect(said).toBe("- thread thread-1, agent support\nOne and more.\nTwo.\n");
+  });
+
+  it("begins a thread of its own, unless one is named: then its answer stands alone, too", async () => {
+    const store = memoryStore();
+    await talk({ provider: scripted([text("Old.")]), store }, ["before"], { thread: "old" });
+    expect((await talk({ provider: scripted([text("New.")]), store }, ["hi"])).stdout).toBe("New.\n");
+    expect((await store.threads.list({})).items.map(({ id }) => id).toSorted()).toEqual(["old", "thread-1"]);
+    expect((await talk({ provider: scripted([text("Again.")]), store }, ["hi"], { thread: "old" })).stdout).toBe("Again.\n");
+    expect(await store.messages.count((await store.threads.list({})).items[0]?.id ?? threadId(""))).toBe(4);
+  });
+
+  it("answers what a command asks for on stdout, and remarks on stderr", async () => {
+    const provider = scripted([toolCall("refund", { orderId: "7", amount: 9 }), text("Paid.")]);
+    const { stdout, said } = await talk({ provider }, ["/agents", "/agent planner", "go", "/nope"]);
+    expect(stdout).toBe("- * support\n    planner\nPaid.\n");
+    expect(said).toContain("messages go to planner now");
+    expect(said).toContain("unknown command /nope");
+  });
+
+  it("a character that comes in two halves is one, alone or in a text, in words and in data", async () => {
+    const [high, low] = ["\ud83d", "\ude00"];
+    const outputs = new Map([["planner", z.object({ mood: z.string() })]]);
+    expect((await talk({ provider: scripted([text(high, low, ` a${high}`, `${low}b`)]) }, ["hi"])).stdout).toBe("\u{1f600} a\u{1f600}b\n");
+    const data = await talk({ provider: scripted([text(`{"mood":"${high}`, `${low}"}`)]), outputs }, ["hi"], { agent: "planner" });
+    expect(data.stdout).toBe('{\n  "mood": "\u{1f600}"\n}\n');
   });
 
   it("tells calls when they begin, report and end", async () => {
     const provider = scripted([toolCalls([{ name: "refund", input: { orderId: "7", amount: 9 } }], { say: "Paying." }), text("Paid.")]);
     const { said } = await talk({ provider }, ["go"]);
-    expect(said.split("\n").slice(2)).toEqual([
+    expect(said.split("\n").slice(1)).toEqual([
       "Paying.",
       '* refund {"orderId":"7","amount":9}',
       '* refund {"orderId":"7","amount":9} 1 of 2 paying',
@@ -93,18 +127,34 @@ describe("the chat line by line", () => {
   it("goes on with what waits in another process, by thread", async () => {
     const store = memoryStore();
     await talk({ provider: scripted([ask120]), store }, ["Refund 7"], { thread: "orders" });
-    const { said } = await talk({ provider: scripted([text("Done.")]), store }, ["/approve"]);
-    expect(said).toContain("- thread orders, agent support\n> Refund 7\n");
+    const { said } = await talk({ provider: scripted([text("Done.")]), store }, ["/approve"], { thread: "orders" });
+    expect(said).toContain("- thread orders, agent support\n? #1 Refund 120 for 7?\n");
     expect(said).toContain("? #1 approved\n");
     expect(said).toContain("Done.");
   });
 
-  it("a message instead of a decision gives the waiting call up, and says so", async () => {
-    const { said } = await talk({ provider: scripted([ask120, text("All right.")]) }, ["Refund 7", "never mind"]);
-    expect(said).toContain("! the call that waited will not run: a new message came");
-    expect(said).toContain("? #1 withdrawn");
-    expect(said).toContain("All right.");
+  it("a message while a call waits is held back, and asks; the call still waits, and can be decided", async () => {
+    const store = memoryStore();
+    const { said, code } = await talk({ provider: scripted([ask120]), store }, ["Refund 7", "what is the weather?"]);
+    expect(said).toContain("! not sent: call #1 waits for a decision, and a message would withdraw it\n  decide first, /send sends it");
+    expect(said).not.toContain("will not run");
+    expect(code).toBe(3);
+    expect(await store.runs.countByStatus()).toMatchObject({ waiting: 1 });
+    const after = await talk({ provider: scripted([text("Done.")]), store }, ["yes"], { thread: "thread-1" });
+    expect(after.said).toContain("succeeded: refunded 120 for 7");
   });
+
+  it.each([[["never mind", "/send"]], [["/send never mind"]]])(
+    "a message that is meant gives the waiting call up, and says so: %j",
+    async (lines) => {
+      const provider = scripted([ask120, text("All right.")]);
+      const { said } = await talk({ provider }, ["Refund 7", ...lines]);
+      expect(provider.requests[1]?.messages.map(messageText)).toContain("never mind");
+      expect(said).toContain("! the call that waited will not run: a new message came");
+      expect(said).toContain("? #1 withdrawn");
+      expect(said).toContain("All right.");
+    },
+  );
 
   it.each([
     ["Yes", "succeeded: refunded 120 for 7"],
@@ -112,19 +162,44 @@ describe("the chat line by line", () => {
     ["n", "denied"],
   ])("a lone %s decides about the one call that waits", async (line, expected) => {
     const { said } = await talk({ provider: scripted([ask120, text("Done.")]) }, ["Refund 7", line]);
-    expect(said).toContain("any other message withdraws the call");
     expect(said).toContain(expected);
     expect(said).not.toContain("will not run");
   });
 
-  it("a lone yes is a message when two calls wait, or none", async () => {
-    const two = toolCalls([
-      { name: "refund", input: { orderId: "7", amount: 120 }, id: "call-1" },
-      { name: "refund", input: { orderId: "8", amount: 130 }, id: "call-2" },
-    ]);
-    const { said } = await talk({ provider: scripted([two, text("All right."), text("Fine.")]) }, ["Refund both", "yes", "yes"]);
-    expect(said).toContain("! the 2 calls that waited will not run");
-    expect(said).toContain("> yes\nFine.\n");
+  const two = toolCalls([
+    { name: "refund", input: { orderId: "7", amount: 120 }, id: "call-1" },
+    { name: "refund", input: { orderId: "8", amount: 130 }, id: "call-2" },
+  ]);
+  const DONE_7 = "succeeded: refunded 120 for 7";
+  const DONE_8 = "succeeded: refunded 130 for 8";
+
+  it.each([
+    [["yes"], [], [DONE_7, DONE_8]],
+    [["yes", "2"], [DONE_8], [DONE_7]],
+    [["ok", "#1"], [DONE_7], [DONE_8]],
+    [["yes", "all"], [DONE_7, DONE_8], []],
+    [["yes all"], [DONE_7, DONE_8], []],
+    [["Yes, 2."], [DONE_8], [DONE_7]],
+    [["no all"], ["#1 denied", "#2 denied"], [DONE_7]],
+    [["yes", "no", "1"], ["#1 denied"], [DONE_7, DONE_8]],
+    [["/approve"], ["2 calls wait: say which of #1, #2, or all"], [DONE_7, DONE_8]],
+  ])("with two calls that wait, yes asks which: %j", async (lines, expected, not) => {
+    const { said, code } = await talk({ provider: scripted([two, text("Done.")]) }, ["Refund both", ...lines]);
+    if (/^(?:yes|ok)$/.test(lines[0] ?? "")) expect(said).toContain("! 2 calls wait: which do you approve? #1, #2, or all\n");
+    for (const part of expected) expect(said).toContain(part);
+    for (const part of not) expect(said).not.toContain(part);
+    expect(code).toBe(said.includes("Done.") ? 0 : 3);
+  });
+
+  it("yes is a message where nothing waits", async () => {
+    expect((await talk({ provider: scripted([text("Fine.")]) }, ["yes"])).stdout).toBe("Fine.\n");
+  });
+
+  it("tells of a retry and its reason while nothing comes", async () => {
+    const provider = scripted([failure("provider", "bad gateway"), text("Here.")]);
+    const { said, stdout } = await talk({ provider }, ["hi"]);
+    expect(said).toMatch(/the model is asked again .*\(retry 1\): .*bad gateway/);
+    expect(stdout).toBe("Here.\n");
   });
 
   it("a failure comes with what can be done about it", async () => {
@@ -181,7 +256,7 @@ describe("the chat line by line", () => {
     ]);
     const { said, code } = await talk({ provider }, ["one", "two"]);
     expect(said).toMatch(/\nHal\nerror: .*bad request \(inference_invalid_request\)\n/);
-    expect(said).toContain("> two\nfine\n");
+    expect(said).toContain("\nfine\n");
     expect(code).toBe(0);
   });
 

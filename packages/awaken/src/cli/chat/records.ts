@@ -11,7 +11,7 @@ import {
   type ThreadRecord,
   threadId,
 } from "@awaken/contract";
-import { clean } from "../sanitize.ts";
+import { clean, cutAt } from "../sanitize.ts";
 import { cutText, jsonLine, prettyJson } from "./text-limits.ts";
 
 const PREVIEW = { chars: 60, lines: 1 };
@@ -53,7 +53,7 @@ export async function threadIds(store: ScopedStore): Promise<readonly string[]> 
   return items.map(({ id }) => id);
 }
 
-const firstLine = (text: string): string => clean(text).trim().split("\n")[0]?.slice(0, PREVIEW.chars) ?? "";
+const firstLine = (text: string): string => cutAt(clean(text).trim().split("\n")[0] ?? "", PREVIEW.chars);
 
 async function threadLine(store: ScopedStore, { id, metadata, latestRun }: ThreadRecord, current: string): Promise<string> {
   const [page, run] = await Promise.all([

@@ -15,14 +15,17 @@ import type { Change } from "./block.ts";
 import { BlockView } from "./block-view.ts";
 import { COMMANDS, type CommandName } from "./commands.ts";
 import type { ChatDriver, Face } from "./driver.ts";
+import type { InputHistory } from "./input-history.ts";
 import { threadIds } from "./records.ts";
 import { StatusLine } from "./status-line.ts";
 import { createTheme, type Theme } from "./theme.ts";
+import { WorkingLine } from "./working-line.ts";
 
 export interface TerminalOptions {
   readonly hasColors: boolean;
   /** Ends the chat from outside, with the terminal as it was. */
   readonly signal: AbortSignal;
+  readonly history: InputHistory;
 }
 
 /** The chat on a terminal. Resolves with the exit code when the person leaves. */
@@ -32,7 +35,7 @@ export async function terminalFace(
   terminal: Terminal,
   options: TerminalOptions,
 ): Promise<number> {
-  const face = new TerminalFace(driver, terminal, createTheme(options));
+  const face = new TerminalFace(driver, terminal, createTheme(options), options.history);
   const quit = () => face.quit();
   options.signal.addEventListener("abort", quit, { once: true });
   try {
@@ -54,6 +57,8 @@ class TerminalFace implements Face {
   readonly #transcript = new Container();
   readonly #prompt = new Container();
   readonly #editor: Editor;
+  readonly #history: InputHistory;
+  readonly #working: WorkingLine;
   readonly #over = Promise.withResolvers<void>();
   #views: BlockView[] = [];
   #menu: SelectList | undefined;
@@ -63,7 +68,8 @@ class TerminalFace implements Face {
   #putOff = "";
   #isLeaving = false;
 
-  constructor(driver: ChatDriver, terminal: Terminal, theme: Theme) {
+  constructor(driver: ChatDriver, terminal: Terminal, theme: Theme, history: InputHistory) {
+    this.#history = history;
     this.#driver = driver;
     this.#terminal = terminal;
     this.#theme = theme;
@@ -71,8 +77,10 @@ class TerminalFace implements Face {
     this.#editor = new Editor(this.#tui, theme.editor);
     this.#editor.setAutocompleteProvider(new CombinedAutocompleteProvider(slashCommands(driver), driver.project.root));
     this.#editor.onSubmit = (line) => void this.#submit(line);
+    for (const line of history.lines) this.#editor.addToHistory(line);
+    this.#working = new WorkingLine(driver, theme, () => this.#tui.requestRender());
     this.#prompt.addChild(this.#editor);
-    for (const part of [this.#transcript, this.#prompt, new StatusLine(driver, theme)]) this.#tui.addChild(part);
+    for (const part of [this.#transcript, this.#working, this.#prompt, new StatusLine(driver, theme)]) this.#tui.addChild(part);
     this.#tui.addInputListener((data) => this.#onKey(data));
     this.#tui.setFocus(this.#editor);
   }
@@ -87,6 +95,7 @@ class TerminalFace implements Face {
       await this.#over.promise;
       await this.#terminal.drainInput();
     } finally {
+      this.#working.stop();
       this.#tui.stop();
     }
   }
@@ -110,6 +119,7 @@ class TerminalFace implements Face {
   }
 
   onState(): void {
+    this.#working.update();
     this.#offerMenu();
     this.#tui.requestRender();
   }
@@ -140,6 +150,7 @@ class TerminalFace implements Face {
       return;
     }
     this.#editor.addToHistory(line);
+    this.#history.add(line.trim());
     const submitted = await this.#driver.submit(line);
     if (submitted.type === "quit") this.quit();
     else if (submitted.type !== "done" && this.#editor.getText() === "") this.#write(submitted.line);
@@ -235,7 +246,8 @@ type Completions = (typed: string) => Promise<{ value: string; label: string }[]
 
 function slashCommands({ project }: ChatDriver): SlashCommand[] {
   const completing = (ids: readonly string[], typed: string) =>
-    ids.filter((id) => id.startsWith(typed)).map((id) => ({ value: id, label: clean(id) }));
+    // What is complete needs no completion: Enter then gives the line.
+    ids.includes(typed) ? [] : ids.filter((id) => id.startsWith(typed)).map((id) => ({ value: id, label: clean(id) }));
   const completions: Partial<Record<CommandName, Completions>> = {
     agent: async (typed) => completing(project.agents, typed),
     switch: async (typed) => completing(await threadIds(project.store), typed),

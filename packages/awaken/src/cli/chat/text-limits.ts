@@ -1,5 +1,5 @@
 import type { JsonValue } from "@awaken/contract";
-import { clean } from "../sanitize.ts";
+import { clean, cutAt } from "../sanitize.ts";
 
 export interface TextLimit {
   readonly chars: number;
@@ -13,15 +13,9 @@ export const ANSWER_LIMIT: TextLimit = { chars: 100_000, lines: 5_000 };
 /** What people decide about is never cut short without need. */
 export const TICKET_LIMIT: TextLimit = { chars: 8_000, lines: 200 };
 
-/** Not through the middle of a character that takes two places. */
-function cutChars(text: string, chars: number): string {
-  const last = text.charCodeAt(chars - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? chars - 1 : chars);
-}
-
 /** The text, or its beginning and a note about the rest. */
 export function cutText(text: string, { chars, lines }: TextLimit): string {
-  const short = text.length > chars ? cutChars(text, chars) : text;
+  const short = text.length > chars ? cutAt(text, chars) : text;
   const rows = short.split("\n");
   const kept = rows.length > lines ? rows.slice(0, lines).join("\n") : short;
   const left = text.length - kept.length;

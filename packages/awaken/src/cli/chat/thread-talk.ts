@@ -247,7 +247,7 @@ export class ThreadTalk {
         if (event.type === "run-start") onStart();
         if (event.type === "run-end") this.#hasFailed = FAILURES.has(event.termination.type);
         this.conversation.apply(event);
-        if (event.type === "inference-end") this.#onState();
+        if (event.type === "inference-end" || event.type === "inference-retry") this.#onState();
       }
       return "done";
     } catch (thrown) {

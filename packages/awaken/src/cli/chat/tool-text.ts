@@ -3,6 +3,7 @@ import { typedHint } from "../command-name.ts";
 import { explainFailure } from "../explain-error.ts";
 import { clean } from "../sanitize.ts";
 import type { NoteTone, ToolEnd } from "./block.ts";
+import type { Retry } from "./retry.ts";
 import { cutText, jsonLine, RESULT_LIMIT } from "./text-limits.ts";
 
 export function toolEnd(result: ToolResult): ToolEnd | "waiting" {
@@ -34,6 +35,12 @@ export function resumedText({ outcome, result }: Extract<AgentEvent, { type: "to
   if (outcome === "succeeded" || !isJsonObject(result)) return jsonLine(result);
   const said = outcome === "denied" ? result["reason"] : result["error"];
   return typeof said === "string" ? jsonLine(said) : "";
+}
+
+/** Why nothing comes, in one line. */
+export function retryText({ attempt, delayMs, reason }: Retry): string {
+  const when = delayMs < 1_000 ? "now" : `in ${Math.round(delayMs / 1_000)} s`;
+  return `the model is asked again ${when} (retry ${attempt}): ${clean(reason).replaceAll(/\s*\n\s*/g, " ")}`;
 }
 
 const isNumber = (value: JsonValue | undefined): value is number => typeof value === "number" && Number.isFinite(value);

@@ -13,6 +13,9 @@ export async function chat(shell: Shell, options: ChatCommandOptions): Promise<n
   return await openChat(project, {
     stdin: shell.stdin,
     stdout: shell.stdout,
+    stderr: shell.stderr,
+    env: shell.env,
+    project: options,
     ...(agent === undefined ? {} : { agent }),
     ...(thread === undefined ? {} : { thread }),
   });

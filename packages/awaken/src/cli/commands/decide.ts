@@ -5,6 +5,7 @@ import { type FollowOptions, followRun } from "../follow-run.ts";
 import { loadProject } from "../load-project.ts";
 import { readJson } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
+import { isPartOf, shortTicket } from "../short-id.ts";
 
 export interface DecideOptions extends FollowOptions {
   readonly approve?: boolean;
@@ -31,7 +32,7 @@ const isOpen = (run: RunRecord, ticket: string): boolean =>
 /** The run that waits with this ticket. */
 async function findRun(store: ScopedStore, ticket: string, named: string | undefined): Promise<RunRecord> {
   const all = await store.runs.listByTicket(ticketId(ticket));
-  const runs = named === undefined ? all : all.filter((run) => run.runId === named || run.threadId === named);
+  const runs = named === undefined ? all : all.filter((run) => [run.runId, run.threadId].some((id) => id === named || isPartOf(named, id)));
   const [run, ...others] = runs.filter((found) => isOpen(found, ticket));
   if (others.length > 0) throw new CliError("ambiguous_id", `the ticket '${ticket}' is open in ${others.length + 1} runs`);
   if (run !== undefined) return run;
@@ -41,9 +42,10 @@ async function findRun(store: ScopedStore, ticket: string, named: string | undef
 }
 
 /** Decides, and shows the run until it ends or waits again. */
-export async function decide(shell: Shell, ticket: string, options: DecideOptions): Promise<number> {
+export async function decide(shell: Shell, given: string, options: DecideOptions): Promise<number> {
   const decision = readDecision(options);
   await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env }, { mustExist: true });
+  const ticket = await shortTicket(project.store, given);
   const { threadId, runId, agentId } = await findRun(project.store, ticket, options.run);
   const output = project.outputs.get(agentId);
   const request = { thread: threadId, resume: runId, decisions: [{ ticket, decision }], ...(output === undefined ? {} : { output }) };

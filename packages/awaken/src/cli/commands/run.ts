@@ -5,6 +5,7 @@ import { type FollowOptions, followRun } from "../follow-run.ts";
 import { loadProject } from "../load-project.ts";
 import { Output } from "../output.ts";
 import type { Shell } from "../shell.ts";
+import { threadToUse } from "../short-id.ts";
 
 export interface RunOptions extends FollowOptions {
   readonly agent?: string;
@@ -58,7 +59,8 @@ export async function run(shell: Shell, given: string | undefined, options: RunO
   if (options.thread?.trim() === "") throw usageError("--thread must not be blank");
   const input = await readInput(given, shell);
   await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env });
-  const latest = options.thread === undefined ? undefined : await project.store.runs.loadLatest(threadId(options.thread));
+  const thread = options.thread === undefined ? undefined : await threadToUse(project.store, options.thread);
+  const latest = thread === undefined ? undefined : await project.store.runs.loadLatest(threadId(thread));
   if (latest?.status === "running" || latest?.status === "created") throw stillRunning(latest);
   const agent = chooseAgent(project.agents, options.agent, latest);
   const output = project.outputs.get(agent ?? latest?.agentId ?? "");
@@ -69,7 +71,7 @@ export async function run(shell: Shell, given: string | undefined, options: RunO
     {
       input,
       ...(agent === undefined ? {} : { agent }),
-      ...(options.thread === undefined ? {} : { thread: options.thread }),
+      ...(thread === undefined ? {} : { thread }),
       ...(output === undefined ? {} : { output }),
     },
     options,

@@ -19,6 +19,7 @@ import { Output, timeText } from "../output.ts";
 import { brief } from "../printable.ts";
 import { readLimit } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
+import { shortThread } from "../short-id.ts";
 import type { ListOptions } from "./threads.ts";
 
 export interface RunsOptions extends ListOptions {
@@ -86,11 +87,11 @@ export function runDetail(run: RunRecord): string {
 export async function runs(shell: Shell, options: RunsOptions): Promise<number> {
   const limit = readLimit(options.limit, 50);
   const standings = readStandings(options.status);
+  await using records = await openRecords({ ...options, cwd: shell.cwd, env: shell.env });
   const filter: RunFilter = {
     ...(standings === undefined ? {} : { statuses: [...new Set(standings.map(recordedAs))] }),
-    ...(options.thread === undefined ? {} : { threadId: threadId(options.thread) }),
+    ...(options.thread === undefined ? {} : { threadId: threadId(await shortThread(records.store, options.thread)) }),
   };
-  await using records = await openRecords({ ...options, cwd: shell.cwd, env: shell.env });
   const { last: found, total } = await listLast(records.store.runs, filter, standings ?? RUN_STANDINGS, limit);
   const out = new Output(shell);
   if (options.json === true) {
