@@ -1,5 +1,4 @@
-import { AwakenError, errorMessage } from "@awaken/contract";
-import { nearest } from "../nearest.ts";
+import { AwakenError, errorMessage, nearestName } from "@awaken/contract";
 import type { Project } from "../project.ts";
 import { shortThread } from "../short-id.ts";
 import { addressed, editLine, numbered, type PlainDecision, parseDecision, plainDecision, plainWhich } from "./approvals.ts";
@@ -262,7 +261,7 @@ export class ChatDriver {
 }
 
 function unknownText(name: string): string {
-  const meant = nearest(
+  const meant = nearestName(
     name,
     COMMANDS.map((command) => command.name),
   );
