@@ -201,17 +201,49 @@ describe("a pool", () => {
     expect(calls()).toEqual([2, 0]);
   });
 
-  it("inference 35: returns other failures, and moves only once the breaker is open", async () => {
-    const { open, calls, script } = setup(homeIsA("b"), { failureThreshold: 1 });
-    for (const type of ["context-overflow", "invalid-request", "content-filtered"] as const) {
-      script(0, fails(type));
-      expect(await failureOf(open(ask("t")))).toBe(type);
+  const TRANSIENT = ["provider", "timeout", "stream-interrupted"] as const;
+  const OF_THE_REQUEST = ["context-overflow", "invalid-request", "content-filtered"] as const;
+
+  it.each(TRANSIENT)("inference 35: returns a failure of type %s, and the next call goes to a peer once the breaker is open", async (type) => {
+    for (const when of ["opening", "streaming"] as const) {
+      const { pool, open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 2 });
+      script(0, ...(when === "opening" ? [fails(type), fails(type)] : []), "ok");
+      for (const expected of ["closed", "open"]) {
+        const before = calls();
+        if (when === "opening") expect(await failureOf(open(ask("t", "i")))).toBe(type);
+        else {
+          const { request } = await open(ask("t", "i"));
+          pool.observer?.failed(request, fails(type));
+          expect(pool.observer?.hasMoved?.(request)).toBe(false);
+        }
+        expect(calls()).toEqual([(before[0] ?? 0) + 1, 0]);
+        expect(breaker.state("a")).toBe(expected);
+      }
+      await open(ask("t", "j"));
+      expect(calls()).toEqual([2, 1]);
+      // Other conversations of the member go there too.
+      await open(ask("other"));
+      expect(calls()).toEqual([2, 2]);
     }
-    script(0, fails("provider"), "ok");
-    expect(await failureOf(open(ask("t")))).toBe("provider");
-    expect(calls()).toEqual([4, 0]);
+  });
+
+  it.each(OF_THE_REQUEST)("inference 35: returns a failure of type %s, which no peer would spare and no breaker counts", async (type) => {
+    const { pool, open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 1 });
+    script(0, fails(type), "ok");
+    expect(await failureOf(open(ask("t")))).toBe(type);
+    const { request } = await open(ask("t"));
+    pool.observer?.failed(request, fails(type));
+    expect(breaker.state("a")).toBe("closed");
     await open(ask("t"));
-    expect(calls()).toEqual([4, 1]);
+    expect(calls()).toEqual([3, 0]);
+  });
+
+  it("inference 35: a caller that cancels moves nothing", async () => {
+    const { open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 1 });
+    script(0, fails("cancelled"), "ok");
+    expect(await failureOf(open(ask("t")))).toBe("cancelled");
+    await open(ask("t"));
+    expect([calls(), breaker.state("a")]).toEqual([[2, 0], "closed"]);
   });
 
   it("stays with an open breaker when it is told to", async () => {
