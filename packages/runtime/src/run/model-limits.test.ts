@@ -1,8 +1,9 @@
-import { messageText, type ModelSpecInput } from "@awaken/contract";
+import { InferenceError, type ModelSpecInput, messageText } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { text, toolCall } from "../testing/script.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { parts, text, toolCall } from "../testing/script.ts";
 import { type ScriptedProvider, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { reply } from "../tool/reply.ts";
@@ -33,10 +34,20 @@ describe("a pool", () => {
     const large = { contextWindow: 12_000 };
     const huge = { contextWindow: 500_000 };
     expect(await shown({}, {})).toBe(16);
-    for (const members of [[small, large, huge], [large, small, huge], [huge, large, small]]) expect(await shown(...members)).toBe(5);
+    for (const members of [
+      [small, large, huge],
+      [large, small, huge],
+      [huge, large, small],
+    ])
+      expect(await shown(...members)).toBe(5);
     expect(await shown(large, huge)).toBe(11);
     // Who does not say it may hold less than anybody: nothing is known, whoever else says it.
-    for (const members of [[{}, small, large], [small, {}, large], [small, large, {}]]) expect(await shown(...members)).toBe(16);
+    for (const members of [
+      [{}, small, large],
+      [small, {}, large],
+      [small, large, {}],
+    ])
+      expect(await shown(...members)).toBe(16);
     // A window that only our table knows of counts as well.
     expect(await shown(huge, { model: "gpt-3.5-turbo" })).toBe(15);
     // The longest answer is the shortest of theirs, too.
@@ -61,6 +72,27 @@ describe("a pool", () => {
     const other = await runtime.run({ agent: "single", thread: "s", input: "hi", overrides: { upstreamModel: "up-b" } });
     expect(other).toMatchObject({ text: "a" });
     expect(a.requests[0]?.model).toBe("up-b");
+  });
+});
+
+describe("a vendor that asks for hours", () => {
+  it("inference 45: is left by a pool in the middle of its answer, and fails an agent that has nobody else, at once", async () => {
+    const HOURS = 7_200_000;
+    const spent = new InferenceError({ type: "rate-limited", message: "spent", retryAfterMs: HOURS });
+    const midway = () => scripted([parts({ type: "text-delta", delta: "Hel" }, { type: "throw", error: spent })]);
+    const clock = fakeClock();
+    const runtime = createRuntime({
+      providers: { a: midway(), b: scripted([text("lo")]), c: midway() },
+      models: { m1: { provider: "a", model: "up" }, m2: { provider: "b", model: "up" }, m3: { provider: "c", model: "up" } },
+      pools: { pool: { members: [{ model: "m1" }, { model: "m2", role: "failover-only" }] } },
+      agents: { pooled: { model: "pool" }, single: { model: "m3" } },
+      log,
+      clock,
+    });
+    expect(await runtime.run({ agent: "pooled", thread: "t", input: "hi" })).toMatchObject({ text: "Hello" });
+    const failed = await runtime.run({ agent: "single", thread: "s", input: "hi" });
+    expect(failed).toMatchObject({ status: "failed", text: "Hel", error: { code: "inference_rate_limited" } });
+    expect(clock.now()).toBe(0);
   });
 });
 

@@ -48,6 +48,7 @@ function openPool(init: PoolInit): Provider {
     observer: {
       drained: (request) => pool?.observer?.drained(request),
       failed: (request, failure) => pool?.observer?.failed(request, failure),
+      hasMoved: (request) => pool?.observer?.hasMoved?.(request) ?? false,
     },
   };
 }

@@ -204,28 +204,31 @@ describe("a pool", () => {
   const TRANSIENT = ["provider", "timeout", "stream-interrupted"] as const;
   const OF_THE_REQUEST = ["context-overflow", "invalid-request", "content-filtered"] as const;
 
-  it.each(TRANSIENT)("inference 35: returns a failure of type %s, and the next call goes to a peer once the breaker is open", async (type) => {
-    for (const when of ["opening", "streaming"] as const) {
-      const { pool, open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 2 });
-      script(0, ...(when === "opening" ? [fails(type), fails(type)] : []), "ok");
-      for (const expected of ["closed", "open"]) {
-        const before = calls();
-        if (when === "opening") expect(await failureOf(open(ask("t", "i")))).toBe(type);
-        else {
-          const { request } = await open(ask("t", "i"));
-          pool.observer?.failed(request, fails(type));
-          expect(pool.observer?.hasMoved?.(request)).toBe(false);
+  it.each(TRANSIENT)(
+    "inference 35: returns a failure of type %s, and the next call goes to a peer once the breaker is open",
+    async (type) => {
+      for (const when of ["opening", "streaming"] as const) {
+        const { pool, open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 2 });
+        script(0, ...(when === "opening" ? [fails(type), fails(type)] : []), "ok");
+        for (const expected of ["closed", "open"]) {
+          const before = calls();
+          if (when === "opening") expect(await failureOf(open(ask("t", "i")))).toBe(type);
+          else {
+            const { request } = await open(ask("t", "i"));
+            pool.observer?.failed(request, fails(type));
+            expect(pool.observer?.hasMoved?.(request)).toBe(false);
+          }
+          expect(calls()).toEqual([(before[0] ?? 0) + 1, 0]);
+          expect(breaker.state("a")).toBe(expected);
         }
-        expect(calls()).toEqual([(before[0] ?? 0) + 1, 0]);
-        expect(breaker.state("a")).toBe(expected);
+        await open(ask("t", "j"));
+        expect(calls()).toEqual([2, 1]);
+        // Other conversations of the member go there too.
+        await open(ask("other"));
+        expect(calls()).toEqual([2, 2]);
       }
-      await open(ask("t", "j"));
-      expect(calls()).toEqual([2, 1]);
-      // Other conversations of the member go there too.
-      await open(ask("other"));
-      expect(calls()).toEqual([2, 2]);
-    }
-  });
+    },
+  );
 
   it.each(OF_THE_REQUEST)("inference 35: returns a failure of type %s, which no peer would spare and no breaker counts", async (type) => {
     const { pool, open, calls, script, breaker } = setup(homeIsA("b"), { failureThreshold: 1 });
