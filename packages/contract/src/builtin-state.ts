@@ -43,6 +43,7 @@ export const toolFilterSchema = s.object({
   excluded: s.readonly(s.array(s.string())),
   includeOnly: s.readonly(s.array(s.readonly(s.array(s.string())))),
 });
+export const outputRetriesSchema = s.object({ count: s.int() });
 export const pendingWorkSchema = s.object({ hasPending: s.boolean() });
 
 export const reasoningEffortSchema = s.union([

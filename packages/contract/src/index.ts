@@ -21,6 +21,7 @@ export {
   inferenceOverrideSchema,
   inferenceOverrideStateSchema,
   knowledgeCutoffSectionSchema,
+  outputRetriesSchema,
   pendingWorkSchema,
   reasoningEffortSchema,
   type StopStats,

@@ -34,6 +34,8 @@ export interface RunActivation {
     readonly frontendTools: readonly ToolDescriptor[];
     /** JSON Schema of the answer: whoever goes on with the run asks for the same. */
     readonly output?: JsonObject;
+    /** How often an answer that does not fit is asked for again; absent stands for the default. */
+    readonly outputRetries?: number;
   };
   readonly trace: RunTrace;
   /** Durable decisions that the next activation applies before it does anything else. */

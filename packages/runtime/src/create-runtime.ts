@@ -10,6 +10,7 @@ import { boundRecords, boundStreams } from "./run/bound-records.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
 import { MemoryThreads } from "./run/memory-threads.ts";
 import type { RunParts } from "./run/run-parts.ts";
@@ -100,6 +101,7 @@ function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal):
   const streams = init.streamCheckpoints === true ? store?.streamCheckpoints : undefined;
   const memory = new MemoryThreads(now);
   const active = new ActiveRuns();
+  const outputs = new LiveOutputs();
   const profiles = store?.profiles ?? new MemoryProfiles(now);
   const boundTo = (bounds: Bounds): RunParts => ({
     resolver,
@@ -108,6 +110,7 @@ function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal):
     profiles,
     streams: streams === undefined ? undefined : boundStreams(streams, bounds),
     active,
+    outputs,
     clock,
     ids,
     log,

@@ -62,6 +62,7 @@ const activationSchema = s.strictObject({
     overrides: s.exactOptional(inferenceOverrideSchema),
     frontendTools: s.array(toolDescriptorSchema),
     output: s.exactOptional(jsonObjectSchema),
+    outputRetries: s.exactOptional(s.int()),
   }),
   trace: traceSchema,
   seededDecisions: s.array(s.strictObject({ ticketId: ticketIdSchema, decision: decisionSchema })),

@@ -18,6 +18,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { toolMessage } from "./messages.ts";
 import { openTickets } from "./open-tickets.ts";
+import { settleEarly } from "./output.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface LoopResult {
@@ -100,6 +101,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   }
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
+    await settleEarly(ctx, termination);
     const done = ctx.phases.run("runEnd", { termination });
     if (typeof done !== "string") await done;
   } catch (thrown) {

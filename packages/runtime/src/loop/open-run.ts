@@ -37,6 +37,7 @@ import { decided } from "./decided.ts";
 import { seatAgent } from "./handoff.ts";
 import type { LiveCall } from "./live-call.ts";
 import { lastWords, retraction, SUPERSEDED } from "./messages.ts";
+import { outputRetries } from "./output.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
 import { type OpenEntry, RunLedger } from "./run-ledger.ts";
@@ -99,7 +100,16 @@ export interface RunHandles {
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }
 
-const LOOP_KEYS: readonly AnyStateKey[] = [runLifecycle, toolCallStates, decided, activeAgent, pendingWork, pendingActions, failedActions];
+const LOOP_KEYS: readonly AnyStateKey[] = [
+  runLifecycle,
+  toolCallStates,
+  decided,
+  activeAgent,
+  pendingWork,
+  outputRetries,
+  pendingActions,
+  failedActions,
+];
 
 /** Every run of a plan has the same keys. */
 const tables = new WeakMap<Env, SlotTable>();

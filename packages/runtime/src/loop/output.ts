@@ -1,4 +1,6 @@
-import { isJson, type JsonValue, toJson, type Validated } from "@awaken/contract";
+import { isJson, type JsonValue, outputRetriesSchema, type Termination, toJson, type Validated } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { defineRuntimeState } from "../state/key.ts";
 import { isPromise } from "../stream/bounds.ts";
 import { note } from "./messages.ts";
 import type { OutputSpec, RunContext } from "./run-context.ts";
@@ -37,19 +39,46 @@ async function checkAnswer({ bounds }: RunContext, output: OutputSpec, value: un
   return bounds.wait(checking, { limit: "schemaMs", onAbort: "leave", name: () => "the schema of the answer" });
 }
 
-/** Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, within the step limit. */
-export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"> {
-  const { output } = ctx.options;
-  if (output === undefined) return "settled";
+/** How often this run was asked again for its answer: it counts on when the run is resumed. */
+export const outputRetries = defineRuntimeState("output_retries", {
+  schema: outputRetriesSchema,
+  initial: () => ({ count: 0 }),
+  apply: ({ count }, add: number) => ({ count: count + add }),
+});
+
+async function check(ctx: RunContext, output: OutputSpec): Promise<Validated<unknown>> {
   const parsed = parse(ctx.tally.response);
   const checked =
     "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await checkAnswer(ctx, output, parsed.value);
-  if (checked.type === "valid") {
-    ctx.tally.output = { value: recorded(checked.value, ctx.tally.response) };
-    return "settled";
+  // An answer that was given before counts no more.
+  ctx.tally.output = checked.type === "valid" ? { value: recorded(checked.value, ctx.tally.response) } : undefined;
+  return checked;
+}
+
+/**
+ * Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, as often as the request
+ * allows; then the run fails.
+ */
+export async function settleOutput(ctx: RunContext): Promise<"settled" | "again" | Termination> {
+  const { output } = ctx.options;
+  if (output === undefined) return "settled";
+  const checked = await check(ctx, output);
+  if (checked.type === "valid") return "settled";
+  const asked = ctx.state.snapshot().get(outputRetries)?.count ?? 0;
+  if (asked >= output.retries) {
+    const times = asked === 1 ? "once" : `${asked} times`;
+    const tried = asked === 0 ? "" : `, after it was asked for again ${times}`;
+    return { type: "error", code: "output_invalid", message: `the answer does not fit the required schema${tried}: ${checked.message}` };
   }
+  ctx.state.commit(command().update(outputRetries, 1));
   ctx.transcript.append(
     note(ctx, `The answer does not fit the required schema: ${checked.message}. Answer again with JSON that fits, and nothing else.`),
   );
   return "again";
+}
+
+/** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. */
+export async function settleEarly(ctx: RunContext, termination: Termination): Promise<void> {
+  const { output } = ctx.options;
+  if (output !== undefined && termination.type === "behavior-requested") await check(ctx, output);
 }

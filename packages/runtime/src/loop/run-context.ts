@@ -37,6 +37,8 @@ export interface AddressedDecision {
 export interface OutputSpec {
   readonly schema: JsonObject;
   readonly validate: (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
+  /** How often an answer that does not fit is asked for again. */
+  readonly retries: number;
 }
 
 /** The agent that is active now. Only a handoff changes it, between two steps. */

@@ -162,10 +162,12 @@ async function leave(ctx: RunContext): Promise<Termination | undefined> {
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.signal.aborted) return { type: "cancelled" };
-  if ((await crossBoundary(ctx, "on-natural-end")) || (await settleOutput(ctx)) === "again") {
+  const settled = (await crossBoundary(ctx, "on-natural-end")) ? "again" : await settleOutput(ctx);
+  if (settled === "again") {
     await settleStep(ctx);
     return undefined;
   }
+  if (settled !== "settled") return settled;
   if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {

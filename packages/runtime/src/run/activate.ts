@@ -3,6 +3,7 @@ import type { Activation } from "../loop/open-run.ts";
 import type { OutputSpec } from "../loop/run-context.ts";
 import { ThreadWriter } from "../loop/thread-writer.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
+import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { LoadedThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -16,10 +17,19 @@ function identityOf(run: ActiveRun, { trace, intent }: RunOrder, { agentId, resu
   return { ...runIdentity(resumed), agentId, runMode };
 }
 
-/** The record knows the schema as JSON, not the code that checks it: an answer must be JSON, and the model is told its shape. */
-function storedOutput(resumed: RunRecord | undefined): OutputSpec | undefined {
-  const schema = resumed?.activation.options.output;
-  return schema === undefined ? undefined : { schema, validate: (value) => ({ type: "valid", value }) };
+const OUTPUT_RETRIES = 2;
+
+/**
+ * What the answer must fit: the schema of the request, or that of the run that goes on. Its own code checks it where it is at hand,
+ * elsewhere its JSON Schema, which the record has.
+ */
+function outputOf(parts: RunParts, { output, outputRetries }: RunOrder, resumed: RunRecord | undefined): OutputSpec | undefined {
+  const stored = resumed?.activation.options;
+  const retries = outputRetries ?? stored?.outputRetries ?? OUTPUT_RETRIES;
+  const live = output ?? (resumed === undefined ? undefined : parts.outputs.of(resumed.runId));
+  if (live !== undefined) return { ...live, retries };
+  const schema = stored?.output;
+  return schema === undefined ? undefined : { schema, validate: (value) => checkJsonSchema(schema, value), retries };
 }
 
 /** What to run, as data: the order with what the records add to it. */
@@ -33,8 +43,8 @@ export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loade
     input: loaded.logged.size === 0 ? order.input : order.input.filter((message) => !loaded.logged.has(message.id)),
     options: {
       overrides,
-      frontendTools: frontendTools(order, loaded).map(frontendTool),
-      output: order.output ?? storedOutput(resumed),
+      frontendTools: frontendTools(order, loaded).map((tool) => frontendTool(tool)),
+      output: outputOf(parts, order, resumed),
       isContinuation: resumed !== undefined && resumed.status !== "created",
       seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
       waitsForDecisions: false,
@@ -63,6 +73,9 @@ export function openWriter(parts: RunParts, activation: Activation, order: RunOr
       frontendTools: frontendTools(order, loaded),
       ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
       ...(options.output === undefined ? undefined : { output: options.output.schema }),
+      ...(options.output === undefined || options.output.retries === OUTPUT_RETRIES
+        ? undefined
+        : { outputRetries: options.output.retries }),
     },
     trace,
     seededDecisions: NOTHING,

@@ -5,6 +5,7 @@ import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
+import type { LiveOutputs } from "./live-outputs.ts";
 
 interface Records extends CommitStore {
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
@@ -31,6 +32,7 @@ export interface RunParts {
   readonly profiles: ProfileStore;
   readonly streams: StreamCheckpointStore | undefined;
   readonly active: ActiveRuns;
+  readonly outputs: LiveOutputs;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

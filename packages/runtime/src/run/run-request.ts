@@ -24,10 +24,11 @@ import {
   type UserContent,
   validateSync,
 } from "@awaken/contract";
-import type { AddressedDecision, OutputSpec } from "../loop/run-context.ts";
+import type { AddressedDecision } from "../loop/run-context.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
+import type { LiveOutput } from "./live-outputs.ts";
 
 /** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message. */
 export interface MessageInput {
@@ -57,6 +58,8 @@ export interface RunRequest<O = unknown> {
   readonly input?: string | readonly MessageInput[];
   /** The answer must be JSON that fits; `result.output` is then typed. */
   readonly output?: Schema<O>;
+  /** How often an answer that does not fit is asked for again, before the run fails with `output_invalid`. Default 2. */
+  readonly outputRetries?: number;
   readonly overrides?: InferenceOverride;
   /** Tools that the client runs. */
   readonly frontendTools?: readonly ToolDescriptor[];
@@ -91,7 +94,8 @@ export interface RunOrder {
   /** Ids that the caller gave to messages: they may be in the log already. */
   readonly namedMessages: readonly MessageId[];
   readonly trace: RunTraceInput;
-  readonly output?: OutputSpec | undefined;
+  readonly output?: LiveOutput | undefined;
+  readonly outputRetries?: number | undefined;
   readonly overrides?: InferenceOverride | undefined;
   readonly frontendTools?: readonly ToolDescriptor[] | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -185,6 +189,12 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
   return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock), seen: undefined };
 }
 
+function checkRetries({ outputRetries, output, resume }: RunRequest): void {
+  if (outputRetries === undefined) return;
+  if (!Number.isInteger(outputRetries) || outputRetries < 0) refuse("outputRetries must be a whole number from 0");
+  if (output === undefined && resume === undefined) refuse("outputRetries needs an output");
+}
+
 /** Everything that can be said about a request before anything is looked up. */
 export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
   const { agent, thread, overrides, frontendTools, signal, trace = NO_TRACE } = request;
@@ -192,6 +202,7 @@ export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrd
   checkBlank("thread", thread);
   checkTrace(trace);
   if (signal !== undefined && !isSignal(signal)) refuse("signal must be an AbortSignal");
+  checkRetries(request);
   if (overrides !== undefined) {
     const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
@@ -208,6 +219,7 @@ export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrd
     agentId: agent,
     overrides,
     frontendTools: frontendTools?.map(readTool),
+    outputRetries: request.outputRetries,
     signal,
   };
 }

@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   AwakenError,
   errorMessage,
+  type JsonValue,
   type RunId,
   runId,
   type Schema,
@@ -15,7 +16,7 @@ import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
 import { type Activation, isSuperseding, openRun, type RunHandles } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
-import type { OutputSpec, RunContext } from "../loop/run-context.ts";
+import type { RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { ThreadWriter } from "../loop/thread-writer.ts";
@@ -29,6 +30,7 @@ import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
 import { endingPlan } from "./ending-plan.ts";
+import type { LiveOutput } from "./live-outputs.ts";
 import { type LoadedThread, loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
@@ -73,19 +75,19 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
     const { run, result } = startRun(parts, output.spec === undefined ? order : { ...order, output: output.spec }, listen);
-    return { run, result: result.then((ended) => toRunResult(ended, () => output.read())) };
+    return { run, result: result.then((ended) => toRunResult(ended, (recorded) => output.read(recorded))) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
   }
 }
 
-/** Without a schema there is no answer to read, and no type but that of nothing. */
-const isUnasked = <O>(schema: Schema<O> | undefined, value: O | undefined): value is O => schema === undefined && value === undefined;
+/** Without a schema nobody said what the answer is: its type is that of anything. */
+const isUnasked = <O>(schema: Schema<O> | undefined, _value: unknown): _value is O => schema === undefined;
 
 /** Keeps the answer as the schema gave it: what is recorded of it is JSON, and its type is gone. */
 class TypedOutput<O> {
-  readonly spec: OutputSpec | undefined;
+  readonly spec: LiveOutput | undefined;
   readonly #schema: Schema<O> | undefined;
   #settled: { readonly value: O } | undefined;
 
@@ -94,11 +96,10 @@ class TypedOutput<O> {
     this.spec = schema === undefined ? undefined : { schema: toJsonSchema(schema), validate: (value) => this.#check(schema, value) };
   }
 
-  /** Of a run that is done. */
-  read(): O {
-    const value = this.#settled?.value;
+  /** Of a run that is done. One that goes on may have been asked for an answer before: then it is that of its record. */
+  read(recorded: JsonValue | undefined): O {
     if (this.#settled !== undefined) return this.#settled.value;
-    if (isUnasked(this.#schema, value)) return value;
+    if (isUnasked(this.#schema, recorded)) return recorded;
     throw new AwakenError("internal", "a run with a typed answer is done without one");
   }
 
@@ -119,7 +120,9 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     const { ctx, writer } = await prepare(parts.boundTo(bounds), run, order);
     onBegun?.();
     try {
-      return await runLoop(ctx);
+      const ended = await runLoop(ctx);
+      rememberOutput(parts, ctx, ended);
+      return ended;
     } finally {
       if (run.inbox.size > 0) await keepUnread(run, ctx, writer);
     }
@@ -127,6 +130,13 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     off?.();
     parts.active.release(run);
   }
+}
+
+/** The code that checks the answer is at hand as long as the run waits here. */
+function rememberOutput({ outputs }: RunParts, { options: { output }, identity: { runId } }: RunContext, { status }: LoopResult): void {
+  if (output === undefined) return;
+  if (status === "waiting") outputs.keep(runId, output);
+  else outputs.forget(runId);
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */

@@ -83,6 +83,7 @@ export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {
   readonly overrides?: InferenceOverride;
   readonly frontendTools?: readonly ToolDescriptor[];
   readonly output?: Schema;
+  readonly outputRetries?: number;
   readonly origin?: "user" | "subagent";
   readonly waitsForDecisions?: boolean;
   readonly signal?: AbortSignal;
@@ -136,8 +137,11 @@ function activationOf(init: ScriptedRunInit, provider: Provider, thread: ThreadL
     input: inputOf(init, ids),
     options: {
       overrides: init.overrides,
-      frontendTools: (init.frontendTools ?? []).map(frontendTool),
-      output: output === undefined ? undefined : { schema: toJsonSchema(output), validate: (value) => validate(output, value) },
+      frontendTools: (init.frontendTools ?? []).map((tool) => frontendTool(tool)),
+      output:
+        output === undefined
+          ? undefined
+          : { schema: toJsonSchema(output), validate: (value) => validate(output, value), retries: init.outputRetries ?? 2 },
       isContinuation: resume !== undefined,
       seededDecisions: init.decisions ?? [],
       waitsForDecisions: init.waitsForDecisions ?? false,

@@ -1,6 +1,7 @@
-import { AwakenError, isJsonObject, type JsonObject, type Schema, toJson } from "@awaken/contract";
+import { AwakenError, isJsonObject, type JsonObject, type Schema, toJson, validate } from "@awaken/contract";
 import { defineTool } from "./define-tool.ts";
 import { frontendTool } from "./frontend-tool.ts";
+import { checkJsonSchema } from "./json-schema.ts";
 import { Reply } from "./reply.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { allow, ask } from "./verdict.ts";
@@ -39,10 +40,14 @@ function problemOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The AI SDK's check as a Standard Schema. It answers `{ success, value }` or `{ success, error }`. */
-function toStandard(schema: JsonSchemaObject): Schema {
+/** The AI SDK's check as a Standard Schema. It answers `{ success, value }` or `{ success, error }`; without one the JSON Schema decides. */
+function toStandard(schema: JsonSchemaObject, json: JsonObject): Schema {
   const check = async (value: unknown) => {
-    const checked: unknown = (await schema.validate?.(value)) ?? { success: true, value };
+    if (schema.validate === undefined) {
+      const fitting = await checkJsonSchema(json, value);
+      return fitting.type === "valid" ? { value: fitting.value } : { issues: [{ message: fitting.message }] };
+    }
+    const checked: unknown = await schema.validate(value);
     if (isObject(checked) && Reflect.get(checked, "success") === true) return { value: Reflect.get(checked, "value") as unknown };
     const error: unknown = isObject(checked) ? Reflect.get(checked, "error") : "it does not fit";
     return { issues: [{ message: problemOf(error) }] };
@@ -60,7 +65,8 @@ function readSchema(id: string, given: unknown): ReadSchema {
   const schema: unknown =
     typeof given === "function" && !isStandard(given) && !isJsonSchemaObject(given) ? Reflect.apply(given, undefined, []) : given;
   if (isStandard(schema)) return { input: schema, parameters: undefined };
-  if (isJsonSchemaObject(schema) && isJsonObject(schema.jsonSchema)) return { input: toStandard(schema), parameters: schema.jsonSchema };
+  if (isJsonSchemaObject(schema) && isJsonObject(schema.jsonSchema))
+    return { input: toStandard(schema, schema.jsonSchema), parameters: schema.jsonSchema };
   throw new AwakenError("invalid_tool", `tool '${id}': inputSchema must be a Standard Schema or an AI SDK schema`, {
     details: { tool: id },
   });
@@ -106,7 +112,7 @@ export function fromAiSdkTool(id: string, given: ForeignTool): Tool {
       return isAsyncIterable(returned) ? lastOf(returned, context) : returned;
     },
   });
-  return isFunction(execute) ? tool : frontendTool(tool.descriptor);
+  return isFunction(execute) ? tool : frontendTool(tool.descriptor, (value) => validate(input, value));
 }
 
 /** By what it has: ours have no `inputSchema`. */

@@ -1,36 +1,47 @@
-import { type ToolDescriptor, ticketId } from "@awaken/contract";
+import { type JsonValue, type ToolDescriptor, ticketId, type Validated } from "@awaken/contract";
+import { checkJsonSchema } from "./json-schema.ts";
 import { Reply } from "./reply.ts";
-import type { Tool } from "./tool.ts";
+import type { PreparedCall, Tool } from "./tool.ts";
 import { guessToolKind } from "./tool-kind.ts";
 import { allow } from "./verdict.ts";
 
-/** A tool that the client runs: a call waits for the client's answer, which becomes its result. */
-export function frontendTool(descriptor: ToolDescriptor): Tool {
+type Check = (input: JsonValue) => Validated<unknown> | Promise<Validated<unknown>>;
+
+function waitForClient(id: string, input: JsonValue): PreparedCall {
+  return {
+    input,
+    approve: async () => allow(),
+    reconcile: async () => ({ type: "not-done" }),
+    execute: async ({ callId }) =>
+      new Reply(
+        {
+          type: "pending",
+          suspension: {
+            id: ticketId(`suspend_${callId.trim() === "" ? id : callId}`),
+            action: `tool:${id}`,
+            parameters: input,
+            resumeMode: "use-decision-as-tool-result",
+          },
+        },
+        undefined,
+      ),
+  };
+}
+
+/**
+ * A tool that the client runs: a call waits for the client's answer, which becomes its result. The client gets the input as the model
+ * wrote it, once it is checked: by the JSON Schema of its parameters, unless there is a schema that can do it itself.
+ */
+export function frontendTool(descriptor: ToolDescriptor, check: Check = (input) => checkJsonSchema(descriptor.parameters, input)): Tool {
   const { id } = descriptor;
   return {
     id,
     descriptor,
     traits: { kind: guessToolKind(id), idempotent: true, pure: true, canApprove: false, canReconcile: false, timeoutMs: undefined },
-    prepare: (input) => ({
-      type: "valid",
-      value: {
-        input,
-        approve: async () => allow(),
-        reconcile: async () => ({ type: "not-done" }),
-        execute: async ({ callId }) =>
-          new Reply(
-            {
-              type: "pending",
-              suspension: {
-                id: ticketId(`suspend_${callId.trim() === "" ? id : callId}`),
-                action: `tool:${id}`,
-                parameters: input,
-                resumeMode: "use-decision-as-tool-result",
-              },
-            },
-            undefined,
-          ),
-      },
-    }),
+    async prepare(given) {
+      const input = given ?? {};
+      const checked = await check(input);
+      return checked.type === "valid" ? { type: "valid", value: waitForClient(id, input) } : checked;
+    },
   };
 }
