@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AnyProvider, Runtime, RuntimeInit } from "awaken";
 import { sqliteStore } from "awaken/sqlite";
-import { scripted, text, toolCall } from "awaken/testing";
+import { scripted, text, ticketsOf, toolCall } from "awaken/testing";
 
 declare const file: string;
 declare function open(model: AnyProvider, store: RuntimeInit["store"]): Runtime;

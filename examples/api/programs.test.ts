@@ -72,7 +72,7 @@ describe("the programs of docs/api.md", () => {
   it("1: an agent with a tool", async () => {
     answerWithTool("weather", { city: "Oslo" }, "21 degrees.");
     const usage = "{ inputTokens: 20, outputTokens: 0, totalTokens: 20, cacheReadTokens: 0, reasoningTokens: 0 }";
-    expect(flat(await play("01-agent-with-a-tool.ts"))).toBe(`21 degrees. done ${usage}`);
+    expect(flat(await play("01-agent-with-a-tool.ts"))).toBe(`21 degrees. ${usage}`);
     expect(JSON.stringify(mock.getLastRequest()?.body)).toContain(String.raw`{\"city\":\"Oslo\",\"tempC\":21}`);
   });
 
