@@ -1,4 +1,4 @@
-import { isJson, type JsonValue, outputRetriesSchema, type Termination, toJson, type Validated } from "@awaken/contract";
+import { errorMessage, isJson, type JsonValue, outputRetriesSchema, type Termination, toJson, type Validated } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { defineRuntimeState } from "../state/key.ts";
 import { isPromise } from "../stream/bounds.ts";
@@ -77,8 +77,14 @@ export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"
   return "again";
 }
 
-/** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. */
+/** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. Never rejects. */
 export async function settleEarly(ctx: RunContext, termination: Termination): Promise<void> {
   const { output } = ctx.options;
-  if (output !== undefined && termination.type === "behavior-requested") await check(ctx, output);
+  if (output === undefined || termination.type !== "behavior-requested") return;
+  try {
+    await check(ctx, output);
+  } catch (thrown) {
+    ctx.tally.output = undefined;
+    ctx.log.warn(`the answer could not be checked: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  }
 }
