@@ -3,7 +3,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collect, failing, never, request, textOf, user } from "./testing/requests.ts";
 import { VENDORS, vendorCase } from "./testing/vendors.ts";
-import { fail, frames, openWire, SSE, sse } from "./testing/wire.ts";
+import { fail, frames, openWire, SSE, soon, sse } from "./testing/wire.ts";
 
 const error = (message: string, type = "server_error") => ({ type: "error", error: { message, type, status: "UNKNOWN", code: null } });
 
@@ -132,8 +132,8 @@ describe.each(VENDORS)("$vendor: streams that do not end well", ({ provider, mod
     while (!seen.includes("text-delta")) seen.push((await parts.next()).value?.type ?? "end");
     const waiting = parts.next();
     cancel.abort();
-    await expect(waiting).rejects.toMatchObject({ failure: { type: "cancelled", message: "cancelled" } });
-    await wire.clientGone;
+    await expect(soon(waiting)).rejects.toMatchObject({ failure: { type: "cancelled", message: "cancelled" } });
+    expect(await wire.clientLeaves()).toBe(true);
   });
 
   test("leaving the loop early closes the connection", async () => {
@@ -141,23 +141,23 @@ describe.each(VENDORS)("$vendor: streams that do not end well", ({ provider, mod
     for await (const part of await provider(wire.url).stream(request({ model }), { signal: never })) {
       if (part.type === "text-delta") break;
     }
-    await wire.clientGone;
+    expect(await wire.clientLeaves()).toBe(true);
   });
 
   test("leaving before the first part closes the connection", async () => {
     await using wire = await openWire((response) => void response.writeHead(200, SSE).write(frames(...opening)));
     const stream = await provider(wire.url).stream(request({ model }), { signal: never });
     await stream[Symbol.asyncIterator]().return?.();
-    await wire.clientGone;
+    expect(await wire.clientLeaves()).toBe(true);
   });
 
   test("cancelling while it opens ends the wait and closes the connection", async () => {
     await using wire = await openWire(() => undefined);
     const cancel = new AbortController();
     setTimeout(() => cancel.abort(), 30);
-    const { error: cancelled } = await failing(provider(wire.url), { model }, cancel.signal);
+    const { error: cancelled } = await soon(failing(provider(wire.url), { model }, cancel.signal));
     expect(cancelled.failure.type).toBe("cancelled");
-    await wire.clientGone;
+    expect(await wire.clientLeaves()).toBe(true);
   });
 
   test("a finished answer leaves its connection to the next call", async () => {
@@ -209,16 +209,16 @@ describe("time limit", () => {
 
   test("a server that does not answer is a timeout, and its connection is closed", async () => {
     await using wire = await openWire(() => undefined);
-    const { failure } = (await failing(impatient(wire.url), { model })).error;
+    const { failure } = (await soon(failing(impatient(wire.url), { model }))).error;
     expect(failure).toEqual({ type: "timeout", message: "nothing received for 0.06 s" });
-    await wire.clientGone;
+    expect(await wire.clientLeaves()).toBe(true);
   });
 
   test("a stream that falls silent is a timeout, and its connection is closed", async () => {
     await using wire = await openWire((response) => void response.writeHead(200, SSE).write(frames(...opening)));
-    const { error: silent, parts } = await failing(impatient(wire.url), { model });
+    const { error: silent, parts } = await soon(failing(impatient(wire.url), { model }));
     expect(textOf(parts)).toBe("Hel");
     expect(silent.failure.type).toBe("timeout");
-    await wire.clientGone;
+    expect(await wire.clientLeaves()).toBe(true);
   });
 });

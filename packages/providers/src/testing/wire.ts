@@ -10,9 +10,22 @@ export interface WireRequest {
 export interface Wire {
   readonly url: string;
   readonly requests: WireRequest[];
-  /** Resolves when the client of the latest answer is gone. */
-  readonly clientGone: Promise<void>;
+  /** Whether the client of an answer goes away before the answer is over; false when it stays. */
+  clientLeaves(): Promise<boolean>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Long enough for anything on the loopback, so that what never happens fails by name and does not hang. */
+const SOON_MS = 3000;
+
+export async function soon<T>(promise: Promise<T>): Promise<T> {
+  const never = Promise.withResolvers<never>();
+  const timer = setTimeout(() => never.reject(new Error(`nothing happened for ${SOON_MS / 1000} s`)), SOON_MS);
+  try {
+    return await Promise.race([promise, never.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function readBody(message: IncomingMessage): Promise<unknown> {
@@ -42,7 +55,7 @@ export async function openWire(answer: (response: ServerResponse, request: WireR
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    clientGone: gone.promise,
+    clientLeaves: () => soon(gone.promise.then(() => true)).catch(() => false),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

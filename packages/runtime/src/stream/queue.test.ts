@@ -38,11 +38,11 @@ describe("Queue", () => {
   it("is ready at once when there is an item, when it is closed, or when the signal has aborted", async () => {
     const full = new Queue<number>();
     full.push(1);
-    await full.ready();
+    expect(await isSettled(full.ready())).toBe(true);
     const closed = new Queue<number>();
     closed.close();
-    await closed.ready();
-    await new Queue<number>().ready(AbortSignal.abort());
+    expect(await isSettled(closed.ready())).toBe(true);
+    expect(await isSettled(new Queue<number>().ready(AbortSignal.abort()))).toBe(true);
   });
 
   it("becomes ready by a push, by close, and by abort", async () => {
@@ -50,28 +50,29 @@ describe("Queue", () => {
     const byPush = queue.ready();
     expect(await isSettled(byPush)).toBe(false);
     queue.push(1);
-    await byPush;
+    expect(await isSettled(byPush)).toBe(true);
     queue.drain();
 
     const { controller, counts } = countedSignal();
     const byAbort = queue.ready(controller.signal);
     expect(await isSettled(byAbort)).toBe(false);
     controller.abort();
-    await byAbort;
+    expect(await isSettled(byAbort)).toBe(true);
     expect(counts.open).toBe(0);
 
     const byClose = queue.ready();
     expect(await isSettled(byClose)).toBe(false);
     queue.close();
-    await byClose;
+    expect(await isSettled(byClose)).toBe(true);
   });
 
   it("wakes readers that wait with different signals, and leaves no listener on any", async () => {
     const queue = new Queue<number>();
     const [one, two] = [countedSignal(), countedSignal()];
     const waits = [queue.ready(), queue.ready(one.controller.signal), queue.ready(two.controller.signal)];
+    expect(await Promise.all(waits.map(isSettled))).toEqual([false, false, false]);
     queue.push(1);
-    await Promise.all(waits);
+    expect(await Promise.all(waits.map(isSettled))).toEqual([true, true, true]);
     expect([one.counts.open, two.counts.open]).toEqual([0, 0]);
   });
 
@@ -82,7 +83,7 @@ describe("Queue", () => {
     expect(counts.open).toBe(1);
     const last = queue.ready(controller.signal);
     queue.push(1);
-    await last;
+    expect(await isSettled(last)).toBe(true);
     expect(counts.open).toBe(0);
   });
 });
