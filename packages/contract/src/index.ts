@@ -351,6 +351,7 @@ export {
 } from "./store/ledger.ts";
 export { isMediaList, messageSchema, toolResultSchema } from "./store/message-schema.ts";
 export type { MessageFilter, MessageStore } from "./store/messages.ts";
+export { checkOutbound, type Outbound, touchedThreads } from "./store/outbound.ts";
 export { clampLimit, DEFAULT_LIMIT, MAX_LIMIT, type Order, type Page } from "./store/page.ts";
 export {
   BOUNDARIES,

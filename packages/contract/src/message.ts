@@ -8,11 +8,18 @@ export interface CompactionMark {
   readonly toSeq: number;
 }
 
+/** Everything from `fromSeq` on, up to the row with the mark, is out of the view: it stays in the log. */
+export interface RewindMark {
+  readonly fromSeq: number;
+}
+
 export interface MessageMetadata {
   readonly runId?: RunId;
   readonly stepIndex?: number;
   readonly senderAgentId?: string;
   readonly compaction?: CompactionMark;
+  /** Only on an internal row, which is itself in no view. */
+  readonly rewind?: RewindMark;
 }
 
 /** What somebody put in the place of the input that the model wrote. The call is shown with it; the message that asks for it stays as it is. */

@@ -78,6 +78,12 @@ interface RunBody {
   readonly runId: RunId;
   readonly threadId: ThreadId;
   readonly agentId: string;
+  /** The run that made this one, and the first of that line; absent for a run that nobody made. Neither ever changes. */
+  readonly parentRunId?: RunId;
+  readonly rootRunId?: RunId;
+  /** On whose behalf, and which trace it belongs to (W3C `traceparent`): whoever resumes the run goes on with both. */
+  readonly principal?: JsonObject;
+  readonly traceParent?: string;
   readonly activation: RunActivation;
   readonly input: RunInput;
   /** First and last message that the run wrote. Others may lie between: the messages themselves name their run. */
@@ -149,5 +155,6 @@ export function checkRunTransition(before: RunRecord, after: RunProjection): voi
   if (after.runId !== before.runId || after.threadId !== before.threadId || after.createdAt !== before.createdAt) {
     throw refuse("cannot change its id, thread or time of creation");
   }
+  if (after.parentRunId !== before.parentRunId || after.rootRunId !== before.rootRunId) throw refuse("cannot change its family");
   if (before.status === "done" && !sameJson(before, { ...after, ordinal: before.ordinal })) throw refuse("is done and cannot change");
 }

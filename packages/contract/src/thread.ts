@@ -180,8 +180,11 @@ export interface MessageRecord extends SequencedMessage {
   readonly createdAt: number;
 }
 
-/** A summary can only stand for rows before itself. */
-const endsBefore = (message: Message, seq: number): boolean => (message.metadata?.compaction?.toSeq ?? 0) < seq;
+/** A summary can only stand for rows before itself, and only an internal row takes back rows, which are before it too. */
+function endsBefore({ metadata, visibility }: Message, seq: number): boolean {
+  if (metadata?.rewind !== undefined && (metadata.rewind.fromSeq >= seq || visibility !== "internal")) return false;
+  return (metadata?.compaction?.toSeq ?? 0) < seq;
+}
 
 export const rowSchema = s
   .strictObject({
@@ -191,7 +194,9 @@ export const rowSchema = s
     createdAt: timeSchema,
     message: messageSchema,
   })
-  .check(s.refine((record) => endsBefore(record.message, record.seq), "a compaction mark must end before its own row"));
+  .check(
+    s.refine((record) => endsBefore(record.message, record.seq), "a mark must be about rows before its own, and a rewind must be internal"),
+  );
 
 export const messageRecord = defineRecord<MessageRecord>({
   name: "message",
@@ -216,7 +221,10 @@ export function checkMessageDelta(messages: readonly Message[], { nextSeq }: { r
   for (const message of messages) {
     const { id } = deltaMessage.check(message);
     if (!endsBefore(message, seq)) {
-      throw new AwakenError("storage_validation", `compaction mark of message '${id}' must end before its own row ${seq}`);
+      throw new AwakenError(
+        "storage_validation",
+        `the mark of message '${id}' must be about rows before its own row ${seq}, and a rewind must be internal`,
+      );
     }
     seq++;
   }

@@ -9,6 +9,7 @@ import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { ClaimRequest, Fence } from "./dispatches.ts";
 import { type EventAppend, eventDraft, type StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
+import { checkOutbound, type Outbound } from "./outbound.ts";
 import { type Boundary, type NewPending, type PendingRecord, selectPending } from "./pending.ts";
 import { runProjection } from "./run-schema.ts";
 import { areUnique } from "./unique.ts";
@@ -56,6 +57,8 @@ export interface ThreadCommit {
   readonly ledger?: { readonly claims: readonly LedgerClaim[]; readonly outcomes: readonly LedgerOutcome[] };
   readonly dispatch?: DispatchChange;
   readonly pending?: PendingChange;
+  /** For other threads, in the same transaction. */
+  readonly outbound?: readonly Outbound[];
   /** Wishes of this run that its owner has followed; one that is not open any more is `already_consumed`. */
   readonly takes?: readonly string[];
   /** The turn of this step is in the delta now. */
@@ -78,10 +81,10 @@ export interface CommitResult {
 
 /**
  * The one durable write. One transaction, all or nothing; observers see all of it or none. In this order: `checkCommit` before any I/O;
- * lock the thread; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
+ * lock the thread, and those of `outbound` with it by `touchedThreads`; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
  * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
  * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
- * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes`, events; then
+ * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes`, outbound, events; then
  * what is left over: the dispatch of `followUp`, if the store has a queue.
  *
  * A writer rebuilds and tries again, at most 8 times, after `message_version_conflict` and `pending_selection_conflict`. `commit_unknown`
@@ -109,6 +112,7 @@ export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: b
   checkDispatch(commit);
   checkPending(commit);
   if (commit.threadState !== undefined) threadState.check(commit.threadState);
+  if (commit.outbound !== undefined) checkOutbound(commit.outbound, commit.threadId, queue);
   if (commit.takes !== undefined && !areUnique(commit.takes, (id) => id)) throw refuse("a wish is taken twice", commit);
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { messageId, runId, toolCallId } from "../ids.ts";
 import { type AssistantMessage, type Message, messageToolCalls, type ToolMessage } from "../message.ts";
 import { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage } from "./effective-view.ts";
-import { assistant, log, result, retraction, summary, user } from "./test-records.ts";
+import { assistant, log, result, retraction, rewind, summary, user } from "./test-records.ts";
 
 const idsOf = (entries: readonly SequencedMessage[]): readonly string[] => entries.map((entry) => entry.message.id);
 const view = (messages: readonly Message[]): readonly string[] => idsOf(effectiveMessages(log(messages)));
@@ -41,6 +41,14 @@ describe("summaries", () => {
   test("two summaries that overlap without containing each other are both kept", () => {
     const rows = [user("m1"), user("m2"), user("m3"), user("m4")];
     expect(view([...rows, summary("a", { fromSeq: 1, toSeq: 3 }), summary("b", { fromSeq: 2, toSeq: 4 })])).toEqual(["a", "b"]);
+  });
+
+  test("a rewind takes back what came since, and summaries that reach into it; what was taken back stays so", () => {
+    const chat = [user("m1"), user("m2"), user("m3"), user("m4")];
+    expect(view([...chat, rewind("w", 3), user("m6")])).toEqual(["m1", "m2", "m6"]);
+    expect(view([...chat, summary("s", { fromSeq: 1, toSeq: 3 }), rewind("w", 3), user("m7")])).toEqual(["m1", "m2", "m7"]);
+    expect(view([...chat, summary("s", { fromSeq: 1, toSeq: 2 }), rewind("w", 3), user("m7")])).toEqual(["s", "m7"]);
+    expect(view([...chat, rewind("w1", 2), user("m6"), rewind("w2", 6), user("m8")])).toEqual(["m1", "m8"]);
   });
 
   test("a result is never a summary, even when it says so", () => {
@@ -249,6 +257,7 @@ describe("every log", () => {
       }),
     },
     { weight: 1, arbitrary: fc.record({ type: fc.constant("retraction" as const), call }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant("rewind" as const), back: fc.nat({ max: 8 }) }) },
     {
       weight: 1,
       arbitrary: fc.record({ type: fc.constant("summary" as const), from: fc.nat(), to: fc.nat(), isCumulative: fc.boolean() }),
@@ -258,7 +267,8 @@ describe("every log", () => {
     log(
       rows.map((shape, index) => {
         const id = `m${index + 1}`;
-        if (shape.type === "user" || (shape.type === "summary" && index === 0)) return user(id);
+        if (shape.type === "user" || (index === 0 && (shape.type === "summary" || shape.type === "rewind"))) return user(id);
+        if (shape.type === "rewind") return rewind(id, Math.max(1, index - shape.back));
         if (shape.type === "assistant") return of(assistant(id, shape.calls, shape.text), shape.run);
         if (shape.type === "tool") return late(of(result(id, shape.call, shape.status), shape.run), shape.asked, shape.edited);
         if (shape.type === "retraction") return retraction(id, shape.call);
@@ -324,11 +334,16 @@ describe("every log", () => {
     );
   });
 
-  test("keeps each user message that no summary covers, once and in order", () => {
+  test("keeps each user message that no summary covers and no rewind took back, once and in order", () => {
     fc.assert(
       fc.property(anyLog, (rows) => {
-        const marks = rows.flatMap(({ message }) => message.metadata?.compaction ?? []);
-        const kept = rows.filter((row) => row.message.role === "user" && !marks.some((m) => m.fromSeq <= row.seq && row.seq <= m.toSeq));
+        const isBack = (place: number, seq: number) =>
+          rows.some((other) => place >= (other.message.metadata?.rewind?.fromSeq ?? Number.POSITIVE_INFINITY) && seq < other.seq);
+        const marks = rows
+          .flatMap(({ seq, message }) => ({ seq, mark: message.metadata?.compaction }))
+          .flatMap(({ seq, mark }) => (mark === undefined || isBack(mark.toSeq, seq) ? [] : mark));
+        const isKept = ({ seq }: SequencedMessage) => !isBack(seq, seq) && !marks.some((mark) => mark.fromSeq <= seq && seq <= mark.toSeq);
+        const kept = rows.filter((row) => row.message.role === "user" && isKept(row));
         expect(idsOf(effectiveMessages(rows).filter((entry) => entry.message.role === "user"))).toEqual(idsOf(kept));
       }),
     );

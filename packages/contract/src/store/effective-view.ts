@@ -6,6 +6,7 @@ import {
   type EditedInput,
   type Message,
   messageToolCalls,
+  type RewindMark,
   type ToolMessage,
 } from "../message.ts";
 
@@ -17,11 +18,11 @@ export interface SequencedMessage {
 
 /**
  * What a model may see of a log, given in log order (or as an earlier result of this function): summaries stand for the rows that
- * they cover, each call has exactly one result right behind its message and the input that it ran with, and nothing retracted or
+ * they cover, what a rewind took back is gone, each call has exactly one result right behind its message and the input that it ran with, and nothing retracted or
  * unanswered is left.
  */
 export function effectiveMessages(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
-  return pairCalls(foldSummaries(log));
+  return pairCalls(foldSummaries(takeBack(log)));
 }
 
 /** A call that is still open this many rows later is taken for lost: should its result come after all, the view is made anew. */
@@ -43,9 +44,10 @@ export class GrowingView {
   /** Of the rows from `foldedUpTo` on. */
   constructor(log: readonly SequencedMessage[]) {
     let reach = 0;
-    for (const { message } of log) reach = Math.max(reach, markOf(message)?.toSeq ?? 0);
+    const kept = takeBack(log);
+    for (const { message } of kept) reach = Math.max(reach, markOf(message)?.toSeq ?? 0);
     this.#reach = reach;
-    this.#add(foldSummaries(log));
+    this.#add(foldSummaries(kept));
   }
 
   /** `effectiveMessages` of the whole log, in an array that is the caller's own. */
@@ -70,7 +72,7 @@ export class GrowingView {
   }
 
   #isPlain(added: readonly SequencedMessage[]): boolean {
-    return added.every(({ seq, message }) => seq > this.#reach && markOf(message) === undefined);
+    return added.every(({ seq, message }) => seq > this.#reach && markOf(message) === undefined && rewindOf(message) === undefined);
   }
 }
 
@@ -108,11 +110,13 @@ const isSameRun = (a: RunId | undefined, b: RunId | undefined): boolean => a ===
 
 /**
  * The last row that the widest summary from row 1 stands for, 0 without one. A view needs only the rows after it: the summary itself
- * is among them, and every other summary that comes before it is contained in it.
+ * is among them, and every other summary that comes before it is contained in it. `before` is what the rows in front of `log` gave. A
+ * rewind into what is folded gives 0: which summary holds now, only the rows can tell.
  */
-export function foldedUpTo(log: Iterable<Pick<SequencedMessage, "message">>): number {
-  let last = 0;
+export function foldedUpTo(log: Iterable<Pick<SequencedMessage, "message">>, before = 0): number {
+  let last = before;
   for (const { message } of log) {
+    if ((rewindOf(message)?.fromSeq ?? Number.POSITIVE_INFINITY) <= last) last = 0;
     const mark = markOf(message);
     if (mark?.fromSeq === 1) last = Math.max(last, mark.toSeq);
   }
@@ -124,6 +128,25 @@ interface Fold extends CompactionMark {
 }
 
 const markOf = (message: Message): CompactionMark | undefined => (message.role === "tool" ? undefined : message.metadata?.compaction);
+
+const rewindOf = (message: Message): RewindMark | undefined => (message.role === "tool" ? undefined : message.metadata?.rewind);
+
+/**
+ * Without the rows that a rewind took back, and without the rewinds. A summary stands where its rows stand, so it goes when it reaches
+ * into what was taken back, and stays when it does not, wherever its own row is.
+ */
+function takeBack(log: readonly SequencedMessage[]): readonly SequencedMessage[] {
+  const rewinds: { readonly seq: number; readonly fromSeq: number }[] = [];
+  for (const { seq, message } of log) {
+    const rewind = rewindOf(message);
+    if (rewind !== undefined) rewinds.push({ seq, fromSeq: rewind.fromSeq });
+  }
+  if (rewinds.length === 0) return log;
+  return log.filter(({ seq, message }) => {
+    const place = markOf(message)?.toSeq ?? seq;
+    return rewindOf(message) === undefined && !rewinds.some((rewind) => place >= rewind.fromSeq && seq < rewind.seq);
+  });
+}
 
 /** Marks that no other mark contains, by their start; of two equal ones the later summary. Their ends rise too. */
 function widestFolds(log: readonly SequencedMessage[]): readonly Fold[] {

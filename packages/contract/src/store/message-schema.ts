@@ -5,7 +5,7 @@ import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolResult } from "../tool.ts";
-import { countSchema, messageIdSchema, nonBlankSchema, rangeSchema, suspensionSchema } from "./schemas.ts";
+import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, suspensionSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
 
 const providerMetadataSchema = s.custom<ProviderMetadata>(
@@ -55,7 +55,11 @@ const metadata = {
   stepIndex: s.exactOptional(countSchema),
   senderAgentId: s.exactOptional(s.string()),
 };
-const metadataSchema = s.strictObject({ ...metadata, compaction: s.exactOptional(rangeSchema) });
+const metadataSchema = s.strictObject({
+  ...metadata,
+  compaction: s.exactOptional(rangeSchema),
+  rewind: s.exactOptional(s.strictObject({ fromSeq: positionSchema })),
+});
 const toolMetadataSchema = s.strictObject({
   ...metadata,
   callMessageId: s.exactOptional(messageIdSchema),

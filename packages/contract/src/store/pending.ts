@@ -45,7 +45,7 @@ export interface PendingRecord {
   readonly updatedAt: number;
 }
 
-const isSummary = (message: Message): boolean => message.metadata?.compaction !== undefined;
+const hasMark = ({ metadata }: Message): boolean => metadata?.compaction !== undefined || metadata?.rewind !== undefined;
 
 export const pendingRecord = defineRecord<PendingRecord>({
   name: "pending message",
@@ -70,7 +70,7 @@ export const pendingRecord = defineRecord<PendingRecord>({
     })
     .check(
       s.refine(({ pendingId, message }) => pendingId === message.id, "the pending id must be the id of the message"),
-      s.refine(({ message }) => !isSummary(message), "a pending message cannot be a summary"),
+      s.refine(({ message }) => !hasMark(message), "a pending message cannot be a summary or a rewind"),
     ),
 });
 

@@ -87,6 +87,10 @@ const body = {
   runId: runIdSchema,
   threadId: threadIdSchema,
   agentId: nonBlankSchema,
+  parentRunId: s.exactOptional(runIdSchema),
+  rootRunId: s.exactOptional(runIdSchema),
+  principal: s.exactOptional(jsonObjectSchema),
+  traceParent: s.exactOptional(s.string()),
   activation: activationSchema,
   input: s.strictObject({
     range: s.exactOptional(rangeSchema),

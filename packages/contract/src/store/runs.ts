@@ -1,11 +1,16 @@
 import type { RunId, ThreadId, TicketId } from "../ids.ts";
 import type { RunRecord } from "../run.ts";
+import type { Ticket } from "../suspension.ts";
 import type { RunStatus } from "../termination.ts";
 import type { Page } from "./page.ts";
 
 export interface RunFilter {
   readonly threadId?: ThreadId;
   readonly statuses?: readonly RunStatus[];
+  /** Runs that this run made. */
+  readonly parentRunId?: RunId;
+  /** Runs below this one, at any depth. */
+  readonly rootRunId?: RunId;
 }
 
 /** Runs stand by creation, the oldest first; in one thread `ordinal` says the same. */
@@ -32,4 +37,7 @@ export interface RunStore {
    * repeat: two waiting runs are for the caller to call ambiguous. At most 10. Needs an index, not a scan.
    */
   listByTicket(id: TicketId): Promise<readonly RunRecord[]>;
+
+  /** Open tickets of this run and of all runs below it, by run and then as the run lists them. One query over an index. */
+  listOpenTickets(rootRunId: RunId): Promise<readonly Ticket[]>;
 }

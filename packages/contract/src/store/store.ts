@@ -72,6 +72,8 @@ export interface Retention {
   readonly ledgerMs?: number;
   /** Decisions and cancel wishes of runs that are done. */
   readonly wishesMs?: number;
+  /** Ids of what was put on other threads: after that, a repeated id would be delivered again. */
+  readonly outboundMs?: number;
 }
 
 export const DEFAULT_RETENTION: Retention = Object.freeze({ dispatchesMs: 24 * 3_600_000, streamCheckpointsMs: 15 * 60_000 });
@@ -82,6 +84,7 @@ export interface SweepResult {
   readonly streamCheckpoints: number;
   readonly ledger: number;
   readonly wishes: number;
+  readonly outbound: number;
 }
 
 /** Rows of all tenants. */

@@ -25,6 +25,14 @@ export function result(id: string, call: string, status: ToolMessage["status"] =
 
 export const retraction = (id: string, call: string): ToolMessage => ({ ...result(id, call, "error"), visibility: "internal" });
 
+export const rewind = (id: string, fromSeq: number): Message => ({
+  id: messageId(id),
+  role: "system",
+  visibility: "internal",
+  content: [],
+  metadata: { rewind: { fromSeq } },
+});
+
 export const summary = (id: string, compaction: CompactionMark): SystemMessage => ({
   id: messageId(id),
   role: "system",
@@ -112,6 +120,10 @@ export const fullRun: RunRecord = {
   },
   input: { range: { fromSeq: 1, toSeq: 2 }, triggerMessageIds: [messageId("m1")], selectedMessageIds: [messageId("m2")] },
   output: { fromSeq: 3, toSeq: 3 },
+  parentRunId: R2,
+  rootRunId: R2,
+  principal: { sub: "ana", roles: ["clerk"] },
+  traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
   dispatchId: dispatchId("d"),
   sessionId: "s",
   usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3, cacheReadTokens: 1, cacheWriteTokens: 1, reasoningTokens: 1 },

@@ -7,12 +7,15 @@ import { corruptionConformance, queueCorruptionConformance } from "./corruption.
 import { dispatchConformance } from "./dispatches.ts";
 import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
+import { familyConformance } from "./families.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
 import { messageConformance } from "./messages.ts";
+import { outboundConformance, queueOutboundConformance } from "./outbound.ts";
 import { pendingConformance } from "./pending.ts";
 import { allQueuesConformance } from "./queue.ts";
 import { queueCommitConformance } from "./queue-commits.ts";
+import { rewindConformance } from "./rewind.ts";
 import { runConformance } from "./runs.ts";
 import { queueScopeConformance, scopeConformance } from "./scopes.ts";
 import { smallStoreConformance } from "./small-stores.ts";
@@ -44,6 +47,9 @@ export function storeConformance<S extends Store>(
     eventConformance(it);
     ledgerConformance(it);
     wishConformance(it);
+    outboundConformance(it);
+    familyConformance(it);
+    rewindConformance(it);
     smallStoreConformance(it, hooks);
     scopeConformance(it);
     lifecycleConformance(it);
@@ -66,6 +72,7 @@ export function queueConformance<S extends QueueStore>(
     queueCommitConformance(it);
     fenceConformance(it);
     queueWishConformance(it);
+    queueOutboundConformance(it);
     queueTransactionConformance(it);
     queueScopeConformance(it);
     queueLifecycleConformance(it);

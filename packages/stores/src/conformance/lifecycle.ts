@@ -22,7 +22,7 @@ function sweeping(it: StoreTest): void {
     clock.advance(1_000);
     await store.streamCheckpoints.put(checkpoint({ step: 1, updatedAt: clock.now() }));
     const swept = await store.sweep({ streamCheckpointsMs: 999, ledgerMs: 999 });
-    expect(swept).toEqual({ events: 0, dispatches: 0, streamCheckpoints: 1, ledger: 1, wishes: 0 });
+    expect(swept).toEqual({ events: 0, dispatches: 0, streamCheckpoints: 1, ledger: 1, wishes: 0, outbound: 0 });
     expect(await store.streamCheckpoints.load(R1, 0)).toBeUndefined();
     expect(await store.streamCheckpoints.load(R1, 1)).toBeDefined();
     expect(await store.ledger.list(R1)).toEqual([]);
@@ -40,7 +40,14 @@ function sweeping(it: StoreTest): void {
     }
     const dispatches = hasQueue(store) ? 2 : 0;
     clock.advance(10 * 24 * 3_600_000);
-    expect(await store.sweep(DEFAULT_RETENTION)).toEqual({ events: 0, dispatches, streamCheckpoints: 0, ledger: 0, wishes: 0 });
+    expect(await store.sweep(DEFAULT_RETENTION)).toEqual({
+      events: 0,
+      dispatches,
+      streamCheckpoints: 0,
+      ledger: 0,
+      wishes: 0,
+      outbound: 0,
+    });
     expect(await store.sweep({ eventsMs: 0 })).toMatchObject({ events: 2 });
     expect(await store.stats()).toMatchObject({ threads: 2, messages: 2, runs: { done: 2 }, events: 0 });
   });
@@ -149,7 +156,14 @@ export function queueLifecycleConformance(it: QueueTest): void {
     await store.dispatches.cancel(dispatchId("young"));
     clock.advance(1_000);
     expect(await store.sweep({ dispatchesMs: 2_000 })).toMatchObject({ dispatches: 0 });
-    expect(await store.sweep({ dispatchesMs: 1_000 })).toEqual({ events: 0, dispatches: 1, streamCheckpoints: 0, ledger: 0, wishes: 0 });
+    expect(await store.sweep({ dispatchesMs: 1_000 })).toEqual({
+      events: 0,
+      dispatches: 1,
+      streamCheckpoints: 0,
+      ledger: 0,
+      wishes: 0,
+      outbound: 0,
+    });
     expect(await store.dispatches.load(dispatchId("old"))).toBeUndefined();
     clock.advance(1_000_000);
     expect(await store.sweep({ dispatchesMs: 1_000 })).toMatchObject({ dispatches: 1 });

@@ -8,7 +8,7 @@ import {
   type SequencedMessage,
 } from "@awaken/contract";
 import { describe, expect } from "vitest";
-import { append, assistant, R1, R2, result, retraction, runs, summary, T1, T2, user, write } from "./records.ts";
+import { append, assistant, R1, R2, result, retraction, rewind, runs, summary, T1, T2, user, write } from "./records.ts";
 import { failure, type StoreTest, vandalise, type World } from "./world.ts";
 
 export function messageConformance(it: StoreTest): void {
@@ -190,7 +190,7 @@ function folding(it: StoreTest): void {
 
 function nextMessage(seq: number, random: (below: number) => number): Message {
   const id = `m${seq}`;
-  switch (seq === 1 ? 0 : random(7)) {
+  switch (seq === 1 ? 0 : random(8)) {
     case 0:
       return user(id);
     case 1:
@@ -201,6 +201,8 @@ function nextMessage(seq: number, random: (below: number) => number): Message {
       return result(id, `c${random(3)}`, random(2) === 0 ? "success" : "pending");
     case 5:
       return retraction(id, `c${random(3)}`);
+    case 6:
+      return random(3) === 0 ? rewind(id, Math.max(1, seq - 1 - random(6))) : user(id);
     default: {
       const toSeq = 1 + random(seq - 1);
       return summary(id, { fromSeq: random(2) === 0 ? 1 : 1 + random(toSeq), toSeq });

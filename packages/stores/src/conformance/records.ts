@@ -63,6 +63,14 @@ export const summary = (id: string, compaction: CompactionMark): SystemMessage =
   metadata: { compaction },
 });
 
+export const rewind = (id: string, fromSeq: number): SystemMessage => ({
+  id: messageId(id),
+  role: "system",
+  visibility: "internal",
+  content: [],
+  metadata: { rewind: { fromSeq } },
+});
+
 export const ACTIVATION: RunActivation = {
   intent: { type: "new-intent" },
   options: { frontendTools: [] },

@@ -18,6 +18,7 @@ import { appendEvents, readAll } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
 import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
+import { writeOutbound } from "./outbound.ts";
 import { own } from "./own.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
@@ -63,7 +64,9 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const dispatch = changeDispatch(change, row, commit, held);
   const open = takeWishes(change, commit);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
+  const posted = writeOutbound(change, commit);
   const events = appendEvents(change, commit.events ?? []);
+  if (posted.length > 0) appendEvents(change, posted);
   const next = enqueueFollowUp(change, row, commit, { open, held });
   const result = new Committed(row.messages.length, events, open.length > 0);
   if (run !== undefined) result.run = run;

@@ -1,7 +1,7 @@
 import { AwakenError, type ChildStrategy, type RunId, type ThreadId } from "@awaken/contract";
 import type { RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./lineage.ts";
-import { writeTickets } from "./runs.ts";
+import { forgetFamily, writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
 
 /** Takes the thread away with all that hangs on it. */
@@ -54,7 +54,10 @@ function deleteRows(change: Change, id: ThreadId): void {
 function deleteRun(change: Change, id: RunId): void {
   const { tables, journal } = change;
   const run = tables.runs.get(id);
-  if (run !== undefined) writeTickets(change, run, undefined);
+  if (run !== undefined) {
+    writeTickets(change, run, undefined);
+    forgetFamily(change, run);
+  }
   for (const key of tables.ledgerByRun.get(id) ?? []) journal.delete(tables.ledger, key);
   journal.delete(tables.ledgerByRun, id);
   for (const wishId of tables.wishesByRun.get(id) ?? []) journal.delete(tables.wishes, wishId);

@@ -122,6 +122,14 @@ export function changeDispatch(
   }
 }
 
+export const queueReads = (tables: Tables, row: ThreadRow | undefined): QueueReads => ({
+  epoch: () => row?.epoch ?? 0,
+  isKnown: (id) => tables.dispatches.has(id),
+  holder: (key) => [...openDispatches(tables, row)].find(({ dedupeKey }) => dedupeKey === key)?.dispatchId,
+  hasClaim: () => row?.claimedId !== undefined,
+  hasQueued: () => [...openDispatches(tables, row)].some(({ status }) => status === "queued"),
+});
+
 /** What a commit leaves to do, unless an open dispatch does it. `held` is the dispatch of its fence, as it was before. */
 export function enqueueNext(
   change: Change,
@@ -130,15 +138,8 @@ export function enqueueNext(
   { isNewRun, held, isSettled }: { readonly isNewRun: boolean; readonly held: ClaimedDispatch | undefined; readonly isSettled: boolean },
 ): QueuedDispatch | undefined {
   const { tables, now } = change;
-  const open = [...openDispatches(tables, row)];
-  if (isNewRun && open.some(({ status }) => status === "queued")) return undefined;
-  const reads: QueueReads = {
-    epoch: () => row.epoch,
-    isKnown: (id) => tables.dispatches.has(id),
-    holder: (key) => open.find(({ dedupeKey }) => dedupeKey === key)?.dispatchId,
-    hasClaim: () => row.claimedId !== undefined,
-    hasQueued: () => open.some(({ status }) => status === "queued"),
-  };
+  const reads = queueReads(tables, row);
+  if (isNewRun && reads.hasQueued()) return undefined;
   const next = planFollowUp(wanted, { fenced: held?.dispatchId, isSettled, now }, reads);
   return next && writeDispatch(change, next);
 }

@@ -138,7 +138,10 @@ export function appendMessages({ journal, now }: Change, row: ThreadRow, { threa
     row.ages,
     added.map(() => age),
   );
-  const folded = Math.max(row.folded, foldedUpTo(added.map((message) => ({ message }))));
+  const folded = foldedUpTo(
+    added.map((message) => ({ message })),
+    row.folded,
+  );
   if (folded !== row.folded) journal.assign(row, "folded", folded);
 }
 

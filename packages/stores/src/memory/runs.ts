@@ -2,6 +2,7 @@ import {
   AwakenError,
   checkRunTransition,
   type RunFilter,
+  type RunId,
   type RunPosition,
   type RunRecord,
   type RunStatus,
@@ -48,6 +49,12 @@ export function runPort({ read }: Access): RunStore {
           .slice(0, MAX_RUNS_OF_TICKET)
           .map(share);
       }),
+
+    listOpenTickets: (root) =>
+      read((tables) => {
+        const family = [root, ...(tables.runsByRoot.get(root) ?? [])].flatMap((id) => tables.runs.get(id) ?? []).sort(compareRuns);
+        return family.flatMap((run) => (run.status === "waiting" ? run.waiting.tickets : [])).map(share);
+      }),
   };
 }
 
@@ -59,9 +66,22 @@ export function countRuns(runs: Iterable<RunRecord>): Record<RunStatus, number> 
 
 const compareRuns = (a: RunPosition, b: RunPosition): number => a.createdAt - b.createdAt || compareText(a.runId, b.runId);
 
-function* select(tables: Tables, { threadId, statuses }: RunFilter, accepts = (_: RunRecord) => true): Iterable<RunRecord> {
-  const runs = threadId === undefined ? tables.runs.values() : runsOf(tables, tables.threads.get(threadId));
-  for (const run of runs) if ((statuses === undefined || statuses.includes(run.status)) && accepts(run)) yield run;
+function* select(tables: Tables, filter: RunFilter, accepts = (_: RunRecord) => true): Iterable<RunRecord> {
+  const { threadId, statuses, parentRunId, rootRunId } = filter;
+  for (const run of candidates(tables, filter)) {
+    if (threadId !== undefined && run.threadId !== threadId) continue;
+    if (parentRunId !== undefined && run.parentRunId !== parentRunId) continue;
+    if (rootRunId !== undefined && run.rootRunId !== rootRunId) continue;
+    if ((statuses === undefined || statuses.includes(run.status)) && accepts(run)) yield run;
+  }
+}
+
+/** As few as an index gives. */
+function candidates(tables: Tables, { threadId, parentRunId, rootRunId }: RunFilter): Iterable<RunRecord> {
+  const listed = (ids: Iterable<RunId> = []) => [...ids].flatMap((id) => tables.runs.get(id) ?? []);
+  if (parentRunId !== undefined) return listed(tables.runsByParent.get(parentRunId));
+  if (rootRunId !== undefined) return listed(tables.runsByRoot.get(rootRunId));
+  return threadId === undefined ? tables.runs.values() : runsOf(tables, tables.threads.get(threadId));
 }
 
 function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord> {
@@ -86,9 +106,30 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): 
   const owned = ownWith(run, "activation", tables.lastActivation);
   journal.set(tables.runs, runId, owned);
   tables.lastActivation = owned.activation;
+  if (before === undefined) noteFamily(change, owned);
   writeTickets(change, before, run);
   writeLatest(change, row, before, run);
   return run;
+}
+
+function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
+  const note = (index: Map<RunId, readonly RunId[]>, id: RunId | undefined) => {
+    if (id !== undefined) journal.set(index, id, [...(index.get(id) ?? []), runId]);
+  };
+  note(tables.runsByParent, parentRunId);
+  note(tables.runsByRoot, rootRunId);
+}
+
+/** A run that goes is nobody's child any more. */
+export function forgetFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
+  const forget = (index: Map<RunId, readonly RunId[]>, id: RunId | undefined) => {
+    const left = id === undefined ? [] : (index.get(id) ?? []).filter((each) => each !== runId);
+    if (id === undefined) return;
+    if (left.length === 0) journal.delete(index, id);
+    else journal.set(index, id, left);
+  };
+  forget(tables.runsByParent, parentRunId);
+  forget(tables.runsByRoot, rootRunId);
 }
 
 function writeLatest({ tables, journal }: Change, row: ThreadRow, before: RunRecord | undefined, run: RunRecord): void {

@@ -89,5 +89,6 @@ function sum(results: readonly SweepResult[]): SweepResult {
     streamCheckpoints: total("streamCheckpoints"),
     ledger: total("ledger"),
     wishes: total("wishes"),
+    outbound: total("outbound"),
   };
 }

@@ -9,6 +9,7 @@ export function sweepTables(tables: Tables, retention: Retention, now: number): 
     dispatches: retention.dispatchesMs === undefined ? 0 : sweepDispatches(tables, now - retention.dispatchesMs),
     streamCheckpoints: retention.streamCheckpointsMs === undefined ? 0 : sweepCheckpoints(tables, now - retention.streamCheckpointsMs),
     ledger: retention.ledgerMs === undefined ? 0 : sweepLedger(tables, now - retention.ledgerMs),
+    outbound: retention.outboundMs === undefined ? 0 : sweepOutbound(tables, now - retention.outboundMs),
     wishes: retention.wishesMs === undefined ? 0 : sweepWishes(tables, now - retention.wishesMs),
   };
 }
@@ -72,6 +73,12 @@ function sweepLedger(tables: Tables, cutoff: number): number {
     if (kept.length === 0) tables.ledgerByRun.delete(runId);
     else tables.ledgerByRun.set(runId, kept);
   }
+  return count;
+}
+
+function sweepOutbound({ outbound }: Tables, cutoff: number): number {
+  let count = 0;
+  for (const [id, deliveredAt] of outbound) if (deliveredAt < cutoff && outbound.delete(id)) count++;
   return count;
 }
 

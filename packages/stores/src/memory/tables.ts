@@ -71,6 +71,8 @@ export interface Tables extends Shared {
   lastActivation: RunActivation | undefined;
   /** Runs that wait for a ticket or have decided it. */
   readonly runsByTicket: Map<TicketId, Set<RunId>>;
+  readonly runsByParent: Map<RunId, readonly RunId[]>;
+  readonly runsByRoot: Map<RunId, readonly RunId[]>;
   readonly dispatches: Map<DispatchId, DispatchRecord>;
   /** Threads with a dispatch that is not over: what a scheduler looks at. */
   readonly busyThreads: Set<ThreadId>;
@@ -80,6 +82,8 @@ export interface Tables extends Shared {
   readonly wishes: Map<string, WishRecord>;
   /** Ids in the order of their making. */
   readonly wishesByRun: Map<RunId, readonly string[]>;
+  /** When each was delivered, by its id. */
+  readonly outbound: Map<string, number>;
   readonly threadEvents: Map<ThreadId, RowLog>;
   readonly runEvents: Map<RunId, RowLog>;
   /** By writer and idempotency key. */
@@ -99,12 +103,15 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     runs: new Map(),
     lastActivation: undefined,
     runsByTicket: new Map(),
+    runsByParent: new Map(),
+    runsByRoot: new Map(),
     dispatches: new Map(),
     busyThreads: new Set(),
     ledger: new Map(),
     ledgerByRun: new Map(),
     wishes: new Map(),
     wishesByRun: new Map(),
+    outbound: new Map(),
     threadEvents: new Map(),
     runEvents: new Map(),
     eventsByKey: new Map(),

@@ -1,15 +1,23 @@
-import { type MessageId, type RunRecord, resumeKey, type ScopeId, type ThreadCommit, type ThreadId } from "@awaken/contract";
+import {
+  type MessageId,
+  type RunRecord,
+  resumeKey,
+  type ScopeId,
+  type ThreadCommit,
+  type ThreadId,
+  touchedThreads,
+} from "@awaken/contract";
 import type { CommitReads } from "../sql/commit-plan.ts";
-import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
+import { keyOf, type Log, type LogHead, logKey, touchedLogs } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import { lockDispatch, newcomer, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
-import { newestOf, readKnown, selectKnown } from "./events.ts";
+import { newestOf, readKnown, selectHead, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
-import { lockLineageOfOrphan, lockThread } from "./locks.ts";
+import { lockLineageOfOrphan, lockThread, lockThreads } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
 import { readQueue, selectPending } from "./pending.ts";
 import type { Tx } from "./session.ts";
@@ -80,13 +88,53 @@ class Questions {
   }
 }
 
+export interface LoadedCommit {
+  readonly reads: CommitReads;
+  /** Of the last entry in the pending queue of a thread. */
+  readonly lastPlace: (threadId: ThreadId) => number;
+}
+
+/** What the commit has to know of the threads that it puts something on. */
+function askOutbound(questions: Questions, scopeId: ScopeId, { threadId: own, outbound = [], events = [], runId }: ThreadCommit) {
+  const ids = outbound.map(({ id }) => id);
+  const known = `SELECT outbound_id FROM ~outbound WHERE scope_id = $1 AND outbound_id = ANY ($2::text[])`;
+  const delivered = questions.ask(ids.length === 0 ? undefined : sql(known, scopeId, ids), (rows) =>
+    rows.map((row) => textOf(row, "outbound_id")),
+  );
+  const threads = new Map(
+    touchedThreads(own, outbound)
+      .filter((id) => id !== own)
+      .map((id) => {
+        const items = outbound.filter((item) => item.threadId === id);
+        const messages = items.flatMap(({ pending = [] }) => pending.map(({ message }) => message.id));
+        const keys = items.flatMap(({ dispatch }) => dispatch?.dedupeKey ?? []);
+        const dispatches = items.flatMap(({ dispatch }) => dispatch?.dispatchId ?? []);
+        return [
+          id,
+          {
+            queue: questions.ask(selectQueueState(scopeId, id, { keys }), readQueueState),
+            dispatches: questions.ask(sql(KNOWN_DISPATCHES, scopeId, dispatches), (rows) => rows.map((row) => textOf(row, "dispatch_id"))),
+            pending: questions.ask(selectPending(scopeId, id), readQueue),
+            committed: questions.ask(selectCommitted(scopeId, id, messages), readCommitted),
+          },
+        ] as const;
+      }),
+  );
+  const isOwn = (log: Log) => events.length > 0 && log.id === (log.type === "thread" ? own : runId);
+  const logs = touchedLogs(outbound.flatMap((item) => item.events ?? [])).filter((log) => !isOwn(log));
+  const heads = new Map(logs.map((log) => [logKey(log), questions.ask(selectHead(scopeId, log), ([row]) => readHead(log.type, row))]));
+  return { delivered, threads, heads };
+}
+
+const KNOWN_DISPATCHES = "SELECT dispatch_id FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = ANY ($2::text[])";
+
 /** Locks the thread, then reads in one round trip whatever the plan of this commit may ask. */
 export async function loadForCommit(
   tx: Tx,
   { scopeId, written }: Pick<Access, "scopeId" | "written">,
   commit: ThreadCommit,
-): Promise<{ reads: CommitReads; lastPlace: number }> {
-  const { threadId, runId, fence, pending, ledger, dispatch } = commit;
+): Promise<LoadedCommit> {
+  const { threadId, runId, fence, pending, ledger, dispatch, outbound } = commit;
   const parent = parentOf(commit);
   const isEnqueued = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed";
   const isLast = commit.run?.status === "waiting" || commit.run?.status === "done";
@@ -94,11 +142,14 @@ export async function loadForCommit(
   const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
   const keys = [...(ledger?.claims ?? []), ...(ledger?.outcomes ?? [])].map((row) => row.idempotencyKey);
   const needsQueue = fence !== undefined || dispatch !== undefined || isLast;
-  const eventKeys = commit.events?.flatMap(({ idempotency }) => idempotency ?? []) ?? [];
+  const eventKeys = [...(commit.events ?? []), ...(outbound ?? []).flatMap((item) => item.events ?? [])].flatMap(
+    ({ idempotency }) => idempotency ?? [],
+  );
 
   const questions = new Questions();
   const nothing = () => undefined;
-  questions.ask(lockThread(scopeId, threadId), nothing);
+  const touched = touchedThreads(threadId, outbound);
+  questions.ask(touched.length === 1 ? lockThread(scopeId, threadId) : lockThreads(scopeId, touched), nothing);
   questions.ask(parent && lockLineageOfOrphan(scopeId, threadId), nothing);
   const base = questions.ask(selectBase(scopeId, commit), ([row = {}]) => row);
   const lineage = questions.ask(parent && selectLineage(scopeId, parent), readThreadIds);
@@ -109,6 +160,7 @@ export async function loadForCommit(
   const committed = questions.ask(ids.length === 0 ? undefined : selectCommitted(scopeId, threadId, ids), readCommitted);
   const effects = questions.ask(keys.length === 0 ? undefined : lockEffects(scopeId, [...new Set(keys)]), (rows) => rows.map(readEffect));
   const known = questions.ask(eventKeys.length === 0 ? undefined : selectKnown(scopeId, eventKeys), readKnown);
+  const posts = askOutbound(questions, scopeId, commit);
   await questions.send(tx);
 
   const row = base();
@@ -128,9 +180,24 @@ export async function loadForCommit(
     pending: () => entries,
     committed,
     ledger: (key) => byKey.get(key),
-    events: { known: (writerId, key) => knownEvents.get(keyOf({ writerId, key })), head: ({ type }) => headIn(row, type) },
+    events: {
+      known: (writerId, key) => knownEvents.get(keyOf({ writerId, key })),
+      head: (log) => posts.heads.get(logKey(log))?.() ?? headIn(row, log.type),
+    },
+    outbound: {
+      isDelivered: (id) => posts.delivered().includes(id),
+      thread: (id) => {
+        const post = posts.threads.get(id);
+        return {
+          ...(post?.queue() ?? readQueueState([])),
+          isKnown: (dispatchId) => post?.dispatches().includes(dispatchId) ?? false,
+          pending: () => post?.pending().entries ?? [],
+          committed: () => post?.committed() ?? new Set(),
+        };
+      },
+    },
   };
-  return { reads, lastPlace };
+  return { reads, lastPlace: (id) => (id === threadId ? lastPlace : (posts.threads.get(id)?.pending().lastPlace ?? 0)) };
 }
 
 const readRunIn = (row: Row): RunRecord => readRun({ run_id: textOf(row, "run_id"), record: row["run"] });

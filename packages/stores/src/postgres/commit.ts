@@ -1,9 +1,11 @@
 import { type CommitResult, type CommitThread, checkCommit, type ScopeId, type ThreadCommit } from "@awaken/contract";
 import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
+import type { OutboundPlan } from "../sql/outbound-plan.ts";
 import type { Access } from "./access.ts";
-import { loadForCommit } from "./commit-reads.ts";
+import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, moveDispatches, tellQueued } from "./dispatch-rows.ts";
 import { tellOf, writeEvents } from "./events.ts";
+import { insertRows } from "./insert-rows.ts";
 import { writeLedger } from "./ledger.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
@@ -25,7 +27,7 @@ export const commitPort =
     });
   };
 
-function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: number): readonly Statement[] {
+function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep, takes = [] } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events, next } = plan;
@@ -34,12 +36,29 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
     writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
     ...(run === undefined ? [] : writeRun(access, run.before, run.after)),
     ...writeLedger(scopeId, ledger, env.blobBytes),
-    ...writePending(access, { threadId, ...pending, lastPlace }),
+    ...writePending(access, { threadId, ...pending, lastPlace: lastPlace(threadId) }),
+    ...writeOutbound(access, plan.outbound, lastPlace),
     ...writeDispatches(scopeId, dispatch, next),
     ...(takes.length === 0 ? [] : [takeWishes(scopeId, takes, env.clock())]),
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
   ]);
+}
+
+function writeOutbound(access: Access, { ids, deliveries }: OutboundPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
+  const { scopeId, env } = access;
+  const now = env.clock();
+  return [
+    ...insertRows(
+      scopeId,
+      { table: "outbound", columns: "outbound_id, created_at" },
+      ids.map((id) => [id, now]),
+    ),
+    ...deliveries.flatMap(({ threadId, pending, dispatches }) => [
+      ...writePending(access, { threadId, added: pending, removed: [], lastPlace: lastPlace(threadId) }),
+      ...dispatches.flatMap((dispatch) => insertDispatch(scopeId, dispatch)),
+    ]),
+  ];
 }
 
 /** The next one may have the key that the settled one gives back: then they are written one after the other. */
@@ -60,10 +79,11 @@ const resultOf = ({ thread, run, dispatch, events, openWishes, next }: CommitPla
   ...(dispatch && { dispatch: dispatch.after }),
 });
 
-function tellAll(access: Access, { dispatch, events, next }: CommitPlan): () => void {
+function tellAll(access: Access, { dispatch, events, next, outbound }: CommitPlan): () => void {
   const tellEvents = tellOf(access, events);
-  if (dispatch === undefined && next === undefined) return tellEvents;
-  const tellDispatch = tellQueued(access, [...(dispatch ? [dispatch.after] : []), ...(next ? [next] : [])]);
+  const posted = outbound.deliveries.flatMap(({ dispatches }) => dispatches);
+  if (dispatch === undefined && next === undefined && posted.length === 0) return tellEvents;
+  const tellDispatch = tellQueued(access, [...(dispatch ? [dispatch.after] : []), ...(next ? [next] : []), ...posted]);
   return () => {
     tellEvents();
     tellDispatch();

@@ -63,7 +63,7 @@ const headOf = (type: Log["type"], scope: string, log: string): string =>
     UNION ALL SELECT last_seq, last_at, NULL, NULL, 1 FROM ~swept_log WHERE scope_id = ${scope} AND type = '${type}' AND id = ${log}
     ORDER BY rank LIMIT 1`;
 
-const selectHead = (scopeId: ScopeId, log: Log): Statement => sql(headOf(log.type, "$1", "$2"), scopeId, log.id);
+export const selectHead = (scopeId: ScopeId, log: Log): Statement => sql(headOf(log.type, "$1", "$2"), scopeId, log.id);
 
 /** The events of these keys, each with the row that holds it. */
 export const selectKnown = (scopeId: ScopeId, keys: readonly { readonly writerId: string; readonly key: string }[]): Statement =>

@@ -2,7 +2,17 @@ import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, ty
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
 import { lastingRun } from "../sql/last-written.ts";
 import { numberOf, toPage } from "../sql/rows.ts";
-import { countRuns, isLatest, MAX_RUNS_OF_TICKET, RUN_COLUMNS, readRun, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
+import {
+  countRuns,
+  isLatest,
+  MAX_RUNS_OF_TICKET,
+  openTickets,
+  RUN_COLUMNS,
+  readRun,
+  runPosition,
+  runValues,
+  ticketChange,
+} from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import { insertRows } from "./insert-rows.ts";
@@ -85,6 +95,12 @@ export function runPort({ scopeId, session }: Access): RunStore {
         WHERE t.scope_id = $1 AND t.ticket_id = $2
         ORDER BY r.status = 'waiting' DESC, r.created_at DESC, r.run_id DESC LIMIT ${MAX_RUNS_OF_TICKET}`;
       return (await session.read(sql(text, scopeId, id))).map(readRun);
+    },
+
+    async listOpenTickets(root) {
+      const text = `SELECT run_id, record FROM ~run WHERE scope_id = $1 AND (run_id = $2 OR root_run_id = $2) AND status = 'waiting'
+        ORDER BY created_at, run_id`;
+      return openTickets((await session.read(sql(text, scopeId, root))).map(readRun));
     },
   };
 }

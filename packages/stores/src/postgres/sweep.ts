@@ -48,6 +48,7 @@ const DISPATCHES = { table: "dispatch", condition: "t.status NOT IN ('queued', '
 const CHECKPOINTS = { table: "stream_checkpoint", condition: "t.updated_at < $1" };
 const OF_DONE = "EXISTS (SELECT 1 FROM ~run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')";
 const LEDGER = { table: "ledger", condition: `t.updated_at < $1 AND ${OF_DONE}` };
+const OUTBOUND = { table: "outbound", condition: "t.created_at < $1" };
 const WISHES = { table: "wish", condition: `t.created_at < $1 AND ${OF_DONE}` };
 
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
@@ -59,6 +60,7 @@ export async function sweepTables(session: Session, retention: Retention, now: n
     dispatches: await sweep(DISPATCHES, retention.dispatchesMs),
     streamCheckpoints: await sweep(CHECKPOINTS, retention.streamCheckpointsMs),
     ledger: await sweep(LEDGER, retention.ledgerMs),
+    outbound: await sweep(OUTBOUND, retention.outboundMs),
     wishes: await sweep(WISHES, retention.wishesMs),
   };
 }

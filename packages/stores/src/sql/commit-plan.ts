@@ -25,6 +25,7 @@ import { planDispatch, planFollowUp, type QueueReads } from "./dispatch-plan.ts"
 import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
 import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
+import { type OutboundPlan, type OutboundReads, planOutbound } from "./outbound-plan.ts";
 import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
 import { planTakes } from "./wish-rows.ts";
 
@@ -49,6 +50,7 @@ export interface CommitReads extends QueueReads, PendingReads {
   ledger(key: string): LedgerEntry | undefined;
   /** Wishes of the run that nobody took. */
   openWishes(): readonly string[];
+  readonly outbound: OutboundReads;
   readonly events: EventReads;
 }
 
@@ -64,6 +66,7 @@ export interface CommitPlan {
   /** Wishes of the run that nobody took, when this is done. */
   readonly openWishes: readonly string[];
   readonly next: QueuedDispatch | undefined;
+  readonly outbound: OutboundPlan;
 }
 
 const NO_EVENTS: readonly EventAppend[] = [];
@@ -80,9 +83,12 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, env: Env): 
   const pending = planPending(commit, reads, now);
   const dispatch = planDispatch({ commit, fenced, now, token: env.ids }, reads);
   const openWishes = planTakes(reads.openWishes(), commit.takes);
-  const events = planEvents(commit.events ?? NO_EVENTS, reads.events, env);
+  const outbound = planOutbound(commit.outbound, reads.outbound, now);
+  const own = commit.events ?? NO_EVENTS;
+  const planned = planEvents(outbound.events.length === 0 ? own : [...own, ...outbound.events], reads.events, env);
+  const events = { ...planned, events: planned.events.slice(0, own.length) };
   const next = planNext({ commit, fenced, openWishes, pending, now }, reads, env);
-  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next };
+  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next, outbound };
 }
 
 interface Ending {
@@ -161,7 +167,7 @@ function planThread({ commit, before, messages, run, now }: ThreadChange, reads:
   return {
     record,
     messageCount: (before?.messageCount ?? 0) + messages.length,
-    folded: Math.max(before?.folded ?? 0, foldedUpTo(messages)),
+    folded: foldedUpTo(messages, before?.folded),
     runCount: (before?.runCount ?? 0) + (run !== undefined && run.before === undefined ? 1 : 0),
     incarnation: before === undefined ? newIncarnation() : before.incarnation,
   };

@@ -58,8 +58,10 @@ export function messageConditions(where: Conditions, { visibility = "all", runId
   return where;
 }
 
-export function runConditions(where: Conditions, { threadId, statuses }: RunFilter): Conditions {
+export function runConditions(where: Conditions, { threadId, statuses, parentRunId, rootRunId }: RunFilter): Conditions {
   if (threadId !== undefined) where.add("thread_id = ?", threadId);
+  if (parentRunId !== undefined) where.add("parent_run_id = ?", parentRunId);
+  if (rootRunId !== undefined) where.add("root_run_id = ?", rootRunId);
   return where.oneOf("status", statuses);
 }
 

@@ -6,14 +6,16 @@ import {
   type RunStatus,
   runRecord,
   type ThreadRecord,
+  type Ticket,
 } from "@awaken/contract";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
 
-export const RUN_COLUMNS = "run_id, thread_id, ordinal, status, created_at, updated_at, record";
+export const RUN_COLUMNS = "run_id, thread_id, ordinal, status, created_at, updated_at, parent_run_id, root_run_id, record";
 
 export function runValues(run: RunRecord): Values {
-  return [run.runId, run.threadId, run.ordinal, run.status, run.createdAt, run.updatedAt, JSON.stringify(run)];
+  const { runId, threadId, ordinal, status, createdAt, updatedAt, parentRunId = null, rootRunId = null } = run;
+  return [runId, threadId, ordinal, status, createdAt, updatedAt, parentRunId, rootRunId, JSON.stringify(run)];
 }
 
 export const readRun = (row: Row): RunRecord => readFast(runRecord, jsonOf(row, "record"), textOf(row, "run_id"));
@@ -32,6 +34,9 @@ function ticketsOf(run: RunProjection | undefined): ReadonlySet<string> {
   if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
   return tickets;
 }
+
+export const openTickets = (runs: readonly RunRecord[]): readonly Ticket[] =>
+  runs.flatMap((run) => (run.status === "waiting" ? run.waiting.tickets : []));
 
 /** How the index over tickets follows a run. */
 export function ticketChange(before: RunRecord | undefined, after: RunRecord) {

@@ -1,5 +1,6 @@
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
 import { type CommitReads, planCommit } from "../sql/commit-plan.ts";
+import type { OutboundPlan } from "../sql/outbound-plan.ts";
 import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";
@@ -41,15 +42,32 @@ function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: Thre
     committed: (ids) => loadCommitted(tx, scopeId, threadId, ids),
     ledger: (key) => loadEffect(tx, scopeId, key),
     events: eventReads(tx, scopeId),
+    outbound: {
+      isDelivered: (id) => tx.get("SELECT 1 FROM outbound WHERE scope_id = ? AND outbound_id = ?", scopeId, id) !== undefined,
+      thread: (id) => ({
+        ...queueReads(tx, scopeId, id),
+        pending: () => loadPending(tx, scopeId, id),
+        committed: (ids) => loadCommitted(tx, scopeId, id, ids),
+      }),
+    },
     openWishes: () => (row?.["has_wishes"] === 0 ? [] : loadOpenWishes(tx, scopeId, runId)),
   };
+}
+
+function writeOutbound(tx: Tx, access: Access, { ids, deliveries }: OutboundPlan): void {
+  const { scopeId, env } = access;
+  for (const id of ids) tx.run("INSERT INTO outbound (scope_id, outbound_id, created_at) VALUES (?, ?, ?)", scopeId, id, env.clock());
+  for (const { threadId, pending, dispatches } of deliveries) {
+    writePending(tx, access, { threadId, added: pending, removed: [] });
+    for (const dispatch of dispatches) writeDispatch(tx, access, dispatch);
+  }
 }
 
 function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResult {
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep, takes } = commit;
   const plan = planCommit(commit, readsOf(tx, access, commit), env);
-  const { thread, messages, run, ledger, pending, dispatch, events, openWishes, next } = plan;
+  const { thread, messages, run, ledger, pending, dispatch, events, openWishes, next, outbound } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);
   const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
@@ -60,6 +78,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);
   if (next !== undefined) writeDispatch(tx, access, next);
   if (takes !== undefined) takeWishes(tx, scopeId, takes, env.clock());
+  writeOutbound(tx, access, outbound);
   writeEvents(tx, access, events);
   if (landedStep !== undefined) dropCheckpoint(tx, scopeId, runId, landedStep);
 

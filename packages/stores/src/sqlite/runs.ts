@@ -2,7 +2,17 @@ import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, ty
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
 import { type LastWritten, lastingRun } from "../sql/last-written.ts";
 import { numberOf, type Row, toPage } from "../sql/rows.ts";
-import { countRuns, isLatest, MAX_RUNS_OF_TICKET, RUN_COLUMNS, readRun, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
+import {
+  countRuns,
+  isLatest,
+  MAX_RUNS_OF_TICKET,
+  openTickets,
+  RUN_COLUMNS,
+  readRun,
+  runPosition,
+  runValues,
+  ticketChange,
+} from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
@@ -13,7 +23,7 @@ const readPacked = (row: Row): RunRecord => readRun(packedRuns.unpack(row));
 const OF_RUN = packedRuns.columns.replaceAll(/\w+/g, "r.$&");
 
 const SELECT_RUN = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND run_id = ?`;
-const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export function loadRun(db: Connection, scopeId: ScopeId, id: RunId, written?: LastWritten<RunRecord>): RunRecord | undefined {
   const row = db.get(SELECT_RUN, scopeId, id);
@@ -88,5 +98,12 @@ export function runPort({ scopeId, session }: Access): RunStore {
           )
           .map(readPacked),
       ),
+
+    listOpenTickets: (root) =>
+      session.read((db) => {
+        const sql = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2) AND status = 'waiting'
+          ORDER BY created_at, run_id`;
+        return openTickets(db.all(sql, scopeId, root).map(readPacked));
+      }),
   };
 }

@@ -76,6 +76,13 @@ const deleteWishes = deleteOld(
   "t.created_at < ? AND EXISTS (SELECT 1 FROM run r WHERE r.scope_id = t.scope_id AND r.run_id = t.run_id AND r.status = 'done')",
 );
 
+/** In the order of their writing too. */
+const deleteOutbound: Step = (tx, cutoff) => {
+  const sql = `DELETE FROM outbound WHERE created_at < ? AND rowid IN (SELECT rowid FROM outbound ORDER BY rowid LIMIT ${BATCH})`;
+  const rows = tx.run(sql, cutoff);
+  return { rows, count: rows };
+};
+
 export async function sweepTables(session: Session, retention: Retention, now: number): Promise<SweepResult> {
   // Also when nothing is to be swept: a closed store says so.
   await repeat(session, deleteKeys, retention.eventsMs ?? Number.POSITIVE_INFINITY, now);
@@ -84,6 +91,7 @@ export async function sweepTables(session: Session, retention: Retention, now: n
     dispatches: await repeat(session, deleteDispatches, retention.dispatchesMs, now),
     streamCheckpoints: await repeat(session, deleteCheckpoints, retention.streamCheckpointsMs, now),
     ledger: await repeat(session, deleteLedger, retention.ledgerMs, now),
+    outbound: await repeat(session, deleteOutbound, retention.outboundMs, now),
     wishes: await repeat(session, deleteWishes, retention.wishesMs, now),
   };
 }
