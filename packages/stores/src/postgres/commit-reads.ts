@@ -8,18 +8,20 @@ import {
   touchedThreads,
 } from "@awaken/contract";
 import type { CommitReads } from "../sql/commit-plan.ts";
-import { keyOf, type Log, type LogHead, logKey, touchedLogs } from "../sql/event-log.ts";
+import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import { lockDispatch, newcomer, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
-import { newestOf, readKnown, selectHead, selectKnown } from "./events.ts";
+import { newestOf, readKnown, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
 import { lockLineageOfOrphan, lockThread, lockThreads } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
+import { askOutbound } from "./outbound-reads.ts";
 import { readQueue, selectPending } from "./pending.ts";
+import { Questions } from "./questions.ts";
 import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 import { selectLineage } from "./threads.ts";
@@ -68,65 +70,11 @@ function parentOf({ run, threadId }: ThreadCommit): ThreadId | undefined {
   return parent === threadId ? undefined : parent;
 }
 
-/** Statements that are sent together, and what to do with their rows. */
-class Questions {
-  readonly #asked: { readonly statement: Statement; readonly answer: (rows: readonly Row[]) => void }[] = [];
-
-  /** Nothing is asked, and nothing found, without a statement. */
-  ask<T>(statement: Statement | undefined, read: (rows: readonly Row[]) => T): () => T {
-    let rows: readonly Row[] = [];
-    const answer = (found: readonly Row[]) => {
-      rows = found;
-    };
-    if (statement !== undefined) this.#asked.push({ statement, answer });
-    return () => read(rows);
-  }
-
-  async send(tx: Tx): Promise<void> {
-    const answers = await tx.read(...this.#asked.map(({ statement }) => statement));
-    for (const [index, { answer }] of this.#asked.entries()) answer(answers[index] ?? []);
-  }
-}
-
 export interface LoadedCommit {
   readonly reads: CommitReads;
   /** Of the last entry in the pending queue of a thread. */
   readonly lastPlace: (threadId: ThreadId) => number;
 }
-
-/** What the commit has to know of the threads that it puts something on. */
-function askOutbound(questions: Questions, scopeId: ScopeId, { threadId: own, outbound = [], events = [], runId }: ThreadCommit) {
-  const ids = outbound.map(({ id }) => id);
-  const known = `SELECT outbound_id FROM ~outbound WHERE scope_id = $1 AND outbound_id = ANY ($2::text[])`;
-  const delivered = questions.ask(ids.length === 0 ? undefined : sql(known, scopeId, ids), (rows) =>
-    rows.map((row) => textOf(row, "outbound_id")),
-  );
-  const threads = new Map(
-    touchedThreads(own, outbound)
-      .filter((id) => id !== own)
-      .map((id) => {
-        const items = outbound.filter((item) => item.threadId === id);
-        const messages = items.flatMap(({ pending = [] }) => pending.map(({ message }) => message.id));
-        const keys = items.flatMap(({ dispatch }) => dispatch?.dedupeKey ?? []);
-        const dispatches = items.flatMap(({ dispatch }) => dispatch?.dispatchId ?? []);
-        return [
-          id,
-          {
-            queue: questions.ask(selectQueueState(scopeId, id, { keys }), readQueueState),
-            dispatches: questions.ask(sql(KNOWN_DISPATCHES, scopeId, dispatches), (rows) => rows.map((row) => textOf(row, "dispatch_id"))),
-            pending: questions.ask(selectPending(scopeId, id), readQueue),
-            committed: questions.ask(selectCommitted(scopeId, id, messages), readCommitted),
-          },
-        ] as const;
-      }),
-  );
-  const isOwn = (log: Log) => events.length > 0 && log.id === (log.type === "thread" ? own : runId);
-  const logs = touchedLogs(outbound.flatMap((item) => item.events ?? [])).filter((log) => !isOwn(log));
-  const heads = new Map(logs.map((log) => [logKey(log), questions.ask(selectHead(scopeId, log), ([row]) => readHead(log.type, row))]));
-  return { delivered, threads, heads };
-}
-
-const KNOWN_DISPATCHES = "SELECT dispatch_id FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = ANY ($2::text[])";
 
 /** Locks the thread, then reads in one round trip whatever the plan of this commit may ask. */
 export async function loadForCommit(
@@ -182,22 +130,11 @@ export async function loadForCommit(
     ledger: (key) => byKey.get(key),
     events: {
       known: (writerId, key) => knownEvents.get(keyOf({ writerId, key })),
-      head: (log) => posts.heads.get(logKey(log))?.() ?? headIn(row, log.type),
+      head: (log) => posts.head(log) ?? headIn(row, log.type),
     },
-    outbound: {
-      isDelivered: (id) => posts.delivered().includes(id),
-      thread: (id) => {
-        const post = posts.threads.get(id);
-        return {
-          ...(post?.queue() ?? readQueueState([])),
-          isKnown: (dispatchId) => post?.dispatches().includes(dispatchId) ?? false,
-          pending: () => post?.pending().entries ?? [],
-          committed: () => post?.committed() ?? new Set(),
-        };
-      },
-    },
+    outbound: posts.reads,
   };
-  return { reads, lastPlace: (id) => (id === threadId ? lastPlace : (posts.threads.get(id)?.pending().lastPlace ?? 0)) };
+  return { reads, lastPlace: (id) => (id === threadId ? lastPlace : posts.lastPlace(id)) };
 }
 
 const readRunIn = (row: Row): RunRecord => readRun({ run_id: textOf(row, "run_id"), record: row["run"] });
