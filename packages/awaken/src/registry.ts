@@ -1,3 +1,4 @@
+import { reading } from "@awaken/contract";
 import {
   type Capabilities,
   type RegistryRebuild as CoreRebuild,
@@ -17,7 +18,8 @@ export interface RegistryRebuild extends Omit<CoreRebuild, "providers"> {
   readonly providers: { readonly [id: string]: AnyProvider };
 }
 
-const toCore = (update: RegistryRebuild): CoreRebuild => ({ ...update, providers: toProviders(update.providers) });
+const toCore = (update: RegistryRebuild): CoreRebuild =>
+  reading("registry_build_failed", "registry build failed: a rebuild", () => ({ ...update, providers: toProviders(update.providers) }));
 
 /** A valid set with other providers, models and agents; tools, plugins and backends stay. `registry.replace` publishes it. */
 export const rebuildAgentModelProvider = (base: RegistrySet, update: RegistryRebuild): RegistrySet => rebuildCore(base, toCore(update));

@@ -1,3 +1,4 @@
+import { reading } from "@awaken/contract";
 import { type AiSdkModel, type AiSdkProvider, type AiSdkSource, fromAiSdk, isAiSdkSource } from "@awaken/providers";
 import type { ProviderInput } from "@awaken/runtime";
 
@@ -13,12 +14,13 @@ function isForeign(given: unknown): given is AiSdkSource {
 /** The same object is the same provider, so that what is known about it stays known when it is given again. */
 const wrapped = new WeakMap<AiSdkSource, ProviderInput>();
 
-export function toProvider(given: AnyProvider): ProviderInput {
-  if (!isForeign(given)) return given;
-  const provider = wrapped.get(given) ?? fromAiSdk(given);
-  wrapped.set(given, provider);
-  return provider;
-}
+export const toProvider = (given: AnyProvider): ProviderInput =>
+  reading("registry_build_failed", "registry build failed: the provider", () => {
+    if (!isForeign(given)) return given;
+    const provider = wrapped.get(given) ?? fromAiSdk(given);
+    wrapped.set(given, provider);
+    return provider;
+  });
 
 export const toProviders = (given: { readonly [id: string]: AnyProvider }): { readonly [id: string]: ProviderInput } =>
   Object.fromEntries(Object.entries(given).map(([id, provider]) => [id, toProvider(provider)]));

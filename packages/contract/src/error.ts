@@ -48,6 +48,8 @@ export const ERROR_STATUS = {
   registry_build_failed: 400,
   config_validation_failed: 400,
   unsupported_platform: 500,
+  /** A state key, profile, action or effect that is declared wrongly. */
+  invalid_definition: 500,
   provider_already_exists: 409,
   provider_not_found: 404,
   provider_in_use: 409,
@@ -109,6 +111,9 @@ export interface AwakenErrorInit {
   readonly cause?: unknown;
 }
 
+/** Messages name what they are about, and what that is may have any length. */
+const MAX_MESSAGE = 10_000;
+
 const MARKER = Symbol.for("awaken.error");
 
 /** The one error class: `code` decides what a program does, `message` says what was wrong and what was expected. */
@@ -119,7 +124,10 @@ export class AwakenError extends Error {
   readonly [MARKER] = true;
 
   constructor(code: ErrorCode, message: string, init: AwakenErrorInit = {}) {
-    super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    super(
+      message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message,
+      init.cause === undefined ? undefined : { cause: init.cause },
+    );
     this.code = code;
     this.details = init.details ?? {};
   }

@@ -1,4 +1,5 @@
 import { AwakenError } from "./error.ts";
+import { describeType } from "./schema/issue.ts";
 
 declare const brand: unique symbol;
 
@@ -17,9 +18,13 @@ export type ScopeId = Id<"scope">;
 
 function toId<Kind extends string>(kind: Kind, value: string): Id<Kind> {
   if (typeof value !== "string" || value.trim() === "") {
-    throw new AwakenError("invalid_id", `${kind} id must be a non-blank string, got ${JSON.stringify(value) ?? typeof value}`, {
-      details: { kind },
-    });
+    throw new AwakenError(
+      "invalid_id",
+      `${kind} id must be a non-blank string, got ${typeof value === "string" ? JSON.stringify(value) : describeType(value)}`,
+      {
+        details: { kind },
+      },
+    );
   }
   return value as Id<Kind>;
 }

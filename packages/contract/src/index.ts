@@ -101,7 +101,7 @@ export {
   type StreamPart,
   type Turn,
 } from "./inference.ts";
-export { isJson, isJsonObject, type JsonObject, type JsonValue, toJson } from "./json.ts";
+export { isJson, isJsonObject, isPlainObject, type JsonObject, type JsonValue, toJson } from "./json.ts";
 export {
   canToolCallMove,
   isToolCallOver,
@@ -130,7 +130,7 @@ export {
   type UserMessage,
 } from "./message.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
-export { checkOptions, type Names, optionProblems, reading } from "./options.ts";
+export { checkOptions, needed, optionProblems, type PartRule, type PartRules, partRule, RULES, reading } from "./options.ts";
 export { type HookPhase, PHASES, type Phase } from "./phase.ts";
 export {
   type CreatedRun,
@@ -245,7 +245,7 @@ export { compileContentPattern, type StopCondition, stopConditionSchema } from "
 export { catalogueFields, compileToolCatalogue, type ToolCatalogue, withAllowDefault } from "./spec/tool-catalogue.ts";
 export { compileToolPattern, type ToolPattern, toolPatternProblem } from "./spec/tool-pattern.ts";
 export { parseToolRecord, type ToolRecord, type ToolRecordInput, toolRecordSchema } from "./spec/tool-record.ts";
-export { type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, type StateScope } from "./state.ts";
+export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
 export {
   type CommitResult,
   type CommitThread,

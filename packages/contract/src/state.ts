@@ -1,10 +1,12 @@
 import type { JsonValue } from "./json.ts";
 
 /** Run state lives as long as one run, thread state as long as the thread. */
-export type StateScope = "run" | "thread";
+export const STATE_SCOPES = ["run", "thread"] as const;
+export type StateScope = (typeof STATE_SCOPES)[number];
 
 /** Whether parallel updates of one key may be put one after the other (`commutative`) or are a conflict (`exclusive`). */
-export type MergeRule = "exclusive" | "commutative";
+export const MERGE_RULES = ["exclusive", "commutative"] as const;
+export type MergeRule = (typeof MERGE_RULES)[number];
 
 export const STATE_SCHEMA_VERSION = 1;
 

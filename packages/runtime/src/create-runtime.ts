@@ -60,7 +60,6 @@ export interface Runtime extends AsyncDisposable {
 
 /** A pool has somewhere else to go: it leaves a member before the retries of one inference are spent. */
 const POOL_FAILURES = 2;
-const CANCEL_WAIT_MS = 5_000;
 const CANCEL_GRACE_MS = 30_000;
 /** After the grace: for the store to take the ends of the runs. */
 const CLOSE_MS = 30_000;
@@ -155,7 +154,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     wait: (id, options) => wait(parts, id, options),
     resume: (id) => resume(parts, id),
     cancel: (id) => cancel(parts, id),
-    cancelAndWait: (id, options) => cancelAndWait(parts, id, options?.timeoutMs ?? CANCEL_WAIT_MS),
+    cancelAndWait: (id, options) => cancelAndWait(parts, id, options),
     send: (id, input) => send(parts, id, input),
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -1,7 +1,17 @@
-import { AwakenError, describeType, isJsonObject, type Log, type Names, optionProblems, reading, type ScopedStore } from "@awaken/contract";
+import {
+  AwakenError,
+  isJsonObject,
+  type Log,
+  optionProblems,
+  type PartRules,
+  partRule,
+  RULES,
+  reading,
+  type ScopedStore,
+} from "@awaken/contract";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
-import type { AnyStateKey } from "./state/key.ts";
+import { type AnyStateKey, isKeyList } from "./state/key.ts";
 import { isLimits, LIMIT_NAMES, type Limits } from "./stream/bounds.ts";
 import type { Clock } from "./stream/clock.ts";
 import type { Ids } from "./stream/ids.ts";
@@ -24,48 +34,29 @@ export interface RuntimeInit extends RegistryInit {
   readonly checked?: boolean;
 }
 
-const OPTIONS: Names<RuntimeInit> = {
-  providers: true,
-  models: true,
-  pools: true,
-  agents: true,
-  tools: true,
-  plugins: true,
-  backends: true,
-  state: true,
-  store: true,
-  streamCheckpoints: true,
-  clock: true,
-  ids: true,
-  log: true,
-  cancelGraceMs: true,
-  limits: true,
-  checked: true,
+/** Registries check their entries themselves. */
+const OPTIONS: PartRules<RuntimeInit> = {
+  providers: RULES.any,
+  models: RULES.any,
+  pools: RULES.any,
+  agents: RULES.any,
+  tools: RULES.any,
+  plugins: RULES.any,
+  backends: RULES.any,
+  state: partRule("a list of keys made with defineState", isKeyList),
+  store: RULES.withMethods("a store", "commit", "transaction"),
+  streamCheckpoints: RULES.flag,
+  clock: RULES.withMethods("a clock", "now", "timer"),
+  ids: RULES.code,
+  log: RULES.withMethods("a log", "warn", "error"),
+  cancelGraceMs: RULES.millis,
+  limits: partRule(`milliseconds above 0 by the names ${LIMIT_NAMES.join(", ")}`, isLimits),
+  checked: RULES.flag,
 };
 
 const CREATE = "createRuntime";
 
 const refusal = (message: string): AwakenError => new AwakenError("config_validation_failed", `config validation failed: ${message}`);
-
-const isPart = (part: unknown, ...methods: readonly string[]): boolean =>
-  typeof part === "object" && part !== null && methods.every((method) => typeof Reflect.get(part, method) === "function");
-
-const isKey = (key: unknown): boolean => isPart(key, "apply", "initial") && typeof Reflect.get(Object(key), "name") === "string";
-
-/** What a value must be, for options that are no registry: those check their entries themselves. */
-const PARTS: {
-  readonly [Name in Exclude<keyof RuntimeInit, keyof RegistryInit>]: readonly [what: string, isRight: (value: unknown) => boolean];
-} = {
-  state: ["a list of keys made with defineState", (value) => Array.isArray(value) && value.every(isKey)],
-  store: ["a store", (value) => isPart(value, "commit", "transaction")],
-  streamCheckpoints: ["true or false", (value) => typeof value === "boolean"],
-  clock: ["a clock", (value) => isPart(value, "now", "timer")],
-  ids: ["a function that gives ids", (value) => typeof value === "function"],
-  log: ["a log with warn and error", (value) => isPart(value, "warn", "error")],
-  cancelGraceMs: ["a number of milliseconds", (value) => typeof value === "number" && value >= 0],
-  limits: [`milliseconds above 0 by the names ${LIMIT_NAMES.join(", ")}`, isLimits],
-  checked: ["true or false", (value) => typeof value === "boolean"],
-};
 
 /** A copy of what was given, without what is wrong: that is told with all the rest. Throws when it is no options object at all. */
 export function readInit(given: RuntimeInit, problems: Problems): RuntimeInit {
@@ -74,11 +65,9 @@ export function readInit(given: RuntimeInit, problems: Problems): RuntimeInit {
     if (!isJsonObject(given)) throw refusal(wrong.join("; "));
     problems.add(...wrong.map(refusal));
     const init = { ...given };
-    for (const [name, [what, isRight]] of Object.entries(PARTS)) {
+    for (const [name, rule] of Object.entries(OPTIONS)) {
       const value: unknown = Reflect.get(init, name);
-      if (value === undefined || isRight(value)) continue;
-      problems.add(refusal(`option '${name}' must be ${what}, got ${describeType(value)}`));
-      Reflect.deleteProperty(init, name);
+      if (value !== undefined && !rule.is(value)) Reflect.deleteProperty(init, name);
     }
     return init;
   });

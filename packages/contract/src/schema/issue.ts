@@ -16,11 +16,20 @@ const MISSING = "nothing";
 export const shorten = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 export const quote = (text: PropertyKey): string => `'${shorten(String(text))}'`;
 
+/** Of a proxy that was revoked nothing can be asked. */
+function isList(value: object): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 /** Says what kind of value it is. The value itself stays out of messages: it may be a secret in the wrong place. */
 export function describeType(value: unknown): string {
   if (value === undefined) return MISSING;
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && isList(value)) return "an array";
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   AwakenError,
+  type ErrorCode,
   errorMessage,
   type JsonValue,
   type RunId,
@@ -89,6 +90,21 @@ function tryCloseTickets(ctx: RunContext): void {
   }
 }
 
+/** What a store says to an owner that is no longer one: another process has the run, and what this one did last is not on record. */
+const FENCED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "fence_lost",
+  "illegal_transition",
+  "thread_already_running",
+  "version_conflict",
+]);
+
+function lostCommit(thrown: unknown): Termination {
+  if (!AwakenError.is(thrown)) return { type: "error", code: "storage_io", message: `storage failed: ${errorMessage(thrown)}` };
+  const { code, message } = thrown;
+  if (FENCED.has(code)) return { type: "error", code: "fence_lost", message: `the run was taken over by somebody else: ${message}` };
+  return { type: "error", code, message: `storage failed: ${message}` };
+}
+
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure.
@@ -113,11 +129,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     await ctx.checkpoints.write(termination);
   } catch (thrown) {
     ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    termination = {
-      type: "error",
-      message: `storage failed: ${errorMessage(thrown)}`,
-      code: AwakenError.is(thrown) ? thrown.code : "storage_io",
-    };
+    termination = lostCommit(thrown);
     event = runEnd(ctx, termination);
   }
   tellStepEnd(ctx);

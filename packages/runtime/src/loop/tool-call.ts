@@ -87,7 +87,8 @@ function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
 
 function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
   if (result.type === "error") return { error: result.message };
-  return result.metadata === undefined ? result.data : { data: result.data, metadata: result.metadata };
+  const { data, metadata = {} } = result;
+  return Object.keys(metadata).length === 0 ? data : { data, metadata };
 }
 
 /** One update from wherever the call stood to where its result puts it. Nobody ever sees it running alone. */

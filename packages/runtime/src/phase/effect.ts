@@ -1,4 +1,5 @@
-import type { JsonValue, Schema } from "@awaken/contract";
+import { checkOptions, type JsonValue, needed, type PartRules, RULES, type Schema, shorten } from "@awaken/contract";
+import { checkName } from "../state/key.ts";
 
 /** External I/O after a commit. Nothing waits for its meaning: failure is counted and logged, never undone. */
 export interface Effect<P extends JsonValue> {
@@ -6,6 +7,10 @@ export interface Effect<P extends JsonValue> {
   readonly payload: Schema<P>;
 }
 
+const EFFECT: PartRules<Omit<Effect<JsonValue>, "key">> = { payload: needed(RULES.schema) };
+
 export function defineEffect<P extends JsonValue>(key: string, init: { readonly payload: Schema<P> }): Effect<P> {
+  checkName("an effect", key);
+  checkOptions("invalid_definition", `effect '${shorten(key)}'`, init, EFFECT);
   return Object.freeze({ key, payload: init.payload });
 }

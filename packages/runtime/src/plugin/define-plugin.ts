@@ -1,4 +1,16 @@
-import { AwakenError, didYouMean, isJsonObject, knownFields, type LocalAgentSpec, type Schema, validateSync } from "@awaken/contract";
+import {
+  AwakenError,
+  checkOptions,
+  didYouMean,
+  isJsonObject,
+  knownFields,
+  type LocalAgentSpec,
+  needed,
+  type PartRules,
+  RULES,
+  type Schema,
+  validateSync,
+} from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { InboxItem } from "./inbox.ts";
@@ -30,6 +42,16 @@ export interface PluginInit<C> {
   onBind?(run: LiveRun): (() => void) | undefined;
 }
 
+const INIT: PartRules<PluginInit<unknown>> = {
+  id: needed(RULES.name),
+  section: RULES.name,
+  config: RULES.schema,
+  register: needed(RULES.code),
+  onActivate: RULES.code,
+  onDeactivate: RULES.code,
+  onBind: RULES.code,
+};
+
 /** A plugin with its config type closed over. */
 export interface Plugin {
   readonly id: string;
@@ -59,9 +81,7 @@ function parseConfig<C>(init: PluginInit<C>, schema: Schema<C>, section: unknown
 
 /** Declares a plugin. Without a `config` schema, `config` is undefined. */
 export function definePlugin<C = undefined>(init: PluginInit<C>): Plugin {
-  if (typeof init.id !== "string" || init.id.trim() === "") {
-    throw new AwakenError("invalid_plugin", `plugin id must be a non-blank string, got ${JSON.stringify(init.id)}`);
-  }
+  checkOptions("invalid_plugin", "definePlugin", init, INIT);
   const { config } = init;
   return Object.freeze({
     id: init.id,

@@ -4,10 +4,8 @@ import { validateEdit } from "./diagnostics.ts";
 import type { Changes } from "./draft.ts";
 import { Problems } from "./problems.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
-import type { Entries, RegistrySet, TableName } from "./registry-set.ts";
+import { type Entries, type RegistrySet, TABLE_NAMES, type TableName } from "./registry-set.ts";
 import type { Table } from "./table.ts";
-
-const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
 
 function editTable<Name extends TableName>(name: Name, set: RegistrySet, changes: Changes, problems: Problems): Table<Entries[Name]> {
   const table: Table<Entries[Name]> = set[name];

@@ -1,4 +1,4 @@
-import { AwakenError, type Provider } from "@awaken/contract";
+import { AwakenError, isJsonObject, type Provider } from "@awaken/contract";
 import type { Capabilities } from "../inference/capabilities.ts";
 import { freezeDeep } from "./freeze.ts";
 import { Table } from "./table.ts";
@@ -33,8 +33,14 @@ const isProvider = (value: unknown): value is Provider =>
   "stream" in value &&
   typeof value.stream === "function";
 
+const isText = (value: unknown): boolean => typeof value === "string";
+
 function copyDiscovered(discovered: ReadonlyMap<string, Capabilities>): Table<Capabilities> {
-  return Table.of([...discovered].map(([name, known]) => [normalizeModelName(name), freezeDeep(structuredClone(known))] as const));
+  const entries = [...discovered].map(([name, known]) => {
+    if (!isText(name) || !isJsonObject(known)) throw new TypeError("what is known about a model must be an object, by its name");
+    return [normalizeModelName(name), freezeDeep(structuredClone(known))] as const;
+  });
+  return Table.of(entries);
 }
 
 function isRegistration(input: unknown): input is ProviderRegistration {
@@ -49,5 +55,10 @@ export function readProvider(id: string, input: unknown): ProviderEntry {
     });
   }
   const { provider, signature = provider.name, capabilitySource, discovered = new Map() } = given;
+  const isKnown = typeof discovered === "object" && discovered !== null && Symbol.iterator in discovered;
+  if (!isKnown || !isText(signature) || (capabilitySource !== undefined && !isText(capabilitySource))) {
+    const message = `registry build failed: provider '${id}': 'discovered' must be a map, 'signature' and 'capabilitySource' strings`;
+    throw new AwakenError("registry_build_failed", message, { details: { category: "provider", id } });
+  }
   return Object.freeze({ provider, signature, capabilitySource, discovered: copyDiscovered(discovered) });
 }

@@ -1,4 +1,4 @@
-import { AwakenError, parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract";
+import { AwakenError, describeType, parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { fromAiSdkTool, isForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -24,7 +24,8 @@ const isPlugin = (value: unknown): value is Plugin =>
 const isBackend = (value: unknown): value is BackendFactory => typeof value === "object" && value !== null && "type" in value;
 
 /** An id that the entry does not have itself. Specs check theirs when they are parsed. */
-function checkId(category: string, id: string): void {
+export function checkId(category: string, id: string): void {
+  if (typeof id !== "string") throw new AwakenError("invalid_id", `${category} id must be a string, got ${describeType(id)}`);
   if (id.trim() !== "" && id !== "__proto__") return;
   throw new AwakenError("invalid_id", `${category} id ${JSON.stringify(id)} is ${id === "__proto__" ? "a reserved name" : "blank"}`, {
     details: { category, id },

@@ -1,9 +1,17 @@
-import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract";
+import {
+  type AgentSpecInput,
+  checkOptions,
+  type ModelSpecInput,
+  needed,
+  type PartRules,
+  type PoolSpecInput,
+  partRule,
+} from "@awaken/contract";
 import { asBuildFailure, checkModelIds } from "./conflict.ts";
 import { checkDuplicateModels, readTable, type SpecList } from "./create-registry-set.ts";
 import { validateRegistry } from "./diagnostics.ts";
 import type { ProviderInput } from "./provider-entry.ts";
-import type { RegistrySet } from "./registry-set.ts";
+import { checkSet, type RegistrySet } from "./registry-set.ts";
 
 /** What managed configuration holds. Pools that are not given stay as they are. */
 export interface RegistryRebuild {
@@ -12,6 +20,10 @@ export interface RegistryRebuild {
   readonly agents: SpecList<AgentSpecInput>;
   readonly pools?: SpecList<PoolSpecInput>;
 }
+
+const TABLE = partRule("an object or a list", (value) => typeof value === "object" && value !== null);
+
+const REBUILD: PartRules<RegistryRebuild> = { providers: needed(TABLE), models: needed(TABLE), agents: needed(TABLE), pools: TABLE };
 
 /** The same live provider keeps what is known about it. */
 function keepKnown(base: RegistrySet, providers: RegistryRebuild["providers"]): RegistryRebuild["providers"] {
@@ -33,6 +45,8 @@ function build(base: RegistrySet, update: RegistryRebuild): RegistrySet {
 
 /** A valid set with other providers, models and agents; tools, plugins and backends stay. */
 export function rebuildAgentModelProvider(base: RegistrySet, update: RegistryRebuild): RegistrySet {
+  checkSet(base);
+  checkOptions("registry_build_failed", "registry build failed: a rebuild", update, REBUILD);
   try {
     const next = build(base, update);
     validateRegistry(next);

@@ -1,10 +1,11 @@
-import { type AgentSpec, AwakenError } from "@awaken/contract";
+import { type AgentSpec, AwakenError, describeType } from "@awaken/contract";
 import type { Capabilities } from "../inference/capabilities.ts";
 import { type Changes, openDraft, type RegistryDraft } from "./draft.ts";
 import { editSet } from "./edit-set.ts";
 import type { ProviderInput } from "./provider-entry.ts";
+import { checkId } from "./read-entry.ts";
 import { type RegistryRebuild, rebuildAgentModelProvider } from "./rebuild.ts";
-import type { RegistrySet } from "./registry-set.ts";
+import { checkSet, type RegistrySet } from "./registry-set.ts";
 import { RegistrySnapshot } from "./registry-snapshot.ts";
 import {
   type ProviderRemovalImpact,
@@ -14,6 +15,14 @@ import {
   previewProviderRemoval,
   providerNotFound,
 } from "./remove-provider.ts";
+
+const refuse = (problem: string): never => {
+  throw new AwakenError("registry_build_failed", `registry build failed: ${problem}`);
+};
+
+function checkEdit(edit: unknown): void {
+  if (typeof edit !== "function") refuse(`an update takes a function, got ${describeType(edit)}`);
+}
 
 /** Throws what is wrong with these agents of a set, all of it in one error. */
 export type CheckAgents = (set: RegistrySet, agents: Iterable<AgentSpec>) => void;
@@ -44,22 +53,21 @@ export class RegistryHandle {
 
   /** Publishes a set as it is, valid or not. */
   replace(set: RegistrySet): number {
+    checkSet(set);
     this.#current = new RegistrySnapshot(this.version + 1, Object.freeze(set));
     return this.version;
   }
 
   /** Publishes what the function writes into the draft, if it does not throw. It must not be async: see `updateAsync`. */
   update(edit: (draft: RegistryDraft) => void): number {
+    checkEdit(edit);
     const { registries } = this.#current;
     const { draft, changes, close } = openDraft(registries);
     try {
       const returned: unknown = edit(draft);
       if (returned instanceof Promise) {
         returned.catch(() => {});
-        throw new AwakenError(
-          "registry_build_failed",
-          "registry build failed: update takes a synchronous function, updateAsync an async one",
-        );
+        refuse("update takes a synchronous function, updateAsync an async one");
       }
     } finally {
       close();
@@ -73,6 +81,7 @@ export class RegistryHandle {
    */
   updateAsync(edit: (draft: RegistryDraft) => Promise<void>): Promise<number> {
     const update = this.#updates.then(async () => {
+      checkEdit(edit);
       const { registries } = this.#current;
       const { draft, changes, close } = openDraft(registries);
       try {
@@ -87,6 +96,7 @@ export class RegistryHandle {
   }
 
   registerProvider(id: string, provider: ProviderInput): number {
+    checkId("provider", id);
     if (this.#current.registries.providers.has(id)) {
       throw new AwakenError("provider_already_exists", `provider already registered: ${id}`, { details: { providerId: id } });
     }
@@ -101,6 +111,7 @@ export class RegistryHandle {
 
   /** Replaces everything that the provider's model list said before, by upstream model name. */
   setCapabilities(id: string, discovered: ReadonlyMap<string, Capabilities>): number {
+    if (discovered === undefined) refuse("capabilities must be a map by model name, got nothing");
     return this.#putProvider(id, { ...this.#findProvider(id), discovered });
   }
 
@@ -134,6 +145,7 @@ export class RegistryHandle {
   }
 
   #findProvider(id: string) {
+    checkId("provider", id);
     const entry = this.#current.registries.providers.get(id);
     if (entry === undefined) throw providerNotFound(id);
     return entry;

@@ -1,9 +1,18 @@
-import type { AgentSpec, AgentSpecInput, ModelSpec, ModelSpecInput, PoolSpec, PoolSpecInput } from "@awaken/contract";
+import {
+  type AgentSpec,
+  type AgentSpecInput,
+  AwakenError,
+  type ModelSpec,
+  type ModelSpecInput,
+  type PoolSpec,
+  type PoolSpecInput,
+  reading,
+} from "@awaken/contract";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { ForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ProviderEntry, ProviderInput } from "./provider-entry.ts";
-import type { Table } from "./table.ts";
+import { Table } from "./table.ts";
 
 /** Runs agents of one type of remote endpoint. What it can do comes with the room `backend`. */
 export interface BackendFactory {
@@ -39,3 +48,19 @@ export type RegistrySet = { readonly [Name in TableName]: Table<Entries[Name]> }
 
 /** How agents are found, here and at resolution. */
 export const findAgent = ({ agents }: RegistrySet, id: string): AgentSpec | undefined => agents.get(id);
+
+export const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
+
+/** Throws unless it has all tables: a set that is made by hand may lack one. */
+export function checkSet(set: unknown): void {
+  const isWhole = reading(
+    "registry_build_failed",
+    "registry build failed: the set",
+    () => typeof set === "object" && set !== null && TABLE_NAMES.every((name) => Reflect.get(set, name) instanceof Table),
+  );
+  if (isWhole) return;
+  throw new AwakenError(
+    "registry_build_failed",
+    "registry build failed: a registry set must have all tables: make it with createRegistrySet",
+  );
+}

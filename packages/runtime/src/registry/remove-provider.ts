@@ -1,5 +1,6 @@
-import { AwakenError } from "@awaken/contract";
-import type { RegistrySet } from "./registry-set.ts";
+import { AwakenError, describeType } from "@awaken/contract";
+import { checkId } from "./read-entry.ts";
+import { checkSet, type RegistrySet } from "./registry-set.ts";
 
 /** `cascade-unused-models` is another name of the cascade. */
 export type ProviderRemovalPolicy = "block-if-referenced" | "cascade-unused-model-bindings" | "cascade-unused-models";
@@ -24,6 +25,8 @@ export const providerNotFound = (id: string): AwakenError =>
 
 /** What stands on a provider in this set, without a handle. */
 export function previewProviderRemoval(set: RegistrySet, id: string): ProviderRemovalPreview {
+  checkSet(set);
+  checkId("provider", id);
   if (!set.providers.has(id)) throw providerNotFound(id);
   const models = [...set.models.values()].filter(({ provider }) => provider === id).map((model) => model.id);
   const own = new Set(models);
@@ -41,6 +44,8 @@ export function previewProviderRemoval(set: RegistrySet, id: string): ProviderRe
 
 const quoteAll = (ids: readonly string[]): string => `[${ids.map((id) => JSON.stringify(id)).join(", ")}]`;
 
+const nameOf = (policy: unknown): string => (typeof policy === "string" ? `'${policy}'` : describeType(policy));
+
 function isAllowed(preview: ProviderRemovalPreview, policy: ProviderRemovalPolicy): boolean {
   switch (policy) {
     case "block-if-referenced":
@@ -49,7 +54,7 @@ function isAllowed(preview: ProviderRemovalPreview, policy: ProviderRemovalPolic
     case "cascade-unused-models":
       return preview.cascadeUnusedModelBindingsAllowed;
     default:
-      throw new AwakenError("config_validation_failed", `config validation failed: unknown provider removal policy '${String(policy)}'`);
+      throw new AwakenError("config_validation_failed", `config validation failed: unknown provider removal policy ${nameOf(policy)}`);
   }
 }
 

@@ -1,4 +1,16 @@
-import { AwakenError, concludeRecord, isSettled, type RunRecord, type SettledRun, threadId, runId as toRunId } from "@awaken/contract";
+import {
+  AwakenError,
+  checkOptions,
+  concludeRecord,
+  describeType,
+  isSettled,
+  type PartRules,
+  RULES,
+  type RunRecord,
+  type SettledRun,
+  threadId,
+  runId as toRunId,
+} from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { sleep } from "../stream/clock.ts";
@@ -11,11 +23,14 @@ import { beginRun, startRun } from "./stream-run.ts";
 /** How often the record of a run is read that another process executes, and for how long. */
 const POLL_MS = 250;
 const WAIT_MS = 300_000;
+const CANCEL_WAIT_MS = 5_000;
 
 export interface WaitOptions {
   /** How long to ask for a run that another process executes, or that was cut off. Default 5 minutes. */
   readonly timeoutMs?: number;
 }
+
+const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
 
 async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
   const run = await parts.records.runs.load(toRunId(id));
@@ -44,7 +59,9 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
 }
 
 /** The result of a run: when it is over or waits. One that another process executes is answered from its record, when that says so. */
-export async function wait(parts: RunParts, id: string, { timeoutMs = WAIT_MS }: WaitOptions = {}): Promise<RunResult> {
+export async function wait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<RunResult> {
+  checkOptions("invalid_activation", "wait", options, WAIT_OPTIONS);
+  const { timeoutMs = WAIT_MS } = options;
   return toUntypedResult(await settled(parts, id, parts.clock.now() + timeoutMs));
 }
 
@@ -73,8 +90,15 @@ async function waitingRun(parts: RunParts, id: string): Promise<RunRecord | unde
   return found.length > 1 && found[0]?.runId !== found[1]?.runId ? undefined : found[0];
 }
 
+/** A run id or a thread id. A blank one names nothing. */
+function checkControlId(id: unknown): void {
+  if (typeof id === "string") return;
+  throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
+}
+
 /** Tells a run to stop: an active one in the synchronous part of the call; one that waits is taken up only to be ended. */
 async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined> {
+  checkControlId(id);
   const found = parts.active.find(id);
   if (found.type === "found") {
     found.run.cancel();
@@ -98,7 +122,9 @@ export async function cancel(parts: RunParts, id: string): Promise<boolean> {
 }
 
 /** Cancels and waits until the thread is free. False when there is no run, or it did not stop in time. */
-export async function cancelAndWait(parts: RunParts, id: string, timeoutMs: number): Promise<boolean> {
+export async function cancelAndWait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<boolean> {
+  checkOptions("invalid_activation", "cancelAndWait", options, WAIT_OPTIONS);
+  const { timeoutMs = CANCEL_WAIT_MS } = options;
   const run = await stop(parts, id);
   if (run === undefined) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -111,6 +137,7 @@ export async function cancelAndWait(parts: RunParts, id: string, timeoutMs: numb
 
 /** Puts messages into a run that is active. False when there is none, or it is over. */
 export function send(parts: RunParts, id: string, input: RunRequest["input"]): boolean {
+  checkControlId(id);
   const found = parts.active.find(id);
   const messages = toMessages(input, parts.ids);
   if (found.type !== "found" || messages.length === 0) return false;

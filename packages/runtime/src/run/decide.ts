@@ -24,11 +24,12 @@ const notOpen = (ticket: string, { runId }: RunRecord) =>
   });
 
 function readBatch(parts: RunParts, decisions: readonly TicketDecision[]): Batch {
-  const [first] = decisions;
+  const read = readDecisions(decisions, parts.ids, parts.clock);
+  const [first] = read;
   if (first === undefined) throw new AwakenError("invalid_activation", "invalid activation: there is no decision");
   const named = new Set(decisions.flatMap(({ decision }) => decision.run ?? []));
   if (named.size > 1) throw new AwakenError("invalid_activation", "invalid activation: the decisions of a batch are about one run");
-  return { ticket: first.ticket, decisions: readDecisions(decisions, parts.ids, parts.clock), run: [...named][0] };
+  return { ticket: first.target, decisions: read, run: [...named][0] };
 }
 
 /**

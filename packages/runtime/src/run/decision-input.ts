@@ -1,4 +1,15 @@
-import { AwakenError, type DecisionAction, decisionId, isJson } from "@awaken/contract";
+import {
+  AwakenError,
+  checkOptions,
+  type DecisionAction,
+  decisionId,
+  describeType,
+  isJson,
+  needed,
+  type PartRules,
+  RULES,
+  reading,
+} from "@awaken/contract";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -17,9 +28,26 @@ export interface TicketDecision {
   readonly decision: DecisionInput;
 }
 
+const CODE = "invalid_activation";
+
 const refuse = (why: string): never => {
-  throw new AwakenError("invalid_activation", `invalid activation: ${why}`);
+  throw new AwakenError(CODE, `invalid activation: ${why}`);
 };
+
+const DECISION: PartRules<AnyDecision> = {
+  action: needed(RULES.oneOf("approve", "deny", "answer")),
+  input: RULES.any,
+  reason: RULES.text,
+  result: RULES.any,
+  id: RULES.name,
+  by: RULES.text,
+  run: RULES.name,
+};
+
+/** Every field that one of the three has. */
+type AnyDecision = { readonly [Name in DecisionInput extends infer D ? (D extends D ? keyof D : never) : never]: unknown };
+
+const TICKET_DECISION: PartRules<TicketDecision> = { ticket: needed(RULES.name), decision: RULES.any };
 
 /** Callers without our compiler settings may give `undefined` for what they leave out. */
 function readAction(decision: DecisionInput): DecisionAction {
@@ -33,20 +61,23 @@ function readAction(decision: DecisionInput): DecisionAction {
       return { action: "deny", ...(decision.reason === undefined ? {} : { reason: decision.reason }) };
     case "answer":
       return isJson(decision.result) ? { action: "answer", result: decision.result } : refuse("an answer needs a result that is JSON");
-    default:
-      return refuse(`the action of a decision must be approve, deny or answer, got ${JSON.stringify(decision)}`);
   }
 }
 
-const isBlank = (text: string): boolean => typeof text !== "string" || text.trim() === "";
+const readDecision = ({ ticket, decision }: TicketDecision, ids: Ids, clock: Clock): AddressedDecision => {
+  const { id = ids(), by } = decision;
+  const said = readAction(decision);
+  return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...(by === undefined ? {} : { by }) } };
+};
 
 /** One or more decisions as the loop takes them. Throws when one of them says nothing that could be applied. */
 export function readDecisions(decisions: readonly TicketDecision[], ids: Ids, clock: Clock): readonly AddressedDecision[] {
-  return decisions.map(({ ticket, decision }) => {
-    const { id = ids(), by } = decision;
-    if (isBlank(ticket)) refuse("the ticket of a decision must be a non-blank string");
-    if (isBlank(id)) refuse("the id of a decision must be a non-blank string");
-    const said = readAction(decision);
-    return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...(by === undefined ? {} : { by }) } };
+  return reading(CODE, "invalid activation: a decision", () => {
+    if (!Array.isArray(decisions)) return refuse(`decisions must be a list, got ${describeType(decisions)}`);
+    return decisions.map((given) => {
+      checkOptions(CODE, "a decision of a list", given, TICKET_DECISION);
+      checkOptions(CODE, "a decision", given.decision, DECISION);
+      return readDecision(given, ids, clock);
+    });
   });
 }

@@ -7,6 +7,7 @@ import {
   sameJson,
   type ThreadCheckpoint,
   type ThreadId,
+  threadId as toThreadId,
 } from "@awaken/contract";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { takenUp } from "../loop/taken-up.ts";
@@ -67,6 +68,11 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
   return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
 }
 
+async function checkParent(records: RunRecords, id: string): Promise<void> {
+  if ((await records.threads.load(toThreadId(id))) !== undefined) return;
+  throw new AwakenError("thread_not_found", `parent thread not found: ${id}`, { details: { threadId: id } });
+}
+
 function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
   if (checkpoint === undefined) return undefined;
   for (const run of [checkpoint.openRun, checkpoint.latestRun]) if (run?.status === "waiting") return run;
@@ -79,6 +85,7 @@ function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | u
  */
 export async function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string): Promise<LoadedThread> {
   const { threadId, intent } = order;
+  if (intent.type === "new" && order.trace.parentThreadId !== undefined) await checkParent(records, order.trace.parentThreadId);
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const checkpoint = await records.threads.loadCheckpoint(threadId);
   if (named !== undefined && checkpoint?.openRun?.runId === named.runId && !sameJson(checkpoint.openRun, named)) throw takenUp(named);

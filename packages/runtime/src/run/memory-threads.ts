@@ -45,6 +45,7 @@ export class MemoryThreads implements VolatileRecords {
   readonly ledger = undefined;
 
   readonly threads: VolatileRecords["threads"] = {
+    load: async (id) => this.#rows.get(id)?.record,
     loadCheckpoint: async (id) => this.#checkpoint(this.#rows.get(id)),
   };
 

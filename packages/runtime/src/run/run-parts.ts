@@ -1,4 +1,4 @@
-import type { LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore } from "@awaken/contract";
+import type { LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore, ThreadStore } from "@awaken/contract";
 import type { CommitStore } from "../loop/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
@@ -8,6 +8,7 @@ import type { ActiveRuns } from "./active-runs.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
 
 interface Records extends CommitStore {
+  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint">;
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
 }
 

@@ -2,25 +2,35 @@ import {
   ADAPTERS,
   type Adapter,
   AwakenError,
+  checkOptions,
+  describeType,
   type InferenceOverride,
   inferenceOverrideSchema,
   isJson,
   isJsonObject,
+  isPlainObject,
   type Message,
   type MessageId,
   messageId,
+  messageSchema,
+  needed,
   ORIGINS,
   type Origin,
+  type PartRules,
+  partRule,
+  RULES,
   RUN_MODES,
   type RunId,
   type RunIdentity,
   type RunMode,
   type RunRecord,
+  reading,
   runId,
   type Schema,
   type ThreadId,
   type ToolDescriptor,
   threadId,
+  toolCallId,
   type UserContent,
   validateSync,
 } from "@awaken/contract";
@@ -44,6 +54,8 @@ export interface RunTraceInput {
   readonly adapter?: Adapter;
   readonly parentRunId?: string;
   readonly parentThreadId?: string;
+  /** The call of the parent run that started this one. */
+  readonly parentToolCallId?: string;
   readonly sessionId?: string;
   readonly transportRequestId?: string;
   readonly correlationId?: string;
@@ -103,46 +115,86 @@ export interface RunOrder {
   readonly isEnding?: true;
 }
 
+const CODE = "invalid_activation";
+
 const refuse = (why: string): never => {
-  throw new AwakenError("invalid_activation", `invalid activation: ${why}`);
+  throw new AwakenError(CODE, `invalid activation: ${why}`);
 };
-
-function checkBlank(name: string, value: string | undefined): void {
-  if (value !== undefined && (typeof value !== "string" || value.trim() === "")) refuse(`${name} must be a non-blank string`);
-}
-
-function checkOneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value !== undefined && !allowed.includes(value)) refuse(`${name} must be one of ${allowed.join(", ")}, got ${JSON.stringify(value)}`);
-}
 
 /** From whatever realm it comes. */
 const isSignal = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
 
-function toMessage(input: MessageInput, ids: Ids): Message {
-  const id = messageId(input.id ?? ids());
-  const { content, role } = input;
-  const parts: readonly UserContent[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  if (!Array.isArray(parts)) refuse("message content must be a string or a list of parts");
-  switch (role) {
-    case "user":
-      return { id, role, content: parts };
-    case "assistant":
-      return { id, role, content: parts };
-    case "system":
-      return { id, role, content: parts.filter((part) => part.type === "text") };
-    default:
-      return refuse(`message role must be user, assistant or system, got ${JSON.stringify(role)}`);
-  }
+const REQUEST: PartRules<RunRequest> = {
+  agent: RULES.name,
+  thread: RULES.name,
+  input: partRule("a string or a list of messages", (value) => typeof value === "string" || Array.isArray(value)),
+  output: RULES.schema,
+  outputRetries: partRule("a whole number from 0", (value) => Number.isInteger(value) && Number(value) >= 0),
+  overrides: RULES.any,
+  frontendTools: RULES.list,
+  signal: partRule("an AbortSignal", isSignal),
+  runId: RULES.name,
+  resume: RULES.name,
+  decisions: RULES.list,
+  trace: RULES.any,
+};
+
+const TRACE: PartRules<RunTraceInput> = {
+  origin: RULES.oneOf(...ORIGINS),
+  runMode: RULES.oneOf(...RUN_MODES),
+  adapter: RULES.oneOf(...ADAPTERS),
+  parentRunId: RULES.name,
+  parentThreadId: RULES.name,
+  parentToolCallId: RULES.name,
+  sessionId: RULES.name,
+  transportRequestId: RULES.name,
+  correlationId: RULES.name,
+};
+
+const MESSAGE: PartRules<MessageInput> = {
+  role: needed(RULES.oneOf("user", "assistant", "system")),
+  content: needed(partRule("a string or a list of parts", (value) => typeof value === "string" || Array.isArray(value))),
+  id: RULES.name,
+};
+
+/** As JSON would have it: callers without our compiler settings may give `undefined` for what they leave out. */
+const withoutUndefined = (value: unknown): unknown => {
+  if (Array.isArray(value)) return Array.from(value, withoutUndefined);
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, withoutUndefined(item)]])));
+};
+
+/** The parts of a message, each of them one that can be stored and sent. */
+function readParts(id: MessageId, content: readonly UserContent[], index: number): readonly UserContent[] {
+  const message = { id, role: "user", content } as const;
+  if (messageSchema.fits(message, 0)) return content;
+  const read = validateSync(messageSchema, { ...message, content: withoutUndefined(content) });
+  if (read.type === "invalid") return refuse(`message ${index} of the input: ${read.message}`);
+  return read.value.role === "user" ? read.value.content : content;
 }
 
+function toMessage(input: MessageInput, ids: Ids, index: number): Message {
+  checkOptions(CODE, `message ${index} of the input`, input, MESSAGE);
+  const id = messageId(input.id ?? ids());
+  const { content, role } = input;
+  const parts: readonly UserContent[] = typeof content === "string" ? [{ type: "text", text: content }] : readParts(id, content, index);
+  if (role === "system") return { id, role, content: parts.filter((part) => part.type === "text") };
+  return { id, role, content: parts };
+}
+
+/** Throws on whatever is no input, of whatever make. */
 export function toMessages(input: RunRequest["input"], ids: Ids): readonly Message[] {
   if (input === undefined) return [];
-  if (typeof input === "string") return [toMessage({ role: "user", content: input }, ids)];
-  if (!Array.isArray(input)) refuse("input must be a string or a list of messages");
-  const messages = input.map((message) => toMessage(message, ids));
-  if (new Set(messages.map((message) => message.id)).size < messages.length) refuse("a message id is there twice");
-  return messages;
+  if (typeof input === "string") return [{ id: messageId(ids()), role: "user", content: [{ type: "text", text: input }] }];
+  return reading(CODE, "invalid activation: the input", () => {
+    if (!Array.isArray(input)) return refuse("input must be a string or a list of messages");
+    const list: readonly MessageInput[] = input;
+    // A hole counts too.
+    const messages = Array.from(list, (message, index) => toMessage(message, ids, index));
+    if (new Set(messages.map((message) => message.id)).size < messages.length) refuse("a message id is there twice");
+    return messages;
+  });
 }
 
 const NO_IDS: readonly MessageId[] = Object.freeze([]);
@@ -150,10 +202,19 @@ const NO_IDS: readonly MessageId[] = Object.freeze([]);
 const namedMessages = (input: RunRequest["input"] = []): readonly MessageId[] =>
   typeof input === "string" ? NO_IDS : input.flatMap(({ id }) => (id === undefined ? [] : [messageId(id)]));
 
+const TOOL: PartRules<ToolDescriptor> = {
+  id: needed(RULES.name),
+  description: needed(RULES.text),
+  parameters: RULES.any,
+  category: RULES.text,
+  metadata: RULES.any,
+};
+
 /** As a record may have it: what clients add of their own is left out. */
-function readTool({ id, description, parameters, category, metadata }: ToolDescriptor): ToolDescriptor {
-  checkBlank("the id of a frontend tool", id);
-  if (typeof id !== "string" || typeof description !== "string") refuse("a frontend tool needs an id and a description");
+function readTool(given: ToolDescriptor): ToolDescriptor {
+  if (!isJsonObject(given)) return refuse(`a frontend tool must be an object, got ${describeType(given)}`);
+  const { id, description, parameters, category, metadata } = given;
+  checkOptions(CODE, "a frontend tool", { id, description, category }, TOOL);
   for (const part of [parameters, metadata ?? {}]) {
     if (!isJsonObject(part) || !isJson(part)) refuse(`parameters and metadata of the frontend tool '${id}' must be JSON objects`);
   }
@@ -168,18 +229,7 @@ function readTool({ id, description, parameters, category, metadata }: ToolDescr
 
 const NO_TRACE: RunTraceInput = Object.freeze({});
 
-function checkTrace(trace: RunTraceInput): void {
-  if (trace === NO_TRACE) return;
-  const { origin, runMode, adapter, ...texts } = trace;
-  checkOneOf("trace.origin", origin, ORIGINS);
-  checkOneOf("trace.runMode", runMode, RUN_MODES);
-  checkOneOf("trace.adapter", adapter, ADAPTERS);
-  for (const [name, value] of Object.entries(texts)) checkBlank(`trace.${name}`, value);
-}
-
 function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest, ids: Ids, clock: Clock): RunIntentInput {
-  checkBlank("runId", hint);
-  checkBlank("resume", resume);
   if (resume === undefined) {
     if (decisions.length > 0) refuse("decisions need the run that they are about: say which to resume");
     return { type: "new", runId: hint === undefined ? undefined : runId(hint) };
@@ -190,18 +240,25 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
 }
 
 function checkRetries({ outputRetries, output, resume }: RunRequest): void {
-  if (outputRetries === undefined) return;
-  if (!Number.isInteger(outputRetries) || outputRetries < 0) refuse("outputRetries must be a whole number from 0");
-  if (output === undefined && resume === undefined) refuse("outputRetries needs an output");
+  if (outputRetries !== undefined && output === undefined && resume === undefined) refuse("outputRetries needs an output");
+}
+
+function checkTrace(trace: RunTraceInput, thread: string | undefined): void {
+  if (trace === NO_TRACE) return;
+  checkOptions(CODE, "the trace of a run request", trace, TRACE);
+  if (thread !== undefined && trace.parentThreadId === thread) refuse(`thread '${thread}' cannot be its own parent`);
 }
 
 /** Everything that can be said about a request before anything is looked up. */
-export function readRequest(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
+export const readRequest = (request: RunRequest, ids: Ids, clock: Clock): RunOrder =>
+  reading(CODE, "invalid activation: the request", () => {
+    checkOptions(CODE, "a run request", request, REQUEST);
+    return toOrder(request, ids, clock);
+  });
+
+function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
   const { agent, thread, overrides, frontendTools, signal, trace = NO_TRACE } = request;
-  checkBlank("agent", agent);
-  checkBlank("thread", thread);
-  checkTrace(trace);
-  if (signal !== undefined && !isSignal(signal)) refuse("signal must be an AbortSignal");
+  checkTrace(trace, thread);
   checkRetries(request);
   if (overrides !== undefined) {
     const checked = validateSync(inferenceOverrideSchema, overrides);
@@ -235,7 +292,7 @@ export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, [])
 
 /** Of a new run, with what the trace of its request says. */
 export function newIdentity(trace: RunTraceInput, thread: ThreadId, run: RunId, agentId: string): RunIdentity {
-  const { parentRunId, parentThreadId, sessionId, transportRequestId, correlationId } = trace;
+  const { parentRunId, parentThreadId, parentToolCallId, sessionId, transportRequestId, correlationId } = trace;
   return {
     threadId: thread,
     runId: run,
@@ -245,6 +302,7 @@ export function newIdentity(trace: RunTraceInput, thread: ThreadId, run: RunId, 
     adapter: trace.adapter ?? "internal",
     ...(parentRunId === undefined ? undefined : { parentRunId: runId(parentRunId) }),
     ...(parentThreadId === undefined ? undefined : { parentThreadId: threadId(parentThreadId) }),
+    ...(parentToolCallId === undefined ? undefined : { parentToolCallId: toolCallId(parentToolCallId) }),
     ...(sessionId === undefined ? undefined : { sessionId }),
     ...(transportRequestId === undefined ? undefined : { transportRequestId }),
     ...(correlationId === undefined ? undefined : { correlationId }),

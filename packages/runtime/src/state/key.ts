@@ -1,4 +1,19 @@
-import { AwakenError, type JsonValue, type MergeRule, type Schema, type StateScope } from "@awaken/contract";
+import {
+  AwakenError,
+  checkOptions,
+  describeType,
+  type JsonValue,
+  MERGE_RULES,
+  type MergeRule,
+  needed,
+  type PartRules,
+  partRule,
+  RULES,
+  type Schema,
+  STATE_SCOPES,
+  type StateScope,
+  shorten,
+} from "@awaken/contract";
 
 /** Turns the stored value of one version of a key into that of the next. */
 export type Migration = (value: JsonValue) => JsonValue;
@@ -67,15 +82,36 @@ export type AnyStateKey = StateKey<unknown, unknown>;
 
 const RESERVED = "__runtime.";
 
+const INIT: PartRules<StateInit<unknown, unknown>> = {
+  scope: RULES.oneOf(...STATE_SCOPES),
+  schema: needed(RULES.schema),
+  initial: needed(RULES.code),
+  apply: needed(RULES.code),
+  merge: RULES.oneOf(...MERGE_RULES),
+  persistent: RULES.flag,
+  retainOnUninstall: RULES.flag,
+  migrations: partRule("a list of functions", (list) => Array.isArray(list) && list.every(RULES.code.is)),
+  onInvalid: partRule('"fail", "drop" or a function', (value) => value === "fail" || value === "drop" || typeof value === "function"),
+  refuse: RULES.code,
+};
+
+/** Throws unless it can be the name of a key, profile, action or effect. */
+export function checkName(what: string, name: unknown): void {
+  if (typeof name !== "string")
+    throw new AwakenError("invalid_definition", `the name of ${what} must be a string, got ${describeType(name)}`);
+}
+
+const KEY = RULES.withMethods("a key", "apply", "initial");
+
+/** Keys that were made here, as far as can be seen. */
+export const isKeyList = (list: unknown): boolean =>
+  Array.isArray(list) && list.every((key) => KEY.is(key) && RULES.name.is(Reflect.get(Object(key), "name")));
+
 function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): StateKey<V, U> {
+  checkOptions("invalid_definition", `state key '${shorten(name)}'`, init, INIT);
   // The one name that an object cannot have as a key.
   if (name.trim() === "" || name === "__proto__") throw new AwakenError("unknown_key", `'${name}' cannot be the name of a state key`);
   const { migrations = [], onInvalid = "fail" } = init;
-  if (onInvalid !== "fail" && onInvalid !== "drop" && typeof onInvalid !== "function") {
-    throw new AwakenError("invalid_schema", `state key '${name}': onInvalid must be "fail", "drop" or a function`, {
-      details: { key: name },
-    });
-  }
   return Object.freeze({
     name,
     scope: init.scope ?? "run",
@@ -101,6 +137,7 @@ export type Value = string | number | bigint | boolean | symbol | object | null 
 
 /** Declares a state key. Names are global; `__runtime.` is ours. */
 export function defineState<V extends Value, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
+  checkName("a state key", name);
   if (name.startsWith(RESERVED)) {
     throw new AwakenError("key_already_registered", `state key '${name}': names that start with '${RESERVED}' are reserved`, {
       details: { key: name },

@@ -1,14 +1,19 @@
 import {
   AwakenError,
+  checkOptions,
   errorMessage,
   type JsonValue,
+  needed,
+  type PartRules,
   type ProfileStore,
   profileOwner,
+  RULES,
   type Schema,
+  shorten,
   toJson,
   validate,
 } from "@awaken/contract";
-import type { Value } from "./key.ts";
+import { checkName, type Value } from "./key.ts";
 
 /** A typed namespace of data that outlives threads: one value per instance string. */
 export interface ProfileKey<T> {
@@ -20,7 +25,12 @@ export interface ProfileKey<T> {
 
 export type AnyProfileKey = ProfileKey<unknown>;
 
+const PROFILE: PartRules<Omit<AnyProfileKey, "name">> = { schema: needed(RULES.schema), initial: needed(RULES.code) };
+
+/** Declares a profile. A plugin registers it; without a store its values live as long as the runtime. */
 export function defineProfile<T extends Value>(name: string, init: { readonly schema: Schema<T>; initial(): NoInfer<T> }): ProfileKey<T> {
+  checkName("a profile", name);
+  checkOptions("invalid_definition", `profile '${shorten(name)}'`, init, PROFILE);
   return Object.freeze({ name, schema: init.schema, initial: init.initial });
 }
 

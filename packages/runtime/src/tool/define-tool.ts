@@ -1,20 +1,27 @@
 import {
   AwakenError,
+  checkOptions,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  needed,
+  type PartRules,
+  partRule,
+  RULES,
+  reading,
   type Schema,
+  shorten,
   toJson,
   toJsonSchema,
   type Validated,
   validate,
 } from "@awaken/contract";
 import type { HookScene } from "../phase/hook.ts";
-import type { AnyStateKey } from "../state/key.ts";
+import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
-import { guessToolKind, type ToolKind } from "./tool-kind.ts";
+import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
 import { allow, type Verdict } from "./verdict.ts";
 
 export interface ToolInit<I, O> {
@@ -43,18 +50,28 @@ export interface ToolInit<I, O> {
 
 const ID = /^[^\s\p{Cc}]{1,128}$/u;
 
-function checkInit(init: { readonly id: string; readonly execute: unknown; readonly timeoutMs?: number }): void {
-  if (typeof init.id !== "string" || !ID.test(init.id)) {
-    throw new AwakenError("invalid_tool", `tool id must be 1 to 128 characters without spaces, got ${JSON.stringify(init.id)}`);
-  }
-  if (typeof init.execute !== "function") {
-    throw new AwakenError("invalid_tool", `tool '${init.id}' needs an execute function`, { details: { tool: init.id } });
-  }
-  if (init.timeoutMs !== undefined && !(init.timeoutMs > 0)) {
-    throw new AwakenError("invalid_tool", `tool '${init.id}': timeoutMs must be above 0, got ${init.timeoutMs}`, {
-      details: { tool: init.id },
-    });
-  }
+const INIT: PartRules<ToolInit<unknown, unknown>> = {
+  id: needed(partRule("1 to 128 characters without spaces", (id) => typeof id === "string" && ID.test(id))),
+  description: needed(RULES.text),
+  input: needed(RULES.schema),
+  output: RULES.schema,
+  execute: needed(RULES.code),
+  approve: RULES.code,
+  reconcile: RULES.code,
+  idempotent: RULES.flag,
+  pure: RULES.flag,
+  timeoutMs: partRule("a number above 0", (ms) => typeof ms === "number" && ms > 0),
+  kind: RULES.oneOf(...TOOL_KINDS),
+  category: RULES.text,
+  metadata: RULES.any,
+  parameters: RULES.any,
+  state: partRule("a list of keys made with defineState", isKeyList),
+};
+
+/** Tools are told apart by their ids, also in messages about them. */
+function checkInit(init: unknown): void {
+  const id: unknown = reading("invalid_tool", "a tool", () => (isJsonObject(init) ? Reflect.get(init, "id") : undefined));
+  checkOptions("invalid_tool", typeof id === "string" ? `tool '${shorten(id)}'` : "defineTool", init, INIT);
 }
 
 /** The tool has done its work: an abort gives its schema the time that it gives the tool. */

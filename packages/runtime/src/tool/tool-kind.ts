@@ -1,5 +1,6 @@
 /** What a tool does to the world, for policies that treat kinds alike. A tool says it itself; foreign tools are guessed by name. */
-export type ToolKind = "execute" | "read" | "edit" | "search" | "other";
+export type ToolKind = (typeof TOOL_KINDS)[number];
+export const TOOL_KINDS = ["execute", "read", "edit", "search", "other"] as const;
 
 const WORDS: readonly (readonly [ToolKind, readonly string[]])[] = [
   ["edit", ["edit", "write", "patch", "replace", "create", "delete", "remove", "move", "rename"]],
