@@ -40,7 +40,10 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
   const ask = askWith(bounds);
   const { threads, runs, messages, ledger } = records;
   return {
-    threads: { loadCheckpoint: (id) => ask("load a thread", threads.loadCheckpoint(id)) },
+    threads: {
+      load: (id) => ask("load a thread", threads.load(id)),
+      loadCheckpoint: (id) => ask("load a thread", threads.loadCheckpoint(id)),
+    },
     runs: {
       load: (id) => ask("load a run", runs.load(id)),
       listByTicket: (id) => ask("list the runs of a ticket", runs.listByTicket(id)),
