@@ -1,5 +1,5 @@
 import * as s from "./schema/index.ts";
-import { decisionIdSchema, ticketIdSchema } from "./stored.ts";
+import { decisionIdSchema, idOf, ticketIdSchema } from "./stored.ts";
 
 // Stored values of the runtime's own state keys.
 
@@ -65,9 +65,11 @@ export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptiona
 export const excludeToolSchema = someText;
 export const includeOnlyToolsSchema = s.readonly(s.array(someText));
 
-/** Decisions that a run has taken, so that a repeated one does nothing. */
+/** Decisions that a run has taken, so that a repeated one does nothing, and tickets that a message closed. */
 export const decidedSchema = s.object({
-  entries: s.readonly(s.array(s.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema }))),
+  entries: s.readonly(
+    s.array(s.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema, closedBy: s.exactOptional(idOf("message")) })),
+  ),
 });
 export type Decided = s.output<typeof decidedSchema>;
 

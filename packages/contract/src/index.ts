@@ -135,6 +135,7 @@ export { type HookPhase, PHASES, type Phase } from "./phase.ts";
 export {
   type CreatedRun,
   checkRunTransition,
+  type DecidedTicket,
   type DoneRun,
   type FinalTermination,
   type MessageRange,

@@ -73,6 +73,13 @@ export interface RunEnding {
   readonly output?: JsonValue;
 }
 
+export interface DecidedTicket {
+  readonly ticketId: TicketId;
+  readonly decisionId: DecisionId;
+  /** Nobody decided: this message came instead, and the ticket was closed. */
+  readonly closedBy?: MessageId;
+}
+
 interface RunBody {
   readonly schemaVersion: typeof RUN_SCHEMA_VERSION;
   readonly runId: RunId;
@@ -98,7 +105,7 @@ interface RunBody {
   /** Run-scoped keys. */
   readonly state?: PersistedState;
   /** Decisions that were applied, so that a repeated one is recognised after its ticket is gone. */
-  readonly decided: readonly { readonly ticketId: TicketId; readonly decisionId: DecisionId }[];
+  readonly decided: readonly DecidedTicket[];
 }
 
 export interface CreatedRun extends RunBody {

@@ -13,6 +13,7 @@ import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
 import { MemoryThreads } from "./run/memory-threads.ts";
+import { type Finding, reconcile } from "./run/reconcile.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
@@ -46,6 +47,11 @@ export interface Runtime extends AsyncDisposable {
   decide(ticket: string, decision: DecisionInput): Promise<RunStream>;
   /** Several tickets of one run, all or none. */
   decideAll(decisions: readonly TicketDecision[]): Promise<RunStream>;
+  /**
+   * Puts on record what became of a call whose outcome was lost, by its ticket or its idempotency key, when a later message has closed it
+   * or its run is over. Nothing runs: it is the call's result from then on.
+   */
+  reconcile(target: string, finding: Finding): Promise<void>;
   /** The result of a run, when it is over or waits; of one that another process executes it is asked for again and again. */
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
@@ -151,6 +157,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     stream: (request) => openStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
     decideAll: (decisions) => decide(parts, decisions),
+    reconcile: (target, finding) => reconcile(parts, target, finding),
     wait: (id, options) => wait(parts, id, options),
     resume: (id) => resume(parts, id),
     cancel: (id) => cancel(parts, id),

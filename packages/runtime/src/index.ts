@@ -44,6 +44,7 @@ export {
 } from "./registry/remove-provider.ts";
 export { createResolver, type Resolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+export type { Finding } from "./run/reconcile.ts";
 export type { MessageInput, RunRequest, RunTraceInput } from "./run/run-request.ts";
 export type {
   BlockedResult,

@@ -105,7 +105,7 @@ const body = {
   steps: countSchema,
   usage: usageSchema,
   state: s.exactOptional(persistedStateSchema),
-  decided: s.array(s.strictObject({ ticketId: ticketIdSchema, decisionId: decisionIdSchema })),
+  decided: s.array(s.strictObject({ ticketId: ticketIdSchema, decisionId: decisionIdSchema, closedBy: s.exactOptional(messageIdSchema) })),
   ordinal: s.exactOptional(positionSchema),
 };
 

@@ -46,8 +46,19 @@ export interface DecisionFact {
   readonly reason?: string;
 }
 
+/** Somebody knows what became of a call whose outcome was lost. */
+export interface OutcomeFact {
+  readonly type: "outcome-found";
+  readonly toolCallId: ToolCallId;
+  readonly toolName: string;
+  readonly idempotencyKey: string;
+  readonly found: "done" | "not-done";
+  readonly foundAt: number;
+  readonly by?: string;
+}
+
 /** What is put on record with the next commit. */
-export type StagedFact = AgentEvent | DecisionFact;
+export type StagedFact = AgentEvent | DecisionFact | OutcomeFact;
 
 export function decisionFact(call: ToolCallState, ticketId: TicketId, decision: Decision): DecisionFact {
   const { action, decidedAt, by } = decision;

@@ -17,9 +17,11 @@ import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
+import { isOutcomeLost, lostResult } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { openTickets } from "./open-tickets.ts";
 import { settleEarly } from "./output.ts";
+import { editOf } from "./resume.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface LoopResult {
@@ -74,11 +76,12 @@ function closeTickets(ctx: RunContext): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
     if (call.status !== "suspended" && call.status !== "resuming") continue;
     ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
-    const result = toolFailure("cancelled", "the run ended before there was a decision");
-    ctx.transcript.answer(toolMessage(ctx, call, result), call.messageId);
     const asked = { messageId: call.messageId, call };
-    ctx.ledger?.leaveUnknown(asked);
-    ctx.ledger?.settle(asked, result);
+    const isLost = isOutcomeLost(ctx.ledger, call);
+    const result = isLost ? lostResult(call.name) : toolFailure("cancelled", "the run ended before there was a decision");
+    ctx.transcript.answer(toolMessage(ctx, call, result, editOf(call)), call.messageId);
+    if (isLost) ctx.ledger?.leaveOpen(asked);
+    else ctx.ledger?.settle(asked, result);
   }
 }
 

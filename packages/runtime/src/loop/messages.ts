@@ -18,9 +18,16 @@ import type { RunContext } from "./run-context.ts";
 
 export const SUPERSEDED = "[tool call superseded]";
 
-const newId = (ctx: RunContext): MessageId => messageId(ctx.ids());
+/** What a message of a run is made with. */
+export interface MessageMaker {
+  readonly ids: RunContext["ids"];
+  readonly identity: RunContext["identity"];
+  readonly tally: Pick<RunContext["tally"], "steps">;
+}
 
-const stamp = (ctx: RunContext) => ({ runId: ctx.identity.runId, stepIndex: Math.max(0, ctx.tally.steps - 1) });
+const newId = (ctx: MessageMaker): MessageId => messageId(ctx.ids());
+
+const stamp = (ctx: MessageMaker) => ({ runId: ctx.identity.runId, stepIndex: Math.max(0, ctx.tally.steps - 1) });
 
 export function assistantMessage(ctx: RunContext, id: MessageId, content: readonly AssistantContent[]): AssistantMessage {
   return { id, role: "assistant", content, metadata: stamp(ctx) };
@@ -66,7 +73,13 @@ function resultContent(name: string, result: ToolResult): readonly ToolContent[]
   }
 }
 
-export function toolMessage(ctx: RunContext, call: ToolCall, result: ToolResult, edited?: LiveCall["edited"]): ToolMessage {
+/** The result of a call of an earlier activation, whose id may have been given again since. */
+export function lateResult(ctx: MessageMaker, call: ToolCall & Pick<LiveCall, "messageId" | "edited">, result: ToolResult): ToolMessage {
+  const message = toolMessage(ctx, call, result, call.edited);
+  return { ...message, metadata: { ...message.metadata, callMessageId: call.messageId } };
+}
+
+export function toolMessage(ctx: MessageMaker, call: ToolCall, result: ToolResult, edited?: LiveCall["edited"]): ToolMessage {
   return {
     id: newId(ctx),
     role: "tool",

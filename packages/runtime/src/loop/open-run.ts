@@ -11,6 +11,7 @@ import {
   type SequencedMessage,
   type StreamCheckpointStore,
   type ToolCallState,
+  type ToolMessage,
   type Usage,
 } from "@awaken/contract";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
@@ -36,7 +37,8 @@ import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./comm
 import { decided } from "./decided.ts";
 import { seatAgent } from "./handoff.ts";
 import type { LiveCall } from "./live-call.ts";
-import { lastWords, retraction, SUPERSEDED } from "./messages.ts";
+import { closedTicket, isOutcomeLost, lostResult } from "./lost-call.ts";
+import { lastWords, lateResult, retraction, SUPERSEDED } from "./messages.ts";
 import { outputRetries } from "./output.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision, RunContext, RunOptions } from "./run-context.ts";
@@ -143,25 +145,42 @@ export const isSuperseding = ({ options, input }: Activation): boolean => option
 /** Calls that wait, and those whose decision was taken by a process that died before it could follow it. */
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
 
-/** A new user message without a decision abandons the calls that wait: they are retracted, and nothing is replayed. */
-function supersede(activation: Activation, handles: RunHandles, state: StateStore, ledger: RunLedger | undefined): readonly Message[] {
+/**
+ * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted; what may have
+ * had its effect stays in view and says so, and its row in the ledger stays open for whoever finds out. Their tickets are closed.
+ */
+function supersede(activation: Activation, handles: RunHandles, state: StateStore, ledger: RunLedger | undefined): readonly ToolMessage[] {
   const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
-  if (calls.length === 0 || !isSuperseding(activation)) return NO_MESSAGES;
-  state.commit(command().update(toolCallStates, { type: "clear" }));
-  const run = { ids: handles.ids, identity: activation.identity };
-  for (const call of calls) ledger?.settle({ messageId: call.messageId, call }, toolFailure("cancelled", SUPERSEDED));
-  return calls.sort((a, b) => (a.id < b.id ? -1 : 1)).map((call) => retraction(run, call));
+  const closing = activation.input.find(isUserInput);
+  if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return NO_MESSAGES;
+  const change = command().update(toolCallStates, { type: "clear" });
+  if (activation.options.isContinuation) {
+    for (const { suspension } of calls) if (suspension !== undefined) change.update(decided, closedTicket(suspension.id, closing.id));
+  }
+  state.commit(change);
+  const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.steps ?? 0 } };
+  return calls
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((call) => {
+      const asked = { messageId: call.messageId, call };
+      if (isOutcomeLost(ledger, call)) {
+        ledger?.leaveOpen(asked);
+        return lateResult(run, call, lostResult(call.name));
+      }
+      ledger?.settle(asked, toolFailure("cancelled", SUPERSEDED));
+      return retraction(run, call);
+    });
 }
 
-function openTranscript({ history, input }: Activation, retractions: readonly Message[]): Transcript {
-  const log = retractions.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
+function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
+  const log = given.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
   const transcript = new Transcript(log.length === 0 ? history.messages : effectiveMessages([...history.messages, ...log]));
-  for (const message of retractions) transcript.retract(message);
+  for (const message of given) transcript.retract(message);
   for (const message of input) transcript.append(message);
   return transcript;
 }
 
-const NO_MESSAGES: readonly Message[] = Object.freeze([]);
+const NO_MESSAGES: readonly ToolMessage[] = Object.freeze([]);
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
 function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {

@@ -19,7 +19,7 @@ export const hasSuspended = (ctx: RunContext): boolean =>
   (ctx.state.snapshot().get(toolCallStates)?.calls ?? []).some((call) => call.status === "suspended");
 
 /** What a call is resumed with. One that is run again after an unknown outcome goes on with the decision that it was on its way with. */
-function resumed(call: ToolCallState): ResumedCall | undefined {
+export function resumedWith(call: ToolCallState): ResumedCall | undefined {
   const { suspension, decision, earlier } = call;
   if (suspension === undefined || decision === undefined) return undefined;
   if (earlier === undefined || decision.action !== "approve")
@@ -59,7 +59,7 @@ async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Prom
 
 /** Gives the reason when a gate blocks the call. */
 async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
-  const resume = resumed(call);
+  const resume = resumedWith(call);
   if (resume === undefined) return undefined;
   const { decision } = call;
   if (decision === undefined) return undefined;

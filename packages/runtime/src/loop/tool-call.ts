@@ -17,6 +17,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
+import { lostResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
@@ -40,9 +41,6 @@ const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
   const id = suspension.id ?? "";
   return ticketId(id.trim() === "" ? live.call.id : id);
 };
-
-/** What a person is asked about when nobody knows whether a call had its effect. */
-export const UNKNOWN_OUTCOME = "unknown-outcome";
 
 function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNullable<ToolCallState["earlier"]> {
   const { resumeMode = "replay-tool-call", ...waited } = suspension;
@@ -146,8 +144,8 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
 }
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  ctx.ledger?.leaveUnknown(live);
-  recordCall(ctx, live, { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
+  const isLost = ctx.ledger?.leaveUnknown(live) === true;
+  recordCall(ctx, live, isLost ? lostResult(live.call.name) : { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 
 /** A gate asked for a decision: no hook runs, the tool has not begun. */

@@ -1,11 +1,12 @@
 import { type JsonValue, toJson } from "@awaken/contract";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { suspend } from "../tool/verdict.ts";
-import type { Gated, LiveCall } from "./live-call.ts";
+import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
+import { UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import type { OpenEntry } from "./run-ledger.ts";
-import { executeTool, UNKNOWN_OUTCOME } from "./tool-call.ts";
+import { executeTool } from "./tool-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
 
@@ -43,6 +44,13 @@ async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: Prep
   }
   // It happened, even if what it gave cannot be told.
   return type === "done" ? { type, data: null } : UNKNOWN;
+}
+
+/** What the tool itself finds out. One that is gone, or does not take the input any more, does not know. */
+export async function reconcileCall(ctx: RunContext, live: LiveCall): Promise<Reconciled> {
+  const tool = ctx.active.tools.get(live.call.name);
+  const call = tool === undefined ? undefined : await prepared(ctx, tool, inputOf(live));
+  return tool === undefined || call === undefined ? UNKNOWN : reconcile(ctx, live, tool, call);
 }
 
 /**

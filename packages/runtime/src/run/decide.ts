@@ -1,4 +1,4 @@
-import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, threadId, ticketId } from "@awaken/contract";
+import { AwakenError, type MessageId, type RunId, type RunRecord, runId, type ThreadId, threadId, ticketId } from "@awaken/contract";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
@@ -18,10 +18,20 @@ interface Batch {
 
 const ambiguous = (id: string, why: string) => new AwakenError("ambiguous_id", why, { details: { id } });
 
-const notOpen = (ticket: string, { runId }: RunRecord) =>
-  new AwakenError("ticket_not_open", `the ticket '${ticket}' of run '${runId}' is not open any more`, {
-    details: { ticketId: ticket, runId },
-  });
+/** What closed the ticket instead of a decision, if something did. */
+const closedBy = ({ decided }: RunRecord, ticket: string): MessageId | undefined =>
+  decided.find((entry) => entry.ticketId === ticket)?.closedBy;
+
+function notOpen(ticket: string, run: RunRecord): AwakenError {
+  const { runId } = run;
+  const by = closedBy(run, ticket);
+  if (by === undefined) {
+    const why = `the ticket '${ticket}' of run '${runId}' is not open any more`;
+    return new AwakenError("ticket_not_open", why, { details: { ticketId: ticket, runId } });
+  }
+  const why = `the ticket '${ticket}' of run '${runId}' was closed by the message '${by}'; if its call had been started, reconcile puts on record what became of it`;
+  return new AwakenError("ticket_not_open", why, { details: { ticketId: ticket, runId, closedBy: by } });
+}
 
 function readBatch(parts: RunParts, decisions: readonly TicketDecision[]): Batch {
   const read = readDecisions(decisions, parts.ids, parts.clock);
@@ -53,6 +63,7 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
     }
     const record = await findRecord(parts, batch, lost);
     const busy = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
+    if (closedBy(record, batch.ticket) !== undefined && !isOpen(record, batch.ticket)) throw notOpen(batch.ticket, record);
     if (isDone(record, batch.decisions)) return busy?.runId === record.runId ? followActive(parts, busy) : recorded(parts, record);
     if (busy !== undefined) {
       const run = followActive(parts, busy);

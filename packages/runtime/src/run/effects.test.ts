@@ -253,20 +253,6 @@ describe("a run whose process died while a tool ran", () => {
     expect(world.done).toEqual(["pay 5"]);
     expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", 'tool: {"did":5}']);
   });
-
-  it("gives up a claim that a new message supersedes", async () => {
-    const [store, world] = [memoryStore(), new World()];
-    const tools = [world.tool("pay", { approve: () => ask("Pay?") })];
-    const first = await open(scripted([toolCall("pay", { n: 7 }, { id: "c1" })]), { store, tools }).run({ thread: "t", input: "go" });
-    const points = crashPoints({ at: "tool-end", nth: 1, mode: "throw" });
-    const dying = open(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: points.tools(tools) });
-    await dying.decide("c1", { action: "approve" });
-    await dying.wait(first.runId).catch(() => {});
-    const model = scripted([text("fine")]);
-    await open(model, { store, tools }).run({ thread: "t", input: "never mind" });
-    expect(lastPrompt(model)).toEqual(["user: go", "user: never mind"]);
-    expect(world.done).toEqual(["pay 7"]);
-  });
 });
 
 /** Decides by the conversation alone, so that any process can go on: one step per round of results, each with its calls. */
@@ -333,12 +319,16 @@ describe("a crash at every point of a run with every kind of tool", () => {
     readonly nth: number;
   }
 
-  /** One process: takes the run up wherever it stands and follows it, until it is over or the process is. */
+  /** How the next process goes on with what it finds: by taking up the run, or because somebody writes something new. */
+  type Way = "resume" | "message";
+
+  /** One process: goes on wherever the thread stands and follows it, until it is over or the process is. */
   async function live(
     store: ScopedStore,
     world: World,
     agents: NonNullable<RuntimeInit["agents"]>,
     death: Life | undefined,
+    way: Way = "resume",
   ): Promise<boolean> {
     const points = crashPoints(death === undefined ? undefined : { ...death, mode: "throw" });
     const runtime = open(model, {
@@ -347,8 +337,8 @@ describe("a crash at every point of a run with every kind of tool", () => {
       agents,
     });
     const before = await store.threads.loadCheckpoint(threadId("t"));
-    const found = before?.openRun;
-    if (before?.latestRun?.status === "done") return true;
+    const found = way === "resume" ? before?.openRun : undefined;
+    if (way === "resume" && before?.latestRun?.status === "done") return true;
     const hear = points.emits(() => {});
     const follow = async (request: RunRequest) => {
       const run = runtime.stream(request);
@@ -414,4 +404,47 @@ describe("a crash at every point of a run with every kind of tool", () => {
     }
     expect(deaths).toBeGreaterThan(60);
   });
+
+  /** Every call that was claimed is in view, with a result; of each thing that was asked for, at most one happened. */
+  async function expectNothingTwice(store: ScopedStore, world: World, where: string): Promise<void> {
+    const effects = world.done.filter((effect) => !effect.startsWith("pure"));
+    expect(effects.length, `${where}: ${effects.join(", ")}`).toBe(new Set(effects).size);
+    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    expect(effectiveMessages(log)).toEqual(log);
+    expect(log.at(-1)?.message.role).toBe("assistant");
+    const shown = log.flatMap(({ message }) => messageToolCalls(message).map((call) => `${message.id} ${call.id}`));
+    const { items: runs } = await store.runs.list({});
+    for (const { runId, status } of runs) {
+      expect(status, where).toBe("done");
+      for (const { messageId, toolCallId, status } of await store.ledger.list(runId)) {
+        if (status === "claimed") expect(shown, where).toContain(`${messageId} ${toolCallId}`);
+      }
+    }
+    for (const effect of world.effects) {
+      const [, , key = ""] = effect.split(" ");
+      const entry = await store.ledger.load(key);
+      if (entry !== undefined) expect(shown, `${where}: ${effect}`).toContain(`${entry.messageId} ${entry.toolCallId}`);
+    }
+  }
+
+  it.each(["parallel", "sequential"] as const)(
+    "core-execution 96: %s, and a new message comes instead of a resume: no effect happens twice, nothing that was started vanishes",
+    async (mode) => {
+      const agents = { default: { model: "fast", toolExecution: mode } };
+      let deaths = 0;
+      for (const at of CRASH_POINTS) {
+        for (let nth = 1, isOver = false; !isOver; nth++) {
+          const [store, world] = [memoryStore(), new World()];
+          isOver = await live(store, world, agents, { at, nth });
+          if (isOver) break;
+          deaths += 1;
+          // The process that gets the message dies too, at its first commits or in its first tools; the next message comes through.
+          const second = await live(store, world, agents, { at: CRASH_POINTS[nth % 5] ?? at, nth: 1 + (nth % 3) }, "message");
+          if (!second) await live(store, world, agents, undefined, "message");
+          await expectNothingTwice(store, world, `${at} ${nth}`);
+        }
+      }
+      expect(deaths).toBeGreaterThan(60);
+    },
+  );
 });

@@ -28,14 +28,20 @@ export interface LoadedThread {
   readonly logged: ReadonlySet<MessageId>;
   /** The run that goes on, if one does. */
   readonly resumed: RunRecord | undefined;
-  /** A run that waits for decisions and is not the one that goes on: a new user message leaves it nothing to wait for. */
-  readonly abandonable: WaitingRecord | undefined;
+  /**
+   * A run that is not over and is not the one that goes on, when a new one is asked for: it was cut off, or it waits for decisions and a
+   * new user message leaves it nothing to wait for.
+   */
+  readonly left: LeftRun | undefined;
   /** When the latest run of the thread changed last; 0 without one. */
   readonly latestAt: number;
 }
 
 type ResumeIntent = Extract<RunIntentInput, { type: "resume" }>;
 type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
+
+/** A run of the thread that is not over, and that nobody goes on with. */
+export type LeftRun = Extract<RunRecord, { status: "running" | "waiting" }>;
 
 const refuse = (why: string): never => {
   throw new AwakenError("invalid_resume", `invalid resume: ${why}`);
@@ -79,6 +85,15 @@ function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | u
   return undefined;
 }
 
+/** Nobody of this process executes it: the thread is taken by whoever asks. */
+function leftRun(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord | undefined): LeftRun | undefined {
+  for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) {
+    if (run === undefined || run.runId === resumed?.runId) continue;
+    if (run.status === "running" || (run.status === "waiting" && run.waiting.tickets.length > 0)) return run;
+  }
+  return undefined;
+}
+
 /**
  * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
  * changed the record that this one is compared with when it takes it up.
@@ -101,7 +116,6 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     cutCalls,
     ledger,
   };
-  const waiting = waitingRun(checkpoint);
   const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(threadId, order.namedMessages);
   const { agentId, actingAgentId } = agentsOf(order, checkpoint, resumed, {
     defaultAgent,
@@ -113,7 +127,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     actingAgentId,
     logged: new Set(logged.map(({ message }) => message.id)),
     resumed,
-    abandonable: waiting === undefined || waiting.runId === resumed?.runId || waiting.waiting.tickets.length === 0 ? undefined : waiting,
+    left: intent.type === "new" ? leftRun(checkpoint, resumed) : undefined,
     latestAt: checkpoint?.latestRun?.updatedAt ?? 0,
   };
 }

@@ -315,7 +315,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     await runtime.run({ thread: "t", input: "pay" });
     await runtime.run({ thread: "t", input: "no, stop" });
     expect(texts(model.requests[1])).toEqual(["user: pay", "assistant: ", "tool: free", "user: no, stop"]);
-    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_found" });
+    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
     if (store === undefined) return;
     const { items } = await store.messages.list(threadId("t"), { visibility: "internal" });
     expect(items.map(({ message }) => messageText(message))).toEqual(["[tool call superseded]"]);

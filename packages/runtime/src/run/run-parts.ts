@@ -20,7 +20,7 @@ export interface VolatileRecords extends Records {
 
 export interface LastingRecords extends Records {
   readonly messages: Pick<MessageStore, "load" | "list">;
-  readonly ledger: Pick<LedgerStore, "list">;
+  readonly ledger: Pick<LedgerStore, "load" | "list">;
 }
 
 /** What runs need of a store. */

@@ -250,7 +250,7 @@ describe("the id of a new run", () => {
     const first = await runtime.run({ thread: "t", input: "pay" });
     expect(await runtime.run({ thread: "t", runId: "fresh", input: "no" })).toMatchObject({ runId: "fresh", steps: 1 });
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "cancelled", termination: { type: "cancelled" } });
-    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_found" });
+    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
     const events = await store.events.list({ type: "run", runId: first.runId }, {});
     expect(events.items.map((event) => event.kind).at(-1)).toBe("run-cancelled");
   });

@@ -25,13 +25,13 @@ import type { Reading } from "../state/persist.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
-import { abandon } from "./abandon.ts";
 import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { closeLeft } from "./close-left.ts";
 import { defaultAgent } from "./default-agent.ts";
 import { endingPlan } from "./ending-plan.ts";
 import type { LiveOutput } from "./live-outputs.ts";
-import { type LoadedThread, loadThread } from "./load-thread.ts";
+import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
@@ -142,16 +142,27 @@ function rememberOutput({ outputs }: RunParts, { options: { output }, identity: 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
 async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const resolution = parts.resolver.open();
-  const loaded = await loadThread(parts.records, order, defaultAgent(resolution));
+  const fallback = defaultAgent(resolution);
+  let loaded = await loadThread(parts.records, order, fallback);
+  let opened = open(parts, run, order, loaded, resolution);
+  for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
+    await closeLeft(parts, run, order, { left, resolution, plan: opened.activation.plan });
+    loaded = await loadThread(parts.records, order, fallback);
+    opened = open(parts, run, order, loaded, resolution);
+  }
+  const { ctx, writer } = opened;
   const { resumed } = loaded;
   if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
-  const { activation, writer, ctx } = open(parts, run, order, loaded, resolution);
   run.source = ctx;
   await takeSeededDecisions(ctx);
-  if (loaded.abandonable !== undefined && isSuperseding(activation)) await abandon(parts, loaded.abandonable);
   // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
   if (resumed !== undefined) await ctx.checkpoints.write();
   return { ctx, writer };
+}
+
+/** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
+function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): LeftRun | undefined {
+  return left?.status === "waiting" && !isSuperseding(activation) ? undefined : left;
 }
 
 /** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */

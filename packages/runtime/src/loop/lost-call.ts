@@ -1,0 +1,30 @@
+import { type Decided, decisionId, type MessageId, type TicketId, type ToolCallState, type ToolFailure } from "@awaken/contract";
+import type { RunLedger } from "./run-ledger.ts";
+
+/** What a person is asked about when nobody knows whether a call had its effect. */
+export const UNKNOWN_OUTCOME = "unknown-outcome";
+
+/** Whether a call that waits, or was decided and not brought to its end, may have had its effect. */
+export const isOutcomeLost = (ledger: RunLedger | undefined, call: ToolCallState): boolean =>
+  call.suspension?.action === UNKNOWN_OUTCOME || ledger?.unknownOf({ messageId: call.messageId, call }) !== undefined;
+
+/** What a model reads about a call that was started and of which nobody knows more. It never vanishes: it would only be made again. */
+export const lostResult = (name: string): ToolFailure => ({
+  type: "error",
+  code: "unknown_outcome",
+  message: `'${name}' was started and its outcome is unknown: it may have happened. Do not call it again before that is found out.`,
+});
+
+/** The same, after somebody has found out. */
+export const notDoneResult = (name: string): ToolFailure => ({
+  type: "error",
+  code: "not_done",
+  message: `'${name}' was started and did not happen.`,
+});
+
+/** Whoever decides about the ticket later is told which message closed it. */
+export const closedTicket = (ticketId: TicketId, closedBy: MessageId): Decided["entries"][number] => ({
+  ticketId,
+  decisionId: decisionId(`${closedBy}:${ticketId}`),
+  closedBy,
+});

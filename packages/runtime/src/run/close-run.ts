@@ -1,0 +1,173 @@
+import {
+  type AgentEvent,
+  effectKey,
+  type LedgerOutcome,
+  type MessageId,
+  type PersistedState,
+  runIdentity,
+  STATE_SCHEMA_VERSION,
+  type ToolCallState,
+  type ToolResult,
+} from "@awaken/contract";
+import type { Checkpoint } from "../loop/commit.ts";
+import type { LiveCall } from "../loop/live-call.ts";
+import { closedTicket, lostResult, notDoneResult, UNKNOWN_OUTCOME } from "../loop/lost-call.ts";
+import { lateResult } from "../loop/messages.ts";
+import { editOf, resumedWith } from "../loop/resume.ts";
+import type { RunContext } from "../loop/run-context.ts";
+import type { OpenEntry } from "../loop/run-ledger.ts";
+import { ThreadWriter } from "../loop/thread-writer.ts";
+import { reconcileCall } from "../loop/unknown-outcome.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { toolFailure } from "../tool/execute.ts";
+import { storedCalls } from "./cut-step.ts";
+import type { LeftRun, LoadedThread } from "./load-thread.ts";
+import type { RunParts } from "./run-parts.ts";
+
+export interface LeftScene {
+  readonly loaded: LoadedThread;
+  readonly ctx: RunContext | undefined;
+  /** The message that closes it. */
+  readonly by: MessageId;
+}
+
+const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
+
+/** A call that may have had its effect, and what is known of it. */
+interface StartedCall {
+  readonly live: LiveCall;
+  readonly entry: OpenEntry;
+  readonly state: ToolCallState | undefined;
+}
+
+interface SettledCall extends StartedCall {
+  readonly result: ToolResult;
+  /** False: its row in the ledger stays open, for whoever finds out. */
+  readonly isKnown: boolean;
+}
+
+/** A call that was decided, as it would be resumed. */
+function decidedCall({ messageId, toolCallId, toolName, input }: OpenEntry, state: ToolCallState | undefined): LiveCall {
+  const edited = state === undefined ? undefined : editOf(state);
+  return {
+    call: { id: toolCallId, name: toolName, input },
+    messageId,
+    resume: state === undefined ? undefined : resumedWith(state),
+    isReplay: true,
+    ...(edited === undefined ? {} : { edited }),
+  };
+}
+
+const isOpen = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming";
+
+const isAsked = (entry: OpenEntry): boolean => entry.status === "suspended" && entry.result.suspension.action === UNKNOWN_OUTCOME;
+
+function startedCalls({ history }: LoadedThread, states: readonly ToolCallState[]): readonly StartedCall[] {
+  const open = states.filter(isOpen);
+  return (history.ledger ?? []).flatMap((entry): StartedCall[] => {
+    const isOfEntry = (messageId: MessageId, id: string) => messageId === entry.messageId && id === entry.toolCallId;
+    const state = open.find((call) => isOfEntry(call.messageId, call.id));
+    const cut = history.cutCalls.find((live) => isOfEntry(live.messageId, live.call.id));
+    const isStarted = entry.status === "claimed" ? state !== undefined || cut !== undefined : state !== undefined && isAsked(entry);
+    return isStarted ? [{ entry, state, live: cut ?? decidedCall(entry, state) }] : [];
+  });
+}
+
+/** A person's word stands, when there is one that needs nothing to run; else the tool is asked. It is not run again: nobody waits for it. */
+async function settle(ctx: RunContext | undefined, call: StartedCall): Promise<SettledCall> {
+  const { live, entry, state } = call;
+  const { name } = live.call;
+  const decision = isAsked(entry) ? state?.decision : undefined;
+  if (decision?.action === "answer") return { ...call, result: { type: "success", data: decision.result }, isKnown: true };
+  if (decision?.action === "deny")
+    return { ...call, result: toolFailure("denied", decision.reason ?? "the call was not approved", { rejected: true }), isKnown: true };
+  const found = ctx === undefined || entry.status !== "claimed" ? undefined : await reconcileCall(ctx, live);
+  switch (found?.type) {
+    case "done":
+      return { ...call, result: { type: "success", data: found.data }, isKnown: true };
+    case "not-done":
+      return { ...call, result: notDoneResult(name), isKnown: true };
+    default:
+      return { ...call, result: lostResult(name), isKnown: false };
+  }
+}
+
+/** The thread's state without these calls. Those that never began are left for the run that comes, which retracts them. */
+function stateWithout(
+  state: PersistedState | undefined,
+  states: readonly ToolCallState[],
+  settled: readonly SettledCall[],
+): PersistedState {
+  if (state === undefined) return NO_STATE;
+  const gone = new Set(settled.map((call) => call.state));
+  const left = states.filter((call) => !gone.has(call));
+  return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
+}
+
+function factsOf({ runId, threadId }: LeftRun, settled: readonly SettledCall[]): readonly AgentEvent[] {
+  const facts = settled.map(({ live: { call }, result }): AgentEvent => {
+    const told = result.type === "success" ? result.data : { error: result.message ?? "" };
+    const outcome = result.type === "success" ? "succeeded" : "failed";
+    return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: told };
+  });
+  const termination = { type: "cancelled" } as const;
+  return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } }];
+}
+
+const outcomeOf = ({ live, entry, result }: SettledCall): LedgerOutcome => ({
+  idempotencyKey: effectKey(entry.runId, live.messageId, live.call.id),
+  attempt: entry.attempt,
+  result,
+});
+
+/** What a run is ended with. */
+interface Closing {
+  readonly run: LeftRun;
+  readonly loaded: LoadedThread;
+  readonly states: readonly ToolCallState[];
+  readonly settled: readonly SettledCall[];
+  /** The message that closes it. */
+  readonly by: MessageId;
+}
+
+function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Closing): Checkpoint {
+  const { runId, steps, usage } = run;
+  const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
+  const messages = settled.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
+  const tickets = states.flatMap((call) => (isOpen(call) && call.suspension !== undefined ? [call.suspension.id] : []));
+  const termination = { type: "cancelled" } as const;
+  return {
+    delta: () => messages,
+    lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
+    tally: { steps, usage, response: "", output: undefined, isPaused: false, unsettledStep: undefined, requestLimit: undefined },
+    runState: run.state ?? NO_STATE,
+    threadState: stateWithout(loaded.history.threadState, states, settled),
+    tickets: [],
+    decided: [...run.decided, ...tickets.map((ticket) => closedTicket(ticket, by))],
+    events: factsOf(run, settled),
+    claims: [],
+    outcomes: settled.filter(({ isKnown }) => isKnown).map(outcomeOf),
+    ending: termination,
+  };
+}
+
+/**
+ * Ends a run that a new message leaves behind, in one commit: calls that may have had their effect have a result in view that says what
+ * is known, and those of which nothing is known stay open in the ledger. `ctx` is that of the run, to ask its tools with; without one
+ * nobody is there to ask.
+ */
+export async function closeRun(parts: RunParts, run: LeftRun, { loaded, ctx, by }: LeftScene): Promise<void> {
+  const states = storedCalls(loaded.history.threadState);
+  const settled = await Promise.all(startedCalls(loaded, states).map((call) => settle(ctx, call)));
+  const writer = new ThreadWriter({
+    store: parts.records,
+    identity: runIdentity(run),
+    activation: run.activation,
+    input: [],
+    resumed: run,
+    messageCount: loaded.history.messageCount,
+    latestAt: loaded.latestAt,
+    now: () => parts.clock.now(),
+  });
+  await writer.write(checkpointOf(parts, { run, loaded, states, settled, by }));
+}
