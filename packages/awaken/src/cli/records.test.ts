@@ -157,11 +157,18 @@ describe.concurrent("awaken cancel and resume", () => {
     await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
     const [lost] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
     await using store = sqliteStore(join(cwd, "awaken.db"));
+    // A process that had looked for runs of the thread before that one began.
+    const loadCheckpoint: typeof store.threads.loadCheckpoint = async (id) => {
+      const checkpoint = await store.threads.loadCheckpoint(id);
+      if (checkpoint === undefined) return undefined;
+      const { openRun: _open, latestRun: _latest, ...seen } = checkpoint;
+      return seen;
+    };
     const runtime = createRuntime({
       providers: { scripted: scripted([text("beside it")]) },
       models: { main: { provider: "scripted", model: "scripted-1" } },
       agents: { assistant: { model: "main" } },
-      store,
+      store: { ...store, threads: { ...store.threads, loadCheckpoint } },
     });
     await runtime.run({ agent: "assistant", thread: "t", input: "hello" });
     const refused = await cli(["cancel", "t"], { cwd });
