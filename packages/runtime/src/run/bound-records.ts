@@ -52,7 +52,10 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
       load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
       list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
     },
-    ledger: { list: (runId, query) => ask("list the effects of a run", ledger.list(runId, query)) },
+    ledger: {
+      load: (key) => ask("load an effect", ledger.load(key)),
+      list: (runId, query) => ask("list the effects of a run", ledger.list(runId, query)),
+    },
     commit: (commit) => ask("commit", records.commit(commit)),
     transaction: (work) => inOneTry(records, work, ask),
   };
