@@ -13,6 +13,8 @@ export const stopStatsSchema = s.object({
   startTimeMs: s.number(),
   consecutiveErrors: s.number(),
   recentTexts: s.readonly(s.array(s.string())),
+  /** What was called in the latest steps, as short marks; empty for a step without calls. */
+  recentCalls: s.exactOptional(s.readonly(s.array(s.string()))),
 });
 export type StopStats = s.output<typeof stopStatsSchema>;
 

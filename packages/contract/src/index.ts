@@ -101,7 +101,7 @@ export {
   type StreamPart,
   type Turn,
 } from "./inference.ts";
-export { isJson, isJsonObject, isPlainObject, type JsonObject, type JsonValue, toJson } from "./json.ts";
+export { isJson, isJsonObject, isPlainList, isPlainObject, type JsonObject, type JsonValue, toJson } from "./json.ts";
 export {
   canToolCallMove,
   isToolCallOver,

@@ -45,6 +45,36 @@ const results = (messages: readonly Message[]) =>
     message.role === "tool" ? [[message.status, ...message.content.map((part) => (part.type === "text" ? part.text : ""))]] : [],
   );
 
+class Money {
+  readonly cents = 5;
+}
+
+describe("tools that return what JSON would lose", () => {
+  it.each<[string, unknown, string]>([
+    ["a Map", new Map([["a", 1]]), "a Map"],
+    ["a Set in a list", { all: [1, new Set([1])] }, "a Set at 'all.1'"],
+    ["an Error", new Error("x"), "a Error"],
+    ["an instance of a class", { price: new Money() }, "a Money at 'price'"],
+    ["a cycle", cyclic(), "a value that holds itself"],
+    ["a BigInt", { n: 1n }, "a bigint at 'n'"],
+    ["a function", { f: () => 1 }, "a function at 'f'"],
+    ["a NaN", { n: Number.NaN }, "NaN at 'n'"],
+  ])("core-execution 93: %s fails the call, with a message that names the tool and the place", async (_name, value, what) => {
+    const { events } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [simple("odd", { execute: () => value })] });
+    const [end] = events.flatMap((event) => (event.type === "tool-call-end" ? [event] : []));
+    expect(end).toMatchObject({ outcome: "failed", result: { type: "error" } });
+    expect(JSON.stringify(end?.result)).toContain(`tool 'odd' returned what is no JSON: ${what}`);
+  });
+
+  it("core-execution 93: a Date, undefined and properties without a value are JSON enough", async () => {
+    const value = { at: new Date(0), gone: undefined };
+    const { events } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [simple("odd", { execute: () => value })] });
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: "tool-call-end", result: { type: "success", data: { at: "1970-01-01T00:00:00.000Z" } } }),
+    );
+  });
+});
+
 describe("tools that give what nobody can use", () => {
   const cases: readonly (readonly [string, () => unknown])[] = [
     ["a cyclic object", cyclic],

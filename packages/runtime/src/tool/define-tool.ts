@@ -21,6 +21,7 @@ import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
+import { toolData } from "./tool-data.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";
 import { allow, type Verdict } from "./verdict.ts";
 
@@ -80,7 +81,7 @@ async function checkedReply<O>(id: string, output: Schema<O>, returned: O, bound
   const isBound = checking instanceof Promise && bounds !== undefined;
   const work: Work = { limit: "schemaMs", onAbort: "grace", name: () => `the output schema of tool '${id}'` };
   const checked = await (isBound ? bounds.wait(checking, work) : checking);
-  if (checked.type === "valid") return new Reply({ type: "success", data: toJson(checked.value) }, undefined);
+  if (checked.type === "valid") return new Reply({ type: "success", data: toolData(id, checked.value) }, undefined);
   return new Reply(
     { type: "error", code: "internal", message: `Internal error: the tool's output does not fit: ${checked.message}` },
     undefined,
@@ -112,7 +113,7 @@ class DefinedCall<I, O> implements PreparedCall {
     const returned = await this.#tool.execute(this.#input, context);
     if (returned instanceof Reply) return returned;
     return output === undefined
-      ? new Reply({ type: "success", data: toJson(returned) }, undefined)
+      ? new Reply({ type: "success", data: toolData(id, returned) }, undefined)
       : checkedReply(id, output, returned, this.#bounds);
   }
 

@@ -52,7 +52,10 @@ function evaluate(condition: StopCondition, { stats, turn, now }: Evidence): Sto
     case "content-match":
       return matchContent(condition.pattern, turn.text);
     case "loop-detection":
-      return isSameText(stats.recentTexts, condition.window) ? stop("loop-detection", `${condition.window} equal answers`) : undefined;
+      if (isSameText(stats.recentTexts, condition.window)) return stop("loop-detection", `${condition.window} equal answers`);
+      return isSameText(stats.recentCalls ?? [], condition.window)
+        ? stop("loop-detection", `the same calls in ${condition.window} steps`)
+        : undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type StopStats, stopStatsSchema, type Turn } from "@awaken/contract";
 import { defineTrustedState } from "../../state/key.ts";
+import { callMark } from "./call-mark.ts";
 
 /** `keptTexts`: how many of the latest texts somebody compares. They travel with every commit, so no more are kept. */
 export type StopStatsUpdate =
@@ -26,6 +27,7 @@ export const stopStats = defineTrustedState("stop_condition_stats", {
       totalInputTokens: value.totalInputTokens + turn.usage.inputTokens,
       totalOutputTokens: value.totalOutputTokens + turn.usage.outputTokens,
       consecutiveErrors: isError ? value.consecutiveErrors + 1 : 0,
+      ...(keptTexts === 0 ? undefined : { recentCalls: [...(value.recentCalls ?? []), callMark(turn)].slice(-keptTexts) }),
       recentTexts: keptTexts === 0 || turn.text === "" ? value.recentTexts : [...value.recentTexts, turn.text].slice(-keptTexts),
     };
   },

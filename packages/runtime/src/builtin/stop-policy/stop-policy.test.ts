@@ -1,4 +1,4 @@
-import { runId, type StopCondition, type Turn } from "@awaken/contract";
+import { type JsonObject, runId, type StopCondition, type Turn } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { command } from "../../phase/command.ts";
 import { callOf, createBench, failedTurn, plugin, turnOf } from "../../plugin/engine-bench.test-support.ts";
@@ -109,6 +109,16 @@ describe("stopPolicy", () => {
     expect((await played([loop(64)], texts(...new Array(64).fill("a")))).at(-1)).toBe("loop-detection");
   });
 
+  it("core-execution 95: loop-detection sees the same call with the same input in every step, whatever is said beside it", async () => {
+    const asks = (said: string, input: JsonObject, id: string, name = "look") => turnOf(said, { toolCalls: [callOf(name, input, id)] });
+    const loop: StopCondition = { type: "loop-detection", window: 3 };
+    const same = [asks("one", { a: 1, b: [2] }, "c1"), asks("", { b: [2], a: 1 }, "c2"), asks("three", { a: 1, b: [2] }, "c3")];
+    expect(await played([loop], same)).toEqual([undefined, undefined, "loop-detection"]);
+    const others = [asks("", { a: 1 }, "c1"), asks("", { a: 1 }, "c2"), asks("", { a: 2 }, "c3"), asks("", { a: 2 }, "c4", "peek")];
+    expect(await played([loop], others)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await played([loop], [asks("", {}, "c1"), turnOf("x"), asks("", {}, "c2"), asks("", {}, "c3")])).toEqual([...new Array(4)]);
+  });
+
   it("a limit of zero, an empty pattern and a window below two never stop", async () => {
     const off: readonly StopCondition[] = [
       { type: "max-steps", steps: 0 },
@@ -155,6 +165,7 @@ describe("the stats", () => {
       startTimeMs: 1_000,
       consecutiveErrors: 1,
       recentTexts: ["some text", "partial"],
+      recentCalls: ["", ""],
     });
     for (let n = 0; n < 100; n++) await run.turn(turnOf(`text ${n}`));
     expect(run.stats()?.recentTexts).toHaveLength(64);
