@@ -12,9 +12,11 @@ const compilerOptions = {
   customConditions: [],
   noEmit: false,
   declaration: true,
+  // Sources are published with them, so that an editor shows the code itself.
+  declarationMap: true,
   allowImportingTsExtensions: false,
   rewriteRelativeImportExtensions: true,
-  sourceMap: false,
+  sourceMap: true,
   types: ["node"],
 };
 

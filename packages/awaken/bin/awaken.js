@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 const source = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
 
-if (existsSync(source)) {
+// Sources are published too; the packages beside this one are there in a checkout alone.
+if (existsSync(fileURLToPath(new URL("../../contract/src/index.ts", import.meta.url)))) {
   const child = spawn(process.execPath, ["--conditions=awaken-source", source, ...process.argv.slice(2)], { stdio: "inherit" });
   // A terminal tells both of them; whoever else stops this one means the other.
   process.on("SIGINT", () => {});

@@ -8,8 +8,8 @@ export function ownVersion(): string {
   return isNamed && typeof manifest.version === "string" ? manifest.version : "0.0.0";
 }
 
-/** The folder of this package when it is a checkout: its sources are run, and there may be no `dist`. */
+/** The folder of this package when it is a checkout, with the other packages beside it: its sources are run, and there may be no `dist`. */
 export function checkout(): string | undefined {
-  const isCheckout = existsSync(new URL("../../src/cli/main.ts", import.meta.url));
+  const isCheckout = existsSync(new URL("../../../contract/src/index.ts", import.meta.url));
   return isCheckout ? fileURLToPath(new URL("../../", import.meta.url)).replace(/[/\\]$/, "") : undefined;
 }
