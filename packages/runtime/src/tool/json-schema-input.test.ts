@@ -7,13 +7,15 @@ import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import type { ToolList } from "./foreign-tool.ts";
 
+const object = "object" as const;
+const integer = "integer" as const;
 const parameters = {
-  type: "object",
+  type: object,
   properties: { colour: { enum: ["red", "blue"] }, at: { $ref: "#/$defs/point" } },
   required: ["colour"],
   additionalProperties: false,
-  $defs: { point: { type: "object", properties: { x: { type: "integer" } }, required: ["x"] } },
-} as const;
+  $defs: { point: { type: object, properties: { x: { type: integer } }, required: ["x"] } },
+};
 
 const PROBLEM = /^Invalid arguments: .*colour: must be one of "red", "blue"/;
 
