@@ -1,6 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
 import { isJsonObject } from "@awaken/contract";
-import { unpackRow } from "@awaken/stores/sqlite";
 import { query } from "./databases.ts";
 
 /** Fields that hold whatever a tool, a plugin or a user put there. */
@@ -24,8 +23,7 @@ export function recordShapes(file: string): readonly string[] {
     const paths = new Set<string>();
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all();
     for (const { name } of tables) {
-      for (const packed of db.prepare(`SELECT * FROM "${name}"`).all()) {
-        const row = unpackRow(String(name), packed);
+      for (const row of db.prepare(`SELECT * FROM "${name}"`).all()) {
         for (const column of ["record", "state"]) {
           const json = row[column];
           if (typeof json === "string") addPaths(JSON.parse(json), `${name}${column === "state" ? "(state)" : ""}`, paths);

@@ -76,7 +76,16 @@ export interface Retention {
   readonly outboundMs?: number;
 }
 
-export const DEFAULT_RETENTION: Retention = Object.freeze({ dispatchesMs: 24 * 3_600_000, streamCheckpointsMs: 15 * 60_000 });
+const DAY_MS = 24 * 3_600_000;
+
+export const DEFAULT_RETENTION = Object.freeze({
+  eventsMs: 30 * DAY_MS,
+  dispatchesMs: DAY_MS,
+  streamCheckpointsMs: 15 * 60_000,
+  ledgerMs: 30 * DAY_MS,
+  wishesMs: 30 * DAY_MS,
+  outboundMs: 7 * DAY_MS,
+}) satisfies Required<Retention>;
 
 export interface SweepResult {
   readonly events: number;

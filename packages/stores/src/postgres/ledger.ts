@@ -1,19 +1,16 @@
-import { type LedgerEntry, type LedgerStore, ledgerEntry, type ScopeId } from "@awaken/contract";
-import { LEDGER_COLUMNS, ledgerRow } from "../sql/columns.ts";
+import type { LedgerEntry, LedgerStore, ScopeId } from "@awaken/contract";
+import { LEDGER_COLUMNS, ledgerRow, readLedger } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";
 import type { LedgerPlan } from "../sql/ledger-plan.ts";
-import { type Row, readFast, textOf } from "../sql/rows.ts";
+import { type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
 import { insertRows } from "./insert-rows.ts";
 import { type Statement, sql } from "./statement.ts";
 
-const COLUMNS = `idempotency_key, record, parts, ${bodiesOf("ledger")}`;
+const COLUMNS = `idempotency_key, thread_id, run_id, record, parts, ${bodiesOf("ledger")}`;
 
-export function readEffect(row: Row): LedgerEntry {
-  const key = textOf(row, "idempotency_key");
-  return readFast(ledgerEntry, decode(row, key), key);
-}
+export const readEffect = (row: Row): LedgerEntry => readLedger(row, decode(row, textOf(row, "idempotency_key")));
 
 const selectEffect = (scopeId: ScopeId, key: string): Statement =>
   sql(`SELECT ${COLUMNS} FROM ~ledger WHERE scope_id = $1 AND idempotency_key = $2`, scopeId, key);

@@ -1,7 +1,9 @@
 import {
   type DispatchRecord,
   dispatchRecord,
+  isJsonObject,
   type LedgerEntry,
+  ledgerEntry,
   type MessageRecord,
   messageRecord,
   type PendingRecord,
@@ -10,7 +12,7 @@ import {
 import { type Encoded, encodeRecord } from "./blobs.ts";
 import type { Value } from "./conditions.ts";
 import { ledgerTime } from "./ledger-plan.ts";
-import { numberOf, type Row, readRecord, textOf } from "./rows.ts";
+import { numberOf, type Row, readFast, readRecord, textOf } from "./rows.ts";
 
 // What rows keep in columns of their own, in the order in which the engines insert them. `scope_id` stands before all of them.
 
@@ -53,8 +55,16 @@ export function dispatchRow(dispatch: DispatchRecord): Values {
 export const LEDGER_COLUMNS = "idempotency_key, thread_id, run_id, status, updated_at, record, parts";
 
 export function ledgerRow(entry: LedgerEntry, blobBytes: number): EncodedRow {
-  const { text, parts, blobs } = encodeRecord(entry, blobBytes);
+  const { idempotencyKey: _key, threadId: _thread, runId: _run, ...record } = entry;
+  const { text, parts, blobs } = encodeRecord(record, blobBytes);
   return { values: [entry.idempotencyKey, entry.threadId, entry.runId, entry.status, ledgerTime(entry), text, parts], blobs };
+}
+
+/** Keys that the row has in columns of its own are not in its record; in rows of older versions they are in both. */
+export function readLedger(row: Row, stored: unknown): LedgerEntry {
+  const key = textOf(row, "idempotency_key");
+  const own = { idempotencyKey: key, threadId: textOf(row, "thread_id"), runId: textOf(row, "run_id") };
+  return readFast(ledgerEntry, isJsonObject(stored) ? { ...stored, ...own } : stored, key);
 }
 
 export const PENDING_COLUMNS = "thread_id, pending_id, place, record, parts";

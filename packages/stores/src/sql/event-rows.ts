@@ -1,4 +1,12 @@
-import { AwakenError, type EventVisibility, isJsonObject, type JsonObject, type StoredEvent, storedEvent } from "@awaken/contract";
+import {
+  AwakenError,
+  type EventDraft,
+  type EventVisibility,
+  isJsonObject,
+  type JsonObject,
+  type StoredEvent,
+  storedEvent,
+} from "@awaken/contract";
 import { encodeRecord } from "./blobs.ts";
 import type { EncodedRow, Values } from "./columns.ts";
 import { cursorOf, EMPTY_LOG, type EventBatch, type EventKey, eventIdAt, type Log, type LogHead } from "./event-log.ts";
@@ -16,10 +24,24 @@ export const EVENT_COLUMNS = "batch_id, thread_id, thread_seq, run_id, run_seq, 
 /** An event of a run alone has no thread that its large parts could live with, so they stay in the row. */
 export function eventValues(batch: EventBatch, blobBytes: number): EncodedRow {
   const { batchId, threadId = null, threadSeq = null, runId = null, runSeq = null, createdAt, drafts } = batch;
-  const events = drafts.map(({ threadId: _thread, runId: _run, ...body }) => body);
-  const { text, parts, blobs } = encodeRecord({ events }, threadId === null ? Number.POSITIVE_INFINITY : blobBytes);
+  const common = commonOf(drafts);
+  const events = drafts.map(({ threadId: _thread, runId: _run, ...body }) => withoutCommon(body, common));
+  const { text, parts, blobs } = encodeRecord({ ...common, events }, threadId === null ? Number.POSITIVE_INFINITY : blobBytes);
   return { values: [batchId, threadId, threadSeq, runId, runSeq, drafts.length, createdAt, text, parts], blobs };
 }
+
+const COMMON = ["schemaVersion", "visibility", "origin"] as const;
+type Common = Partial<Pick<EventDraft, (typeof COMMON)[number]>>;
+
+/** What all events of a row say stands there once. */
+function commonOf(drafts: readonly EventDraft[]): Common {
+  const [first] = drafts;
+  if (first === undefined) return {};
+  return Object.fromEntries(COMMON.filter((key) => drafts.every((draft) => draft[key] === first[key])).map((key) => [key, first[key]]));
+}
+
+const withoutCommon = (body: object, common: Common): object =>
+  Object.fromEntries(Object.entries(body).filter(([key]) => !Object.hasOwn(common, key)));
 
 export const EVENT_KEY_COLUMNS = "writer_id, idempotency_key, thread_id, thread_seq, run_id, run_seq, created_at";
 
@@ -30,7 +52,7 @@ export function eventKeyValues({ writerId, key, threadId, threadSeq, runId, runS
 /** The events of a row; `stored` is its JSON with the large parts put back. */
 export function readBatch(row: Row, stored: unknown): readonly StoredEvent[] {
   const batchId = textOf(row, "batch_id");
-  const events = isJsonObject(stored) ? stored["events"] : undefined;
+  const { events, ...common }: JsonObject = isJsonObject(stored) ? stored : {};
   if (!Array.isArray(events) || events.length !== numberOf(row, "count")) {
     throw new AwakenError("storage_corrupt", `events '${batchId}' cannot be read`, { details: { record: "event", key: batchId } });
   }
@@ -48,7 +70,7 @@ export function readBatch(row: Row, stored: unknown): readonly StoredEvent[] {
       ...(thread && { threadId: thread.id }),
       ...(run && { runId: run.id }),
     };
-    return readRecord(storedEvent, event, id, own);
+    return readRecord(storedEvent, isJsonObject(event) ? { ...common, ...event } : event, id, own);
   });
 }
 

@@ -12,13 +12,9 @@ export interface DatabaseOptions {
   readonly busyTimeoutMs?: number;
   /** What would make the file larger is `storage_io`. */
   readonly maxBytes?: number;
-  /** `plain` writes records as JSON, for whoever reads the file with other programs; it is about twice as large. Both can be read. */
-  readonly rows?: RowForm;
   /** Changes nothing, and so can be used where the file or its folder cannot be written. Its tables must be of this version. */
   readonly readOnly?: boolean;
 }
-
-export type RowForm = "packed" | "plain";
 
 /**
  * A checkpoint copies the log into the file and waits for the disk: the fewer, the more often a page that is written by every commit is
@@ -64,7 +60,6 @@ function checkText(values: readonly Parameter[]): readonly SQLInputValue[] {
 
 /** A connection inside a transaction. */
 export interface Tx extends Connection {
-  readonly rows: RowForm;
   /** Runs once what was written is durable, and not at all when it is rolled back. */
   afterCommit(tell: () => void): void;
 }
@@ -72,7 +67,6 @@ export interface Tx extends Connection {
 /** One open file, or a database in memory. Whoever begins a transaction takes care of `told`. */
 export class Database implements Tx {
   readonly place: string;
-  readonly rows: RowForm;
   /** How long its users wait for another process. */
   readonly busyTimeoutMs: number;
   /** What the running transaction wants to tell when it is durable. */
@@ -82,9 +76,8 @@ export class Database implements Tx {
   readonly #handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  private constructor(place: string, { rows = "packed", busyTimeoutMs = DEFAULT_BUSY_MS }: DatabaseOptions, handle: DatabaseSync) {
+  private constructor(place: string, { busyTimeoutMs = DEFAULT_BUSY_MS }: DatabaseOptions, handle: DatabaseSync) {
     this.place = place;
-    this.rows = rows;
     this.busyTimeoutMs = busyTimeoutMs;
     this.#handle = handle;
   }

@@ -37,13 +37,12 @@ import { follow, type LogBounds, type NumberedEvent } from "../sql/subscription.
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
-import { packedEvents } from "./packed-rows.ts";
 
 /** Rows that are read at a time. */
 const BATCH = 64;
 
 const readRow = (db: Connection, scopeId: ScopeId, row: Row): readonly StoredEvent[] =>
-  readBatch(row, decode(db, scopeId, packedEvents.unpack(row), textOf(row, "batch_id")));
+  readBatch(row, decode(db, scopeId, row, textOf(row, "batch_id")));
 
 function loadHead(db: Connection, scopeId: ScopeId, log: Log): LogHead {
   return readHead(log.type, db.get(SELECT_HEAD[log.type], scopeId, log.id) ?? loadSwept(db, scopeId, log));
@@ -89,7 +88,7 @@ const marks = (columns: string): string => columns.replaceAll(/\w+/g, "?");
 export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batches, keys, logs }: EventPlan): void {
   for (const batch of batches) {
     const { values, blobs } = eventValues(batch, env.blobBytes);
-    tx.run(INSERT_EVENT, scopeId, ...packedEvents.pack(values, tx));
+    tx.run(INSERT_EVENT, scopeId, ...values);
     if (batch.threadId !== undefined) writeBlobs(tx, scopeId, batch.threadId, blobs);
   }
   for (const key of keys) tx.run(INSERT_KEY, scopeId, ...eventKeyValues(key));

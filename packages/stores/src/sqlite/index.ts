@@ -1,2 +1,1 @@
-export { unpackRow } from "./packed-rows.ts";
 export { type SqliteStoreOptions, sqliteStore } from "./store.ts";

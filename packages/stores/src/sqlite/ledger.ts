@@ -1,19 +1,16 @@
-import { type LedgerEntry, type LedgerStore, ledgerEntry, type ScopeId } from "@awaken/contract";
-import { LEDGER_COLUMNS, ledgerRow } from "../sql/columns.ts";
+import type { LedgerEntry, LedgerStore, ScopeId } from "@awaken/contract";
+import { LEDGER_COLUMNS, ledgerRow, readLedger } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";
 import type { LedgerPlan } from "../sql/ledger-plan.ts";
-import { type Row, readFast, textOf } from "../sql/rows.ts";
+import { type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
-import { packedEffects } from "./packed-rows.ts";
 
-const COLUMNS = `parts, ${packedEffects.columns}`;
+const COLUMNS = "idempotency_key, thread_id, run_id, parts, record";
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => {
-  const key = textOf(row, "idempotency_key");
-  return readFast(ledgerEntry, decode(db, scopeId, packedEffects.unpack(row), key), key);
-};
+const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) =>
+  readLedger(row, decode(db, scopeId, row, textOf(row, "idempotency_key")));
 
 export function loadEffect(db: Connection, scopeId: ScopeId, key: string): LedgerEntry | undefined {
   const row = db.get(`SELECT ${COLUMNS} FROM ledger WHERE scope_id = ? AND idempotency_key = ?`, scopeId, key);
@@ -28,7 +25,7 @@ export function writeLedger(tx: Tx, scopeId: ScopeId, { added, changed }: Ledger
       `INSERT INTO ledger (scope_id, ${LEDGER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (scope_id, idempotency_key) DO UPDATE SET
          status = excluded.status, updated_at = excluded.updated_at, record = excluded.record, parts = excluded.parts`,
-      ...[scopeId, ...packedEffects.pack(values, tx)],
+      ...[scopeId, ...values],
     );
     writeBlobs(tx, scopeId, entry.threadId, blobs);
   }

@@ -14,12 +14,10 @@ import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 import { isConstraint } from "./errors.ts";
-import { packedMessages } from "./packed-rows.ts";
 
-const COLUMNS = `thread_id, seq, parts, ${packedMessages.columns}`;
+const COLUMNS = "thread_id, seq, parts, record";
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) =>
-  readMessage(row, decode(db, scopeId, packedMessages.unpack(row), messageKey(row)));
+const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => readMessage(row, decode(db, scopeId, row, messageKey(row)));
 
 /** Rows of one thread; `tail` is what stands behind the conditions. */
 export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions, tail: string): readonly MessageRecord[] {
@@ -36,7 +34,7 @@ export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly Mess
   for (const record of messages) {
     const { values, blobs } = messageRow(record, blobBytes);
     try {
-      tx.run(INSERT_MESSAGE, scopeId, ...packedMessages.pack(values, tx));
+      tx.run(INSERT_MESSAGE, scopeId, ...values);
     } catch (thrown) {
       if (!isConstraint(thrown)) throw thrown;
       const { threadId, message } = record;

@@ -1,15 +1,19 @@
 import { AwakenError } from "@awaken/contract";
 import type { Database } from "./database.ts";
 import { toStorageError } from "./errors.ts";
+import { unpackRows } from "./unpack-rows.ts";
 
 /** "AWKN": says that the file is ours. */
 const APPLICATION_ID = 0x41_57_4b_4e;
+
+/** Statements, or what statements cannot say. */
+export type Migration = string | ((db: Database) => void);
 
 /**
  * Every step from one version of the tables to the next, the first from an empty file; a step that was released never changes.
  * `scope_id` is first in every key and index, except in those that the host's own queue and sweeps read across all tenants.
  */
-export const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly Migration[] = [
   `
   CREATE TABLE thread (
     scope_id TEXT NOT NULL, thread_id TEXT NOT NULL, updated_at REAL NOT NULL, resource_id TEXT, parent_thread_id TEXT,
@@ -137,6 +141,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX run_parent ON run (scope_id, parent_run_id) WHERE parent_run_id IS NOT NULL;
   CREATE INDEX run_root ON run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
   `,
+  unpackRows,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);
@@ -151,7 +156,7 @@ function checkOwner(db: Database): void {
 }
 
 /** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
-export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
+export function migrate(db: Database, migrations: readonly Migration[] = MIGRATIONS): void {
   const known = migrations.length;
   try {
     checkOwner(db);
@@ -162,7 +167,10 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
       const message = `SQLite database '${db.place}' has version ${found} of the tables, this program knows up to ${known}`;
       throw new AwakenError("storage_too_new", message, { details: { place: db.place, found, known } });
     }
-    for (const step of migrations.slice(found)) db.exec(step);
+    for (const step of migrations.slice(found)) {
+      if (typeof step === "string") db.exec(step);
+      else step(db);
+    }
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${known}; COMMIT`);
   } catch (thrown) {
     if (db.isInTransaction) db.exec("ROLLBACK");

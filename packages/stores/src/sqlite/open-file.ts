@@ -37,8 +37,8 @@ function keyOf(path: string): string | undefined {
   }
 }
 
-const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes, rows, readOnly }: DatabaseOptions): string =>
-  JSON.stringify({ synchronous, busyTimeoutMs, maxBytes, rows, readOnly });
+const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes, readOnly }: DatabaseOptions): string =>
+  JSON.stringify({ synchronous, busyTimeoutMs, maxBytes, readOnly });
 
 interface Opened {
   readonly writer: Writer;

@@ -1,8 +1,4 @@
-/**
- * What rows say again and again, as `JSON.stringify` writes it. A phrase is stored as its number: none may ever change, move or go. New
- * ones come at the end, with a step of the migrations, so that older programs find the file too new. The first 29 take one character, the
- * others two; there is room for 124.
- */
+/** What rows of older files say again and again. A phrase was stored as its number in this list, so that none may change, move or go. */
 export const PHRASES: readonly string[] = [
   // Messages.
   '{"schemaVersion":1,"createdAt":',

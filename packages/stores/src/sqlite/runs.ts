@@ -1,7 +1,7 @@
 import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, type ThreadId } from "@awaken/contract";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
 import { type LastWritten, lastingRun } from "../sql/last-written.ts";
-import { numberOf, type Row, toPage } from "../sql/rows.ts";
+import { numberOf, toPage } from "../sql/rows.ts";
 import {
   countRuns,
   isLatest,
@@ -16,32 +16,22 @@ import {
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
-import { packedRuns } from "./packed-rows.ts";
 
-const readPacked = (row: Row): RunRecord => readRun(packedRuns.unpack(row));
-
-const OF_RUN = packedRuns.columns.replaceAll(/\w+/g, "r.$&");
-
-const SELECT_RUN = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND run_id = ?`;
+const SELECT_RUN = `SELECT run_id, record FROM run WHERE scope_id = ? AND run_id = ?`;
 const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export function loadRun(db: Connection, scopeId: ScopeId, id: RunId, written?: LastWritten<RunRecord>): RunRecord | undefined {
   const row = db.get(SELECT_RUN, scopeId, id);
   if (row === undefined) return undefined;
-  const known = written?.find(scopeId, id, row["record"]);
-  return known !== undefined && hasColumnsOf(row, known) ? known : readPacked(row);
+  return written?.find(scopeId, id, row["record"]) ?? readRun(row);
 }
-
-/** A packed record names these columns by number, so that two records may have the same text. */
-const hasColumnsOf = (row: Row, { threadId, createdAt, updatedAt }: RunRecord): boolean =>
-  row["thread_id"] === threadId && row["created_at"] === createdAt && row["updated_at"] === updatedAt;
 
 /** The indexes over runs are left alone while the status stays. */
 export function writeRun(tx: Tx, { scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): void {
   const { runId, status, updatedAt } = after;
   const values = runValues(after);
-  const text = packedRuns.packRecord(values, tx);
-  if (before === undefined) tx.run(INSERT_RUN, scopeId, ...values.slice(0, -1), text);
+  const text = String(values.at(-1));
+  if (before === undefined) tx.run(INSERT_RUN, scopeId, ...values);
   else {
     if (before.status !== status) tx.run("UPDATE run SET status = ? WHERE scope_id = ? AND run_id = ?", status, scopeId, runId);
     tx.run("UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?", updatedAt, text, scopeId, runId);
@@ -57,9 +47,9 @@ function loadLatest(db: Connection, scopeId: ScopeId, threadId: ThreadId): RunRe
   const thread = row && readThread(row);
   const run = thread?.latestRun && loadRun(db, scopeId, thread.latestRun.id);
   if (thread === undefined || run === undefined || isLatest(run, thread)) return run;
-  const sql = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1`;
+  const sql = `SELECT run_id, record FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1`;
   const latest = db.get(sql, scopeId, threadId);
-  return latest && readPacked(latest);
+  return latest && readRun(latest);
 }
 
 export function runPort({ scopeId, session }: Access): RunStore {
@@ -72,8 +62,8 @@ export function runPort({ scopeId, session }: Access): RunStore {
         const where = afterRun(runConditions(inScope(), filter), after);
         const size = clampLimit(limit);
         const tail = where.bind("ORDER BY created_at, run_id LIMIT ?", size + 1);
-        const rows = db.all(`SELECT ${packedRuns.columns} FROM run ${where.where} ${tail}`, ...where.values);
-        return toPage(rows.map(readPacked), size, runPosition);
+        const rows = db.all(`SELECT run_id, record FROM run ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readRun), size, runPosition);
       }),
 
     count: (filter) =>
@@ -91,19 +81,19 @@ export function runPort({ scopeId, session }: Access): RunStore {
       session.read((db) =>
         db
           .all(
-            `SELECT ${OF_RUN} FROM run_ticket t JOIN run r ON r.scope_id = t.scope_id AND r.run_id = t.run_id
+            `SELECT r.run_id, r.record FROM run_ticket t JOIN run r ON r.scope_id = t.scope_id AND r.run_id = t.run_id
              WHERE t.scope_id = ? AND t.ticket_id = ?
              ORDER BY r.status = 'waiting' DESC, r.created_at DESC, r.run_id DESC LIMIT ?`,
             ...[scopeId, id, MAX_RUNS_OF_TICKET],
           )
-          .map(readPacked),
+          .map(readRun),
       ),
 
     listOpenTickets: (root) =>
       session.read((db) => {
-        const sql = `SELECT ${packedRuns.columns} FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2) AND status = 'waiting'
+        const sql = `SELECT run_id, record FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2) AND status = 'waiting'
           ORDER BY created_at, run_id`;
-        return openTickets(db.all(sql, scopeId, root).map(readPacked));
+        return openTickets(db.all(sql, scopeId, root).map(readRun));
       }),
   };
 }

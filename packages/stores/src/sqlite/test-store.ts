@@ -6,7 +6,6 @@ import { DEFAULT_SCOPE, type JsonObject, type QueueStore } from "@awaken/contrac
 import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
 import { textOf } from "../sql/rows.ts";
 import { damaged, placeOf } from "../sql/test-damage.ts";
-import { unpackRow } from "./packed-rows.ts";
 import { type SqliteStoreOptions, sqliteStore } from "./store.ts";
 
 // Stores in files of their own, for tests.
@@ -65,7 +64,7 @@ function damage(store: QueueStore, row: StoredRow, fields: JsonObject): void {
   try {
     const found = db.prepare(`SELECT * FROM ${table} ${where}`).get(...values);
     if (found === undefined) throw new Error(`no ${row.type} to damage`);
-    const json = textOf(unpackRow(table, found), column);
+    const json = textOf(found, column);
     db.prepare(`UPDATE ${table} SET ${column} = ? ${where}`).run(damaged(json, at, fields), ...values);
   } finally {
     db.close();
