@@ -1,5 +1,4 @@
 import {
-  AwakenError,
   ackDispatch,
   type ClaimedDispatch,
   type ClaimRequest,
@@ -12,12 +11,11 @@ import {
   type NewDispatch,
   needsFence,
   type QueuedDispatch,
-  queueDispatch,
   readClaim,
   recordResult,
   type ThreadCommit,
 } from "@awaken/contract";
-import { planFollowUp, type QueueReads } from "../sql/dispatch-plan.ts";
+import { planEnqueue, planFollowUp, type QueueReads } from "../plan/dispatch-plan.ts";
 import { fenceLost, fenceMissing } from "../worker-moves.ts";
 import { own } from "./own.ts";
 import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
@@ -56,20 +54,8 @@ export function enqueue(change: Change, init: NewDispatch): QueuedDispatch {
   return writeDispatch(change, prepare(change, init));
 }
 
-function prepare(change: Change, init: NewDispatch): QueuedDispatch {
-  const { tables, now } = change;
-  const row = threadRow(change, init.threadId);
-  if (tables.dispatches.has(init.dispatchId)) {
-    throw new AwakenError("storage_already_exists", `dispatch '${init.dispatchId}' exists already`);
-  }
-  for (const { dispatchId, dedupeKey } of openDispatches(tables, row)) {
-    if (dedupeKey === undefined || dedupeKey !== init.dedupeKey) continue;
-    throw new AwakenError("storage_already_exists", `dispatch '${dispatchId}' holds the dedupe key '${dedupeKey}'`, {
-      details: { dispatchId },
-    });
-  }
-  return queueDispatch(init, { epoch: row.epoch, now });
-}
+const prepare = (change: Change, init: NewDispatch): QueuedDispatch =>
+  planEnqueue(init, queueReads(change.tables, change.tables.threads.get(init.threadId)), change.now);
 
 export function claimRow(change: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch {
   const { tables, now } = change;

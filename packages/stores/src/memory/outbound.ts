@@ -1,5 +1,5 @@
 import type { EventAppend, ThreadCommit } from "@awaken/contract";
-import { planOutbound } from "../sql/outbound-plan.ts";
+import { planOutbound } from "../plan/outbound-plan.ts";
 import { queueReads, writeDispatch } from "./dispatch-rows.ts";
 import { seqOf } from "./messages.ts";
 import { own } from "./own.ts";

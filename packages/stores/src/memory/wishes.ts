@@ -10,7 +10,7 @@ import {
   type WishStore,
   wishIdOf,
 } from "@awaken/contract";
-import { planTakes } from "../sql/wish-rows.ts";
+import { planTakes } from "../plan/wish-plan.ts";
 import { enqueue, openDispatches } from "./dispatch-rows.ts";
 import { own, share } from "./own.ts";
 import type { Access, Change, Tables } from "./tables.ts";

@@ -1,6 +1,6 @@
 import { type CommitResult, type CommitThread, checkCommit, type ScopeId, type ThreadCommit } from "@awaken/contract";
+import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
-import type { OutboundPlan } from "../sql/outbound-plan.ts";
 import type { Access } from "./access.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, moveDispatches, tellQueued } from "./dispatch-rows.ts";

@@ -8,8 +8,8 @@ import {
   type ScopeId,
   type ThreadId,
 } from "@awaken/contract";
+import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
-import type { QueueReads } from "../sql/dispatch-plan.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { insertRows } from "./insert-rows.ts";

@@ -13,8 +13,8 @@ import {
   supersedeDispatch,
   type ThreadId,
 } from "@awaken/contract";
+import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { Conditions } from "../sql/conditions.ts";
-import { planEnqueue } from "../sql/dispatch-plan.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";

@@ -1,7 +1,7 @@
 import { type ScopeId, type ThreadCommit, type ThreadId, touchedThreads } from "@awaken/contract";
+import type { OutboundReads } from "../plan/outbound-plan.ts";
 import { type Log, logKey, touchedLogs } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
-import type { OutboundReads } from "../sql/outbound-plan.ts";
 import { textOf } from "../sql/rows.ts";
 import { readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { selectHead } from "./events.ts";

@@ -11,8 +11,8 @@ import {
   type ThreadId,
   toQueue,
 } from "@awaken/contract";
+import { alreadyConsumed, type PendingPlan, planAppend } from "../plan/pending-plan.ts";
 import { PENDING_COLUMNS, pendingKey, pendingRow, readPending } from "../sql/columns.ts";
-import { alreadyConsumed, type PendingPlan, planAppend } from "../sql/pending-plan.ts";
 import { numberOf, type Row } from "../sql/rows.ts";
 import { readThreadIds } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";

@@ -10,7 +10,7 @@ import {
   type WishStore,
   wishIdOf,
 } from "@awaken/contract";
-import { planEnqueue } from "../sql/dispatch-plan.ts";
+import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";

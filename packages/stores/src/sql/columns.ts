@@ -9,9 +9,9 @@ import {
   type PendingRecord,
   pendingRecord,
 } from "@awaken/contract";
+import { ledgerTime } from "../plan/ledger-plan.ts";
 import { type Encoded, encodeRecord } from "./blobs.ts";
 import type { Value } from "./conditions.ts";
-import { ledgerTime } from "./ledger-plan.ts";
 import { numberOf, type Row, readFast, readRecord, textOf } from "./rows.ts";
 
 // What rows keep in columns of their own, in the order in which the engines insert them. `scope_id` stands before all of them.

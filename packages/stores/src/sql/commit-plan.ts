@@ -20,14 +20,14 @@ import {
   type ThreadRecord,
   toThreadRecord,
 } from "@awaken/contract";
+import { planDispatch, planFollowUp, type QueueReads } from "../plan/dispatch-plan.ts";
+import { type LedgerPlan, planLedger } from "../plan/ledger-plan.ts";
+import { type OutboundPlan, type OutboundReads, planOutbound } from "../plan/outbound-plan.ts";
+import { type PendingPlan, type PendingReads, planPending } from "../plan/pending-plan.ts";
+import { planTakes } from "../plan/wish-plan.ts";
 import { fenceLost, fenceMissing } from "../worker-moves.ts";
-import { planDispatch, planFollowUp, type QueueReads } from "./dispatch-plan.ts";
 import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
-import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
-import { type OutboundPlan, type OutboundReads, planOutbound } from "./outbound-plan.ts";
-import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
-import { planTakes } from "./wish-rows.ts";
 
 /** A thread and the counters that make a commit cost what it changes, not what the thread holds. */
 export interface ThreadRow {

@@ -1,4 +1,4 @@
-import { AwakenError, type WishRecord, wishRecord } from "@awaken/contract";
+import { type WishRecord, wishRecord } from "@awaken/contract";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readRecord, textOf } from "./rows.ts";
 
@@ -16,14 +16,4 @@ export function wishValues({ takenAt: _, ...wish }: WishRecord): Values {
 export function readWish(row: Row): WishRecord {
   const own = row["taken_at"] === null ? {} : { takenAt: numberOf(row, "taken_at") };
   return readRecord(wishRecord, jsonOf(row, "record"), textOf(row, "wish_id"), own);
-}
-
-/** Those that stay open; `already_consumed` when one that is taken is not among them. */
-export function planTakes(open: readonly string[], takes: readonly string[] = []): readonly string[] {
-  if (takes.length === 0) return open;
-  const missing = takes.find((id) => !open.includes(id));
-  if (missing === undefined) return open.filter((id) => !takes.includes(id));
-  throw new AwakenError("already_consumed", `wish '${missing}' is not open: it was taken before, or is of another run`, {
-    details: { wishId: missing },
-  });
 }

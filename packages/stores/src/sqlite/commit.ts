@@ -1,6 +1,6 @@
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
+import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { type CommitReads, planCommit } from "../sql/commit-plan.ts";
-import type { OutboundPlan } from "../sql/outbound-plan.ts";
 import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";

@@ -1,6 +1,6 @@
 import { type DispatchId, type DispatchRecord, dispatchRecord, type QueuedDispatch, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
-import type { QueueReads } from "../sql/dispatch-plan.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";

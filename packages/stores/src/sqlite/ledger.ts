@@ -1,7 +1,7 @@
 import type { LedgerEntry, LedgerStore, ScopeId } from "@awaken/contract";
+import type { LedgerPlan } from "../plan/ledger-plan.ts";
 import { LEDGER_COLUMNS, ledgerRow, readLedger } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";
-import type { LedgerPlan } from "../sql/ledger-plan.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";

@@ -8,7 +8,7 @@ import {
   type ThreadId,
   toPendingRecords,
 } from "@awaken/contract";
-import type { QueueReads } from "./dispatch-plan.ts";
+import type { QueueReads } from "../plan/dispatch-plan.ts";
 import type { PendingReads } from "./pending-plan.ts";
 
 /** What a commit asks about the threads that it puts something on. */
