@@ -39,7 +39,7 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
   if (!tool.traits.canApprove) return undefined;
   const work: Work = { limit: "gateMs", onAbort: "leave", name: () => `\`approve\` of tool '${tool.id}'` };
   const given: Verdict | undefined = await ctx.bounds.wait(prepared.approve(scene(ctx)), work);
-  const verdict = plainVerdict(given ?? allow());
+  const verdict = plainVerdict(`\`approve\` of tool '${tool.id}'`, given ?? allow());
   return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
 }
 

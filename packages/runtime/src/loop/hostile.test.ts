@@ -13,7 +13,7 @@ import { ThreadLog } from "../testing/thread-log.ts";
 import { defineTool, type ToolInit } from "../tool/define-tool.ts";
 import { fail, Reply, reply, wait } from "../tool/reply.ts";
 import type { Tool } from "../tool/tool.ts";
-import { ask, suspend } from "../tool/verdict.ts";
+import { answer, ask, suspend, type Verdict } from "../tool/verdict.ts";
 import type { AddressedDecision } from "./run-context.ts";
 
 const nothing = z.object({});
@@ -64,6 +64,36 @@ describe("tools that return what JSON would lose", () => {
     const [end] = events.flatMap((event) => (event.type === "tool-call-end" ? [event] : []));
     expect(end).toMatchObject({ outcome: "failed", result: { type: "error" } });
     expect(JSON.stringify(end?.result)).toContain(`tool 'odd' returned what is no JSON: ${what}`);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ["a Map as its data", () => reply(untyped(new Map([["a", 1]]))), "a Map"],
+    ["a Set deep in its data, beside a text", () => reply(untyped({ all: [new Set([1])] }), { message: "all of it" }), "a Set at 'all.0'"],
+    ["an Error as its data", () => reply(untyped(new Error("x"))), "a Error"],
+    ["an instance of a class", () => reply(untyped({ price: new Money() })), "a Money at 'price'"],
+    ["a cycle", () => reply(untyped(cyclic())), "a value that holds itself at 'self'"],
+    ["a BigInt", () => reply(untyped({ n: 1n })), "a bigint at 'n'"],
+    ["a Map in its metadata", () => reply(1, { metadata: untyped({ seen: new Map() }) }), "a Map at 'seen'"],
+    ["a Map in what a failure tells", () => fail("x", "no", { metadata: untyped({ seen: new Map() }) }), "a Map at 'seen'"],
+    ["a Map in what it asks", () => wait(untyped({ action: "a", parameters: { seen: new Map() } })), "a Map at 'seen'"],
+    ["an instance of a class in its media", () => reply(1, { media: untyped([new Money()]) }), "a Money at '0'"],
+  ])("core-execution 93: a reply with %s fails the call, and the message names the tool", async (_name, give, what) => {
+    const { events, thread } = await runScripted({
+      turns: [toolCall("odd", {}), text("done")],
+      tools: [simple("odd", { execute: give })],
+    });
+    const [end] = events.flatMap((event) => (event.type === "tool-call-end" ? [event] : []));
+    expect(end).toMatchObject({ outcome: "failed", result: { type: "error" } });
+    expect(results(thread.messages)).toEqual([["error", `Internal error: tool 'odd' returned what is no JSON: ${what}`]]);
+  });
+
+  it("core-execution 93: an approval that answers, or asks with, what is no JSON fails the call and names the tool", async () => {
+    const answers: readonly Verdict[] = [answer(untyped(new Map())), suspend(untyped({ action: "a", parameters: new Map() }))];
+    for (const verdict of answers) {
+      const tools = [simple("odd", { approve: () => verdict })];
+      const { thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools });
+      expect(results(thread.messages)).toEqual([["error", expect.stringContaining("tool 'odd' returned what is no JSON: a Map")]]);
+    }
   });
 
   it("core-execution 93: a Date, undefined and properties without a value are JSON enough", async () => {

@@ -1,5 +1,6 @@
-import { type JsonValue, toJson } from "@awaken/contract";
+import type { JsonValue } from "@awaken/contract";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { toolData } from "../tool/tool-data.ts";
 import { suspend } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { UNKNOWN_OUTCOME } from "./lost-call.ts";
@@ -33,7 +34,7 @@ async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: Prep
     execute: async (context: ToolContext): Promise<ToolReply> => {
       const found = await call.reconcile(context);
       told.push(found.type);
-      return found.type === "done" ? { result: { type: "success", data: toJson(found.data) }, command: undefined } : NOTHING;
+      return found.type === "done" ? { result: { type: "success", data: toolData(tool.id, found.data) }, command: undefined } : NOTHING;
     },
   };
   const { result } = await executeTool(ctx, { ...live, tool, prepared: asked });

@@ -38,11 +38,11 @@ export interface Execution {
   readonly reporter: { close(): void };
 }
 
-function plainReply(given: ToolReply): ToolReply {
+function plainReply(tool: string, given: ToolReply): ToolReply {
   try {
-    return { result: plainResult(given.result), command: given.command };
+    return { result: plainResult(`tool '${tool}'`, given.result), command: given.command };
   } catch (thrown) {
-    return { result: toolFailure("internal", `the tool's result cannot be used: ${errorMessage(thrown)}`), command: undefined };
+    return { result: toolFailure("internal", errorMessage(thrown)), command: undefined };
   }
 }
 
@@ -79,12 +79,12 @@ class Executing {
   }
 
   begin(): void {
-    const { run, clock, timeoutMs } = this.#execution;
+    const { run, clock, timeoutMs, context } = this.#execution;
     if (run.aborted) this.#cancel();
     else run.addEventListener("abort", this.#onAbort);
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
-      (reply) => this.#settle(plainReply(reply)),
+      (reply) => this.#settle(plainReply(context.toolName, reply)),
       (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
     );
   }

@@ -83,7 +83,8 @@ const boundsOf = ({ signal, clock }: GateInput): Bounds => new Bounds({ signal, 
 
 /** Without a promise when the gate has none. */
 function askGate(plugin: string, gate: Gate, input: GateInput): Verdict | undefined | Promise<Verdict | undefined> {
-  const plain = (verdict: Verdict | undefined | void) => (verdict === undefined || verdict === null ? undefined : plainVerdict(verdict));
+  const plain = (verdict: Verdict | undefined | void) =>
+    verdict === undefined || verdict === null ? undefined : plainVerdict("the gate", verdict);
   const fail = (cause: unknown): never => {
     throw gateFailed(plugin, input, errorMessage(cause), cause);
   };

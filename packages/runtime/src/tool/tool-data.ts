@@ -22,10 +22,15 @@ function lostIn(value: unknown, path: string, above: readonly object[]): string 
   return undefined;
 }
 
-/** What a tool returned, as JSON. Throws, naming the tool, when JSON would lose some of it: a model must not read `{}` for a Map. */
-export function toolData(tool: string, returned: unknown): JsonValue {
+/** What was returned, as JSON. Throws, naming who returned it, when JSON would lose some of it: a model must not read `{}` for a Map. */
+export function wholeJson(giver: string, returned: unknown): JsonValue {
   if (isJson(returned)) return returned;
   const lost = lostIn(returned, "", []);
-  if (lost !== undefined) throw new TypeError(`tool '${tool}' returned what is no JSON: ${lost}`);
-  return toJson(returned);
+  if (lost !== undefined) throw new TypeError(`${giver} returned what is no JSON: ${lost}`);
+  const json = toJson(returned);
+  // It could be written, but not read again.
+  if (!isJson(json)) throw new TypeError(`${giver} returned a value that is nested too deeply`);
+  return json;
 }
+
+export const toolData = (tool: string, returned: unknown): JsonValue => wholeJson(`tool '${tool}'`, returned);
