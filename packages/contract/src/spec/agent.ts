@@ -61,7 +61,7 @@ const localAgentSchema = s.transform(
     maxContinuationRetries: s.withDefault(localFields.maxContinuationRetries, DEFAULT_CONTINUATIONS),
     toolExecution: s.prefault(toolExecution, "parallel"),
     stopConditions: s.withDefault(localFields.stopConditions, []),
-    /** Without one, nothing is truncated or compacted. */
+    /** Without one nothing is compacted, and a request is cut only when the vendor refuses it as too long. */
     contextPolicy: s.exactOptional(contextPolicySchema),
     reasoningEffort: s.exactOptional(localFields.reasoningEffort),
     plugins: s.withDefault(localFields.plugins, []),
