@@ -1,4 +1,13 @@
-import { type CommitThread, checkCommit, type QueueStore, type ScopedQueueStore, type ScopedStore, type Store } from "@awaken/contract";
+import {
+  AwakenError,
+  type CommitThread,
+  checkCommit,
+  type QueueStore,
+  type ScopedQueueStore,
+  type ScopedStore,
+  type Store,
+  type WishStore,
+} from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../memory/index.ts";
 import { checkReopened } from "./durability.ts";
@@ -11,10 +20,19 @@ const plainCommit =
     return commit(asked);
   };
 
+const plainWishes = (wishes: WishStore): WishStore => ({
+  ...wishes,
+  async append(wish, { resume = false } = {}) {
+    if (resume) throw new AwakenError("capability_mismatch", "this store has no queue");
+    return wishes.append(wish);
+  },
+});
+
 function plainScope({ pending: _pending, dispatches: _dispatches, ...scoped }: ScopedQueueStore): ScopedStore {
   return {
     ...scoped,
     commit: plainCommit(scoped.commit),
+    wishes: plainWishes(scoped.wishes),
     transaction: (work) =>
       scoped.transaction(({ pending: _inner, dispatches: _rows, ...ports }) => work({ ...ports, commit: plainCommit(ports.commit) })),
   };

@@ -1,4 +1,4 @@
-import { type Decision, decisionId, type NewWish, type RunId, ticketId } from "@awaken/contract";
+import { type Decision, decisionId, hasQueue, type NewWish, type RunId, ticketId } from "@awaken/contract";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { ACKED, append, dispatch, R1, R2, runs, T1, T2, ticket, user, write } from "./records.ts";
@@ -82,6 +82,13 @@ function refusing(it: StoreTest): void {
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "ticket_not_open" });
     expect(await store.wishes.listOpen(R1)).toHaveLength(1);
+  });
+
+  it("a store without a queue cannot enqueue the run again, and says so", async ({ store }) => {
+    if (hasQueue(store)) return;
+    await store.commit(write(runs.waiting()));
+    await failure(store.wishes.append(decide("d1"), { resume: true }), "capability_mismatch");
+    expect(await store.wishes.listOpen(R1)).toEqual([]);
   });
 
   it("unknown runs, runs of other threads, done runs and tickets that nobody waits for are refused", async ({ store }) => {
