@@ -62,7 +62,7 @@ export const model = (): Provider => scripted(new Array(MAX_TURNS).fill(answer))
 
 /** Around each effect. */
 export interface EffectPoints {
-  before(): void;
+  before(order: string): void | Promise<void>;
   after(): void;
 }
 
@@ -75,9 +75,9 @@ const consent = ({ order }: z.output<typeof input>) =>
 const told = ({ order, receipt }: OutsideEffect) => ({ order, receipt });
 
 export function tools(outside: Outside, points: EffectPoints): readonly Tool[] {
-  const effect = async (happen: () => OutsideEffect) => {
+  const effect = async (order: string, happen: () => OutsideEffect) => {
     await new Promise(setImmediate);
-    points.before();
+    await points.before(order);
     const happened = happen();
     points.after();
     return told(happened);
@@ -88,7 +88,7 @@ export function tools(outside: Outside, points: EffectPoints): readonly Tool[] {
     defineTool({
       ...described,
       id: lookUp,
-      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happen(order, idempotencyKey)),
+      execute: ({ order }, { idempotencyKey }) => effect(order, () => outside.happen(order, idempotencyKey)),
       reconcile: (_, { idempotencyKey }) => {
         const found = outside.underKey(idempotencyKey);
         return found === undefined ? { type: "not-done" } : { type: "done", data: told(found) };
@@ -98,12 +98,12 @@ export function tools(outside: Outside, points: EffectPoints): readonly Tool[] {
       ...described,
       id: repeat,
       idempotent: true,
-      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happenOnce(order, idempotencyKey)),
+      execute: ({ order }, { idempotencyKey }) => effect(order, () => outside.happenOnce(order, idempotencyKey)),
     }),
     defineTool({
       ...described,
       id: askSomebody,
-      execute: ({ order }, { idempotencyKey }) => effect(() => outside.happen(order, idempotencyKey)),
+      execute: ({ order }, { idempotencyKey }) => effect(order, () => outside.happen(order, idempotencyKey)),
     }),
   ];
 }
