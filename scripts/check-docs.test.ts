@@ -56,7 +56,8 @@ describe("the documents", () => {
     writeFileSync(
       join(root, "docs/page.md"),
       [
-        "[nowhere](other.md#part) [there](../README.md) [far](https://example.com/x.md)",
+        "[nowhere](other.md#part) [there](../README.md) [far](https://example.com/x.md) [here](#a-part-of-it) [gone](#another)",
+        "## A `part` of it",
         ...block("preamble=p", "const n: string = given;"),
         ...block("in=examples/api/program.ts", "first();", "second();"),
         ...block("file=one.ts", "export const one = 1;"),
@@ -66,13 +67,14 @@ describe("the documents", () => {
     writeFileSync(join(root, "docs/preambles/p.ts"), "\ndeclare const given: number;\n");
     writeFileSync(join(root, "examples/api/program.ts"), "// @ts-nocheck\nsecond();\nfirst();\n");
     expect(checkDocs(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
-      "docs/page.md:8 examples/api/program.ts does not have the line: second();",
-      "docs/page.md there is no other.md",
+      "docs/page.md:9 examples/api/program.ts does not have the line: second();",
+      "docs/page.md there is no other.md#part",
+      "docs/page.md there is no #another",
       expect.stringMatching(/^README\.md:3 error TS2339/),
       expect.stringMatching(/^examples\/api\/program\.ts:2 error TS2304/),
       expect.stringMatching(/^examples\/api\/program\.ts:3 error TS2304/),
-      expect.stringMatching(/^docs\/page\.md:4 error TS2322/),
-      expect.stringMatching(/^docs\/page\.md:18 error TS2322/),
+      expect.stringMatching(/^docs\/page\.md:5 error TS2322/),
+      expect.stringMatching(/^docs\/page\.md:19 error TS2322/),
     ]);
   });
 

@@ -113,13 +113,30 @@ function checkSample(root: string, bench: Workbench, { path }: Page, block: DocB
   }
 }
 
-/** Links and pictures that lead to another file of the repository. */
-function checkLinks(root: string, { path, text }: Page): Finding[] {
-  const targets = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? match[2] ?? "");
-  const local = targets.filter((target) => !/^(?:[a-z]+:|#)/.test(target)).map((target) => target.replace(/#.*/, ""));
-  return local
-    .filter((target) => !existsSync(resolve(root, dirname(path), target)))
-    .map((target) => ({ file: path, message: `there is no ${target}` }));
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+const hasAnchor = (text: string, anchor: string): boolean =>
+  [...text.matchAll(/^#+ (.+)$/gm)].some(([, heading = ""]) => anchorOf(heading) === anchor);
+
+/** Whether a link leads to a file of the repository, and to a heading of it where it names one. */
+function leadsSomewhere(root: string, { path, text }: Page, target: string): boolean {
+  const [file = "", anchor] = target.split("#");
+  const place = resolve(root, dirname(path), file);
+  if (!existsSync(place)) return false;
+  return anchor === undefined || hasAnchor(file === "" ? text : readFileSync(place, "utf8"), anchor);
+}
+
+/** Links and pictures that lead to the repository. */
+function checkLinks(root: string, page: Page): Finding[] {
+  const targets = [...page.text.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? match[2] ?? "");
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(root, page, target))
+    .map((target) => ({ file: page.path, message: `there is no ${target}` }));
 }
 
 /** Every sample of README.md and docs/*.md, and the programs that docs/api.md prints: one compiler run under plain `strict`. */
