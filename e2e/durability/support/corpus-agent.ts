@@ -117,10 +117,9 @@ const visit = defineTool({
   id: "visit",
   description: "Visits a place",
   input: z.object({ place: z.string() }),
-  execute: ({ place }, { resume, callId }) => {
+  execute: ({ place }, { resume }) => {
     if (resume?.decision.action === "answer") return { place, saw: resume.decision.result };
     return wait({
-      id: ticketId(`visit-of-${callId}`),
       action: "visit",
       message: `What is in ${place}?`,
       resumeMode: "pass-decision-to-tool",

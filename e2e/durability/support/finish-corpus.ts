@@ -8,8 +8,6 @@ import {
   runId,
   selectPending,
   threadId,
-  ticketId,
-  toolCallId,
 } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
@@ -37,13 +35,15 @@ const json = (value: JsonValue): string => JSON.stringify(value);
 /** Three tickets, decided one after the other: edited, answered, and told to the tool. */
 export async function finishApprovals(opened: Opened): Promise<void> {
   const { runtime } = opened;
-  const open = async () => ticketsOf(await runtime.wait(RUNS.approvals)).map(({ id, action }) => `${id}: ${action}`);
-  expect(await open()).toEqual(["choose-0: choose", "transfer-0: approve", "visit-of-visit-0: visit"]);
-  await runtime.decide(ticketId("transfer-0"), { action: "approve", input: { amount: 90 }, by: "ana" });
-  expect(await open()).toEqual(["choose-0: choose", "visit-of-visit-0: visit"]);
-  await runtime.decide("visit-of-visit-0", { action: "answer", result: "a harbour" });
-  expect(await open()).toEqual(["choose-0: choose"]);
-  await runtime.decide(toolCallId("choose-0"), { action: "answer", result: { colour: "red" } });
+  const tickets = async () => ticketsOf(await runtime.wait(RUNS.approvals));
+  const open = async () => (await tickets()).map(({ action }) => action).sort();
+  const ticketFor = async (action: string) => (await tickets()).find((ticket) => ticket.action === action)?.id ?? "";
+  expect(await open()).toEqual(["approve", "choose", "visit"]);
+  await runtime.decide(await ticketFor("approve"), { action: "approve", input: { amount: 90 }, by: "ana" });
+  expect(await open()).toEqual(["choose", "visit"]);
+  await runtime.decide(await ticketFor("visit"), { action: "answer", result: "a harbour" });
+  expect(await open()).toEqual(["choose"]);
+  await runtime.decide("choose-0", { action: "answer", result: { colour: "red" }, run: RUNS.approvals });
   expect(await runtime.wait(RUNS.approvals)).toMatchObject({
     status: "done",
     text: ANSWERS.approvals,

@@ -1,5 +1,5 @@
 import * as s from "./schema/index.ts";
-import { decisionIdSchema, idOf, ticketIdSchema } from "./stored.ts";
+import { decisionIdSchema, idOf, ticketIdSchema, toolCallIdSchema } from "./stored.ts";
 
 // Stored values of the runtime's own state keys.
 
@@ -67,11 +67,27 @@ export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptiona
 export const excludeToolSchema = someText;
 export const includeOnlyToolsSchema = s.readonly(s.array(someText));
 
-/** Decisions that a run has taken, so that a repeated one does nothing, and tickets that a message closed. */
+/** A ticket that was decided. `digest` is of what the decision said: a repeated one does nothing, another one under its id is refused. */
+export const decidedTicketSchema = s.strictObject({
+  ticketId: ticketIdSchema,
+  decisionId: decisionIdSchema,
+  toolCallId: s.exactOptional(toolCallIdSchema),
+  digest: s.exactOptional(s.string()),
+});
+export type DecidedTicket = s.output<typeof decidedTicketSchema>;
+
+/** A ticket that was closed without a decision: by this message, or because its run ended. */
+export const closedTicketSchema = s.strictObject({
+  ticketId: ticketIdSchema,
+  toolCallId: toolCallIdSchema,
+  closedBy: s.exactOptional(idOf("message")),
+});
+export type ClosedTicket = s.output<typeof closedTicketSchema>;
+
+/** What became of the tickets of a run that are not open any more. */
 export const decidedSchema = s.object({
-  entries: s.readonly(
-    s.array(s.object({ ticketId: ticketIdSchema, decisionId: decisionIdSchema, closedBy: s.exactOptional(idOf("message")) })),
-  ),
+  entries: s.readonly(s.array(decidedTicketSchema)),
+  closed: s.exactOptional(s.readonly(s.array(closedTicketSchema))),
 });
 export type Decided = s.output<typeof decidedSchema>;
 

@@ -60,6 +60,7 @@ export const ERROR_STATUS = {
   thread_not_found: 404,
   ticket_not_found: 404,
   ticket_not_open: 409,
+  decision_conflict: 409,
   ambiguous_id: 409,
   channel_closed: 409,
   cancelled: 499,

@@ -19,10 +19,10 @@ export interface RunOutcome {
 /**
  * What happens while a run happens. Order: `run-start` first, one `run-end` last; between them steps alternate and never nest;
  * inside a step: deltas, then `tool-call-ready` in declaration order, then `inference-end`, then one completion per call in
- * commit order, then `state-snapshot`, then `step-end`.
+ * commit order (that of the calls, unless some take long), then `state-snapshot`, then `step-end`. Calls that are held behind one that
+ * waits have their completion when it is decided.
  */
 export type AgentEvent =
-  /** Once more at each live resume of a waiting run. */
   | { readonly type: "run-start"; readonly threadId: ThreadId; readonly runId: RunId; readonly identity: RunIdentity }
   | {
       readonly type: "run-end";
@@ -30,7 +30,6 @@ export type AgentEvent =
       readonly runId: RunId;
       readonly termination: Termination;
       readonly tickets: readonly Ticket[];
-      /** Absent while the run only pauses to wait for a decision. */
       readonly result?: RunOutcome;
     }
   | { readonly type: "step-start"; readonly step: number; readonly messageId: MessageId }
@@ -49,6 +48,8 @@ export type AgentEvent =
       readonly outcome: ToolOutcome;
       readonly result: ToolResult;
     }
+  /** A call waits, and its ticket is on record: it can be decided from now on, also while other calls of the turn run. */
+  | { readonly type: "ticket-open"; readonly ticket: Ticket }
   /** Output that a running tool streams. */
   | { readonly type: "tool-call-stream-delta"; readonly toolCallId: ToolCallId; readonly toolName: string; readonly delta: string }
   /** A call of an earlier activation of the run has its result: it waited and was decided, or its process died. */

@@ -1,6 +1,7 @@
 export {
   type ArtifactLimits,
   activeAgentSchema,
+  type ClosedTicket,
   CONTEXT_TARGETS,
   type CompactionOrder,
   type CompactionSection,
@@ -15,6 +16,7 @@ export {
   contextThrottleSchema,
   contextTransformSectionSchema,
   type Decided,
+  type DecidedTicket,
   decidedSchema,
   excludeToolSchema,
   includeOnlyToolsSchema,
@@ -135,10 +137,10 @@ export { type HookPhase, PHASES, type Phase } from "./phase.ts";
 export {
   type CreatedRun,
   checkRunTransition,
-  type DecidedTicket,
   type DoneRun,
   type FinalTermination,
   type MessageRange,
+  openTicketsOf,
   RUN_SCHEMA_VERSION,
   type RunActivation,
   type RunEnding,
@@ -151,6 +153,7 @@ export {
   type RunWaiting,
   runIdentity,
   type SeededDecision,
+  ticketIdsOf,
   type WaitingRun,
 } from "./run.ts";
 export {

@@ -1,6 +1,7 @@
+import type { ClosedTicket, DecidedTicket } from "./builtin-state.ts";
 import { AwakenError } from "./error.ts";
 import type { RunIdentity } from "./identity.ts";
-import type { DecisionId, DispatchId, MessageId, RunId, ThreadId, TicketId } from "./ids.ts";
+import type { DispatchId, MessageId, RunId, ThreadId, TicketId } from "./ids.ts";
 import type { InferenceOverride } from "./inference.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { PersistedState } from "./state.ts";
@@ -59,7 +60,7 @@ export interface RunInput {
 
 export interface RunWaiting {
   readonly reason: WaitingReason;
-  /** By call id. Ids are unique; empty when the run waits for something else than a decision. */
+  /** In call order. Ids are unique; empty when the run waits for something else than a decision. */
   readonly tickets: readonly Ticket[];
   readonly sinceDispatchId?: DispatchId;
   readonly message?: string;
@@ -71,13 +72,6 @@ export interface RunEnding {
   readonly termination: FinalTermination;
   readonly response: string;
   readonly output?: JsonValue;
-}
-
-export interface DecidedTicket {
-  readonly ticketId: TicketId;
-  readonly decisionId: DecisionId;
-  /** Nobody decided: this message came instead, and the ticket was closed. */
-  readonly closedBy?: MessageId;
 }
 
 interface RunBody {
@@ -106,6 +100,8 @@ interface RunBody {
   readonly state?: PersistedState;
   /** Decisions that were applied, so that a repeated one is recognised after its ticket is gone. */
   readonly decided: readonly DecidedTicket[];
+  /** Tickets that were closed without a decision: their calls were given up. */
+  readonly closed?: readonly ClosedTicket[];
 }
 
 export interface CreatedRun extends RunBody {
@@ -115,6 +111,8 @@ export interface CreatedRun extends RunBody {
 export interface RunningRun extends RunBody {
   readonly status: "running";
   readonly startedAt: number;
+  /** Calls that wait while others of their turn still run, in call order; absent when there is none. */
+  readonly tickets?: readonly Ticket[];
 }
 
 export interface WaitingRun extends RunBody {
@@ -136,6 +134,24 @@ export type RunProjection = CreatedRun | RunningRun | WaitingRun | DoneRun;
 
 /** A stored run. `ordinal` counts the runs of a thread from 1; the store gives it at the first write and it breaks ties of time. */
 export type RunRecord = RunProjection & { readonly ordinal: number };
+
+const NO_TICKETS: readonly Ticket[] = Object.freeze([]);
+const NO_IDS: ReadonlySet<TicketId> = new Set();
+
+/** The tickets that can be decided, in call order. */
+export function openTicketsOf(run: RunProjection): readonly Ticket[] {
+  if (run.status === "waiting") return run.waiting.tickets;
+  return run.status === "running" ? (run.tickets ?? NO_TICKETS) : NO_TICKETS;
+}
+
+/** Every ticket that the run has or had, as far as its record knows: what a store finds it by. */
+export function ticketIdsOf(run: RunProjection): ReadonlySet<TicketId> {
+  if (run.decided.length === 0 && run.closed === undefined && openTicketsOf(run).length === 0) return NO_IDS;
+  const ids = new Set(run.decided.map((entry) => entry.ticketId));
+  for (const { ticketId } of run.closed ?? []) ids.add(ticketId);
+  for (const { id } of openTicketsOf(run)) ids.add(id);
+  return ids;
+}
 
 export function runIdentity(run: RunProjection): RunIdentity {
   const { threadId, runId, agentId, dispatchId, sessionId } = run;

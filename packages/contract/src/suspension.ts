@@ -8,8 +8,9 @@ import type { JsonObject, JsonValue } from "./json.ts";
 export const RESUME_MODES = ["replay-tool-call", "use-decision-as-tool-result", "pass-decision-to-tool"] as const;
 export type ResumeMode = (typeof RESUME_MODES)[number];
 
-/** Why a call waits and what would answer it. `id` becomes the ticket id; without one, the call id is used. */
+/** Why a call waits and what would answer it. */
 export interface Suspension {
+  /** Of its ticket. The runtime makes it, unique for ever: one that a tool or a gate gives is not kept. */
   readonly id?: TicketId;
   /** What is asked for, for programs: `approve`, `tool:<id>`, `unknown-outcome`, … */
   readonly action: string;
@@ -23,9 +24,11 @@ export interface Suspension {
 
 /** A suspended call as a record that anyone may answer later, from any process. */
 export interface Ticket {
+  /** Made by the runtime, unique for ever. */
   readonly id: TicketId;
   readonly runId: RunId;
   readonly threadId: ThreadId;
+  /** As the vendor or the runtime named the call: some models repeat it in every turn. */
   readonly toolCallId: ToolCallId;
   readonly toolName: string;
   readonly input: JsonValue;
@@ -45,7 +48,7 @@ export type DecisionAction =
   | { readonly action: "deny"; readonly reason?: string }
   | { readonly action: "answer"; readonly result: JsonValue };
 
-/** `id` makes it idempotent: the same id twice decides once. */
+/** `id` makes it idempotent: the same id twice decides once, and is refused with another content. */
 export type Decision = DecisionAction & {
   readonly id: DecisionId;
   readonly by?: string;

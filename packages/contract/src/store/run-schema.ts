@@ -1,4 +1,4 @@
-import { inferenceOverrideSchema } from "../builtin-state.ts";
+import { closedTicketSchema, decidedTicketSchema, inferenceOverrideSchema } from "../builtin-state.ts";
 import {
   RUN_SCHEMA_VERSION,
   type RunActivation,
@@ -11,7 +11,6 @@ import {
 import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
 import {
-  decisionIdSchema,
   decisionSchema,
   jsonObjectSchema,
   jsonValueSchema,
@@ -69,9 +68,13 @@ const activationSchema = s.strictObject({
   resolutionId: s.exactOptional(nonBlankSchema),
 }) satisfies Schema<RunActivation>;
 
+const ticketsSchema = s
+  .array(ticketSchema)
+  .check(s.refine((tickets) => areUnique(tickets, (ticket) => ticket.id), "ticket ids must be unique"));
+
 const waitingSchema = s.strictObject({
   reason: waitingReasonSchema,
-  tickets: s.array(ticketSchema).check(s.refine((tickets) => areUnique(tickets, (ticket) => ticket.id), "ticket ids must be unique")),
+  tickets: ticketsSchema,
   sinceDispatchId: s.exactOptional(dispatchIdSchema),
   message: s.exactOptional(s.string()),
 }) satisfies Schema<RunWaiting>;
@@ -105,13 +108,14 @@ const body = {
   steps: countSchema,
   usage: usageSchema,
   state: s.exactOptional(persistedStateSchema),
-  decided: s.array(s.strictObject({ ticketId: ticketIdSchema, decisionId: decisionIdSchema, closedBy: s.exactOptional(messageIdSchema) })),
+  decided: s.array(decidedTicketSchema),
+  closed: s.exactOptional(s.array(closedTicketSchema)),
   ordinal: s.exactOptional(positionSchema),
 };
 
 export const projectionSchema = s.taggedUnion("status", [
   s.strictObject({ ...body, status: s.literal("created") }),
-  s.strictObject({ ...body, status: s.literal("running"), startedAt: timeSchema }),
+  s.strictObject({ ...body, status: s.literal("running"), startedAt: timeSchema, tickets: s.exactOptional(ticketsSchema) }),
   s.strictObject({ ...body, status: s.literal("waiting"), startedAt: timeSchema, waiting: waitingSchema }),
   s.strictObject({
     ...body,

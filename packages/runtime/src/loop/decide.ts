@@ -1,16 +1,28 @@
-import { AwakenError, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
-import { command } from "../phase/command.ts";
+import { AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
+import { type Command, command } from "../phase/command.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { Tool } from "../tool/tool.ts";
 import { type DecisionFact, decisionFact } from "./canonical-events.ts";
-import { decided } from "./decided.ts";
+import { decided, isRepeated } from "./decided.ts";
+import { decisionDigest } from "./decision-digest.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { AddressedDecision, RunContext } from "./run-context.ts";
 
-function find(calls: readonly ToolCallState[], target: string): ToolCallState {
-  const found = calls.find((call) => call.suspension?.id === target) ?? calls.find((call) => call.id === target);
-  if (found !== undefined) return found;
-  throw new AwakenError("ticket_not_found", `tool call or suspension ${target} not found`, { details: { target } });
+/** A call that waits, or did. The id of a call is good enough while the run has had no other ticket for it. */
+function find(calls: readonly ToolCallState[], known: Decided | undefined, { target, isCall }: AddressedDecision): ToolCallState {
+  const byTicket = calls.find((call) => call.suspension?.id === target);
+  if (byTicket !== undefined) return byTicket;
+  const past = [...(known?.entries ?? []), ...(known?.closed ?? [])];
+  const details = { target };
+  if (past.some((ticket) => ticket.ticketId === target))
+    throw new AwakenError("ticket_not_open", `the ticket '${target}' is not open any more`, { details });
+  const byCall = isCall ? calls.find((call) => call.id === target) : undefined;
+  if (byCall === undefined && isCall && past.some((ticket) => ticket.toolCallId === target))
+    throw new AwakenError("ticket_not_open", `the call '${target}' waits for no decision any more`, { details });
+  if (byCall === undefined) throw new AwakenError("ticket_not_found", `tool call or suspension ${target} not found`, { details });
+  if (byCall.status === "suspended" && past.some((ticket) => ticket.toolCallId === target))
+    throw new AwakenError("ambiguous_id", `the run has had another ticket for the call '${target}': say the id of the ticket`, { details });
+  return byCall;
 }
 
 const refuse = (call: ToolCallState, why: string): never => {
@@ -45,28 +57,81 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   if (problem !== undefined) refuse(call, `the edited input does not fit: ${problem}`);
 }
 
-/** Applies all of them or none. A decision whose id was taken before changes nothing. True when something changed. */
-export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
+/** What a batch changes, once nothing speaks against any of it. */
+interface Judged {
+  readonly change: Command;
+  readonly facts: readonly DecisionFact[];
+}
+
+/** Nothing has changed yet, and nothing does when one of them is refused. A decision that was taken before is passed over. */
+async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<Judged> {
   const state = ctx.state.snapshot();
-  const taken = new Set(state.get(decided)?.entries.map((entry) => entry.decisionId));
+  const known = state.get(decided);
+  const entries = [...(known?.entries ?? [])];
   const calls = state.get(toolCallStates)?.calls ?? [];
   const change = command();
   const targets = new Set<string>();
   const facts: DecisionFact[] = [];
   for (const addressed of batch) {
     const { decision } = addressed;
-    if (taken.has(decision.id)) continue;
-    taken.add(decision.id);
-    const call = find(calls, addressed.target);
+    if (isRepeated(entries, addressed)) continue;
+    const call = find(calls, known, addressed);
     if (targets.has(call.id)) refuse(call, "two decisions in one batch");
     targets.add(call.id);
     await check(ctx, call, addressed);
     change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: ctx.clock.now() } });
     const ticket = call.suspension?.id ?? ticketId(call.id);
-    change.update(decided, { ticketId: ticket, decisionId: decision.id });
+    const entry = { ticketId: ticket, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
+    change.update(decided, { type: "decided", ticket: entry });
+    entries.push(entry);
     facts.push(decisionFact(call, ticket, decision));
   }
+  return { change, facts };
+}
+
+function apply(ctx: RunContext, { change, facts }: Judged): void {
   ctx.state.commit(change);
   for (const fact of facts) ctx.checkpoints.stage(fact);
-  return targets.size > 0;
+}
+
+/** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
+export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
+  apply(ctx, await judge(ctx, batch));
+}
+
+async function take(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
+  const judged = await judge(ctx, batch);
+  if (ctx.desk.isClosed || ctx.signal.aborted) return false;
+  apply(ctx, judged);
+  if (judged.facts.length > 0) await ctx.checkpoints.write();
+  return true;
+}
+
+/**
+ * Takes all of them or none while the run is active, whatever it is doing, one batch after the other. They are on record when this is
+ * true; false: the run is leaving without them. Throws, with nothing changed, when one of them is refused.
+ */
+export async function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
+  const { desk } = ctx;
+  const before = desk.taking ?? Promise.resolve();
+  const taken = before.then(() => (desk.isClosed || ctx.signal.aborted ? false : take(ctx, batch)));
+  const taking = taken
+    .catch(() => {})
+    .then(() => {
+      if (desk.taking === taking) desk.taking = undefined;
+    });
+  desk.taking = taking;
+  return taken;
+}
+
+/** Whether the run has, or had, a ticket or a call under this name: a decision about it need not be kept. */
+export function isKnown({ state }: Pick<RunContext, "state">, { target, isCall }: AddressedDecision): boolean {
+  const snapshot = state.snapshot();
+  const calls = snapshot.get(toolCallStates)?.calls ?? [];
+  const known = snapshot.get(decided);
+  const past = [...(known?.entries ?? []), ...(known?.closed ?? [])];
+  return (
+    calls.some((call) => call.suspension?.id === target || (isCall && call.id === target)) ||
+    past.some((ticket) => ticket.ticketId === target || (isCall && ticket.toolCallId === target))
+  );
 }

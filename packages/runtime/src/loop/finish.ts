@@ -17,6 +17,7 @@ import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
+import { closedTicket, decided } from "./decided.ts";
 import { isOutcomeLost, lostResult } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { openTickets } from "./open-tickets.ts";
@@ -74,8 +75,10 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
 /** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
 function closeTickets(ctx: RunContext): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
-    if (call.status !== "suspended" && call.status !== "resuming") continue;
-    ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
+    if (call.status !== "suspended" && call.status !== "resuming" && call.status !== "new") continue;
+    const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
+    for (const ticket of closedTicket(call)) change.update(decided, { type: "closed", ticket });
+    ctx.state.commit(change);
     const asked = { messageId: call.messageId, call };
     const isLost = isOutcomeLost(ctx.ledger, call);
     const result = isLost ? lostResult(call.name) : toolFailure("cancelled", "the run ended before there was a decision");

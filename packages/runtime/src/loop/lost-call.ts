@@ -1,4 +1,4 @@
-import { type Decided, decisionId, type MessageId, type TicketId, type ToolCallState, type ToolFailure } from "@awaken/contract";
+import type { ToolCallState, ToolFailure } from "@awaken/contract";
 import type { RunLedger } from "./run-ledger.ts";
 
 /** What a person is asked about when nobody knows whether a call had its effect. */
@@ -20,11 +20,4 @@ export const notDoneResult = (name: string): ToolFailure => ({
   type: "error",
   code: "not_done",
   message: `'${name}' was started and did not happen.`,
-});
-
-/** Whoever decides about the ticket later is told which message closed it. */
-export const closedTicket = (ticketId: TicketId, closedBy: MessageId): Decided["entries"][number] => ({
-  ticketId,
-  decisionId: decisionId(`${closedBy}:${ticketId}`),
-  closedBy,
 });

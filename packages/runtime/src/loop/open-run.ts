@@ -34,10 +34,10 @@ import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { type CheckpointPort, type Checkpoints, createCheckpoints } from "./commit.ts";
-import { decided } from "./decided.ts";
+import { closedTicket, decided } from "./decided.ts";
 import { seatAgent } from "./handoff.ts";
 import type { LiveCall } from "./live-call.ts";
-import { closedTicket, isOutcomeLost, lostResult } from "./lost-call.ts";
+import { isOutcomeLost, lostResult } from "./lost-call.ts";
 import { lastWords, lateResult, retraction, SUPERSEDED } from "./messages.ts";
 import { outputRetries } from "./output.ts";
 import type { Boundary } from "./pending-port.ts";
@@ -142,8 +142,8 @@ const isUserInput = (message: Message): boolean => message.role === "user" && me
 /** Whether calls that wait are abandoned by this activation. */
 export const isSuperseding = ({ options, input }: Activation): boolean => options.seededDecisions.length === 0 && input.some(isUserInput);
 
-/** Calls that wait, and those whose decision was taken by a process that died before it could follow it. */
-const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming";
+/** Calls that wait, those behind them, and those whose decision was taken by a process that died before it could follow it. */
+const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
 
 /**
  * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted; what may have
@@ -155,21 +155,19 @@ function supersede(activation: Activation, handles: RunHandles, state: StateStor
   if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return NO_MESSAGES;
   const change = command().update(toolCallStates, { type: "clear" });
   if (activation.options.isContinuation) {
-    for (const { suspension } of calls) if (suspension !== undefined) change.update(decided, closedTicket(suspension.id, closing.id));
+    for (const ticket of calls.flatMap((call) => closedTicket(call, closing.id))) change.update(decided, { type: "closed", ticket });
   }
   state.commit(change);
   const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.steps ?? 0 } };
-  return calls
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .map((call) => {
-      const asked = { messageId: call.messageId, call };
-      if (isOutcomeLost(ledger, call)) {
-        ledger?.leaveOpen(asked);
-        return lateResult(run, call, lostResult(call.name));
-      }
-      ledger?.settle(asked, toolFailure("cancelled", SUPERSEDED));
-      return retraction(run, call);
-    });
+  return calls.map((call) => {
+    const asked = { messageId: call.messageId, call };
+    if (isOutcomeLost(ledger, call)) {
+      ledger?.leaveOpen(asked);
+      return lateResult(run, call, lostResult(call.name));
+    }
+    ledger?.settle(asked, toolFailure("cancelled", SUPERSEDED));
+    return retraction(run, call);
+  });
 }
 
 function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
@@ -203,13 +201,12 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     usage: history.run?.usage ?? NO_USAGE,
     response: options.isContinuation ? lastWords(history.messages, identity.runId) : "",
     output: undefined,
-    isPaused: false,
     unsettledStep: undefined,
     requestLimit: undefined,
   };
   const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
-  const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger });
+  const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: options.cancelGraceMs });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
@@ -225,6 +222,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     tally,
     inbox,
     decisions,
+    desk: { isClosed: false, taking: undefined },
     boundary,
     signal,
     clock,

@@ -10,13 +10,12 @@ export interface TicketSource {
   readonly identity: RunIdentity;
 }
 
-/** The open tickets of the run, by call id. */
+/** The open tickets of the run, in call order. */
 export function openTickets(ctx: TicketSource): readonly Ticket[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls;
   if (calls === undefined || !calls.some((call) => call.status === "suspended")) return NO_TICKETS;
   return calls
     .filter((call) => call.status === "suspended" && call.suspension !== undefined)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((call): Ticket[] => {
       if (call.suspension === undefined) return [];
       const { id, action, message, parameters, responseSchema } = call.suspension;

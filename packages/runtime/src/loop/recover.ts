@@ -4,7 +4,7 @@ import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { interruptCall } from "./tool-call.ts";
+import { holdCall, interruptCall } from "./tool-call.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */
@@ -32,7 +32,10 @@ async function finishCalls(ctx: RunContext): Promise<RoundOutcome> {
     const second = await runToolRound(ctx, rest);
     return second.type === "completed" ? first : second;
   }
-  for (const live of rest) interruptCall(ctx, live);
+  for (const live of rest) {
+    if (first.type === "blocked") interruptCall(ctx, live);
+    else holdCall(ctx, live);
+  }
   return first;
 }
 

@@ -12,7 +12,7 @@ import { runToolRound } from "./tool-round.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
-  return calls.filter((call) => call.status === status).sort((a, b) => (a.id < b.id ? -1 : 1));
+  return calls.filter((call) => call.status === status);
 }
 
 export const hasSuspended = (ctx: RunContext): boolean =>
@@ -84,19 +84,40 @@ async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string |
   return outcome.type === "blocked" ? outcome.reason : undefined;
 }
 
+/** Whether there are calls to go on with: decided ones, and, when nothing waits any more, those that were held behind them. */
+export function hasNext(ctx: RunContext): boolean {
+  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
+  if (calls.some((call) => call.status === "resuming")) return true;
+  return calls.some((call) => call.status === "new") && !calls.some((call) => call.status === "suspended");
+}
+
+/** Calls behind one that waited, in call order, until one of them waits. Their gates have not been asked. */
+async function runHeld(ctx: RunContext): Promise<Termination | undefined> {
+  for (;;) {
+    const [next] = hasSuspended(ctx) ? [] : callsWith(ctx, "new");
+    if (next === undefined) return undefined;
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    const { id, name, input, messageId } = next;
+    const outcome = await runToolRound(ctx, [{ call: { id, name, input }, messageId, resume: undefined, isReplay: true }]);
+    if (outcome.type === "blocked") return { type: "blocked", reason: outcome.reason };
+  }
+}
+
 /**
- * Brings every decided call to its end, refusals first, one after the other in the order of their ids, and commits.
+ * Brings every decided call to its end, refusals first, one after the other in call order, then those that were held, and commits.
  * Gives the termination when a gate ends the run on the way.
  */
 export async function replayDecided(ctx: RunContext): Promise<Termination | undefined> {
+  if (!hasNext(ctx)) return undefined;
   const calls = callsWith(ctx, "resuming");
-  if (calls.length === 0) return undefined;
   const denied = calls.filter((call) => call.decision?.action === "deny");
   for (const call of [...denied, ...calls.filter((call) => call.decision?.action !== "deny")]) {
     if (ctx.signal.aborted) return { type: "cancelled" };
     const reason = await replayOne(ctx, call);
     if (reason !== undefined) return { type: "blocked", reason };
   }
+  const ended = await runHeld(ctx);
+  if (ended !== undefined) return ended;
   await ctx.checkpoints.write();
   return undefined;
 }

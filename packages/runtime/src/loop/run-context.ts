@@ -27,9 +27,11 @@ import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** A decision and what it is about: a ticket id or a call id. */
+/** A decision and what it is about: a ticket id, or, where the run is named, the id of a call. */
 export interface AddressedDecision {
   readonly target: string;
+  /** Whether the id of a call will do as well. */
+  readonly isCall: boolean;
   readonly decision: Decision;
 }
 
@@ -61,10 +63,16 @@ export interface RunOptions {
   /** The same run goes on: it was waiting, or its process died. */
   readonly isContinuation: boolean;
   readonly seededDecisions: readonly AddressedDecision[];
-  /** Keep the run in memory while it is suspended. Otherwise it ends as suspended and is resumed from its records. */
-  readonly waitsForDecisions: boolean;
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
+}
+
+/** Where decisions are taken about calls that wait while the run is active. */
+export interface Desk {
+  /** The run is leaving: whoever comes now finds it in its record. */
+  isClosed: boolean;
+  /** Decisions that are being checked and written. Never rejects. */
+  taking: Promise<unknown> | undefined;
 }
 
 /** Everything one run has, built once. Helpers take `(ctx, theNewThing)`. */
@@ -82,7 +90,9 @@ export interface RunContext {
   readonly cutCalls: readonly LiveCall[];
   readonly tally: Tally;
   readonly inbox: Queue<InboxItem>;
+  /** Decisions about calls that do not wait yet, kept to the end of the step. */
   readonly decisions: Queue<readonly AddressedDecision[]>;
+  readonly desk: Desk;
   readonly boundary: Boundary;
   readonly signal: AbortSignal;
   readonly clock: Clock;

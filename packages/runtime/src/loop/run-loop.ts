@@ -8,11 +8,10 @@ import { crossBoundary } from "./boundary.ts";
 import { applyDecisions } from "./decide.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
-import { openTickets } from "./open-tickets.ts";
 import { settleOutput } from "./output.ts";
 import { recoverStep } from "./recover.ts";
-import { hasSuspended, replayDecided } from "./resume.ts";
-import type { AddressedDecision, RunContext } from "./run-context.ts";
+import { hasNext, hasSuspended, replayDecided } from "./resume.ts";
+import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 
 /**
@@ -31,6 +30,7 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
   } catch (thrown) {
     termination = failureOf(ctx, thrown);
   }
+  ctx.desk.isClosed = true;
   try {
     return await finish(ctx, termination);
   } finally {
@@ -76,7 +76,8 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   if (ended !== undefined) return ended;
   const outcome = ctx.phases.run("runStart", { isContinuation });
   if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };
-  return hasSuspended(ctx) ? suspend(ctx) : undefined;
+  // Decided ones, too: somebody may have been quicker than this.
+  return hasSuspended(ctx) || hasNext(ctx) ? suspend(ctx) : undefined;
 }
 
 /** Steps, until one of them is the last. */
@@ -118,6 +119,7 @@ function openStep(ctx: RunContext): MessageId {
 function closeStep(ctx: RunContext, reached: StepOutcome): PhaseOutcome | Promise<PhaseOutcome> {
   const at = ctx.clock.now();
   const close = command().update(runLifecycle, { type: "step-completed", at });
+  if (reached.type !== "suspended" && ctx.decisions.size > 0) dropEarly(ctx);
   if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
@@ -184,57 +186,46 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
 }
 
 /**
- * Some call waits for a decision. Decisions that came early are taken at once; otherwise the run ends here as suspended, unless its
- * host wants it kept in memory.
+ * Some call waits for a decision. Those that were decided meanwhile go on; when none is left, the run ends here as suspended and is
+ * resumed from its records.
  */
 async function suspend(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.state.snapshot().get(runLifecycle)?.status !== "waiting") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) }));
   }
-  while (hasSuspended(ctx)) {
+  for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
-    const batches = ctx.decisions.drain();
-    if (batches.length > 0) {
-      const ended = await resumeWith(ctx, batches);
+    if (ctx.decisions.size > 0) await takeEarly(ctx);
+    if (hasNext(ctx)) {
+      const ended = await replayDecided(ctx);
       if (ended !== undefined) return ended;
-    } else if (!ctx.options.waitsForDecisions || ctx.decisions.isClosed) return { type: "suspended" };
-    else await pause(ctx);
+    } else if (!hasSuspended(ctx)) break;
+    else if (ctx.desk.taking !== undefined) await ctx.desk.taking;
+    else {
+      // The last look and the closing are one: a decision is followed here, or it finds the record.
+      ctx.desk.isClosed = true;
+      return { type: "suspended" };
+    }
   }
   ctx.state.commit(command().update(runLifecycle, { type: "set-running", ...now(ctx) }));
   return undefined;
 }
 
-/** Tells that the run waits, and waits. What reaches the inbox meanwhile is kept for the first request after the decision. */
-async function pause(ctx: RunContext): Promise<void> {
-  if (!ctx.tally.isPaused) {
-    ctx.tally.isPaused = true;
-    const { threadId, runId } = ctx.identity;
-    const waits = { type: "run-end", threadId, runId, termination: { type: "suspended" }, tickets: openTickets(ctx) } as const;
-    ctx.checkpoints.stage(waits);
-    await ctx.checkpoints.write();
-    ctx.emitSnapshot();
-    ctx.tell(waits);
-  }
-  const isInboxOver = ctx.inbox.isClosed && ctx.inbox.size === 0;
-  await Promise.race([ctx.decisions.ready(ctx.signal), ...(isInboxOver ? [] : [ctx.inbox.ready(ctx.signal)])]);
-  if (ctx.inbox.size > 0 && (await crossBoundary(ctx, "next-step"))) await ctx.checkpoints.write();
-}
-
 /** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
-async function resumeWith(ctx: RunContext, batches: readonly (readonly AddressedDecision[])[]): Promise<Termination | undefined> {
-  let isDecided = false;
-  for (const batch of batches) {
+async function takeEarly(ctx: RunContext): Promise<void> {
+  for (const batch of ctx.decisions.drain()) {
     try {
-      if (await applyDecisions(ctx, batch)) isDecided = true;
+      await applyDecisions(ctx, batch);
     } catch (thrown) {
       if (!AwakenError.is(thrown)) throw thrown;
       ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
     }
   }
-  if (!isDecided) return undefined;
-  if (ctx.tally.isPaused) {
-    ctx.tally.isPaused = false;
-    announce(ctx);
+}
+
+/** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */
+function dropEarly(ctx: RunContext): void {
+  for (const { target } of ctx.decisions.drain().flat()) {
+    ctx.log.warn(`decision refused: the call '${target}' did not wait`, { runId: ctx.identity.runId, code: "ticket_not_open" });
   }
-  return replayDecided(ctx);
 }

@@ -9,8 +9,6 @@ export interface Tally {
   response: string;
   /** The validated answer, once there is one. */
   output: { readonly value: JsonValue } | undefined;
-  /** Listeners know that the run waits. */
-  isPaused: boolean;
   /** A step whose end is committed and told together with what follows it. */
   unsettledStep: number | undefined;
   /** What the messages of a request may weigh under this plan, since one was refused as too long. */

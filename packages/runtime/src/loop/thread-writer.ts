@@ -230,8 +230,9 @@ export class ThreadWriter implements CheckpointPort {
       steps: checkpoint.tally.steps,
       usage: checkpoint.tally.usage ?? NO_USAGE,
       state: checkpoint.runState,
-      decided: checkpoint.decided,
+      decided: checkpoint.decided.entries,
     };
+    if (checkpoint.decided.closed !== undefined) body.closed = checkpoint.decided.closed;
     if (output !== undefined) body.output = output;
     if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
     if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
@@ -252,7 +253,7 @@ function withStatus(body: Body, { lifecycle, tickets, tally, ending }: Checkpoin
     case "created":
       return { ...body, status: "created" };
     case "running":
-      return { ...body, status: "running", startedAt };
+      return { ...body, status: "running", startedAt, ...(tickets.length === 0 ? undefined : { tickets }) };
     case "waiting":
       return { ...body, status: "waiting", startedAt, waiting: { reason: lifecycle.waitingReason ?? "suspended", tickets } };
     case "done":

@@ -19,6 +19,7 @@ import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { lostResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
+import { openTickets } from "./open-tickets.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -37,20 +38,26 @@ function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolC
   };
 }
 
-const ticketOf = (live: LiveCall, suspension: Suspension): TicketId => {
-  const id = suspension.id ?? "";
-  return ticketId(id.trim() === "" ? live.call.id : id);
-};
+/** A suspension whose ticket has its id. */
+type Ticketed = Suspension & { readonly id: TicketId };
+
+/** Vendors repeat the ids of calls, and plugins may repeat theirs: a decision must never reach another call than the one that was shown. */
+const ticketed = (ctx: RunContext, suspension: Suspension): Ticketed => ({ ...suspension, id: ticketId(ctx.ids()) });
+
+type Ended = Exclude<ToolResult, ToolPending> | (ToolPending & { readonly suspension: Ticketed });
+
+const withTicket = (ctx: RunContext, result: ToolResult): Ended =>
+  result.type === "pending" ? { ...result, suspension: ticketed(ctx, result.suspension) } : result;
 
 function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNullable<ToolCallState["earlier"]> {
   const { resumeMode = "replay-tool-call", ...waited } = suspension;
-  return { suspension: { ...waited, id: ticketOf(live, suspension) }, resumeMode, decision };
+  return { suspension: { ...waited, id: suspension.id ?? ticketId(live.call.id) }, resumeMode, decision };
 }
 
-function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension): ToolCallState {
+function suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState {
   const { resumeMode, action, message, parameters, responseSchema } = suspension;
   const kept: ToolCallState["suspension"] = {
-    id: ticketOf(live, suspension),
+    id: suspension.id,
     action,
     ...(message?.trim() ? { message } : {}),
     ...(parameters === undefined ? {} : { parameters }),
@@ -62,18 +69,12 @@ function suspendedState(ctx: RunContext, live: LiveCall, suspension: Suspension)
   return { ...state, input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call", ...earlier };
 }
 
-const withTicket = (live: LiveCall, result: ToolPending): ToolPending => ({
-  ...result,
-  suspension: { ...result.suspension, id: ticketOf(live, result.suspension) },
-});
-
-/** The result is in the transcript and told to listeners. The result of a replayed call stands behind its message, in the place of its placeholder. */
-function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
+/** The result is in the transcript and told to listeners; that there is a ticket is told when it is on record. */
+function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   const { call, isReplay } = live;
   const message = toolMessage(ctx, call, result, live.edited);
-  if (isReplay) ctx.transcript.answer(message, live.messageId);
-  else ctx.transcript.append(message);
-  ctx.ledger?.settle(live, result.type === "pending" ? withTicket(live, result) : result);
+  ctx.transcript.answer(message, live.messageId);
+  ctx.ledger?.settle(live, result);
   if (isReplay && result.type !== "pending") {
     const outcome = result.type === "success" ? "succeeded" : "failed";
     ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: resumedPayload(result) });
@@ -81,6 +82,9 @@ function publish(ctx: RunContext, live: LiveCall, result: ToolResult): void {
   }
   const outcome = toolOutcome(result);
   ctx.emit({ type: "tool-call-end", toolCallId: call.id, toolName: call.name, messageId: message.id, outcome, result });
+  if (result.type !== "pending") return;
+  const ticket = openTickets(ctx).find(({ id }) => id === result.suspension.id);
+  if (ticket !== undefined) ctx.checkpoints.announce({ type: "ticket-open", ticket });
 }
 
 function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
@@ -90,7 +94,7 @@ function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
 }
 
 /** One update from wherever the call stood to where its result puts it. Nobody ever sees it running alone. */
-function completion(ctx: RunContext, live: LiveCall, result: ToolResult) {
+function completion(ctx: RunContext, live: LiveCall, result: Ended) {
   const call = result.type === "pending" ? suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, STATUS[toolOutcome(result)]);
   return command().update(toolCallStates, { type: "set", call });
 }
@@ -112,13 +116,14 @@ function checked(ctx: RunContext, reply: ToolReply): ToolReply {
  * Without a promise when no hook has to be waited for.
  */
 export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply): ToolResult | Promise<ToolResult> {
-  const { result, command: own } = checked(ctx, given);
+  const { result: told, command: own } = checked(ctx, given);
+  const result = withTicket(ctx, told);
   const first = own === undefined ? completion(ctx, live, result) : extendCommand(completion(ctx, live, result), own);
   let done: PhaseOutcome | Promise<PhaseOutcome>;
   try {
     done = ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, first);
   } catch (thrown) {
-    recordCall(ctx, live, result);
+    record(ctx, live, result);
     throw thrown;
   }
   if (typeof done !== "string") return publishAfter(done, ctx, live, result);
@@ -126,21 +131,25 @@ export function completeCall(ctx: RunContext, live: LiveCall, given: ToolReply):
   return result;
 }
 
-async function publishAfter(hooks: Promise<unknown>, ctx: RunContext, live: LiveCall, result: ToolResult): Promise<ToolResult> {
+async function publishAfter(hooks: Promise<unknown>, ctx: RunContext, live: LiveCall, result: Ended): Promise<ToolResult> {
   try {
     await hooks;
   } catch (thrown) {
-    recordCall(ctx, live, result);
+    record(ctx, live, result);
     throw thrown;
   }
   publish(ctx, live, result);
   return result;
 }
 
-/** Records a result without its hooks: the run is ending and no call may be left open. */
-export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult): void {
+function record(ctx: RunContext, live: LiveCall, result: Ended): void {
   ctx.state.commit(completion(ctx, live, result));
   publish(ctx, live, result);
+}
+
+/** Records a result without its hooks: the run is ending and no call may be left open. */
+export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult): void {
+  record(ctx, live, withTicket(ctx, result));
 }
 
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
@@ -148,10 +157,20 @@ export function interruptCall(ctx: RunContext, live: LiveCall): void {
   recordCall(ctx, live, isLost ? lostResult(live.call.name) : { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 
+export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
+
+const HELD = "This call has not run yet: a call before it waits for a decision.";
+
+/** In sequence, calls behind one that waits are held: nobody has asked their gates, and they run when it is decided. */
+export function holdCall(ctx: RunContext, live: LiveCall): void {
+  ctx.state.commit(command().update(toolCallStates, { type: "set", call: newState(ctx, live) }));
+  const placeholder = toolMessage(ctx, live.call, { type: "pending", suspension: { action: "held" }, message: HELD });
+  ctx.transcript.answer(placeholder, live.messageId);
+}
+
 /** A gate asked for a decision: no hook runs, the tool has not begun. */
 export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspension): void {
-  const result: ToolResult = { type: "pending", suspension: { ...suspension, id: ticketOf(live, suspension) } };
-  recordCall(ctx, live, result);
+  recordCall(ctx, live, { type: "pending", suspension });
 }
 
 function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {

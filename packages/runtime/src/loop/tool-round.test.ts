@@ -74,8 +74,11 @@ describe("tool round", () => {
     });
     expect(ran).toBe(0);
     expect(result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
-    expect(toolTexts(thread.messages)).toEqual(["Tool 'waiting' suspended: awaiting decision", "[Tool execution was interrupted]"]);
-    expect(events.filter((event) => event.type === "tool-call-end").map((event) => event.outcome)).toEqual(["suspended", "failed"]);
+    expect(toolTexts(thread.messages)).toEqual([
+      "Tool 'waiting' suspended: awaiting decision",
+      "This call has not run yet: a call before it waits for a decision.",
+    ]);
+    expect(events.filter((event) => event.type === "tool-call-end").map((event) => event.outcome)).toEqual(["suspended"]);
   });
 
   it("core-execution 45: in parallel the sibling of a call that waits runs, and the run still waits", async () => {

@@ -1,18 +1,24 @@
-import type { ToolResult } from "@awaken/contract";
+import { errorMessage, type ToolResult } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
-import type { AllowedCall, LiveCall } from "./live-call.ts";
+import type { AllowedCall, Gated, LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { completeCall, execute, interruptCall, recordCall, suspendCall } from "./tool-call.ts";
+import { RunningCalls } from "./running-calls.ts";
+import { completeCall, execute, holdCall, interruptCall, newState, recordCall, suspendCall } from "./tool-call.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
   | { readonly type: "suspended" }
   | { readonly type: "blocked"; readonly reason: string };
 
-/** The calls of one turn. Whatever happens, each of them has exactly one result in the transcript when this returns or throws. */
+/**
+ * The calls of one turn. Whatever happens, each of them has exactly one result in the transcript when this returns or throws; in sequence,
+ * those behind a call that waits are held for later.
+ */
 export const runToolRound = (
   ctx: RunContext,
   calls: readonly LiveCall[],
@@ -27,48 +33,79 @@ class Round {
   /** Ids of calls without a result. */
   readonly #open: Set<string>;
   readonly #isSequential: boolean;
+  readonly #running: RunningCalls;
   #allowed: AllowedCall[] = [];
   #isSuspended = false;
   /** In sequence, nothing runs after a call that waits. */
   #isStopped = false;
+  /** Something has its result, or waits, that is not on record. */
+  #isDirty = false;
+  #isOrdered = false;
+  #failure: { readonly thrown: unknown } | undefined;
 
   constructor(ctx: RunContext, calls: readonly LiveCall[], isSequential: boolean) {
     this.#ctx = ctx;
     this.#calls = calls;
     this.#open = new Set(calls.map((live) => live.call.id));
     this.#isSequential = isSequential;
+    this.#running = new RunningCalls(ctx.clock);
   }
 
   async run(): Promise<RoundOutcome> {
     try {
-      for (const live of this.#calls) {
-        const asked = gateCall(this.#ctx, live);
-        let gated = asked instanceof Promise ? await asked : asked;
-        if (this.#ctx.signal.aborted) break;
-        if (gated.type === "intercepted" && this.#allowed.length > 0) {
-          // Earlier calls run first: they may change what the gate sees.
-          await this.#flush();
-          if (this.#isStopped || this.#ctx.signal.aborted) break;
-          gated = await gateCall(this.#ctx, live);
-        }
-        if (gated.type === "allowed") this.#allowed.push(gated.call);
-        else {
-          const reason = await this.#intercept(live, gated.intercept);
-          if (reason !== undefined) return { type: "blocked", reason };
-          if (this.#isStopped) break;
-        }
-      }
-      // After a break there is nothing to flush, or the run is cancelled: what did not begin is interrupted, in call order.
-      if (!this.#ctx.signal.aborted) await this.#flush();
+      const reason = await this.#pass();
+      if (reason !== undefined) return { type: "blocked", reason };
+      // After a break there is nothing to start, or the run is cancelled: what did not begin is interrupted, in call order.
+      if (!this.#isStopped && !this.#ctx.signal.aborted) await this.#start();
+      await this.#settle();
       return { type: this.#isSuspended ? "suspended" : "completed" };
+    } catch (thrown) {
+      this.#failure ??= { thrown };
+      await this.#settle().catch(() => {});
+      throw thrown;
     } finally {
-      this.#interruptOpen();
+      this.#running.close();
+      this.#closeOpen();
     }
   }
 
-  /** Calls that nobody got to, or that a failure cut off. */
-  #interruptOpen(): void {
-    for (const live of this.#calls) if (this.#open.delete(live.call.id)) interruptCall(this.#ctx, live);
+  /** Each call passes its gates, in call order. Gives the reason when one is blocked: the run ends. */
+  async #pass(): Promise<string | undefined> {
+    for (const live of this.#calls) {
+      const asked = gateCall(this.#ctx, live);
+      let gated = asked instanceof Promise ? await asked : asked;
+      if (this.#ctx.signal.aborted) return undefined;
+      if (gated.type === "intercepted") {
+        gated = await this.#lookAgain(live, gated);
+        if (this.#isStopped || this.#ctx.signal.aborted) return undefined;
+      }
+      if (gated.type === "allowed") this.#allowed.push(gated.call);
+      else {
+        const reason = await this.#intercept(live, gated.intercept);
+        if (reason !== undefined) return reason;
+        if (this.#isStopped) return undefined;
+      }
+    }
+    return undefined;
+  }
+
+  /** Earlier calls run first: they may change what the gate sees. A question is not kept back for ones that last. */
+  async #lookAgain(live: LiveCall, gated: Extract<Gated, { type: "intercepted" }>): Promise<Gated> {
+    if (this.#allowed.length === 0 && this.#running.size === 0) return gated;
+    await this.#start();
+    await this.#settle(gated.intercept.type === "suspend");
+    if (this.#isStopped || this.#ctx.signal.aborted || this.#running.size > 0) return gated;
+    return gateCall(this.#ctx, live);
+  }
+
+  /** Calls that nobody got to, or that a failure cut off. Behind one that waits they have their turn when it is decided. */
+  #closeOpen(): void {
+    const isHeld = this.#isStopped && this.#failure === undefined && !this.#ctx.signal.aborted;
+    for (const live of this.#calls) {
+      if (!this.#open.delete(live.call.id)) continue;
+      if (isHeld) holdCall(this.#ctx, live);
+      else interruptCall(this.#ctx, live);
+    }
   }
 
   /** Gives the reason when the call is blocked: the run ends. */
@@ -78,9 +115,10 @@ class Round {
         await this.#complete(live, toolFailure("denied", intercept.reason, { rejected: true }));
         return intercept.reason;
       case "suspend":
+        this.#keepOrder();
         this.#open.delete(live.call.id);
         suspendCall(this.#ctx, live, intercept.suspension);
-        this.#isSuspended = true;
+        this.#note({ type: "pending", suspension: intercept.suspension });
         this.#isStopped = this.#isSequential;
         return undefined;
       case "answer":
@@ -102,13 +140,15 @@ class Round {
   }
 
   #note(result: ToolResult): void {
+    this.#isDirty = true;
     if (result.type === "pending") this.#isSuspended = true;
   }
 
-  #flush(): Promise<void> {
+  /** Begins what passed its gates; in sequence it is over when this returns. */
+  #start(): Promise<void> {
     const allowed = this.#allowed;
     this.#allowed = [];
-    return this.#isSequential ? this.#runInSequence(allowed) : this.#runTogether(allowed);
+    return this.#isSequential ? this.#runInSequence(allowed) : this.#startTogether(allowed);
   }
 
   async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
@@ -123,8 +163,9 @@ class Round {
     }
   }
 
-  /** All at once on one snapshot; results are committed in call order, each as soon as it and those before it are there. */
-  async #runTogether(allowed: readonly AllowedCall[]): Promise<void> {
+  /** All at once on one snapshot. */
+  async #startTogether(allowed: readonly AllowedCall[]): Promise<void> {
+    if (allowed.length === 0) return;
     for (const call of allowed) {
       const mayRun = this.#before(call);
       if (!(typeof mayRun === "boolean" ? mayRun : await mayRun)) return;
@@ -132,21 +173,64 @@ class Round {
     if (this.#ctx.signal.aborted) return;
     const isClaimed = this.#claim(allowed);
     if (!(typeof isClaimed === "boolean" ? isClaimed : await isClaimed)) return;
-    const replies = allowed.map((call) => execute(this.#ctx, call));
-    let failure: { readonly thrown: unknown } | undefined;
-    for (const [index, call] of allowed.entries()) {
-      const reply = await replies[index];
-      if (reply === undefined) continue;
-      if (failure === undefined) {
-        try {
-          const finishing = this.#finish(call, reply);
-          if (finishing !== undefined) await finishing;
-        } catch (thrown) {
-          failure = { thrown };
-        }
-      } else if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
+    if (this.#isSuspended) await this.#putOnRecord();
+    for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
+  }
+
+  /**
+   * Brings calls to their end as they are ready: in call order; in a round that lasts, or in which one waits, as they come, and on record
+   * at once. Returns when all are over, or, if that will do, as soon as the round lasts.
+   */
+  async #settle(mayLast = false): Promise<void> {
+    const running = this.#running;
+    while (running.size > 0) {
+      if (running.size > 1 || mayLast || this.#isDirty) running.watch();
+      await this.#finishReady();
+      if (running.size === 0) break;
+      if ((running.isLasting || this.#isSuspended) && !this.#ctx.signal.aborted) await this.#putOnRecord();
+      if (mayLast && running.isLasting) return;
+      await running.next();
     }
-    if (failure !== undefined) throw failure.thrown;
+    if (this.#failure !== undefined) throw this.#failure.thrown;
+  }
+
+  async #finishReady(): Promise<void> {
+    for (const { call, reply } of this.#running.takeReady()) {
+      if (this.#failure !== undefined) {
+        if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
+        continue;
+      }
+      try {
+        if (this.#running.isLasting) this.#keepOrder();
+        const finishing = this.#finish(call, reply);
+        if (finishing !== undefined) await finishing;
+      } catch (thrown) {
+        this.#failure = { thrown };
+      }
+    }
+  }
+
+  /** Tickets come in the order of the calls, whichever waits first: states of calls are kept in the order of their first update. */
+  #keepOrder(): void {
+    if (this.#isOrdered || this.#calls.length === 1) return;
+    this.#isOrdered = true;
+    const known = this.#ctx.state.snapshot().get(toolCallStates) ?? { calls: [] };
+    const change = command();
+    for (const live of this.#calls) {
+      if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(this.#ctx, live) });
+    }
+    this.#ctx.state.commit(change);
+  }
+
+  /** What cannot be written now rides in the next commit. */
+  async #putOnRecord(): Promise<void> {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    try {
+      await this.#ctx.checkpoints.write();
+    } catch (thrown) {
+      this.#ctx.log.warn(`results could not be put on record yet: ${errorMessage(thrown)}`, { runId: this.#ctx.identity.runId });
+    }
   }
 
   /**
@@ -158,6 +242,7 @@ class Round {
     if (ledger === undefined) return true;
     if (!calls.some(hasEffect)) return true;
     const claims = calls.filter(hasEffect).map((call) => ledger.claim(call, tally.steps));
+    this.#isDirty = false;
     return checkpoints.claim(claims).then(() => !signal.aborted);
   }
 

@@ -1,4 +1,12 @@
-import { type Message, type MessageId, type SequencedMessage, showEdit, type ToolMessage } from "@awaken/contract";
+import {
+  type Message,
+  type MessageId,
+  messageToolCalls,
+  type SequencedMessage,
+  showEdit,
+  type ToolCallId,
+  type ToolMessage,
+} from "@awaken/contract";
 
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that
@@ -12,6 +20,8 @@ export class Transcript {
   /** Summaries that wait for the commit to learn which rows they stand for. */
   #marks: Set<MessageId> | undefined;
   #delta: Message[] = [];
+  /** The message whose calls were answered last. */
+  #asked: { readonly id: MessageId; readonly order: ReadonlyMap<ToolCallId, number> } | undefined;
 
   constructor(history: readonly SequencedMessage[]) {
     this.#view = history.map((entry) => entry.message);
@@ -53,22 +63,40 @@ export class Transcript {
   }
 
   /**
-   * The result of a call that is in the log: it stands among the results of its message, in the place of its placeholder if there is one,
-   * and the call is shown with the input that it ran with.
+   * The result of a call: it stands among those of its message, in call order, in the place of its placeholder if there is one, and the
+   * call is shown with the input that it ran with.
    */
   answer(result: ToolMessage, asked: MessageId): void {
     this.#delta.push(result);
-    const from = this.#view.findLastIndex((message) => message.id === asked) + 1;
-    const asking = this.#view[from - 1];
-    if (asking?.role === "assistant") this.#view[from - 1] = showEdit(asking, result);
-    let at = from;
-    for (let message = this.#view[at]; message?.role === "tool"; message = this.#view[++at]) {
-      if (message.toolCallId !== result.toolCallId) continue;
-      this.#view[at] = result;
+    const from = this.#view.findLastIndex((message) => message.id === asked);
+    const asking = this.#view[from];
+    const order = asking === undefined ? undefined : this.#orderOf(asking);
+    const own = order?.get(result.toolCallId);
+    if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
+    const last = this.#view.at(-1);
+    const before = last?.role === "tool" ? order?.get(last.toolCallId) : undefined;
+    // Nearly always it is the next one.
+    if (order === undefined || own === undefined || last?.id === asked || (before !== undefined && before < own)) {
+      this.#view.push(result);
       return;
     }
-    if (from === 0) this.#view.push(result);
-    else this.#view.splice(at, 0, result);
+    let at = from + 1;
+    for (let next = this.#view[at]; next?.role === "tool"; next = this.#view[++at]) {
+      const rank = order.get(next.toolCallId) ?? -1;
+      if (rank > own) break;
+      if (rank === own) {
+        this.#view[at] = result;
+        return;
+      }
+    }
+    this.#view.splice(at, 0, result);
+  }
+
+  /** The places of the calls of a message. */
+  #orderOf(asking: Message): ReadonlyMap<ToolCallId, number> {
+    if (this.#asked?.id === asking.id) return this.#asked.order;
+    this.#asked = { id: asking.id, order: new Map(messageToolCalls(asking).map((call, index) => [call.id, index])) };
+    return this.#asked.order;
   }
 
   /** Puts the summary in place of everything up to and with `upTo`. False, and nothing happens, when that message is gone. */
@@ -82,15 +110,20 @@ export class Transcript {
     return true;
   }
 
-  get hasDelta(): boolean {
-    return this.#delta.length > 0;
+  /** Messages that are not in the log. */
+  get size(): number {
+    return this.#delta.length;
   }
 
-  /** What to append to a log of `count` rows. Each summary learns its rows here, the latest moment at which they are known. */
-  delta(count: number): readonly Message[] {
+  /**
+   * What to append to a log of `count` rows: the first `size` of what is new. Each summary learns its rows here, the latest moment at
+   * which they are known.
+   */
+  delta(count: number, size = this.#delta.length): readonly Message[] {
     const marks = this.#marks;
-    if (marks === undefined) return this.#delta;
-    return this.#delta.map((message, index) => {
+    const added = size === this.#delta.length ? this.#delta : this.#delta.slice(0, size);
+    if (marks === undefined) return added;
+    return added.map((message, index) => {
       if (!marks.has(message.id)) return message;
       const toSeq = Math.min(this.#firstRowAfter(message.id, count), count + 1 + index) - 1;
       return { ...message, metadata: { ...message.metadata, compaction: { fromSeq: 1, toSeq } } };
@@ -105,11 +138,12 @@ export class Transcript {
     return shown.reduce((lowest, message) => Math.min(lowest, rowOf(message)), Number.POSITIVE_INFINITY);
   }
 
-  /** The delta is in the log, behind `count` rows. */
-  settle(count: number): void {
-    if (this.#delta.length === 0) return;
-    this.#rows.push(this.#delta.map((message, index) => ({ seq: count + 1 + index, message })));
-    this.#delta = [];
-    this.#marks = undefined;
+  /** The first `size` of the delta are in the log, behind `count` rows. What came while they were written is still new. */
+  settle(count: number, size = this.#delta.length): void {
+    if (size === 0) return;
+    const added = size === this.#delta.length ? this.#delta : this.#delta.slice(0, size);
+    this.#rows.push(added.map((message, index) => ({ seq: count + 1 + index, message })));
+    if (this.#marks !== undefined) for (const { id } of added) this.#marks.delete(id);
+    this.#delta = added === this.#delta ? [] : this.#delta.slice(size);
   }
 }

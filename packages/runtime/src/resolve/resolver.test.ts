@@ -50,7 +50,6 @@ async function run(view: Resolution, agentId: string) {
         output: undefined,
         isContinuation: false,
         seededDecisions: [],
-        waitsForDecisions: false,
         cancelGraceMs: 1000,
       },
     },

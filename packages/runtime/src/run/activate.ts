@@ -47,7 +47,6 @@ export function activate(parts: RunParts, run: ActiveRun, order: RunOrder, loade
       output: outputOf(parts, order, resumed),
       isContinuation: resumed !== undefined && resumed.status !== "created",
       seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
-      waitsForDecisions: false,
       cancelGraceMs: parts.cancelGraceMs,
     },
   };

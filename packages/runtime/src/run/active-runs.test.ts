@@ -1,4 +1,4 @@
-import { decisionId, runId, threadId, ticketId } from "@awaken/contract";
+import { decisionId, runId, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
@@ -7,6 +7,7 @@ import { ActiveRun, ActiveRuns } from "./active-runs.ts";
 
 const decision = (target: string, id = "d1"): AddressedDecision => ({
   target,
+  isCall: true,
   decision: { id: decisionId(id), action: "approve", decidedAt: 0 },
 });
 
@@ -113,13 +114,14 @@ describe("active runs", () => {
     expect(run.decisions.drain().map((batch) => batch.length)).toEqual([2, 1]);
   });
 
-  it("registry-and-runtime 43: the handle of a run that ended throws, and an offer to it is not taken", async () => {
+  it("registry-and-runtime 43: the handle of a run that ended throws, and whoever waited for it goes on", async () => {
     const runs = new ActiveRuns();
     const run = runs.claim(thread, runId("r"));
-    const offered = run.offer([decision("a")]);
+    const waited = Promise.all([run.prepared, run.released]);
     runs.release(run);
-    expect(await offered).toBe(false);
-    expect(await run.offer([decision("a")])).toBe(false);
+    await waited;
+    await Promise.all([run.prepared, run.released]);
+    expect(run.ctx).toBeUndefined();
     expect(() => run.send([decision("a")])).toThrow(expect.objectContaining({ code: "channel_closed" }));
     expect(run.inbox.push({ type: "wake" })).toBe(false);
   });
@@ -143,21 +145,5 @@ describe("active runs", () => {
     runs.release(run);
     runs.release(other);
     expect([runs.size, runs.byRun("new"), runs.byRun("known"), runs.byRun("other")]).toEqual([0, undefined, undefined, undefined]);
-  });
-
-  it("an offer is taken when all of its decisions are on record", async () => {
-    const run = handle();
-    let isTaken: boolean | undefined;
-    void run.offer([decision("a", "d1"), decision("b", "d2")]).then((taken) => {
-      isTaken = taken;
-    });
-    const entry = (id: string) => ({ ticketId: ticketId("a"), decisionId: decisionId(id) });
-    run.record([entry("d1")]);
-    await Promise.resolve();
-    expect(isTaken).toBeUndefined();
-    run.record([entry("d1"), entry("d2")]);
-    await Promise.resolve();
-    await Promise.resolve();
-    expect(isTaken).toBe(true);
   });
 });

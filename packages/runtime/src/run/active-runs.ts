@@ -1,15 +1,9 @@
-import { type AgentEvent, AwakenError, type DecisionId, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type RunId, type ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
-import { openTickets, type TicketSource } from "../loop/open-tickets.ts";
-import type { AddressedDecision } from "../loop/run-context.ts";
+import type { AddressedDecision, RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
-
-interface Offer {
-  readonly batch: readonly AddressedDecision[];
-  readonly settle: (isTaken: boolean) => void;
-}
 
 /** What controls a run from outside while it is active. */
 export class ActiveRun {
@@ -23,11 +17,10 @@ export class ActiveRun {
   runId: RunId;
   /** Set once the run is under way. */
   result: Promise<LoopResult> | undefined;
-  /** Where its tickets are read. Data: V8 makes a function that is assigned with `=` to a property old at once, and its run with it. */
-  source: TicketSource | undefined;
+  #ctx: RunContext | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.
-  #offers: Set<Offer> | undefined;
+  #prepared: PromiseWithResolvers<void> | undefined;
   #released: PromiseWithResolvers<void> | undefined;
 
   constructor(threadId: ThreadId, runId: RunId) {
@@ -43,43 +36,31 @@ export class ActiveRun {
     return this.#released.promise;
   }
 
+  /** The loop's side of it, while it is there: where decisions are taken. */
+  get ctx(): RunContext | undefined {
+    return this.#ctx;
+  }
+
+  set ctx(ctx: RunContext) {
+    this.#ctx = ctx;
+    this.#prepared?.resolve();
+  }
+
+  /** Resolves when the run is set up, or gone; never rejects. */
+  get prepared(): Promise<void> {
+    this.#prepared ??= Promise.withResolvers<void>();
+    if (this.#isClosed || this.#ctx !== undefined) this.#prepared.resolve();
+    return this.#prepared.promise;
+  }
+
   cancel(why = "the run was cancelled"): void {
     this.controller.abort(new AwakenError("cancelled", why));
   }
 
-  /** Whether one of these decisions is about a ticket that is open here. */
-  holds(batch: readonly AddressedDecision[]): boolean {
-    const tickets = this.source === undefined ? [] : openTickets(this.source);
-    return batch.some(({ target }) => tickets.some((ticket) => ticket.id === target || ticket.toolCallId === target));
-  }
-
-  /** Kept until a call waits that it is about. Throws when the run does not take decisions any more. */
+  /** Kept until a call of this step waits that it is about. Throws when the run does not take decisions any more. */
   send(batch: readonly AddressedDecision[]): void {
     if (this.decisions.push(batch)) return;
     throw new AwakenError("channel_closed", `run '${this.runId}' takes no decisions any more`, { details: { runId: this.runId } });
-  }
-
-  /** True when the run has these decisions on record; false when it left without them. */
-  async offer(batch: readonly AddressedDecision[]): Promise<boolean> {
-    if (!this.decisions.push(batch)) {
-      await this.released;
-      return false;
-    }
-    return new Promise((settle) => {
-      this.#offers ??= new Set();
-      this.#offers.add({ batch, settle });
-    });
-  }
-
-  /** The run's record has these decisions now. */
-  record(decided: RunRecord["decided"]): void {
-    if (this.#offers === undefined || this.#offers.size === 0) return;
-    const ids = new Set<DecisionId>(decided.map((entry) => entry.decisionId));
-    for (const offer of this.#offers) {
-      if (!offer.batch.every(({ decision }) => ids.has(decision.id))) continue;
-      this.#offers.delete(offer);
-      offer.settle(true);
-    }
   }
 
   /** Nothing reaches the run any more, and whoever waits for it goes on. */
@@ -87,11 +68,10 @@ export class ActiveRun {
     this.inbox.close();
     this.decisions.close();
     // Whoever keeps the handle does not keep the run.
-    this.source = undefined;
+    this.#ctx = undefined;
     this.listeners.clear();
     this.#isClosed = true;
-    for (const offer of this.#offers ?? []) offer.settle(false);
-    this.#offers = undefined;
+    this.#prepared?.resolve();
     this.#released?.resolve();
   }
 }
@@ -141,11 +121,6 @@ export class ActiveRuns {
 
   byRun(runId: string): ActiveRun | undefined {
     return this.#byRun.get(runId);
-  }
-
-  /** The run that one of these decisions is about, as far as it waits here. */
-  holding(batch: readonly AddressedDecision[]): readonly ActiveRun[] {
-    return this.all().filter((run) => run.holds(batch));
   }
 
   /** By run id or thread id. One id that names two runs names none. */

@@ -10,8 +10,9 @@ import {
   type ToolResult,
 } from "@awaken/contract";
 import type { Checkpoint } from "../loop/commit.ts";
+import { closedTicket } from "../loop/decided.ts";
 import type { LiveCall } from "../loop/live-call.ts";
-import { closedTicket, lostResult, notDoneResult, UNKNOWN_OUTCOME } from "../loop/lost-call.ts";
+import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";
 import { editOf, resumedWith } from "../loop/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
@@ -134,16 +135,16 @@ function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Clo
   const { runId, steps, usage } = run;
   const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
   const messages = settled.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
-  const tickets = states.flatMap((call) => (isOpen(call) && call.suspension !== undefined ? [call.suspension.id] : []));
+  const closed = states.flatMap((call) => closedTicket(call, by));
   const termination = { type: "cancelled" } as const;
   return {
     delta: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
-    tally: { steps, usage, response: "", output: undefined, isPaused: false, unsettledStep: undefined, requestLimit: undefined },
+    tally: { steps, usage, response: "", output: undefined, unsettledStep: undefined, requestLimit: undefined },
     runState: run.state ?? NO_STATE,
     threadState: stateWithout(loaded.history.threadState, states, settled),
     tickets: [],
-    decided: [...run.decided, ...tickets.map((ticket) => closedTicket(ticket, by))],
+    decided: { entries: run.decided, closed: [...(run.closed ?? []), ...closed] },
     events: factsOf(run, settled),
     claims: [],
     outcomes: settled.filter(({ isKnown }) => isKnown).map(outcomeOf),

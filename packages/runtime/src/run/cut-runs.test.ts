@@ -37,7 +37,7 @@ describe("a claim", () => {
     const clock = kind === "still" ? { clock: fakeClock() } : {};
     const { runId: run } = await open(scripted([pay(1)]), { store, tools, ...clock }).run({ thread: "t", input: "go" });
     const runtime = open(scripted([text("paid")]), { store: losingClaim(store), tools, ...clock });
-    await runtime.decide("c1", { action: "approve" });
+    await runtime.decide("c1", { action: "approve", run });
     expect(await runtime.wait(run)).toMatchObject({ status: "done", text: "paid" });
     expect(world.done).toEqual(["pay 1"]);
     expect(await statuses(store, run)).toEqual(["pay finished 1"]);
@@ -62,10 +62,10 @@ describe("a claim", () => {
     expect(await statuses(store, result.runId)).toEqual(["pay finished 1"]);
   });
 
-  it("is settled by a wait without an id, under the id of the call; media that cannot be stored are the tool's failure", async () => {
+  it("is settled by a wait; media that cannot be stored are the tool's failure", async () => {
     const store = memoryStore();
     const tools = [
-      defineTool({ id: "pay", description: "", input, execute: () => wait({ id: "  " as never, action: "confirm" }) }),
+      defineTool({ id: "pay", description: "", input, execute: () => wait({ action: "confirm" }) }),
       defineTool({ id: "draw", description: "", input, execute: () => reply("done", { media: JSON.parse('[{"type":"image"}]') }) }),
     ];
     const calls = toolCalls([
@@ -73,7 +73,7 @@ describe("a claim", () => {
       { name: "draw", input: { n: 1 }, id: "c2" },
     ]);
     const result = await open(scripted([calls]), { store, tools }).run({ thread: "t", input: "go" });
-    expect(result).toMatchObject({ status: "waiting", tickets: [{ id: "c1", action: "confirm" }] });
+    expect(result).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1", action: "confirm" }] });
     expect(await statuses(store, result.runId)).toEqual(["pay suspended 1", "draw finished 1"]);
     expect((await openEntries(store, result.runId))[1]).toMatchObject({ result: { type: "error", code: "internal" } });
   });
@@ -113,12 +113,13 @@ describe("a call that was decided, and whose process died", () => {
     const first = await open(scripted([pay(1)]), { store, tools: [pick] }).run({ thread: "t", input: "go" });
     const points = crashPoints({ at: "tool-end", nth: 1, mode: "throw" });
     const dying = open(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: points.tools([pick]) });
-    await dying.decide("c1", { action: "answer", result: "blue" });
+    await dying.decide("c1", { action: "answer", result: "blue", run: first.runId });
     await dying.wait(first.runId).catch(() => {});
     const model = scripted([text("over")]);
     const runtime = open(model, { store, tools: [pick] });
-    expect(ticketsOf(await runtime.resume(first.runId))).toMatchObject([{ id: "c1", action: "unknown-outcome", input: { n: 1 } }]);
-    await runtime.decide("c1", edited === undefined ? { action } : { action, input: edited });
+    const tickets = ticketsOf(await runtime.resume(first.runId));
+    expect(tickets).toMatchObject([{ toolCallId: "c1", action: "unknown-outcome", input: { n: 1 } }]);
+    await runtime.decide(tickets[0]?.id ?? "", edited === undefined ? { action } : { action, input: edited });
     await runtime.wait(first.runId);
     expect(executions).toBe(2);
     expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", `tool: ${said}`]);
@@ -137,7 +138,10 @@ describe("a step that was cut off", () => {
     const run = await crash(store, "tool-end", 2, scripted([both]), { tools });
     const agents = { default: { model: "fast", toolExecution: "sequential" as const } };
     const waiting = await open(scripted([]), { store, tools, agents }).resume(run);
-    expect(ticketsOf(waiting).map(({ id, action }) => `${id} ${action}`)).toEqual(["c1 unknown-outcome", "c2 unknown-outcome"]);
+    expect(ticketsOf(waiting).map(({ toolCallId, action }) => `${toolCallId} ${action}`)).toEqual([
+      "c1 unknown-outcome",
+      "c2 unknown-outcome",
+    ]);
     expect(await statuses(store, run)).toEqual(["a suspended 1", "b suspended 1"]);
   });
 
@@ -240,7 +244,7 @@ describe("a run that was cut off, and whose thread was used since", () => {
     const refused = { code: "thread_already_running", details: { runId: later.runId } };
     await expect(runtime.resume(cut)).rejects.toMatchObject(refused);
     expect(await statuses(store, cut)).toEqual(["pay claimed 1"]);
-    await runtime.decide("c1", { action: "approve" });
+    await runtime.decide("c1", { action: "approve", run: later.runId });
     await runtime.wait(later.runId);
     expect(await runtime.resume(cut)).toMatchObject({ status: "done", text: "resumed" });
     expect(world.done).toEqual(["pay 1", "ask 2"]);

@@ -87,9 +87,9 @@ describe("decisions", () => {
     const pay = payments();
     const model = scripted([one, text("paid")]);
     const first = await open(model, pay, { store }).run({ thread: "t", input: "pay" });
-    expect(first).toMatchObject({ status: "waiting", tickets: [{ id: "c1", input: { amount: 1 } }] });
+    expect(first).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1", input: { amount: 1 } }] });
     const later = open(model, pay, { store });
-    await later.decide("c1", { action: "approve", input: { amount: 5 }, by: "ana" });
+    await later.decide("c1", { action: "approve", input: { amount: 5 }, by: "ana", run: first.runId });
     expect(await later.wait(first.runId)).toMatchObject({ status: "done", text: "paid", runId: first.runId });
     expect(await open(model, pay, { store }).wait(first.runId)).toMatchObject({ status: "done", text: "paid", steps: 2 });
     expect(pay.paid).toEqual([5]);
@@ -102,7 +102,7 @@ describe("decisions", () => {
     const model = scripted([one, text("paid")]);
     const [here, there] = [open(model, pay, { store }), open(model, pay, { store })];
     const { runId } = await here.run({ thread: "t", input: "pay" });
-    const decision = { ...APPROVE, id: "d1" };
+    const decision = { ...APPROVE, id: "d1", run: runId };
     await Promise.all([
       here.decide("c1", decision),
       there.decide("c1", decision),
@@ -122,8 +122,8 @@ describe("decisions", () => {
     const runtime = open(scripted([one, text("paid")]), pay);
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
     const decided = await Promise.allSettled([
-      runtime.decide("c1", { ...APPROVE, id: "d1" }),
-      runtime.decide("c1", { ...APPROVE, id: "d2" }),
+      runtime.decide("c1", { ...APPROVE, id: "d1", run: runId }),
+      runtime.decide("c1", { ...APPROVE, id: "d2", run: runId }),
     ]);
     expect(decided.map((result) => result.status)).toEqual(["fulfilled", "rejected"]);
     expect(decided[1]).toMatchObject({ reason: { code: "ticket_not_open" } });
@@ -136,9 +136,9 @@ describe("decisions", () => {
     const runtime = open(scripted([both, text("all paid")]), pay, { store: memoryStore() });
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
     const held = pay.hold(1);
-    await runtime.decide("c1", APPROVE);
+    await runtime.decide("c1", { ...APPROVE, run: runId });
     await held.isRunning;
-    const second = runtime.decide("c2", APPROVE);
+    const second = runtime.decide("c2", { ...APPROVE, run: runId });
     held.release();
     await second;
     expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "all paid" });
@@ -149,7 +149,7 @@ describe("decisions", () => {
     const pay = payments();
     const runtime = open(scripted([both, text("all paid")]), pay);
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
-    await Promise.all([runtime.decide("c2", APPROVE), runtime.decide("c1", APPROVE)]);
+    await Promise.all([runtime.decide("c2", { ...APPROVE, run: runId }), runtime.decide("c1", { ...APPROVE, run: runId })]);
     expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "all paid" });
     expect(pay.paid.toSorted()).toEqual([1, 2]);
   });
@@ -161,11 +161,11 @@ describe("decisions", () => {
     const store = beforeCommit(memory, ({ run }) => {
       // The run has found no further decision, and is about to leave as waiting.
       if (run?.status !== "waiting" || run.decided.length !== 1 || late !== undefined) return;
-      late = runtime.decide("c2", APPROVE);
+      late = runtime.decide("c2", { ...APPROVE, run: runId });
     });
     const runtime = open(scripted([both, text("all paid")]), pay, { store });
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
-    await runtime.decide("c1", APPROVE);
+    await runtime.decide("c1", { ...APPROVE, run: runId });
     await runtime.wait(runId);
     expect(late).toBeDefined();
     await late;
@@ -180,12 +180,15 @@ describe("decisions", () => {
     const [here, there] = [open(model, pay, { store }), open(model, pay, { store })];
     const { runId } = await here.run({ thread: "t", input: "pay" });
     const held = pay.hold(1);
-    const decided = await Promise.allSettled([here.decide("c1", APPROVE), there.decide("c2", APPROVE)]);
+    const decided = await Promise.allSettled([
+      here.decide("c1", { ...APPROVE, run: runId }),
+      there.decide("c2", { ...APPROVE, run: runId }),
+    ]);
     expect(decided.map((result) => result.status)).toEqual(["fulfilled", "rejected"]);
     expect(decided[1]).toMatchObject({ reason: { code: "thread_already_running" } });
     held.release();
-    expect(await here.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ id: "c2" }] });
-    await there.decide("c2", APPROVE);
+    expect(await here.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c2" }] });
+    await there.decide("c2", { ...APPROVE, run: runId });
     expect(await there.wait(runId)).toMatchObject({ status: "done", text: "all paid" });
     expect(pay.paid).toEqual([1, 2]);
   });
@@ -195,13 +198,13 @@ describe("decisions", () => {
     const runtime = open(scripted([both, text("all paid")]), pay);
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
     const refused: readonly (readonly [{ readonly ticket: string; readonly decision: DecisionInput }, string])[] = [
-      [{ ticket: "c9", decision: APPROVE }, "ticket_not_found"],
-      [{ ticket: "c2", decision: { action: "approve", input: { amount: "much" } } }, "invalid_resume"],
-      [{ ticket: "c1", decision: APPROVE }, "invalid_resume"],
+      [{ ticket: "c9", decision: { ...APPROVE, run: runId } }, "ticket_not_found"],
+      [{ ticket: "c2", decision: { action: "approve", input: { amount: "much" }, run: runId } }, "invalid_resume"],
+      [{ ticket: "c1", decision: { ...APPROVE, run: runId } }, "invalid_resume"],
     ];
     for (const [second, code] of refused) {
-      await expect(runtime.decideAll([{ ticket: "c1", decision: APPROVE }, second])).rejects.toMatchObject({ code });
-      expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ id: "c1" }, { id: "c2" }] });
+      await expect(runtime.decideAll([{ ticket: "c1", decision: { ...APPROVE, run: runId } }, second])).rejects.toMatchObject({ code });
+      expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1" }, { toolCallId: "c2" }] });
     }
     await expect(runtime.decideAll([])).rejects.toMatchObject({ code: "invalid_activation" });
     expect(pay.paid).toEqual([]);
@@ -222,33 +225,20 @@ describe("decisions", () => {
     await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ticket_not_found" });
   });
 
-  it("reach one of two runs that wait with the same ticket id when they name it", async () => {
+  it("about a call reach it only with the id of its run: neither alone nor with the thread", async () => {
     const pay = payments();
     const runtime = open(scripted([one, one, text("a"), text("b")]), pay);
     const [first, second] = [await runtime.run({ thread: "t1", input: "x" }), await runtime.run({ thread: "t2", input: "x" })];
-    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ambiguous_id" });
+    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ticket_not_found" });
+    await expect(runtime.decide("c1", { ...APPROVE, run: "t2" })).rejects.toMatchObject({ code: "ticket_not_found" });
     await runtime.decide("c1", { ...APPROVE, run: second.runId });
     expect(await runtime.wait(second.runId)).toMatchObject({ status: "done" });
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "waiting" });
-    await runtime.decide("c1", { ...APPROVE, run: "t1" });
+    const ticket = ticketsOf(first)[0]?.id ?? "";
+    await expect(runtime.decide(ticket, { ...APPROVE, run: "t2" })).rejects.toMatchObject({ code: "ticket_not_found" });
+    await runtime.decide(ticket, { ...APPROVE, run: "t1" });
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "done" });
-  });
-
-  it("about a ticket that an active run and a waiting one both have are refused unless they name the run", async () => {
-    const pay = payments();
-    const runtime = open(scripted([one, both, text("a"), text("b")]), pay);
-    const waiting = await runtime.run({ thread: "t1", input: "x" });
-    const active = await runtime.run({ thread: "t2", input: "x" });
-    const held = pay.hold(2);
-    await runtime.decide("c2", APPROVE);
-    await held.isRunning;
-    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ambiguous_id" });
-    const decided = runtime.decide("c1", { ...APPROVE, run: "t2" });
-    held.release();
-    await decided;
-    expect(await runtime.wait(active.runId)).toMatchObject({ status: "done" });
-    expect(await runtime.wait(waiting.runId)).toMatchObject({ status: "waiting" });
-    expect(pay.paid).toEqual([2, 1]);
+    expect(pay.paid).toEqual([1, 1]);
   });
 
   it("deny with a reason that the model reads, or answer for a tool that the client runs", async () => {
@@ -256,7 +246,7 @@ describe("decisions", () => {
     const pay = payments();
     const runtime = open(model, pay);
     const first = await runtime.run({ thread: "t", input: "pay" });
-    await runtime.decide("c1", { action: "deny", reason: "too much" });
+    await runtime.decide("c1", { action: "deny", reason: "too much", run: first.runId });
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "sorry" });
     const tools = [{ id: "pick", name: "pick", description: "", parameters: { type: "object" } }];
     const second = await runtime.run({ thread: "t", input: "pick", frontendTools: tools });
@@ -275,13 +265,13 @@ describe("decisions", () => {
     runtime.registry.update((draft) => {
       delete draft.agents["gone"];
     });
-    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "agent_not_found" });
+    await expect(runtime.decide("c1", { ...APPROVE, run: runId })).rejects.toMatchObject({ code: "agent_not_found" });
     await expect(runtime.run({ thread: "t", input: "hello?" })).rejects.toMatchObject({ code: "agent_not_found" });
-    expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ id: "c1" }] });
+    expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1" }] });
     runtime.registry.update((draft) => {
       draft.agents["gone"] = { model: "fast" };
     });
-    await runtime.decide("c1", APPROVE);
+    await runtime.decide("c1", { ...APPROVE, run: runId });
     expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "paid" });
   });
 
@@ -294,10 +284,10 @@ describe("decisions", () => {
     const runtime = open(scripted([one, text("paid")]), pay, { store });
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
     isBroken = true;
-    await expect(runtime.decide("c1", { ...APPROVE, id: "d1" })).rejects.toMatchObject({ code: "storage_io" });
+    await expect(runtime.decide("c1", { ...APPROVE, id: "d1", run: runId })).rejects.toMatchObject({ code: "storage_io" });
     isBroken = false;
     expect(await runtime.wait(runId)).toMatchObject({ status: "waiting" });
-    await runtime.decide("c1", { ...APPROVE, id: "d1" });
+    await runtime.decide("c1", { ...APPROVE, id: "d1", run: runId });
     expect(await runtime.wait(runId)).toMatchObject({ text: "paid" });
     expect(pay.paid).toEqual([1]);
   });
@@ -324,15 +314,15 @@ describe("decisions", () => {
     const runtime = open(scripted([both, text("done")]), pay, { store });
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
     await runtime.decideAll([
-      { ticket: "c1", decision: { action: "approve", input: { amount: 5 }, by: "ana" } },
-      { ticket: "c2", decision: { action: "deny", reason: "too much", by: "ben" } },
+      { ticket: "c1", decision: { action: "approve", input: { amount: 5 }, by: "ana", run: runId } },
+      { ticket: "c2", decision: { action: "deny", reason: "too much", by: "ben", run: runId } },
     ]);
     await runtime.wait(runId);
     const { items } = await store.events.list({ type: "run", runId }, {});
     const taken = items.filter(({ kind }) => kind === "decision-taken");
     expect(taken.map(({ payload }) => payload)).toMatchObject([
-      { ticketId: "c1", toolName: "pay", action: "approve", by: "ana", input: { amount: 5 } },
-      { ticketId: "c2", toolName: "pay", action: "deny", by: "ben", reason: "too much" },
+      { toolCallId: "c1", toolName: "pay", action: "approve", by: "ana", input: { amount: 5 } },
+      { toolCallId: "c2", toolName: "pay", action: "deny", by: "ben", reason: "too much" },
     ]);
   });
 
@@ -341,7 +331,7 @@ describe("decisions", () => {
     const runtime = open(scripted([...Array.from({ length: 12 }, () => one), text("paid")]), pay);
     const runs: string[] = [];
     for (let index = 0; index < 12; index++) runs.push((await runtime.run({ thread: `t${index}`, input: "pay" })).runId);
-    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ambiguous_id" });
+    await expect(runtime.decide("c1", APPROVE)).rejects.toMatchObject({ code: "ticket_not_found" });
     await runtime.decide("c1", { ...APPROVE, run: runs[0] ?? "" });
     expect(await runtime.wait(runs[0] ?? "")).toMatchObject({ status: "done", text: "paid" });
     expect(pay.paid).toEqual([1]);
@@ -353,7 +343,7 @@ describe("decisions", () => {
     const { runId } = await open(scripted([one]), pay, { store }).run({ thread: "t", input: "pay", output });
     const model = scripted([text("no JSON"), text('{"total":1}')]);
     const later = open(model, pay, { store });
-    await later.decide("c1", APPROVE);
+    await later.decide("c1", { ...APPROVE, run: runId });
     expect(await later.wait(runId)).toMatchObject({ status: "done", output: { total: 1 } });
     expect(model.requests.map(({ responseFormat }) => responseFormat)).toMatchObject([
       { schema: { properties: { total: { type: "number" } } } },
@@ -365,9 +355,9 @@ describe("decisions", () => {
     const pay = payments();
     const runtime = open(scripted([both, text("half"), text("rest")]), pay);
     const { runId } = await runtime.run({ thread: "t", input: "pay" });
-    await runtime.decide("c1", APPROVE);
-    expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ id: "c2" }] });
-    await runtime.decide("c2", { action: "deny" });
+    await runtime.decide("c1", { ...APPROVE, run: runId });
+    expect(await runtime.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c2" }] });
+    await runtime.decide("c2", { action: "deny", run: runId });
     expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "half" });
     expect(pay.paid).toEqual([1]);
   });

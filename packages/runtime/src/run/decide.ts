@@ -1,4 +1,16 @@
-import { AwakenError, type MessageId, type RunId, type RunRecord, runId, type ThreadId, threadId, ticketId } from "@awaken/contract";
+import {
+  AwakenError,
+  type MessageId,
+  openTicketsOf,
+  type RunId,
+  type RunRecord,
+  runId,
+  type ThreadId,
+  threadId,
+  ticketId,
+} from "@awaken/contract";
+import { isKnown, takeDecisions } from "../loop/decide.ts";
+import { isRepeated } from "../loop/decided.ts";
 import type { AddressedDecision } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
@@ -10,7 +22,7 @@ import { beginRun } from "./stream-run.ts";
 
 /** Decisions about tickets of one run. */
 interface Batch {
-  readonly ticket: string;
+  readonly first: AddressedDecision;
   readonly decisions: readonly AddressedDecision[];
   /** A run id or a thread id, when the caller named the run. */
   readonly run: string | undefined;
@@ -19,8 +31,8 @@ interface Batch {
 const ambiguous = (id: string, why: string) => new AwakenError("ambiguous_id", why, { details: { id } });
 
 /** What closed the ticket instead of a decision, if something did. */
-const closedBy = ({ decided }: RunRecord, ticket: string): MessageId | undefined =>
-  decided.find((entry) => entry.ticketId === ticket)?.closedBy;
+const closedBy = ({ closed = [] }: RunRecord, ticket: string): MessageId | undefined =>
+  closed.find((entry) => entry.ticketId === ticket)?.closedBy;
 
 function notOpen(ticket: string, run: RunRecord): AwakenError {
   const { runId } = run;
@@ -33,13 +45,26 @@ function notOpen(ticket: string, run: RunRecord): AwakenError {
   return new AwakenError("ticket_not_open", why, { details: { ticketId: ticket, runId, closedBy: by } });
 }
 
-function readBatch(parts: RunParts, decisions: readonly TicketDecision[]): Batch {
-  const read = readDecisions(decisions, parts.ids, parts.clock);
-  const [first] = read;
-  if (first === undefined) throw new AwakenError("invalid_activation", "invalid activation: there is no decision");
-  const named = new Set(decisions.flatMap(({ decision }) => decision.run ?? []));
+const unknownTicket = (ticket: string) =>
+  new AwakenError("ticket_not_found", `no run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
+
+/** It may be alive in another process, or cut off: only whoever started it knows. */
+const isElsewhere = (ticket: string, { runId, threadId }: RunRecord) =>
+  new AwakenError(
+    "thread_already_running",
+    `the ticket '${ticket}' is open, but run '${runId}' is executed by another process; if that one is gone, resume the run first`,
+    { details: { ticketId: ticket, runId, threadId } },
+  );
+
+function readBatch(parts: RunParts, given: readonly TicketDecision[]): Batch {
+  const read = readDecisions(given, parts.ids, parts.clock, false);
+  const named = new Set(given.flatMap(({ decision }) => decision.run ?? []));
   if (named.size > 1) throw new AwakenError("invalid_activation", "invalid activation: the decisions of a batch are about one run");
-  return { ticket: first.target, decisions: read, run: [...named][0] };
+  const [run] = named;
+  const decisions = run === undefined ? read : read.map((addressed) => ({ ...addressed, isCall: true }));
+  const [first] = decisions;
+  if (first === undefined) throw new AwakenError("invalid_activation", "invalid activation: there is no decision");
+  return { first, decisions, run };
 }
 
 /**
@@ -50,29 +75,19 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
   const batch = readBatch(parts, given);
   let lost: AwakenError | undefined;
   for (;;) {
-    const active = activeRun(parts, batch);
-    if (active !== undefined) {
-      const run = followActive(parts, active);
-      if (batch.run !== undefined && !active.holds(batch.decisions)) {
-        active.send(batch.decisions);
-        return run;
-      }
-      await refuseOthers(parts, batch, active);
-      if (await active.offer(batch.decisions)) return run;
-      continue;
-    }
+    const early = await keepEarly(parts, batch);
+    if (early !== undefined) return early;
     const record = await findRecord(parts, batch, lost);
-    const busy = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
-    if (closedBy(record, batch.ticket) !== undefined && !isOpen(record, batch.ticket)) throw notOpen(batch.ticket, record);
-    if (isDone(record, batch.decisions)) return busy?.runId === record.runId ? followActive(parts, busy) : recorded(parts, record);
-    if (busy !== undefined) {
-      const run = followActive(parts, busy);
-      if (await busy.offer(batch.decisions)) return run;
+    const active = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
+    if (active !== undefined) {
+      const taken = await decideActive(parts, active, record, batch.decisions);
+      if (taken !== undefined) return taken;
       continue;
     }
-    const taken = await resumeWith(parts, record, batch);
-    if (!AwakenError.is(taken)) return taken;
-    lost = taken;
+    if (isDone(record, batch.decisions)) return recorded(parts, record);
+    const resumed = await resumeWith(parts, record, batch);
+    if (!AwakenError.is(resumed)) return resumed;
+    lost = resumed;
   }
 }
 
@@ -82,61 +97,81 @@ const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly thread
 const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
   run.result === undefined ? recorded(parts, run) : followRun(run, run.result);
 
-/** The active run that the batch is for: the one that is named, or the one that has an open ticket of it. */
-function activeRun(parts: RunParts, { ticket, decisions, run }: Batch): ActiveRun | undefined {
-  if (run !== undefined) {
-    const found = parts.active.find(run);
-    if (found.type === "ambiguous") throw ambiguous(run, `'${run}' names two runs`);
-    return found.type === "found" ? found.run : undefined;
+/** Decisions about calls of an active run that it does not know yet. Only its own id names it for good: threads see many runs. */
+async function keepEarly(parts: RunParts, { decisions, run: named }: Batch): Promise<RunStream | undefined> {
+  if (named === undefined) return undefined;
+  const found = parts.active.find(named);
+  if (found.type === "ambiguous") throw ambiguous(named, `'${named}' names two runs`);
+  if (found.type === "none" || !found.run.runIds.some((id) => id === named)) return undefined;
+  const { run } = found;
+  await run.prepared;
+  const { ctx } = run;
+  if (ctx === undefined || decisions.some((addressed) => isKnown(ctx, addressed))) return undefined;
+  run.send(decisions);
+  return followActive(parts, run);
+}
+
+/** Undefined: the run has left, and its record knows more. */
+async function decideActive(
+  parts: RunParts,
+  active: ActiveRun,
+  record: RunRecord,
+  decisions: readonly AddressedDecision[],
+): Promise<RunStream | undefined> {
+  await active.prepared;
+  if (active.ctx !== undefined && active.runId === record.runId) {
+    const run = followActive(parts, active);
+    if (await takeDecisions(active.ctx, decisions)) return run;
   }
-  const holding = parts.active.holding(decisions);
-  if (holding.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${holding.length} runs`);
-  return holding[0];
+  await active.released;
+  return undefined;
 }
 
-const isOpen = (run: RunRecord, ticket: string): boolean =>
-  run.status === "waiting" && run.waiting.tickets.some((open) => open.id === ticket || open.toolCallId === ticket);
+const isOpen = (run: RunRecord, { target, isCall }: AddressedDecision): boolean =>
+  openTicketsOf(run).some((open) => open.id === target || (isCall && open.toolCallId === target));
 
-/** The ticket of an active run may be that of a run that waits, too: then nobody knows which is meant. */
-async function refuseOthers(parts: RunParts, { ticket, run: named }: Batch, active: ActiveRun): Promise<void> {
-  if (named !== undefined) return;
-  const runs = await parts.records.runs.listByTicket(ticketId(ticket));
-  if (runs.some((run) => run.runId !== active.runId && isOpen(run, ticket)))
-    throw ambiguous(ticket, `the ticket '${ticket}' is open in two runs`);
+function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean {
+  const { target, isCall } = addressed;
+  const past = [...run.decided, ...(run.closed ?? [])];
+  return isOpen(run, addressed) || past.some((ticket) => ticket.ticketId === target || (isCall && ticket.toolCallId === target));
 }
 
-/** The run whose ticket this is. A ticket that was decided already belongs to its run still. */
-async function findRecord(parts: RunParts, { ticket, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
-  const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, ticket);
-  const waiting = runs.filter((run) => isOpen(run, ticket));
-  if (waiting.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${waiting.length} runs`);
-  const run = waiting[0] ?? runs[0];
+/** The run whose ticket this is. A ticket that is not open any more belongs to its run still. */
+async function findRecord(parts: RunParts, { first, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
+  const ticket = first.target;
+  const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, first);
+  const open = runs.filter((run) => isOpen(run, first));
+  // Only of records from a time when a ticket had the id of its call.
+  if (open.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${open.length} runs`);
+  const run = open[0] ?? runs[0];
   if (run !== undefined) return run;
   // The run had the ticket a moment ago: somebody else executes it now.
   if (lost !== undefined) throw lost;
-  throw new AwakenError("ticket_not_found", `no waiting run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
+  throw unknownTicket(ticket);
 }
 
-const hasTicket = (run: RunRecord, ticket: string): boolean =>
-  isOpen(run, ticket) || run.decided.some((entry) => entry.ticketId === ticket);
-
-/** Vendors repeat the ids of calls, so that more runs may have the ticket than a store lists: the named one is looked up by its name. */
-async function namedRuns({ records }: RunParts, named: string, ticket: string): Promise<readonly RunRecord[]> {
+/** The id of a call is only good together with that of its run: on a thread it comes again and again. */
+async function namedRuns({ records }: RunParts, named: string, first: AddressedDecision): Promise<readonly RunRecord[]> {
+  const run = await records.runs.load(runId(named));
   const onThread = await records.threads.loadCheckpoint(threadId(named));
-  const runs = [await records.runs.load(runId(named)), onThread?.openRun, onThread?.latestRun];
-  return runs
-    .filter((run) => run !== undefined)
-    .filter((run, index, all) => hasTicket(run, ticket) && all.findIndex((one) => one.runId === run.runId) === index);
+  const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(first.target)))]
+    .filter((each) => each !== undefined)
+    .filter((each) => each.threadId === named && hasTicket(each, { ...first, isCall: false }));
+  const found = run !== undefined && hasTicket(run, first) ? [run, ...ofThread] : ofThread;
+  return found.filter((each, index) => found.findIndex((one) => one.runId === each.runId) === index);
 }
 
-/** Whether each of these decisions was taken before. */
+/** Whether each of these decisions was taken before. Throws when one of them says something else under an id that was taken. */
 function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
-  return batch.every(({ decision }) => run.decided.some((entry) => entry.decisionId === decision.id));
+  return batch.filter((addressed) => !isRepeated(run.decided, addressed)).length === 0;
 }
 
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
-async function resumeWith(parts: RunParts, run: RunRecord, { ticket, decisions }: Batch): Promise<RunStream | AwakenError> {
-  if (!isOpen(run, ticket)) throw notOpen(ticket, run);
+async function resumeWith(parts: RunParts, run: RunRecord, { first, decisions }: Batch): Promise<RunStream | AwakenError> {
+  const open = decisions.find((addressed) => !isRepeated(run.decided, addressed)) ?? first;
+  if (!hasTicket(run, open)) throw unknownTicket(open.target);
+  if (!isOpen(run, open)) throw notOpen(open.target, run);
+  if (run.status !== "waiting") throw isElsewhere(open.target, run);
   try {
     const { run: active, result, begun } = beginRun(parts, resumeOrder(run, decisions));
     const stream = followRun(active, result);

@@ -16,10 +16,13 @@ import type { Ids } from "../stream/ids.ts";
 
 /** What a user says about a ticket. */
 export type DecisionInput = DecisionAction & {
-  /** Makes it idempotent: the same id twice decides once. */
+  /** Makes it idempotent: the same id twice decides once. With another content it is refused as `decision_conflict`. */
   readonly id?: string;
   readonly by?: string;
-  /** The active run, or its thread: only needed to decide about a call before it waits. The ticket is then the call's id. */
+  /**
+   * The run that it is about, by its id: then the ticket may also be the id of a call, which may not even wait yet. A ticket that names
+   * itself needs no run; with one, or the id of its thread, it has to be of that run.
+   */
   readonly run?: string;
 };
 
@@ -64,20 +67,25 @@ function readAction(decision: DecisionInput): DecisionAction {
   }
 }
 
-const readDecision = ({ ticket, decision }: TicketDecision, ids: Ids, clock: Clock): AddressedDecision => {
+const readDecision = ({ ticket, decision }: TicketDecision, ids: Ids, clock: Clock): Omit<AddressedDecision, "isCall"> => {
   const { id = ids(), by } = decision;
   const said = readAction(decision);
   return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...(by === undefined ? {} : { by }) } };
 };
 
 /** One or more decisions as the loop takes them. Throws when one of them says nothing that could be applied. */
-export function readDecisions(decisions: readonly TicketDecision[], ids: Ids, clock: Clock): readonly AddressedDecision[] {
+export function readDecisions(
+  decisions: readonly TicketDecision[],
+  ids: Ids,
+  clock: Clock,
+  isRunNamed: boolean,
+): readonly AddressedDecision[] {
   return reading(CODE, "invalid activation: a decision", () => {
     if (!Array.isArray(decisions)) return refuse(`decisions must be a list, got ${describeType(decisions)}`);
     return decisions.map((given) => {
       checkOptions(CODE, "a decision of a list", given, TICKET_DECISION);
       checkOptions(CODE, "a decision", given.decision, DECISION);
-      return readDecision(given, ids, clock);
+      return { ...readDecision(given, ids, clock), isCall: isRunNamed };
     });
   });
 }

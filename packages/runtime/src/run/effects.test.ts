@@ -164,7 +164,7 @@ describe("a run whose process died while a tool ran", () => {
     const waiting = await open(scripted([]), { store, tools }).resume(run);
     expect(waiting).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
     expect(ticketsOf(waiting)).toMatchObject([
-      { id: "c1", action: "unknown-outcome", toolName: "pay", input: { n: 7 }, parameters: { attempt: 1, input: { n: 7 } } },
+      { toolCallId: "c1", action: "unknown-outcome", toolName: "pay", input: { n: 7 }, parameters: { attempt: 1, input: { n: 7 } } },
     ]);
     expect(ticketsOf(waiting)[0]?.message).toContain("outcome was lost");
     expect(await openEntries(store, run)).toMatchObject([{ status: "suspended", attempt: 1 }]);
@@ -179,7 +179,7 @@ describe("a run whose process died while a tool ran", () => {
     const model = scripted([text("over")]);
     const runtime = open(model, { store, tools });
     await runtime.resume(run);
-    await runtime.decide("c1", decision);
+    await runtime.decide("c1", { ...decision, run });
     expect(await runtime.wait(run)).toMatchObject({ status: "done", text: "over" });
     expect(world.done).toEqual(done);
     expect(lastPrompt(model)?.at(-1)).toBe(`tool: ${answer}`);
@@ -241,14 +241,14 @@ describe("a run whose process died while a tool ran", () => {
     const first = await open(scripted([toolCall("pay", { n: 7 }, { id: "c1" })]), { store, tools }).run({ thread: "t", input: "go" });
     const points = crashPoints({ at: "tool-start", nth: 1, mode: "throw" });
     const dying = open(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: points.tools(tools) });
-    await dying.decide("c1", { action: "approve", input: { n: 5 } });
+    await dying.decide("c1", { action: "approve", input: { n: 5 }, run: first.runId });
     await dying.wait(first.runId).catch(() => {});
     expect(points.hasCrashed).toBe(true);
     const model = scripted([text("paid")]);
     const runtime = open(model, { store, tools });
     const waiting = await runtime.resume(first.runId);
-    expect(ticketsOf(waiting)).toMatchObject([{ id: "c1", action: "unknown-outcome", input: { n: 5 } }]);
-    await runtime.decide("c1", { action: "approve" });
+    expect(ticketsOf(waiting)).toMatchObject([{ toolCallId: "c1", action: "unknown-outcome", input: { n: 5 } }]);
+    await runtime.decide(ticketsOf(waiting)[0]?.id ?? "", { action: "approve" });
     await runtime.wait(first.runId);
     expect(world.done).toEqual(["pay 5"]);
     expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", 'tool: {"did":5}']);

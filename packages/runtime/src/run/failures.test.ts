@@ -75,7 +75,7 @@ async function scenario(runtime: Runtime, more: Partial<RunRequest> = {}): Promi
   };
   const first = runtime.stream({ thread: "t", input: "pay", ...more });
   await attempt(() => first.result);
-  await attempt(() => runtime.decide("c1", { action: "approve", id: "d1" }));
+  await attempt(() => runtime.decide("c1", { action: "approve", id: "d1", run: first.id }));
   await attempt(() => runtime.wait(first.id, { timeoutMs: 1_000 }));
   await attempt(async () => {
     const stream = runtime.stream({ thread: "t", input: "hello", ...more });
@@ -118,7 +118,7 @@ describe("whatever fails", () => {
         const runtime = open(forgetful(store, at, isWritten));
         const first = await runtime.run({ thread: "t", input: "pay" });
         expect(first).toMatchObject({ status: "waiting" });
-        await runtime.decide("c1", { action: "approve" });
+        await runtime.decide("c1", { action: "approve", run: first.runId });
         expect(await runtime.wait(first.runId)).toMatchObject({ status: "done", text: "ok" });
         const { items } = await store.messages.list(threadId("t"), {});
         expect(items.map(({ message }) => message.role)).toEqual(["user", "assistant", "tool", "tool", "assistant"]);

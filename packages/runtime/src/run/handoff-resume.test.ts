@@ -50,7 +50,7 @@ describe("a call that waits while its agent hands the thread on", () => {
       store: memoryStore(),
     });
     const first = await runtime.run({ agent: "desk", thread: "t", input: "go" });
-    await runtime.decide("p1", { action: "approve" });
+    await runtime.decide("p1", { action: "approve", run: first.runId });
     const done = await runtime.wait(first.runId);
     expect(paid).toEqual([5]);
     expect(done).toMatchObject({ text: "billing speaks", status: "done" });

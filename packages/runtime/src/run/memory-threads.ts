@@ -17,6 +17,7 @@ import {
   type ThreadCommit,
   type ThreadId,
   type ThreadRecord,
+  ticketIdsOf,
   toThreadRecord,
 } from "@awaken/contract";
 import type { VolatileRecords } from "./run-parts.ts";
@@ -53,7 +54,7 @@ export class MemoryThreads implements VolatileRecords {
     load: async (id) => this.#runs.get(id),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
-      const found = [...this.#runs.values()].filter((run) => isOpen(run) || run.decided.some((entry) => entry.ticketId === id));
+      const found = [...this.#runs.values()].filter((run) => ticketIdsOf(run).has(id));
       return [...found.filter(isOpen), ...found.filter((run) => !isOpen(run)).reverse()];
     },
   };

@@ -8,13 +8,16 @@ import {
   type SequencedMessage,
   type ThreadCheckpoint,
   type ThreadId,
+  type ToolCallState,
 } from "@awaken/contract";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import type { OpenEntry } from "../loop/run-ledger.ts";
-import { type CutMessage, cutClaims, restoreCut } from "./cut-step.ts";
+import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
 import type { LastingRecords, RunRecords } from "./run-parts.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
+
+const isWaiting = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
@@ -37,8 +40,10 @@ async function findWork(records: LastingRecords, checkpoint: ThreadCheckpoint | 
   const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
   const ledger = entries.filter(isUnfinished);
   const claims = cutClaims(ledger, checkpoint?.state);
+  // Beside a call that waits, others may have been under way that nobody claims.
+  const waiting = resumed.status === "running" ? storedCalls(checkpoint?.state).filter(isWaiting) : [];
   let work: OpenWork = { messages, cutCalls: [], ledger };
-  for (const cut of await cutMessages(records, resumed.threadId, claims)) {
+  for (const cut of await cutMessages(records, resumed.threadId, claims, waiting)) {
     const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
     work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
   }
@@ -59,9 +64,10 @@ async function cutMessages(
   { messages }: Pick<LastingRecords, "messages">,
   threadId: ThreadId,
   claims: readonly LedgerEntry[],
+  waiting: readonly ToolCallState[],
 ): Promise<readonly CutMessage[]> {
-  if (claims.length === 0) return [];
-  const logged = await messages.load(threadId, [...new Set(claims.map((claim) => claim.messageId))]);
+  if (claims.length + waiting.length === 0) return [];
+  const logged = await messages.load(threadId, [...new Set([...claims, ...waiting].map((call) => call.messageId))]);
   const later = logged[0] === undefined ? [] : await rowsAfter(messages, threadId, logged[0].seq);
   return logged.flatMap(({ seq, message }): CutMessage[] => {
     if (message.role !== "assistant") return [];

@@ -39,7 +39,7 @@ async function findEntry(records: LastingRecords, target: string): Promise<Ledge
 function checkClosed(run: RunRecord, entry: LedgerEntry): void {
   if (run.status === "done" || entry.status === "finished") return;
   const ticket = entry.status === "suspended" ? entry.result.suspension.id : undefined;
-  if (ticket !== undefined && run.decided.some((one) => one.ticketId === ticket && one.closedBy !== undefined)) return;
+  if (ticket !== undefined && run.closed?.some((one) => one.ticketId === ticket)) return;
   const { runId } = run;
   if (run.status === "waiting")
     throw new AwakenError("invalid_resume", `the call waits in run '${runId}': decide its ticket`, { details: { runId } });

@@ -143,14 +143,11 @@ describe.each(STORES)("run control with %s", (_, storage) => {
       tools: [pay(paid)],
     });
     const first = await runtime.run({ thread: "t", input: "pay" });
-    expect(ticketsOf(first).map((ticket) => ticket.id)).toEqual(["c1", "c2"]);
-    await runtime.decideAll([
-      { ticket: "c1", decision: { action: "approve" } },
-      { ticket: "c2", decision: { action: "approve" } },
-    ]);
+    expect(ticketsOf(first).map((ticket) => ticket.toolCallId)).toEqual(["c1", "c2"]);
+    await runtime.decideAll(ticketsOf(first).map(({ id }) => ({ ticket: id, decision: { action: "approve" } })));
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "both", status: "done" });
     const second = await runtime.run({ thread: "t", input: "again" });
-    await runtime.decide("c3", { action: "approve" });
+    await runtime.decide("c3", { action: "approve", run: second.runId });
     expect(await runtime.wait(second.runId)).toMatchObject({ text: "one" });
     expect(paid).toEqual([1, 2, 3]);
   });
@@ -158,12 +155,14 @@ describe.each(STORES)("run control with %s", (_, storage) => {
   it("registry-and-runtime 43: a run that ended takes no decision, and says so", async () => {
     const runtime = open(scripted([toolCall("pay", { amount: 1 }, { id: "c1" }), text("ok")]), storage());
     const first = await runtime.run({ thread: "t", input: "pay" });
-    await runtime.decide("c1", { action: "approve", id: "d1" });
+    await runtime.decide("c1", { action: "approve", id: "d1", run: first.runId });
     await runtime.wait(first.runId);
-    await expect(runtime.decide("c1", { action: "approve", id: "d2" })).rejects.toMatchObject({ code: "ticket_not_open" });
+    await expect(runtime.decide(ticketsOf(first)[0]?.id ?? "", { action: "approve", id: "d2" })).rejects.toMatchObject({
+      code: "ticket_not_open",
+    });
     await expect(runtime.decide("c1", { action: "deny", run: first.runId })).rejects.toMatchObject({ code: "ticket_not_open" });
     await expect(runtime.decide("c9", { action: "approve", run: "t" })).rejects.toMatchObject({ code: "ticket_not_found" });
-    await expect(runtime.decide("c1", { action: "approve", id: "d1" })).resolves.toMatchObject({ id: first.runId });
+    await expect(runtime.decide("c1", { action: "approve", id: "d1", run: first.runId })).resolves.toMatchObject({ id: first.runId });
   });
 
   it("registry-and-runtime 44: decisions that came before the call waited are taken at once", async () => {
@@ -282,8 +281,8 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     const first = await runtime.run({ thread: "mine", input: "pay" });
     const decisions = [{ ticket: "c1", decision: { action: "approve" as const } }];
     await expect(runtime.run({ thread: "yours", resume: first.runId, decisions })).rejects.toMatchObject({ code: "invalid_resume" });
-    expect(await runtime.wait(first.runId)).toMatchObject({ status: "waiting", tickets: [{ id: "c1" }] });
-    await runtime.decide("c1", { action: "approve" });
+    expect(await runtime.wait(first.runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1" }] });
+    await runtime.decide("c1", { action: "approve", run: first.runId });
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "ok" });
   });
 
@@ -312,10 +311,10 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     ]);
     const free = defineTool({ id: "free", description: "", input: z.object({}), execute: () => "free" });
     const runtime = open(model, { ...(store === undefined ? {} : { store }), tools: [pay(), free] });
-    await runtime.run({ thread: "t", input: "pay" });
+    const first = await runtime.run({ thread: "t", input: "pay" });
     await runtime.run({ thread: "t", input: "no, stop" });
     expect(texts(model.requests[1])).toEqual(["user: pay", "assistant: ", "tool: free", "user: no, stop"]);
-    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
+    await expect(runtime.decide(ticketsOf(first)[0]?.id ?? "", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
     if (store === undefined) return;
     const { items } = await store.messages.list(threadId("t"), { visibility: "internal" });
     expect(items.map(({ message }) => messageText(message))).toEqual(["[tool call superseded]"]);
@@ -340,14 +339,14 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     for await (const event of run) {
       if (event.type !== "run-start") continue;
       await runtime.decideAll([
-        { ticket: "c1", decision: { action: "approve", run: "t" } },
-        { ticket: "unknown", decision: { action: "approve", run: "t" } },
+        { ticket: "c1", decision: { action: "approve", run: run.id } },
+        { ticket: "unknown", decision: { action: "approve", run: run.id } },
       ]);
     }
-    expect(await run.result).toMatchObject({ status: "waiting", tickets: [{ id: "c1" }] });
+    expect(await run.result).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c1" }] });
     expect(paid).toEqual([]);
     expect(warnings).toEqual([expect.stringContaining("unknown")]);
-    await runtime.decide("c1", { action: "approve" });
+    await runtime.decide("c1", { action: "approve", run: run.id });
     expect(await runtime.wait(run.id)).toMatchObject({ text: "ok" });
   });
 

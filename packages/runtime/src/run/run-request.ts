@@ -236,7 +236,7 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
   }
   if (thread === undefined) refuse("a run is resumed on its thread: say which");
   if (hint !== undefined) refuse("a run that is resumed has its id already: runId and resume exclude each other");
-  return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock), seen: undefined };
+  return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock, true), seen: undefined };
 }
 
 function checkRetries({ outputRetries, output, resume }: RunRequest): void {

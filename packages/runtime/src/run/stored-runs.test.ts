@@ -17,6 +17,7 @@ import { definePlugin } from "../plugin/define-plugin.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { parts, text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 
@@ -62,7 +63,7 @@ describe("wait", () => {
     const second = await runtime.run({ thread: "t", input: "b" });
     expect(await runtime.wait(second.runId)).toMatchObject({
       status: "waiting",
-      tickets: [{ id: "c1" }],
+      tickets: [{ toolCallId: "c1" }],
       termination: { type: "suspended" },
     });
     await expect(runtime.wait("nobody")).rejects.toMatchObject({ code: "run_not_found" });
@@ -144,20 +145,20 @@ describe("resume", () => {
     const store = memoryStore();
     const { runId: id } = await open(scripted([asksOnce()]), { store }).run({ thread: "t", input: "pay" });
     const dead = open(scripted([]), { store: dyingStore(store, 1) });
-    await dead.decide("c1", { action: "approve", id: "d1" });
+    await dead.decide("c1", { action: "approve", id: "d1", run: id });
     expect(await dead.wait(id)).toMatchObject({ termination: { type: "error", code: "storage_io" } });
     const model = scripted([text("paid")]);
     const runtime = open(model, { store });
-    await runtime.decide("c1", { action: "approve", id: "d1" });
+    await runtime.decide("c1", { action: "approve", id: "d1", run: id });
     expect(await runtime.resume(id)).toMatchObject({ status: "done", text: "paid" });
     expect(model.requests[0]?.messages.map((message) => messageText(message))).toEqual(["pay", "", '{"paid":1}']);
   });
 
   it("leaves a decided call alone when the user says something else instead", async () => {
     const store = memoryStore();
-    await open(scripted([asksOnce()]), { store }).run({ thread: "t", input: "pay" });
+    const { runId: id } = await open(scripted([asksOnce()]), { store }).run({ thread: "t", input: "pay" });
     const dead = open(scripted([]), { store: dyingStore(store, 1) });
-    await dead.decide("c1", { action: "approve" });
+    await dead.decide("c1", { action: "approve", run: id });
     const model = scripted([text("stopped")]);
     const runtime = open(model, { store });
     await runtime.run({ thread: "t", input: "stop!" });
@@ -192,7 +193,7 @@ describe("cancel of a run that waits", () => {
     expect(await runtime.cancelAndWait(by === "run" ? first.runId : "t")).toBe(true);
     expect(await store.runs.load(first.runId)).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
     expect(ended).toEqual(["suspended", "cancelled"]);
-    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_found" });
+    await expect(runtime.decide(ticketsOf(first)[0]?.id ?? "", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
     expect(await runtime.cancel(first.runId)).toBe(false);
     expect(await runtime.cancel(" ")).toBe(false);
     const second = await runtime.run({ thread: "t", input: "and now?" });
@@ -250,7 +251,7 @@ describe("the id of a new run", () => {
     const first = await runtime.run({ thread: "t", input: "pay" });
     expect(await runtime.run({ thread: "t", runId: "fresh", input: "no" })).toMatchObject({ runId: "fresh", steps: 1 });
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "cancelled", termination: { type: "cancelled" } });
-    await expect(runtime.decide("c1", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
+    await expect(runtime.decide(ticketsOf(first)[0]?.id ?? "", { action: "approve" })).rejects.toMatchObject({ code: "ticket_not_open" });
     const events = await store.events.list({ type: "run", runId: first.runId }, {});
     expect(events.items.map((event) => event.kind).at(-1)).toBe("run-cancelled");
   });

@@ -153,10 +153,10 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const { ctx, writer } = opened;
   const { resumed } = loaded;
   if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
-  run.source = ctx;
   await takeSeededDecisions(ctx);
   // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
   if (resumed !== undefined) await ctx.checkpoints.write();
+  run.ctx = ctx;
   return { ctx, writer };
 }
 
@@ -199,7 +199,7 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writ
     inbox: run.inbox,
     decisions: run.decisions,
     boundary: NO_QUEUE,
-    checkpoints: new Recording(run, writer),
+    checkpoints: new Recording(writer),
     profileStore: parts.profiles,
     streams: parts.streams,
     replan: async (agentId) => resolution.resolve(agentId),
@@ -208,28 +208,19 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writ
 
 /**
  * A record says that its run waits only when the run has left: until then a decision may still let it go on here, and nobody else
- * may take it up. Whoever waits for a decision to be taken learns it from the commit that has it.
+ * may take it up.
  */
 class Recording implements CheckpointPort {
-  readonly #run: ActiveRun;
   readonly #writer: ThreadWriter;
 
-  constructor(run: ActiveRun, writer: ThreadWriter) {
-    this.#run = run;
+  constructor(writer: ThreadWriter) {
     this.#writer = writer;
   }
 
   write(checkpoint: Checkpoint): ReturnType<CheckpointPort["write"]> {
-    const { lifecycle, ending, decided } = checkpoint;
-    if (lifecycle.status === "waiting" && ending === undefined)
-      return this.#record({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
-    return decided.length > 0 ? this.#record(checkpoint) : this.#writer.write(checkpoint);
-  }
-
-  async #record(checkpoint: Checkpoint): ReturnType<CheckpointPort["write"]> {
-    const written = await this.#writer.write(checkpoint);
-    this.#run.record(checkpoint.decided);
-    return written;
+    const { lifecycle, ending } = checkpoint;
+    if (lifecycle.status !== "waiting" || ending !== undefined) return this.#writer.write(checkpoint);
+    return this.#writer.write({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
   }
 }
 

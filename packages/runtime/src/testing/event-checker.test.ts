@@ -24,7 +24,6 @@ const callEnd = (outcome: "succeeded" | "suspended" = "succeeded"): AgentEvent =
   outcome,
   result: { type: "success", data: 1 },
 });
-const pause: AgentEvent = { type: "run-end", ...ids, termination: { type: "suspended" }, tickets: [] };
 const runEnd: AgentEvent = {
   type: "run-end",
   ...ids,
@@ -35,7 +34,10 @@ const runEnd: AgentEvent = {
 
 const call = [callStart, ready, inferenceEnd];
 const closed = (...inside: readonly AgentEvent[]) => [runStart, stepStart(), ...inside, snapshot, stepEnd(), snapshot, runEnd];
-const suspended = [runStart, stepStart(), ...call, callEnd("suspended"), snapshot, stepEnd(), snapshot, pause];
+const waits = [runStart, stepStart(), ...call, callEnd("suspended"), snapshot, stepEnd()];
+const otherId = toolCallId("d");
+const otherCall = [{ ...callStart, toolCallId: otherId } as AgentEvent, { ...ready, toolCallId: otherId } as AgentEvent];
+const twoCalls = [callStart, otherCall[0], ready, otherCall[1], inferenceEnd].flatMap((event) => event ?? []);
 
 describe("checkEvents", () => {
   it("accepts what the order allows", () => {
@@ -43,9 +45,12 @@ describe("checkEvents", () => {
     checkEvents(closed(...call, output, callEnd()));
     checkEvents(closed(...call));
     checkEvents([runStart, snapshot, runEnd]);
-    checkEvents([...suspended, runStart, output, resumed, stepStart(2), inferenceEnd, snapshot, stepEnd(2), snapshot, runEnd]);
-    checkEvents([...suspended, snapshot, runEnd]);
-    checkEvents([...suspended, runStart, callEnd("suspended"), snapshot, pause, runStart, resumed, snapshot, runEnd]);
+    checkEvents([...waits, snapshot, runEnd]);
+    checkEvents([runStart, output, resumed, stepStart(2), inferenceEnd, snapshot, stepEnd(2), snapshot, runEnd]);
+    checkEvents([runStart, callEnd("suspended"), snapshot, runEnd]);
+    // One that takes long, and one that is held behind a call that waits.
+    checkEvents(closed(...twoCalls, { ...callEnd(), toolCallId: otherId } as AgentEvent, callEnd()));
+    checkEvents(closed(...twoCalls, callEnd("suspended")));
     checkEvents(closed(callStart, { type: "stream-reset", reason: "x" }, ...call, callEnd()));
   });
 
@@ -59,9 +64,9 @@ describe("checkEvents", () => {
     ["two terminal events", [runStart, snapshot, runEnd, snapshot, runEnd]],
     ["the end of another run", [runStart, snapshot, { ...runEnd, runId: runId("other") } as AgentEvent]],
     ["no snapshot before the end", [runStart, runEnd]],
-    ["an end without a result that is no pause", [runStart, snapshot, { ...pause, termination: { type: "cancelled" } } as AgentEvent]],
-    ["the same pause twice", [...suspended, snapshot, pause]],
-    ["events while it waits", [...suspended, output]],
+    ["an end without a result", [runStart, snapshot, { type: "run-end", ...ids, termination: { type: "cancelled" }, tickets: [] }]],
+    ["a call that is left without a completion", closed(...twoCalls, callEnd())],
+    ["a completion of a call that did not come", closed(...call, { ...callEnd(), toolCallId: otherId } as AgentEvent)],
     ["an open step at the end", [runStart, stepStart(), snapshot, runEnd]],
     ["nested steps", [runStart, stepStart(), stepStart(2)]],
     ["a step that is skipped", [...closed(inferenceEnd).slice(0, -2), stepStart(3)]],
@@ -79,10 +84,10 @@ describe("checkEvents", () => {
     ["a completion before the inference has ended", closed(callStart, ready, callEnd())],
     ["two completions of one call", closed(...call, callEnd(), callEnd())],
     ["output after the completion", closed(...call, callEnd(), output)],
-    ["a resumption inside a step", [...suspended, runStart, stepStart(2), resumed]],
-    ["two resumptions of one call", [...suspended, runStart, resumed, resumed]],
+    ["a resumption inside a step", [runStart, stepStart(2), resumed]],
+    ["two resumptions of one call", [runStart, resumed, resumed]],
     ["a resumption of a call that was over", [...closed(...call, callEnd()).slice(0, -2), resumed]],
-    ["a completion outside a step", [...suspended, runStart, callEnd()]],
+    ["a completion outside a step", [runStart, callEnd()]],
     ["a step after one whose calls were not run", [...closed(...call).slice(0, -2), stepStart(2)]],
   ];
   it.each(broken)("refuses %s", (_name, events) => {

@@ -24,6 +24,7 @@ const STAGES: Partial<Record<AgentEvent["type"], number>> = {
   "inference-end": INFERENCE_END,
   "tool-call-stream-delta": 4,
   "tool-call-end": 4,
+  "ticket-open": 4,
   "state-snapshot": SNAPSHOT,
 };
 
@@ -32,9 +33,12 @@ interface Step {
   stage: number;
   /** Calls that were announced, in the order of declaration. */
   readonly started: Set<string>;
-  /** Calls that have come whole, in order; the first `completed` of them are over. */
+  /** Calls that have come whole, in order. */
   readonly ready: string[];
-  completed: number;
+  /** Those of them that are over, or wait. */
+  readonly completed: Set<string>;
+  /** One of them waits: those behind it may be held. */
+  isWaiting: boolean;
 }
 
 /** Follows the events of one run and throws at the first that breaks an ordering guarantee. */
@@ -47,9 +51,8 @@ export class EventChecker {
   #mustEnd = false;
   #lastStep = 0;
   #isRunning = false;
-  /** It waits in memory: it goes on with a new `run-start`, or ends right here. */
-  #isPaused = false;
   #isOver = false;
+  readonly #tickets = new Set<string>();
   /** Calls of this stream that have their last result. */
   readonly #settled = new Set<string>();
 
@@ -83,7 +86,7 @@ export class EventChecker {
         this.#seeStepEnd(event);
         return;
       default:
-        if (!this.#isRunning && !(this.#isPaused && event.type === "state-snapshot")) this.#fail(event, "is outside the run");
+        if (!this.#isRunning) this.#fail(event, "is outside the run");
         this.#seeStage(event);
         this.#seeCall(event);
     }
@@ -98,20 +101,16 @@ export class EventChecker {
     if (this.#runId !== undefined && this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
     this.#runId = event.runId;
     this.#isRunning = true;
-    this.#isPaused = false;
   }
 
-  /** Without a result it is only a pause: the run goes on in the same stream. */
   #seeRunEnd(event: EventOf<"run-end">): void {
-    if (!this.#isRunning && !this.#isPaused) this.#fail(event, "ends a run that has not begun");
+    if (!this.#isRunning) this.#fail(event, "ends a run that has not begun");
     if (this.#step !== undefined) this.#fail(event, "leaves a step open");
     if (this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
     if (this.#last !== "state-snapshot") this.#fail(event, "has no state-snapshot right before it");
-    if (event.result === undefined && event.termination.type !== "suspended") this.#fail(event, "has no result");
-    if (event.result === undefined && this.#isPaused) this.#fail(event, "tells the same pause twice");
+    if (event.result === undefined) this.#fail(event, "has no result");
     this.#isRunning = false;
-    this.#isPaused = event.result === undefined;
-    this.#isOver = !this.#isPaused;
+    this.#isOver = true;
   }
 
   #seeStepStart(event: EventOf<"step-start">): void {
@@ -119,17 +118,16 @@ export class EventChecker {
     if (!this.#isRunning || this.#step !== undefined) this.#fail(event, "opens inside an open step, or outside the run");
     if (event.step !== this.#lastStep + 1 && this.#lastStep !== 0) this.#fail(event, `is not the step after ${this.#lastStep}`);
     this.#lastStep = event.step;
-    this.#step = { number: event.step, stage: 0, started: new Set(), ready: [], completed: 0 };
+    this.#step = { number: event.step, stage: 0, started: new Set(), ready: [], completed: new Set(), isWaiting: false };
   }
 
   #seeStepEnd(event: EventOf<"step-end">): void {
     if (this.#step?.number !== event.step) this.#fail(event, "closes no open step");
     if (this.#last !== "state-snapshot") this.#fail(event, "has no state-snapshot right before it");
-    const { ready, completed } = this.#step;
-    if (completed > 0 && completed < ready.length) {
-      this.#fail(event, `leaves calls without a completion: ${ready.slice(completed).join(", ")}`);
-    }
-    this.#mustEnd = completed < ready.length;
+    const { ready, completed, isWaiting } = this.#step;
+    const left = ready.filter((id) => !completed.has(id));
+    if (completed.size > 0 && left.length > 0 && !isWaiting) this.#fail(event, `leaves calls without a completion: ${left.join(", ")}`);
+    this.#mustEnd = left.length > 0;
     this.#step = undefined;
   }
 
@@ -169,6 +167,10 @@ export class EventChecker {
       case "tool-call-end":
         this.#seeEnd(event);
         return;
+      case "ticket-open":
+        if (this.#tickets.has(event.ticket.id)) this.#fail(event, "comes twice");
+        this.#tickets.add(event.ticket.id);
+        return;
       case "tool-call-resumed":
         if (this.#step !== undefined) this.#fail(event, "is inside a step");
         this.#settle(event, event.toolCallId);
@@ -190,7 +192,7 @@ export class EventChecker {
     this.#step?.ready.push(event.toolCallId);
   }
 
-  /** Completions of a step come in the order in which the calls were declared; a resumed call may only be suspended again. */
+  /** Each call of a step has one completion; a resumed call may only be suspended again. */
   #seeEnd(event: EventOf<"tool-call-end">): void {
     const { toolCallId, outcome } = event;
     if (this.#step === undefined) {
@@ -198,10 +200,12 @@ export class EventChecker {
       if (this.#settled.has(toolCallId)) this.#fail(event, "suspends a call that is over");
       return;
     }
-    const next = this.#step.ready[this.#step.completed];
-    if (next !== toolCallId) this.#fail(event, `is not the completion of the next open call (${next ?? "none"})`);
-    this.#step.completed += 1;
-    if (outcome !== "suspended") this.#settle(event, toolCallId);
+    const { ready, completed } = this.#step;
+    if (!ready.includes(toolCallId)) this.#fail(event, "is the completion of a call that did not come");
+    if (completed.has(toolCallId)) this.#fail(event, "is the second completion of its call");
+    completed.add(toolCallId);
+    if (outcome === "suspended") this.#step.isWaiting = true;
+    else this.#settle(event, toolCallId);
   }
 
   #settle(event: AgentEvent, id: string): void {

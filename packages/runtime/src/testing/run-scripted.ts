@@ -85,7 +85,6 @@ export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {
   readonly output?: Schema;
   readonly outputRetries?: number;
   readonly origin?: "user" | "subagent";
-  readonly waitsForDecisions?: boolean;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -113,7 +112,7 @@ export const userMessage = (text: string, id: string): Message => ({ id: message
 /** `decision("approve")`, `decision("deny", { reason })`, `decision("answer", { result })`; the id makes it idempotent. */
 export function decide(target: string, action: DecisionAction, id = `decision-of-${target}`): AddressedDecision {
   const decision: Decision = { ...action, id: decisionId(id), decidedAt: 0 };
-  return { target, decision };
+  return { target, isCall: true, decision };
 }
 
 function inputOf(init: ScriptedRunInit, ids: Ids): readonly Message[] {
@@ -144,7 +143,6 @@ function activationOf(init: ScriptedRunInit, provider: Provider, thread: ThreadL
           : { schema: toJsonSchema(output), validate: (value) => validate(output, value), retries: init.outputRetries ?? 2 },
       isContinuation: resume !== undefined,
       seededDecisions: init.decisions ?? [],
-      waitsForDecisions: init.waitsForDecisions ?? false,
       cancelGraceMs: 30_000,
     },
   };

@@ -1,4 +1,4 @@
-import { type JsonValue, type ToolDescriptor, ticketId, type Validated } from "@awaken/contract";
+import type { JsonValue, ToolDescriptor, Validated } from "@awaken/contract";
 import { checkJsonSchema } from "./json-schema.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Tool } from "./tool.ts";
@@ -12,12 +12,11 @@ function waitForClient(id: string, input: JsonValue): PreparedCall {
     input,
     approve: async () => allow(),
     reconcile: async () => ({ type: "not-done" }),
-    execute: async ({ callId }) =>
+    execute: async () =>
       new Reply(
         {
           type: "pending",
           suspension: {
-            id: ticketId(`suspend_${callId.trim() === "" ? id : callId}`),
             action: `tool:${id}`,
             parameters: input,
             resumeMode: "use-decision-as-tool-result",

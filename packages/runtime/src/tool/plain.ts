@@ -33,7 +33,6 @@ export function plainSuspension(giver: string, given: Suspension): Suspension {
     throw new TypeError(`${giver}: unknown resume mode ${String(resumeMode)}`);
   return {
     action,
-    ...(id === undefined ? {} : { id }),
     ...(message === undefined ? {} : { message }),
     ...(parameters === undefined ? {} : { parameters: wholeJson(giver, parameters) }),
     ...(responseSchema === undefined ? {} : { responseSchema: plainObject(giver, "responseSchema", responseSchema) }),

@@ -18,12 +18,12 @@ export const allow = (): Verdict => ALLOW;
 export const block = (reason: string): Intercept => ({ type: "block", reason });
 
 /** Waits for a person to approve the call; on approval the tool runs with the original or the edited input. */
-export function ask(message: string, more: Omit<Suspension, "message" | "action"> & { readonly action?: string } = {}): Intercept {
+export function ask(message: string, more: Omit<Suspension, "id" | "message" | "action"> & { readonly action?: string } = {}): Intercept {
   return { type: "suspend", suspension: { action: "approve", ...more, message } };
 }
 
 /** Waits for whatever the suspension describes. */
-export const suspend = (suspension: Suspension): Intercept => ({ type: "suspend", suspension });
+export const suspend = (suspension: Omit<Suspension, "id">): Intercept => ({ type: "suspend", suspension });
 
 /** Gives the call this result; the tool does not run. */
 export const answer = (data: JsonValue, message?: string): Intercept => ({

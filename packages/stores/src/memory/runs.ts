@@ -1,6 +1,7 @@
 import {
   AwakenError,
   checkRunTransition,
+  openTicketsOf,
   type RunFilter,
   type RunId,
   type RunPosition,
@@ -9,6 +10,7 @@ import {
   type RunStore,
   type ThreadCommit,
   type TicketId,
+  ticketIdsOf,
 } from "@awaken/contract";
 import { ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
@@ -146,13 +148,11 @@ const isLater = (a: RunRecord, b: RunRecord): boolean =>
   a.updatedAt > b.updatedAt || (a.updatedAt === b.updatedAt && a.ordinal > b.ordinal);
 
 const hasTickets = (run: RunRecord | undefined): boolean =>
-  run !== undefined && (run.decided.length > 0 || (run.status === "waiting" && run.waiting.tickets.length > 0));
+  run !== undefined && (run.decided.length > 0 || run.closed !== undefined || openTicketsOf(run).length > 0);
 
-function ticketsOf(run: RunRecord | undefined): ReadonlySet<TicketId> {
-  const tickets = new Set<TicketId>(run?.decided.map((decided) => decided.ticketId));
-  if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
-  return tickets;
-}
+const NO_TICKETS: ReadonlySet<TicketId> = new Set();
+
+const ticketsOf = (run: RunRecord | undefined): ReadonlySet<TicketId> => (run === undefined ? NO_TICKETS : ticketIdsOf(run));
 
 /** Keeps the index over tickets in step when a run changes or goes. */
 export function writeTickets({ tables, journal }: Change, before: RunRecord | undefined, after: RunRecord | undefined): void {

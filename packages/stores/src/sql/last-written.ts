@@ -1,4 +1,4 @@
-import type { RunRecord, ScopeId, ThreadRecord } from "@awaken/contract";
+import { type RunRecord, type ScopeId, type ThreadRecord, ticketIdsOf } from "@awaken/contract";
 import type { SqlOptions } from "./env.ts";
 
 const MAX_ENTRIES = 128;
@@ -52,4 +52,4 @@ export function createWritten({ cacheBytes }: SqlOptions): Written {
  * may change them later.
  */
 export const lastingRun = (run: RunRecord): RunRecord | undefined =>
-  run.status === "running" && run.decided.length === 0 ? { ...run, decided: [] } : undefined;
+  run.status === "running" && ticketIdsOf(run).size === 0 ? { ...run, decided: [] } : undefined;

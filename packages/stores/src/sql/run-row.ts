@@ -7,6 +7,7 @@ import {
   runRecord,
   type ThreadRecord,
   type Ticket,
+  ticketIdsOf,
 } from "@awaken/contract";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
@@ -27,13 +28,7 @@ export const MAX_RUNS_OF_TICKET = 10;
 
 const NO_TICKETS: ReadonlySet<string> = new Set();
 
-/** Every ticket that the run waits for or has decided. */
-function ticketsOf(run: RunProjection | undefined): ReadonlySet<string> {
-  if (run?.status !== "waiting" && (run?.decided.length ?? 0) === 0) return NO_TICKETS;
-  const tickets = new Set<string>(run?.decided.map((decided) => decided.ticketId));
-  if (run?.status === "waiting") for (const ticket of run.waiting.tickets) tickets.add(ticket.id);
-  return tickets;
-}
+const ticketsOf = (run: RunProjection | undefined): ReadonlySet<string> => (run === undefined ? NO_TICKETS : ticketIdsOf(run));
 
 export const openTickets = (runs: readonly RunRecord[]): readonly Ticket[] =>
   runs.flatMap((run) => (run.status === "waiting" ? run.waiting.tickets : []));

@@ -1,0 +1,36 @@
+import { type DecisionAction, isJsonObject, type JsonValue } from "@awaken/contract";
+
+/** The same text for the same JSON, whatever the order of its fields. */
+function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name] ?? null)}`).join(",")}}`;
+}
+
+const SEEDS = [0x9e3779b9, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
+
+/** 128 bits of a text, to tell one from another; it keeps no secret. */
+function digest(text: string): string {
+  return SEEDS.map((seed) => {
+    let hash = seed ^ text.length;
+    for (let index = 0; index < text.length; index++) {
+      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193 + (seed & 0xfffe));
+      hash ^= hash >>> 15;
+    }
+    hash = Math.imul(hash ^ (hash >>> 16), seed | 1);
+    return ((hash ^ (hash >>> 13)) >>> 0).toString(16).padStart(8, "0");
+  }).join("");
+}
+
+/** What a decision says, so that a repeated one can be told from another one under the same id. Who decided, and when, does not count. */
+export function decisionDigest(decision: DecisionAction): string {
+  switch (decision.action) {
+    case "approve":
+      return digest(`approve ${decision.input === undefined ? "" : canonical(decision.input)}`);
+    case "deny":
+      return digest(`deny ${decision.reason ?? ""}`);
+    case "answer":
+      return digest(`answer ${canonical(decision.result)}`);
+  }
+}
