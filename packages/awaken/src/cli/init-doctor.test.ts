@@ -37,7 +37,7 @@ describe("awaken init", () => {
     const waiting = await cli(["run", "refund order 7 for 120", "--json"], { cwd: project });
     expect(waiting.code).toBe(3);
     const result = jsonLines(waiting.stdout).at(-1);
-    const ticket = /"id":"(call_[^"]+)"/.exec(JSON.stringify(result))?.[1] ?? "";
+    const ticket = /"tickets":\[\{"id":"([^"]+)"/.exec(JSON.stringify(result))?.[1] ?? "";
     const done = await cli(["decide", ticket, "--approve"], { cwd: project });
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('"refunded":120') });
     expect((await cli(["run", "hello"], { cwd: project })).stdout).toContain("I am a demo model");

@@ -173,55 +173,58 @@ describe.concurrent("awaken decide", () => {
   const wait = async (input = "refund", thread = "t") => {
     const cwd = folders.project();
     const first = await cli(["run", input, "--agent", "assistant", "--thread", thread], { cwd });
-    return { cwd, first };
+    const tickets = [...new Set([...first.stdout.matchAll(/awaken decide (\S+) --approve/g)].map(([, id = ""]) => id))];
+    return { cwd, first, tickets, ticket: tickets[0] ?? "" };
   };
 
   it("a run that waits exits with 3 and says what to type; an approval with an edited input goes on", async () => {
-    const { cwd, first } = await wait();
+    const { cwd, first, ticket } = await wait();
     expect(first.code).toBe(3);
-    expect(first.stdout).toContain("waits for a decision: c1");
+    expect(first.stdout).toContain(`waits for a decision: ${ticket}`);
     expect(first.stdout).toContain("Refund 120?");
-    expect(first.stdout).toContain(`awaken decide c1 --approve --input '{"amount":120}'`);
-    const done = await cli(["decide", "c1", "--approve", "--input", '{"amount":90}', "--by", "ana"], { cwd });
+    expect(first.stdout).toContain(`awaken decide ${ticket} --approve --input '{"amount":120}'`);
+    const done = await cli(["decide", ticket, "--approve", "--input", '{"amount":90}', "--by", "ana"], { cwd });
     expect(done).toMatchObject({ code: 0, stdout: "result: refunded 90\n" });
-    const again = await cli(["decide", "c1", "--approve"], { cwd });
+    const again = await cli(["decide", ticket, "--approve"], { cwd });
     expect(again.code).toBe(2);
-    expect(again.stderr).toMatch(/^error: the ticket 'c1' of run '\S+' is not open any more\nfix: /);
+    expect(again.stderr).toMatch(/^error: the ticket '\S+' of run '\S+' is not open any more\nfix: /);
   });
 
   it("denies with a reason that the model reads, and answers with a result", async () => {
     const denied = await wait();
-    expect((await cli(["decide", "c1", "--deny", "too much"], { cwd: denied.cwd })).stdout).toContain("too much");
+    expect((await cli(["decide", denied.ticket, "--deny", "too much"], { cwd: denied.cwd })).stdout).toContain("too much");
     const answered = await wait();
-    const { stdout } = await cli(["decide", "c1", "--answer", '{"ok":true}', "--json"], { cwd: answered.cwd });
+    const { stdout } = await cli(["decide", answered.ticket, "--answer", '{"ok":true}', "--json"], { cwd: answered.cwd });
     expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "result", status: "done", text: 'result: {"ok":true}' });
   });
 
   it("waits again while a second ticket is open", async () => {
-    const { cwd, first } = await wait("two");
-    expect(first.stdout).toMatch(/a1[\s\S]*a2/);
-    const second = await cli(["decide", "a2", "--approve"], { cwd });
+    const { cwd, tickets } = await wait("two");
+    const [one = "", two = ""] = tickets;
+    const second = await cli(["decide", two, "--approve"], { cwd });
     expect(second.code).toBe(3);
-    expect(second.stdout).toContain("waits for a decision: a1");
-    expect((await cli(["decide", "a1", "--deny", "no"], { cwd })).code).toBe(0);
+    expect(second.stdout).toContain(`waits for a decision: ${one}`);
+    expect((await cli(["decide", one, "--deny", "no"], { cwd })).code).toBe(0);
   });
 
   it("a refused edit leaves the run waiting", async () => {
-    const { cwd } = await wait();
-    const refused = await cli(["decide", "c1", "--approve", "--input", '{"amount":"x"}'], { cwd });
+    const { cwd, ticket } = await wait();
+    const refused = await cli(["decide", ticket, "--approve", "--input", '{"amount":"x"}'], { cwd });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/^error: .*edited input does not fit: amount/);
     expect(jsonLines((await cli(["runs", "--json"], { cwd })).stdout)[0]).toMatchObject({ status: "waiting" });
   });
 
-  it("asks which run is meant when two have the same ticket", async () => {
+  it("takes the id of a call only together with its run: another run may have it, too", async () => {
     const { cwd } = await wait("refund", "one");
     await cli(["run", "refund", "--agent", "assistant", "--thread", "other"], { cwd });
     expect(await cli(["decide", "c1", "--approve"], { cwd })).toMatchObject({
       code: 2,
-      stderr: "error: the ticket 'c1' is open in 2 runs\nfix: name the run as well, with --run\n",
+      stderr: expect.stringContaining("no run waits with the ticket 'c1'"),
     });
-    expect((await cli(["decide", "c1", "--approve", "--run", "other"], { cwd })).code).toBe(0);
+    const [run] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
+    const named = typeof run === "object" && run !== null && "runId" in run ? String(run["runId"]) : "";
+    expect((await cli(["decide", "c1", "--approve", "--run", named], { cwd })).code).toBe(0);
   });
 
   it("refuses what it cannot understand before anything happens", async () => {

@@ -10,6 +10,8 @@ interface Input {
   name: string;
   isExecuted: boolean;
   isStarted: boolean;
+  /** The call was said in one piece: whatever comes under its id now is another call. */
+  isOver: boolean;
   /** The fragments are plain text; only the whole call has JSON. */
   isText: boolean;
   sent: string;
@@ -30,6 +32,7 @@ const newInput = (id: string): Input => ({
   name: "",
   isExecuted: false,
   isStarted: false,
+  isOver: false,
   isText: false,
   sent: "",
   held: "",
@@ -48,13 +51,15 @@ function isCumulative({ sent, held }: Input, delta: string): boolean {
 /** The input of each call as true fragments, whatever way it arrives: a start first, then only what is new. */
 export class ToolInputs {
   readonly #inputs = new Map<string, Input>();
+  #hadOpenCalls = false;
 
   /** Calls that the model waits for; some vendors then still say that they are done. */
   get hasOpenCalls(): boolean {
-    return [...this.#inputs.values()].some(({ isStarted, isExecuted }) => isStarted && !isExecuted);
+    return this.#hadOpenCalls || [...this.#inputs.values()].some(({ isStarted, isExecuted }) => isStarted && !isExecuted);
   }
 
   start(part: InputStart, out: StreamPart[]): void {
+    this.#letGo(part.id);
     const input = this.#find(part.id, part);
     input.isText ||= part.inputEncoding === "text";
     this.#send(input, out);
@@ -69,7 +74,9 @@ export class ToolInputs {
 
   /** The whole input is the last word, except where fragments that do not lead to it are already out. */
   whole(part: LanguageModelV4ToolCall, out: StreamPart[]): void {
+    this.#letGo(part.toolCallId);
     const input = this.#find(part.toolCallId, part);
+    input.isOver = true;
     if (part.input.startsWith(input.sent)) input.held = part.input.slice(input.sent.length);
     this.#send(input, out);
   }
@@ -79,6 +86,14 @@ export class ToolInputs {
     for (const { id, isStarted } of this.#inputs.values()) {
       if (!isStarted) out.push({ type: "warning", message: `tool call '${id}' came without a name and was dropped` });
     }
+  }
+
+  /** Some models give two calls of a turn one id. */
+  #letGo(id: string): void {
+    const input = this.#inputs.get(id);
+    if (input?.isOver !== true || input.isExecuted) return;
+    this.#inputs.delete(id);
+    this.#hadOpenCalls = true;
   }
 
   #find(id: string, { toolName = "", providerExecuted, providerMetadata }: InputFacts): Input {

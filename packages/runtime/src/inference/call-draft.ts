@@ -9,6 +9,8 @@ export interface CallDraft {
   readonly isOurs: boolean;
   /** The input came twice under one id: the first one counts. */
   isClosed: boolean;
+  /** The vendor has said it in one piece, too. */
+  isWhole: boolean;
   providerMetadata: ProviderMetadata | undefined;
 }
 

@@ -131,10 +131,25 @@ describe("collecting a stream", () => {
     expect(turn.toolCalls).toHaveLength(1);
   });
 
-  it("takes a repeated id for the same call", async () => {
-    const { turn, events } = await collect(start("a", "add"), input("a", '{"x":1}'), start("a", "add"), input("a", '{"x":1}'), stop());
-    expect(turn.toolCalls).toEqual([{ id: "a", name: "add", input: { x: 1 } }]);
-    expect(types(events)).toEqual(["tool-call-start", "tool-call-delta", "tool-call-ready"]);
+  it("takes two calls with one id for two calls: the second has an id of its own, in every event", async () => {
+    const { turn, events } = await collect(start("a", "add"), input("a", '{"x":1}'), start("a", "add"), input("a", '{"x":2}'), stop());
+    const [first, second] = turn.toolCalls;
+    expect(turn.toolCalls.map((call) => call.input)).toEqual([{ x: 1 }, { x: 2 }]);
+    expect([first?.id, second?.id === "a"]).toEqual(["a", false]);
+    expect(turn.content.flatMap((part) => (part.type === "tool-call" ? [part.id] : []))).toEqual([first?.id, second?.id]);
+    expect(events.map((event) => ("toolCallId" in event ? `${event.type} ${event.toolCallId}` : event.type))).toEqual([
+      ...["tool-call-start a", "tool-call-delta a"],
+      ...[`tool-call-start ${second?.id}`, `tool-call-delta ${second?.id}`],
+      ...["tool-call-ready a", `tool-call-ready ${second?.id}`],
+    ]);
+  });
+
+  it("takes a call that is streamed and then said in one piece for one call, and said twice for two", async () => {
+    const whole = { type: "content", content: { type: "tool-call", id: toolCallId("a"), name: "add", input: { x: 1 } } } as const;
+    const said = await collect(start("a", "add"), input("a", '{"x":1}'), whole, stop());
+    expect(said.turn.toolCalls).toEqual([{ id: "a", name: "add", input: { x: 1 } }]);
+    const twice = await collect(whole, whole, stop());
+    expect(new Set(twice.turn.toolCalls.map(({ id }) => id)).size).toBe(2);
   });
 
   it("gives calls without an id one of their own", async () => {

@@ -7,6 +7,7 @@ import {
   type ProviderMetadata,
   type StopReason,
   type StreamPart,
+  sameJson,
   type ToolCall,
   type ToolCallContent,
   toolCallId,
@@ -148,18 +149,28 @@ export class Collector {
   }
 
   #newDraft(id: string, isOurs: boolean): CallDraft {
-    const ownId = toolCallId(id.trim() === "" ? this.#init.ids() : id);
-    const draft: CallDraft = { type: "call", id: ownId, name: "", input: "", isOurs, isClosed: false, providerMetadata: undefined };
+    const ownId = toolCallId(id.trim() === "" || this.#calls?.has(id) === true ? this.#init.ids() : id);
+    const draft: CallDraft = {
+      type: "call",
+      id: ownId,
+      name: "",
+      input: "",
+      isOurs,
+      isClosed: false,
+      isWhole: false,
+      providerMetadata: undefined,
+    };
     this.#calls ??= new Map();
     this.#calls.set(id, draft);
     this.#entries.push(draft);
     return draft;
   }
 
-  /** An id that comes again is the same call; a blank one is always a new call. */
+  /** A call that comes again under its id while its input is on its way is the same call; after that, or without an id, it is another. */
   #start(id: string, name: string, isOurs: boolean): void {
     const known = id.trim() === "" ? undefined : this.#calls?.get(id);
-    const draft = known ?? this.#newDraft(id, isOurs);
+    const isOther = known?.isOurs === true && name !== "" && cutInput(known) !== undefined;
+    const draft = known === undefined || isOther ? this.#newDraft(id, isOurs) : known;
     if (draft.name !== "") {
       draft.isClosed ||= cutInput(draft) !== undefined;
       return;
@@ -189,9 +200,16 @@ export class Collector {
     } else this.#entries.push({ type: "whole", content });
   }
 
+  /** The last word about a call whose input was streamed, or a call that comes in one piece. */
   #addWholeCall({ id, name, input, executed, providerMetadata }: ToolCallContent): void {
-    this.#start(id, name, executed === undefined);
-    this.#extend(id, JSON.stringify(input));
-    if (providerMetadata !== undefined) this.#draft(id).providerMetadata = providerMetadata;
+    const streamed = this.#calls?.get(id);
+    const isSaid = streamed?.isWhole === false && streamed.name === name && sameJson(cutInput(streamed), input);
+    if (!isSaid) {
+      this.#start(id, name, executed === undefined);
+      this.#extend(id, JSON.stringify(input));
+    }
+    const draft = this.#draft(id);
+    draft.isWhole = true;
+    if (providerMetadata !== undefined) draft.providerMetadata = providerMetadata;
   }
 }

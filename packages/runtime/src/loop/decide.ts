@@ -1,6 +1,7 @@
 import { AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
 import { type Command, command } from "../phase/command.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import { type DecisionFact, decisionFact } from "./canonical-events.ts";
 import { decided, isRepeated } from "./decided.ts";
@@ -47,6 +48,11 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
     throw new AwakenError("ticket_not_open", `tool call ${call.id} is ${call.status} and waits for no decision`, {
       details: { toolCallId: call.id },
     });
+  }
+  const schema = call.suspension?.responseSchema;
+  if (decision.action === "answer" && schema !== undefined) {
+    const answered = await checkJsonSchema(schema, decision.result);
+    if (answered.type === "invalid") refuse(call, `the answer does not fit its response schema: ${answered.message}`);
   }
   if (decision.action !== "approve") return;
   if (call.resumeMode === "use-decision-as-tool-result") refuse(call, "it needs an answer, there is nothing to run after an approval");

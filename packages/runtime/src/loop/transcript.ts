@@ -21,7 +21,7 @@ export class Transcript {
   #marks: Set<MessageId> | undefined;
   #delta: Message[] = [];
   /** The message whose calls were answered last. */
-  #asked: { readonly id: MessageId; readonly order: ReadonlyMap<ToolCallId, number> } | undefined;
+  #asked: { readonly id: MessageId; readonly at: number; readonly order: ReadonlyMap<ToolCallId, number> } | undefined;
 
   constructor(history: readonly SequencedMessage[]) {
     this.#view = history.map((entry) => entry.message);
@@ -68,9 +68,9 @@ export class Transcript {
    */
   answer(result: ToolMessage, asked: MessageId): void {
     this.#delta.push(result);
-    const from = this.#view.findLastIndex((message) => message.id === asked);
+    const from = this.#placeOf(asked);
     const asking = this.#view[from];
-    const order = asking === undefined ? undefined : this.#orderOf(asking);
+    const order = asking === undefined ? undefined : this.#orderOf(asking, from);
     const own = order?.get(result.toolCallId);
     if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
     const last = this.#view.at(-1);
@@ -92,10 +92,16 @@ export class Transcript {
     this.#view.splice(at, 0, result);
   }
 
+  #placeOf(asked: MessageId): number {
+    const before = this.#asked;
+    if (before?.id === asked && this.#view[before.at]?.id === asked) return before.at;
+    return this.#view.findLastIndex((message) => message.id === asked);
+  }
+
   /** The places of the calls of a message. */
-  #orderOf(asking: Message): ReadonlyMap<ToolCallId, number> {
-    if (this.#asked?.id === asking.id) return this.#asked.order;
-    this.#asked = { id: asking.id, order: new Map(messageToolCalls(asking).map((call, index) => [call.id, index])) };
+  #orderOf(asking: Message, at: number): ReadonlyMap<ToolCallId, number> {
+    if (this.#asked?.id === asking.id && this.#asked.at === at) return this.#asked.order;
+    this.#asked = { id: asking.id, at, order: new Map(messageToolCalls(asking).map((call, index) => [call.id, index])) };
     return this.#asked.order;
   }
 

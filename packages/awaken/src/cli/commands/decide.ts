@@ -1,4 +1,4 @@
-import { type RunRecord, type ScopedStore, ticketId } from "@awaken/contract";
+import { openTicketsOf, type RunRecord, runId, type ScopedStore, ticketId } from "@awaken/contract";
 import type { DecisionInput } from "@awaken/runtime";
 import { CliError, usageError } from "../cli-error.ts";
 import { type FollowOptions, followRun } from "../follow-run.ts";
@@ -26,18 +26,31 @@ function readDecision({ approve, deny, answer, input, by }: DecideOptions): Deci
   return { action: "approve", ...(input === undefined ? {} : { input: readJson(input, "--input") }), ...who };
 }
 
-const isOpen = (run: RunRecord, ticket: string): boolean =>
-  run.status === "waiting" && run.waiting.tickets.some((open) => open.id === ticket || open.toolCallId === ticket);
+const isOpen = (run: RunRecord, ticket: string): boolean => openTicketsOf(run).some((open) => open.id === ticket);
+
+interface Found {
+  readonly run: RunRecord;
+  readonly ticket: string;
+}
+
+/** The id of a call will do where the run is named: calls of other runs may have it, too. */
+async function ofRun(store: ScopedStore, call: string, named: string): Promise<Found | undefined> {
+  const run = await store.runs.load(runId(named));
+  const open = run === undefined ? undefined : openTicketsOf(run).find(({ toolCallId }) => toolCallId === call);
+  return run === undefined || open === undefined ? undefined : { run, ticket: open.id };
+}
 
 /** The run that waits with this ticket. */
-async function findRun(store: ScopedStore, ticket: string, named: string | undefined): Promise<RunRecord> {
+async function findRun(store: ScopedStore, ticket: string, named: string | undefined): Promise<Found> {
   const all = await store.runs.listByTicket(ticketId(ticket));
   const runs = named === undefined ? all : all.filter((run) => [run.runId, run.threadId].some((id) => id === named || isPartOf(named, id)));
   const [run, ...others] = runs.filter((found) => isOpen(found, ticket));
   if (others.length > 0) throw new CliError("ambiguous_id", `the ticket '${ticket}' is open in ${others.length + 1} runs`);
-  if (run !== undefined) return run;
+  if (run !== undefined) return { run, ticket };
   const [decided] = runs;
   if (decided !== undefined) throw new CliError("ticket_not_open", `the ticket '${ticket}' of run '${decided.runId}' is not open any more`);
+  const byCall = named === undefined ? undefined : await ofRun(store, ticket, named);
+  if (byCall !== undefined) return byCall;
   throw new CliError("ticket_not_found", `no run waits with the ticket '${ticket}'`);
 }
 
@@ -45,8 +58,8 @@ async function findRun(store: ScopedStore, ticket: string, named: string | undef
 export async function decide(shell: Shell, given: string, options: DecideOptions): Promise<number> {
   const decision = readDecision(options);
   await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env }, { mustExist: true });
-  const ticket = await shortTicket(project.store, given);
-  const { threadId, runId, agentId } = await findRun(project.store, ticket, options.run);
+  const { run, ticket } = await findRun(project.store, await shortTicket(project.store, given), options.run);
+  const { threadId, runId, agentId } = run;
   const output = project.outputs.get(agentId);
   const request = { thread: threadId, resume: runId, decisions: [{ ticket, decision }], ...(output === undefined ? {} : { output }) };
   return await followRun(shell, project, request, options);
