@@ -101,7 +101,7 @@ describe("the chat line by line", () => {
     const store = memoryStore();
     const { code, said } = await talk({ provider: scripted([ask120]), store }, ["Refund 7"]);
     expect(code).toBe(3);
-    expect(said).toContain('? #1 Refund 120 for 7?\n  refund {"orderId":"7","amount":120}\n  ticket call-1\n');
+    expect(said).toMatch(/\? #1 Refund 120 for 7\?\n {2}refund \{"orderId":"7","amount":120\}\n {2}ticket \S+\n/);
     expect(await store.runs.countByStatus()).toMatchObject({ waiting: 1, done: 0 });
   });
 
