@@ -1,4 +1,4 @@
-import { type InferenceRequest, type Message, messageText, type ScopedStore, ticketId } from "@awaken/contract";
+import { type InferenceRequest, type Message, messageText, type ScopedStore } from "@awaken/contract";
 import {
   ask,
   command,

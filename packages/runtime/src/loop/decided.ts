@@ -1,4 +1,12 @@
-import { AwakenError, type ClosedTicket, type Decided, type DecidedTicket, decidedSchema, type MessageId, type ToolCallState } from "@awaken/contract";
+import {
+  AwakenError,
+  type ClosedTicket,
+  type Decided,
+  type DecidedTicket,
+  decidedSchema,
+  type MessageId,
+  type ToolCallState,
+} from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
 import { decisionDigest } from "./decision-digest.ts";
 import type { AddressedDecision } from "./run-context.ts";

@@ -100,8 +100,8 @@ function stateWithout(
   settled: readonly SettledCall[],
 ): PersistedState {
   if (state === undefined) return NO_STATE;
-  const gone = new Set(settled.map((call) => call.state));
-  const left = states.filter((call) => !gone.has(call));
+  const isSettled = ({ messageId, id }: ToolCallState) => settled.some(({ live }) => live.messageId === messageId && live.call.id === id);
+  const left = states.filter((call) => !isSettled(call));
   return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
 }
 
