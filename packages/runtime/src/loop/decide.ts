@@ -3,11 +3,12 @@ import { type Command, command } from "../phase/command.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { AddressedDecision } from "./addressed-decision.ts";
 import { type DecisionFact, decisionFact } from "./canonical-events.ts";
 import { decided, isRepeated } from "./decided.ts";
 import { decisionDigest } from "./decision-digest.ts";
 import { prepareCall } from "./prepare-call.ts";
-import type { AddressedDecision, RunContext } from "./run-context.ts";
+import type { RunContext } from "./run-context.ts";
 
 /** A call that waits, or did. The id of a call is good enough while the run has had no other ticket for it. */
 function find(calls: readonly ToolCallState[], known: Decided | undefined, { target, isCall }: AddressedDecision): ToolCallState {

@@ -8,8 +8,8 @@ import {
   type ToolCallState,
 } from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
+import type { AddressedDecision } from "./addressed-decision.ts";
 import { decisionDigest } from "./decision-digest.ts";
-import type { AddressedDecision } from "./run-context.ts";
 
 export type DecidedUpdate =
   | { readonly type: "decided"; readonly ticket: DecidedTicket }

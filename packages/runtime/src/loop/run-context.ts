@@ -1,6 +1,5 @@
 import type {
   AgentEvent,
-  Decision,
   InferenceOverride,
   JsonObject,
   Log,
@@ -19,6 +18,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { AddressedDecision } from "./addressed-decision.ts";
 import type { Checkpoints } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
@@ -26,14 +26,6 @@ import type { RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { Tally } from "./tally.ts";
 import type { Transcript } from "./transcript.ts";
-
-/** A decision and what it is about: a ticket id, or, where the run is named, the id of a call. */
-export interface AddressedDecision {
-  readonly target: string;
-  /** Whether the id of a call will do as well. */
-  readonly isCall: boolean;
-  readonly decision: Decision;
-}
 
 /** What the answer of the run must fit. */
 export interface OutputSpec {

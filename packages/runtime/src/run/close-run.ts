@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   effectKey,
+  isToolCallOver,
   type LedgerOutcome,
   type MessageId,
   type PersistedState,
@@ -59,7 +60,8 @@ function decidedCall({ messageId, toolCallId, toolName, input }: OpenEntry, stat
   };
 }
 
-const isOpen = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming";
+/** One that waits, was decided, or stood behind one that waited: each of these may have been under way. */
+const isOpen = ({ status }: ToolCallState): boolean => !isToolCallOver(status);
 
 const isAsked = (entry: OpenEntry): boolean => entry.status === "suspended" && entry.result.suspension.action === UNKNOWN_OUTCOME;
 

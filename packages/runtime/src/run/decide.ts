@@ -9,9 +9,9 @@ import {
   threadId,
   ticketId,
 } from "@awaken/contract";
+import type { AddressedDecision } from "../loop/addressed-decision.ts";
 import { isKnown, takeDecisions } from "../loop/decide.ts";
 import { isRepeated } from "../loop/decided.ts";
-import type { AddressedDecision } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";

@@ -34,7 +34,7 @@ import {
   type UserContent,
   validateSync,
 } from "@awaken/contract";
-import type { AddressedDecision } from "../loop/run-context.ts";
+import type { AddressedDecision } from "../loop/addressed-decision.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
