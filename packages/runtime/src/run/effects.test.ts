@@ -2,6 +2,7 @@ import {
   AwakenError,
   effectiveMessages,
   type InferenceRequest,
+  type JsonValue,
   messageText,
   messageToolCalls,
   type Provider,
@@ -127,6 +128,20 @@ describe("a run whose process died while a tool ran", () => {
     expect(world.done).toEqual(["pay 7"]);
     expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", 'tool: {"did":7}']);
     expect(await openEntries(store, run)).toMatchObject([{ status: "finished", attempt: 1, result: { data: { did: 7 } } }]);
+  });
+
+  it("core-execution 93: what reconcile gives that is no JSON is left out and told; what happened is not done again", async () => {
+    const [store, world, warnings] = [memoryStore(), new World(), [] as string[]];
+    // As code without types may say it.
+    const data: object = { did: new Map() };
+    const tools = [world.tool("pay", { reconcile: () => ({ type: "done", data: data as JsonValue }) })];
+    const run = await crash(store, "tool-end", 1, scripted([toolCall("pay", { n: 7 })]), { tools });
+    const model = scripted([text("paid")]);
+    const log = { error() {}, warn: (line: string) => void warnings.push(line) };
+    expect(await open(model, { store, tools, log }).resume(run)).toMatchObject({ status: "done", text: "paid" });
+    expect(world.done).toEqual(["pay 7"]);
+    expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", "tool: null"]);
+    expect(warnings).toEqual(["reconcile of 'pay' failed: Execution failed: tool 'pay' returned what is no JSON: a Map at 'did'"]);
   });
 
   it("and runs it when the tool says that nothing happened", async () => {

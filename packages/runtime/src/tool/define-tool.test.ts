@@ -114,7 +114,7 @@ describe("defineTool", () => {
       },
     });
     await expect(result(throwing)).rejects.toThrow("broken");
-    await expect(result(defineTool({ ...base, execute: () => ({ n: 1n }) }))).rejects.toThrow(TypeError);
+    await expect(result(defineTool({ ...base, execute: () => ({ n: 1n }) as unknown }))).rejects.toThrow(TypeError);
   });
 
   it("checks the output: what does not fit is a failed result", async () => {

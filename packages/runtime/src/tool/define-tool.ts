@@ -19,6 +19,7 @@ import {
 import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
+import type { JsonOnly } from "./json-only.ts";
 import { Reply } from "./reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { toolData } from "./tool-data.ts";
@@ -122,8 +123,8 @@ class DefinedCall<I, O> implements PreparedCall {
   }
 }
 
-/** Declares a tool. Types of input and output come from the schemas. */
-export function defineTool<I, O>(init: ToolInit<I, O>): Tool {
+/** Declares a tool. Types of input and output come from the schemas; code that is generic in its output takes a `ToolInit<I, unknown>`. */
+export function defineTool<I, O>(init: ToolInit<I, O> & JsonOnly<O>): Tool {
   checkInit(init);
   let descriptor: Tool["descriptor"] | undefined;
   const accept = (checked: Validated<I>, bounds: Bounds | undefined): Validated<PreparedCall> =>
