@@ -1,5 +1,6 @@
 import { flushCompileCache } from "node:module";
-import { AwakenError, type JsonObject } from "@awaken/contract";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AwakenError, type JsonObject, runId } from "@awaken/contract";
 import { createRuntime, type DecisionInput, type Finding, type RunResult } from "@awaken/runtime";
 import { BUYER, buyerInit } from "./support/buyer.ts";
 import { type KillPlan, KillSwitch } from "./support/kill-switch.ts";
@@ -20,8 +21,13 @@ export interface BuyerOrder {
   readonly outside: string;
   readonly thread: string;
   readonly acts: readonly Act[];
-  readonly plan?: KillPlan;
+  readonly death?: Death;
 }
+
+/** At a point of the effects; or in a call that lasts, when all others of its turn are over and on record. */
+export type Death =
+  | { readonly type: "plan"; readonly plan: KillPlan }
+  | { readonly type: "lasting"; readonly order: string; readonly run: string };
 
 export type Told =
   | {
@@ -34,17 +40,32 @@ export type Told =
 
 const argument = process.argv[2];
 if (argument === undefined) throw new Error("what to do is missing");
-const { place, outside, thread, acts, plan }: BuyerOrder = JSON.parse(argument);
+const { place, outside, thread, acts, death }: BuyerOrder = JSON.parse(argument);
 process.on("disconnect", () => process.exit(1));
 
 let begun: string[] = [];
-const killSwitch = new KillSwitch(plan, () => {});
+const killSwitch = new KillSwitch(death?.type === "plan" ? death.plan : undefined, () => {});
 const store = await openStore(place);
+
+/** Far more than it takes; whoever looks in vain dies too, and the test sees what is not on record. */
+const LOOKS = 500;
+
+async function outlast(run: string): Promise<never> {
+  for (let look = 0; look < LOOKS; look++) {
+    const open = await store.ledger.list(runId(run), { statuses: ["claimed", "suspended"] });
+    if (open.length === 1) break;
+    await sleep(20);
+  }
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("still alive");
+}
+
 const runtime = createRuntime({
   ...buyerInit(new Outside(outside), {
     before(order) {
       begun.push(order);
-      killSwitch.pass("before-effect");
+      if (death?.type === "lasting" && death.order === order) return outlast(death.run);
+      return killSwitch.pass("before-effect");
     },
     after: () => killSwitch.pass("after-effect"),
   }),

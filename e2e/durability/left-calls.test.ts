@@ -5,12 +5,13 @@ import { runId, threadId } from "@awaken/contract";
 import type { Finding } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Act, BuyerOrder, Told } from "./buyer-process.ts";
+import type { Act, BuyerOrder, Death, Told } from "./buyer-process.ts";
+import type { ToolName } from "./support/agent.ts";
 import { ORDERS, orderOf, type Read } from "./support/buyer.ts";
 import { runChild } from "./support/child.ts";
 import { type Folder, freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
 import { expectValidLog, logOf } from "./support/history.ts";
-import type { KillPlan } from "./support/kill-switch.ts";
+import type { KillKind } from "./support/kill-switch.ts";
 import { Outside, type OutsideEffect } from "./support/outside.ts";
 import { openStore, type Place } from "./support/place.ts";
 
@@ -23,14 +24,15 @@ const [LOOK_UP, REPEAT, ASK] = [orderOf("look-up"), orderOf("repeat"), orderOf("
 const lost = (tool: string) =>
   `'${tool}' was started and its outcome is unknown: it may have happened. Do not call it again before that is found out.`;
 
-interface Death {
+interface NamedDeath {
   readonly name: string;
-  readonly plan: KillPlan;
+  readonly death: Death;
 }
 
-const AFTER_ALL: Death = { name: "after all effects", plan: { kind: "after-effect", nth: 3 } };
-const BEFORE_ANY: Death = { name: "before any effect", plan: { kind: "before-effect", nth: 1 } };
-const BEFORE_LAST: Death = { name: "before the last effect", plan: { kind: "before-effect", nth: 3 } };
+const planned = (name: string, kind: KillKind, nth: number): NamedDeath => ({ name, death: { type: "plan", plan: { kind, nth } } });
+const AFTER_ALL = planned("after all effects", "after-effect", 3);
+const BEFORE_ANY = planned("before any effect", "before-effect", 1);
+const BEFORE_LAST = planned("before the last effect", "before-effect", 3);
 
 class Shop {
   readonly place: Place;
@@ -57,7 +59,7 @@ class Shop {
     return JSON.stringify({ order, receipt: this.outside.ofOrder(order)?.receipt });
   }
 
-  async #child(order: Pick<BuyerOrder, "acts" | "plan">): Promise<readonly Told[]> {
+  async #child(order: Pick<BuyerOrder, "acts" | "death">): Promise<readonly Told[]> {
     const told: Told[] = [];
     const { type } = await runChild<readonly Told[]>({
       file: join(import.meta.dirname, "buyer-process.ts"),
@@ -68,12 +70,12 @@ class Shop {
         return undefined;
       },
     });
-    expect(type).toBe(order.plan === undefined ? "exit" : "killed");
+    expect(type).toBe(order.death === undefined ? "exit" : "killed");
     return told;
   }
 
-  async die({ plan }: Death): Promise<void> {
-    expect(await this.#child({ acts: [{ type: "message", id: "m-1", runId: FIRST_RUN }], plan })).toEqual([]);
+  async die(death: Death): Promise<void> {
+    expect(await this.#child({ acts: [{ type: "message", id: "m-1", runId: FIRST_RUN }], death })).toEqual([]);
   }
 
   /** What another process told about what it did. */
@@ -172,6 +174,50 @@ async function messageWhileAsked(shop: Shop, death: Death, hint: { readonly runI
   await shop.expectOver();
 }
 
+/** A process that died in one of its calls, when the others were over; and what the ledger says about them. */
+async function dieLasting(shop: Shop, tool: ToolName): Promise<void> {
+  const order = orderOf(tool);
+  await shop.die({ type: "lasting", order, run: FIRST_RUN });
+  const others = ORDERS.filter((other) => other.order !== order);
+  expect([...shop.happened].sort()).toEqual(others.map((other) => other.order).sort());
+  await using store = await openStore(shop.place);
+  const rows = await store.ledger.list(runId(FIRST_RUN));
+  const expected = ORDERS.map((one) => `${one.tool} ${one.order === order ? "claimed" : "finished"}`);
+  expect(rows.map(({ toolName, status }) => `${toolName} ${status}`).sort()).toEqual(expected.sort());
+}
+
+async function resumeLasting(shop: Shop): Promise<void> {
+  await dieLasting(shop, "look-up");
+  const [told] = await shop.tell({ type: "resume", run: FIRST_RUN });
+  expect(readIn(told)).toEqual(allReceipts(shop));
+  expect(runIn(told).begun).toEqual([LOOK_UP]);
+  expectOnce(shop);
+  await shop.expectOver();
+}
+
+async function askAboutLasting(shop: Shop): Promise<void> {
+  await dieLasting(shop, "ask-somebody");
+  const [waiting] = await shop.tell({ type: "resume", run: FIRST_RUN });
+  expect(runIn(waiting).begun).toEqual([]);
+  const tickets = ticketsOf(runIn(waiting).result);
+  expect(tickets).toMatchObject([{ action: "unknown-outcome", input: { order: ASK } }]);
+  const [told] = await shop.tell({ type: "decide", ticket: tickets[0]?.id ?? "", decision: { action: "approve" } });
+  expect(readIn(told)).toEqual(allReceipts(shop));
+  expect(runIn(told).begun).toEqual([ASK]);
+  expectOnce(shop);
+  await shop.expectOver();
+}
+
+async function messageLasting(shop: Shop): Promise<void> {
+  await dieLasting(shop, "repeat");
+  const before = shop.happened;
+  const [told] = await shop.tell({ type: "message", id: "m-2" });
+  expect(readIn(told)).toEqual({ ...allReceipts(shop), [REPEAT]: lost("repeat") });
+  expect(runIn(told).begun).toEqual([]);
+  expect(shop.happened).toEqual(before);
+  await shop.expectOver();
+}
+
 describe("a process dies in its tools, and another one goes on", () => {
   let server: Server;
   let folder: Folder;
@@ -195,15 +241,24 @@ describe("a process dies in its tools, and another one goes on", () => {
 
     test.each([AFTER_ALL, BEFORE_ANY, BEFORE_LAST])(
       `core-execution 96: killed $name, a new message ends the run, and what was started stays in view and happens once, on ${engine}`,
-      (death) => open((shop) => messageAfterDeath(shop, death)),
+      ({ death }) => open((shop) => messageAfterDeath(shop, death)),
     );
 
     test.each([
-      { death: AFTER_ALL, hint: {}, way: "goes on with the run" },
-      { death: BEFORE_LAST, hint: { runId: "second" }, way: "begins a run of its own" },
+      { ...AFTER_ALL, hint: {}, way: "goes on with the run" },
+      { ...BEFORE_LAST, hint: { runId: "second" }, way: "begins a run of its own" },
     ])(
-      `core-execution 97: killed $death.name, a message that $way leaves the asked call in view, its ticket is closed for good, and what a person knows goes on record, on ${engine}`,
+      `core-execution 97: killed $name, a message that $way leaves the asked call in view, its ticket is closed for good, and what a person knows goes on record, on ${engine}`,
       ({ death, hint }) => open((shop) => messageWhileAsked(shop, death, hint)),
     );
+
+    test(`core-execution 98: killed in a call that lasts, a resume takes the others as they ended and runs it alone, on ${engine}`, () =>
+      open(resumeLasting));
+
+    test(`core-execution 98: killed in a call that nobody can look up, a resume asks about it alone, on ${engine}`, () =>
+      open(askAboutLasting));
+
+    test(`core-execution 98: killed in a call that lasts, a new message leaves it in view beside the others as they ended, on ${engine}`, () =>
+      open(messageLasting));
   }
 });
