@@ -9,7 +9,6 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { eventTypes, lifecycleTypes, runScripted } from "../testing/run-scripted.ts";
 import { cut, failure, parts, stall, text, toolCall, toolCalls } from "../testing/script.ts";
-import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 
 const echo = defineTool({
@@ -210,55 +209,6 @@ describe("run and step", () => {
     });
     const { model } = await runScripted({ turns: [text("x")], tools: [named("c"), named("b"), named("a")], plugins: [filter] });
     expect(model?.requests[0]?.tools.map((tool) => tool.id)).toEqual(["a"]);
-  });
-
-  it("core-execution 42: after a handoff the new agent's prompt and tools apply, and frontend tools stay", async () => {
-    const order: string[] = [];
-    const watch = (id: string) =>
-      definePlugin({
-        id,
-        register() {},
-        onActivate: () => {
-          order.push(`activate ${id}`);
-          return undefined;
-        },
-        onDeactivate: () => {
-          order.push(`deactivate ${id}`);
-          return undefined;
-        },
-      });
-    const go = definePlugin({
-      id: "go",
-      register(r) {
-        r.hook("afterToolExecute", () => command().update(activeAgent, "billing"));
-      },
-    });
-    const second = scripted([text("invoice")]);
-    const { model, result } = await runScripted({
-      turns: [toolCall("echo", { text: "x" })],
-      tools: [echo],
-      plugins: [watch("first"), go],
-      spec: { instructions: "one" },
-      agents: { billing: { model: second, spec: { instructions: "two" }, plugins: [watch("second")] } },
-      frontendTools: [{ id: "pick", description: "", parameters: { type: "object" } }],
-    });
-    expect(order).toEqual(["activate first", "deactivate first", "activate second"]);
-    expect(second.requests[0]).toMatchObject({ system: "two" });
-    expect(second.requests[0]?.tools.map((tool) => tool.id)).toEqual(["pick"]);
-    expect(result.text).toBe("invoice");
-    model?.assertDone();
-    second.assertDone();
-  });
-
-  it("a handoff to an agent that does not resolve ends the run as blocked", async () => {
-    const go = definePlugin({
-      id: "go",
-      register(r) {
-        r.hook("afterInference", () => command().update(activeAgent, "nobody"));
-      },
-    });
-    const { result } = await runScripted({ turns: [toolCall("echo", { text: "x" })], tools: [echo], plugins: [go] });
-    expect(result.termination).toEqual({ type: "blocked", reason: "handoff resolve failed: agent not found: nobody" });
   });
 
   it("core-execution 17: two hooks on one exclusive key in beforeInference do not abort the run", async () => {
