@@ -12,6 +12,8 @@ import { printTickets } from "./ticket-lines.ts";
 
 export interface FollowOptions extends ProjectOptions {
   readonly json?: boolean;
+  /** The call whose result a person gives: its tool does not run. */
+  readonly answeredCall?: string;
 }
 
 /** Shows a run to somebody. */
@@ -45,6 +47,11 @@ function printFailure(out: Output, result: RunResult): void {
   if (failure.fix !== undefined) out.note(`fix: ${failure.fix}`, "reset");
 }
 
+const resumedEnd = (
+  { outcome, toolCallId }: Extract<AgentEvent, { type: "tool-call-resumed" }>,
+  { answeredCall }: FollowOptions,
+): string => (outcome === "succeeded" && toolCallId === answeredCall ? "answered" : outcome);
+
 function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face {
   return {
     event(event) {
@@ -52,7 +59,7 @@ function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face
       else if (event.type === "tool-call-ready") out.note(`· ${event.toolName} ${brief(JSON.stringify(event.input), MAX_DETAIL)}`);
       else if (event.type === "tool-call-end") out.note(`· ${event.toolName} ${event.outcome}`);
       else if (event.type === "tool-call-resumed")
-        out.note(`· ${event.toolName} ${event.outcome} ${brief(resumedText(event), MAX_DETAIL)}`.trimEnd());
+        out.note(`· ${event.toolName} ${resumedEnd(event, options)} ${brief(resumedText(event), MAX_DETAIL)}`.trimEnd());
       else if (event.type === "inference-retry") out.note(`· ${retryText(event)}`);
       else if (event.type === "stream-reset") out.note(`· the model starts this answer again: ${event.reason}`);
     },

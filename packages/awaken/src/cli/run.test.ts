@@ -196,6 +196,9 @@ describe.concurrent("awaken decide", () => {
     const answered = await wait();
     const { stdout } = await cli(["decide", answered.ticket, "--answer", '{"ok":true}', "--json"], { cwd: answered.cwd });
     expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "result", status: "done", text: 'result: {"ok":true}' });
+    const shown = await wait();
+    const { stderr } = await cli(["decide", shown.ticket, "--answer", '{"ok":true}'], { cwd: shown.cwd });
+    expect(stderr).toContain('· refund answered {"ok":true}');
   });
 
   it("waits again while a second ticket is open", async () => {

@@ -1,6 +1,6 @@
 import { AwakenError, errorMessage, type JsonValue } from "@awaken/contract";
 import type { DecisionInput } from "@awaken/runtime";
-import type { NumberedTicket } from "./block.ts";
+import { ANSWERED, type NumberedTicket } from "./block.ts";
 
 export type DecisionCommand = "approve" | "deny" | "answer";
 
@@ -89,7 +89,7 @@ export function parseDecision(name: DecisionCommand, open: readonly NumberedTick
         : { tickets, decision: { action: "deny", reason: rest }, how: `denied: ${rest}` };
     case "answer":
       if (rest === "") return refuse('an answer needs a result, as in /answer {"ok":true}');
-      return { tickets, decision: { action: "answer", result: parseJson(rest, "the result") }, how: "answered" };
+      return { tickets, decision: { action: "answer", result: parseJson(rest, "the result") }, how: ANSWERED };
   }
 }
 

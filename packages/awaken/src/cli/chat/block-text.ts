@@ -12,6 +12,15 @@ export const userText = ({ text, how }: BlockOf<"user">): string => `> ${indent(
 
 export const noteText = ({ tone, text }: BlockOf<"note">): string => `${MARK[tone]} ${indent(text, "  ")}`;
 
+/** What the runtime puts before a detail for the model: beside the outcome it would say the same twice. */
+const SAID_ALREADY = /^(?:cancelled|denied|execution failed)(?:: |$)/i;
+
+/** What became of a call, each thing once. */
+export function overText({ outcome, result }: Extract<ToolState, { readonly type: "over" }>): string {
+  const detail = outcome === "succeeded" || outcome === "answered" ? result : result.replace(SAID_ALREADY, "");
+  return detail === "" ? outcome : `${outcome}: ${detail}`;
+}
+
 function stateText(state: ToolState): string {
   switch (state.type) {
     case "running":
@@ -19,7 +28,7 @@ function stateText(state: ToolState): string {
     case "waiting":
       return "waits for a decision";
     case "over":
-      return state.result === "" ? state.outcome : `${state.outcome}: ${indent(state.result, "    ")}`;
+      return indent(overText(state), "    ");
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Component, Markdown, Text } from "@earendil-works/pi-tui";
 import type { Block, BlockOf } from "./block.ts";
-import { inputText, noteText, ticketText, userText } from "./block-text.ts";
+import { inputText, noteText, overText, ticketText, userText } from "./block-text.ts";
 import type { Theme } from "./theme.ts";
 
 const TONES = { listing: "dim", info: "dim", warning: "warning", error: "bad" } as const;
-const MARKS = { succeeded: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const;
+const MARKS = { succeeded: "✓", answered: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const;
 
 function toolText(block: BlockOf<"tool">, theme: Theme): string {
   const { name, state } = block;
@@ -15,9 +15,8 @@ function toolText(block: BlockOf<"tool">, theme: Theme): string {
     case "waiting":
       return `? ${head}\n  ${theme.warning("waits for a decision")}`;
     case "over": {
-      const paint = state.outcome === "succeeded" ? theme.good : theme.bad;
-      const result = state.result === "" ? state.outcome : `${state.outcome}: ${state.result}`;
-      return `${paint(MARKS[state.outcome])} ${head}\n  ${theme.dim(result.replaceAll("\n", "\n  "))}`;
+      const paint = state.outcome === "succeeded" || state.outcome === "answered" ? theme.good : theme.bad;
+      return `${paint(MARKS[state.outcome])} ${head}\n  ${theme.dim(overText(state).replaceAll("\n", "\n  "))}`;
     }
   }
 }

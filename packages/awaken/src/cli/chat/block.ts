@@ -6,7 +6,8 @@ export type ToolState =
   | { readonly type: "waiting" }
   | { readonly type: "over"; readonly outcome: ToolEnd; readonly result: string };
 
-export type ToolEnd = "succeeded" | "failed" | "denied" | "cancelled";
+/** `answered`: a person gave the result, and the tool did not run. */
+export type ToolEnd = "succeeded" | "answered" | "failed" | "denied" | "cancelled";
 
 /** A ticket with the number that people call it by. */
 export interface NumberedTicket {
@@ -15,6 +16,7 @@ export interface NumberedTicket {
 }
 
 /** `how` says what became of it: approved, denied, answered, or closed with its run. */
+export const ANSWERED = "answered";
 export type TicketState = { readonly type: "open" } | { readonly type: "closed"; readonly how: string };
 
 /** `listing` is what a command was asked for. */

@@ -1,6 +1,18 @@
-import { type AgentEvent, messageId, NO_USAGE, runId, type Ticket, threadId, ticketId, toolCallId } from "@awaken/contract";
+import {
+  type AgentEvent,
+  type JsonObject,
+  messageId,
+  NO_USAGE,
+  runId,
+  type Ticket,
+  type ToolResult,
+  threadId,
+  ticketId,
+  toolCallId,
+} from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import type { Change } from "./block.ts";
+import { blockText } from "./block-text.ts";
 import { Conversation } from "./conversation.ts";
 
 const T = threadId("t");
@@ -13,7 +25,7 @@ const ready = (id: string, name: string, input: object): AgentEvent => ({
   toolName: name,
   input: { ...input },
 });
-const done = (id: string, data: string): AgentEvent => ({
+const done = (id: string, data: string): Extract<AgentEvent, { type: "tool-call-end" }> => ({
   type: "tool-call-end",
   toolCallId: toolCallId(id),
   toolName: "tool",
@@ -136,6 +148,32 @@ describe("a conversation", () => {
     expect(conversation.blocks[0]).toMatchObject({ state: { type: "over", outcome: "succeeded" } });
     conversation.ask([]);
     expect(conversation.tickets).toEqual([]);
+  });
+
+  it("tells a call that a person answered from one whose tool ran", () => {
+    const outcomes = (["use-decision-as-tool-result", "replay-tool-call", "pass-decision-to-tool"] as const).map((resumeMode) => {
+      const conversation = play(ready("c1", "a", {}), ended({ type: "suspended" }, [{ ...ticket("c1"), resumeMode }]));
+      conversation.decided("c1", "answered");
+      conversation.apply({ type: "tool-call-resumed", toolCallId: toolCallId("c1"), toolName: "a", outcome: "succeeded", result: 1 });
+      const [block] = conversation.blocks;
+      return block === undefined ? "" : blockText(block);
+    });
+    expect(outcomes).toEqual(["* a {}\n  answered: 1", "* a {}\n  answered: 1", "* a {}\n  succeeded: 1"]);
+  });
+
+  it("says what became of a call, and says it once", () => {
+    const failed = (code: string, message: string, metadata: JsonObject = {}) => {
+      const result: ToolResult = { type: "error", code, message, metadata };
+      const end: AgentEvent = { ...done("c1", ""), outcome: "failed", result };
+      const [block] = play(ready("c1", "a", {}), end).blocks;
+      return block === undefined ? "" : blockText(block).split("\n  ")[1];
+    };
+    expect(failed("cancelled", "Cancelled: the tool did not stop in time")).toBe("cancelled: the tool did not stop in time");
+    expect(failed("denied", "Denied: too much", { rejected: true })).toBe("denied: too much");
+    expect(failed("execution_failed", "Execution failed: no such file")).toBe("failed: no such file");
+    expect(failed("timeout", "Timeout: no result within 5 ms")).toBe("failed: Timeout: no result within 5 ms");
+    const [open] = play(ready("c1", "a", {}), ended({ type: "cancelled" })).blocks;
+    expect(open === undefined ? "" : blockText(open)).toBe("* a {}\n  cancelled");
   });
 
   it("tells a refusal, a failure and a result of a resumed call", () => {

@@ -1,6 +1,15 @@
 import { type AgentEvent, isJsonObject, type JsonValue, type Termination, type Ticket, type ToolResult } from "@awaken/contract";
 import { clean, cutAt, TextCleaner } from "../sanitize.ts";
-import type { Block, BlockOf, Change, NoteTone, NumberedTicket, ToolEnd, ToolState } from "./block.ts";
+import {
+  ANSWERED,
+  type Block,
+  type BlockOf,
+  type Change,
+  type NoteTone,
+  type NumberedTicket,
+  type ToolEnd,
+  type ToolState,
+} from "./block.ts";
 import { BlockList } from "./block-list.ts";
 import type { Retry } from "./retry.ts";
 import { ANSWER_LIMIT, jsonLine, prettyJson, TICKET_LIMIT } from "./text-limits.ts";
@@ -173,7 +182,7 @@ export class Conversation {
         this.#endCall(event.toolCallId, toolEnd(event.result), event.result);
         return;
       case "tool-call-resumed":
-        this.callState(event.toolCallId, { type: "over", outcome: event.outcome, result: resumedText(event) });
+        this.callState(event.toolCallId, { type: "over", outcome: this.#resumedEnd(event), result: resumedText(event) });
         return;
       case "tool-call-stream-delta":
         this.#report(event.toolCallId, clean(event.delta).trim().split("\n").at(-1) ?? "");
@@ -187,6 +196,14 @@ export class Conversation {
         return;
       default:
     }
+  }
+
+  /** The ticket of a call that a person answered for its tool says so. */
+  #resumedEnd({ outcome, toolCallId }: Extract<AgentEvent, { type: "tool-call-resumed" }>): ToolEnd {
+    const index = this.#list.findLast((block) => block.type === "ticket" && block.ask.ticket.toolCallId === toolCallId);
+    const block = this.blocks[index];
+    if (outcome !== "succeeded" || block?.type !== "ticket" || block.state.type === "open") return outcome;
+    return block.state.how === ANSWERED && block.ask.ticket.resumeMode !== "pass-decision-to-tool" ? "answered" : outcome;
   }
 
   #report(callId: string, note: string): void {

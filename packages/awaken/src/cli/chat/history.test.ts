@@ -36,9 +36,7 @@ describe("a log that is shown again", () => {
       result("ask", "error", "Denied: no"),
       result("pay", "success", "paid"),
     ];
-    expect(shown(...log)).toBe(
-      "> go\nI go.\n* pay {}\n  succeeded: paid\n* ask {}\n  denied: Denied: no\n* die {}\n  failed: Execution failed: dead",
-    );
+    expect(shown(...log)).toBe("> go\nI go.\n* pay {}\n  succeeded: paid\n* ask {}\n  denied: no\n* die {}\n  failed: dead");
   });
 
   it("leaves out what only the model reads, and says which calls were withdrawn", () => {

@@ -109,7 +109,7 @@ describe("the chat line by line", () => {
     ["/approve", "succeeded: refunded 120 for 7"],
     ['/approve {"orderId":"7","amount":90}', "succeeded: refunded 90 for 7"],
     ["/deny too much", "denied: too much"],
-    ['/answer {"by":"hand"}', 'succeeded: {"by":"hand"}'],
+    ['/answer {"by":"hand"}', 'answered: {"by":"hand"}'],
   ])("decides by the next line: %s", async (line, expected) => {
     const { said } = await talk({ provider: scripted([ask120, text("Done.")]) }, ["Refund 7", line]);
     expect(said).toContain(expected);
@@ -119,7 +119,7 @@ describe("the chat line by line", () => {
   it("a decision that does not fit changes nothing, and can be made again", async () => {
     const lines = ["Refund 7", '/approve {"orderId":"7","amount":9999}', "/approve {nonsense", "/approve"];
     const { said } = await talk({ provider: scripted([ask120, text("Done.")]) }, lines);
-    expect(said).toContain("error: decision about 'refund' (call-1): the edited input does not fit");
+    expect(said).toMatch(/error: decision about 'refund' \(\S+\): the edited input does not fit/);
     expect(said).toContain("error: the edited input must be JSON");
     expect(said).toContain("succeeded: refunded 120 for 7");
   });

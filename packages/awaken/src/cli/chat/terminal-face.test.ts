@@ -68,7 +68,7 @@ describe("the chat on a terminal", () => {
     screen.say("go");
     await screen.sees('refund {"orderId":"7","amount":9}', "succeeded: refunded 9 for 7", "endless {}", "25% digging");
     screen.terminal.press(KEYS.ctrlC);
-    await screen.sees("cancelled: Cancelled: dug out", "! cancelled", "ready");
+    await screen.sees("cancelled: dug out", "! cancelled", "ready");
   });
 
   it("approves from the menu", async () => {
@@ -80,7 +80,7 @@ describe("the chat on a terminal", () => {
     screen.terminal.press(KEYS.enter);
     await screen.sees("→ Decide later");
     screen.terminal.press(KEYS.down, KEYS.enter);
-    await screen.sees("ticket call-1: approved", "succeeded: refunded 120 for 7", "Done.", "ready");
+    await screen.sees(": approved", "succeeded: refunded 120 for 7", "Done.", "ready");
   });
 
   it("edits the input in place; a refused edit says why and can be corrected", async () => {
@@ -92,7 +92,7 @@ describe("the chat on a terminal", () => {
     const change = (backs: number, digits: string) =>
       screen.terminal.press(KEYS.up, KEYS.end, ...Array.from({ length: backs }, () => KEYS.back), ...digits, KEYS.enter);
     change(3, "5000");
-    await screen.sees("the edited input does not fit", "(invalid_resume)", '"amount": 5000');
+    await screen.sees("the edited input does not", "(invalid_resume)", '"amount": 5000');
     change(4, "90");
     await screen.sees("approved with another input", "succeeded: refunded 90 for 7", "Done.");
   });
@@ -109,9 +109,9 @@ describe("the chat on a terminal", () => {
     screen.say("Refund both");
     await screen.sees("#1 Refund 120", "#2 Refund 130", "Approve #1", "Deny #2");
     screen.say('/answer #2 {"done":"by hand"}');
-    await screen.sees("ticket call-2: answered", '{"done":"by hand"}', "waits for a decision");
+    await screen.sees(": answered", 'answered: {"done":"by hand"}', "waits for a decision");
     screen.say("/deny too much");
-    await screen.sees("ticket call-1: denied: too much", "denied: too much", "One was denied.", "ready");
+    await screen.sees(": denied: too much", "denied: too much", "One was denied.", "ready");
     const results = provider.requests[1]?.messages.flatMap((message) => (message.role === "tool" ? [JSON.stringify(message.content)] : []));
     expect(results).toEqual([expect.stringContaining("too much"), expect.stringContaining("by hand")]);
   });

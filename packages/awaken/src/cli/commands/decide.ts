@@ -54,13 +54,21 @@ async function findRun(store: ScopedStore, ticket: string, named: string | undef
   throw new CliError("ticket_not_found", `no run waits with the ticket '${ticket}'`);
 }
 
+/** The call whose tool does not run, because the decision is its result. */
+function answeredCall({ run, ticket }: Found, { action }: DecisionInput): string | undefined {
+  const open = openTicketsOf(run).find(({ id }) => id === ticket);
+  return action === "answer" && open?.resumeMode !== "pass-decision-to-tool" ? open?.toolCallId : undefined;
+}
+
 /** Decides, and shows the run until it ends or waits again. */
 export async function decide(shell: Shell, given: string, options: DecideOptions): Promise<number> {
   const decision = readDecision(options);
   await using project = await loadProject({ ...options, cwd: shell.cwd, env: shell.env }, { mustExist: true });
-  const { run, ticket } = await findRun(project.store, await shortTicket(project.store, given), options.run);
+  const found = await findRun(project.store, await shortTicket(project.store, given), options.run);
+  const { run, ticket } = found;
   const { threadId, runId, agentId } = run;
   const output = project.outputs.get(agentId);
   const request = { thread: threadId, resume: runId, decisions: [{ ticket, decision }], ...(output === undefined ? {} : { output }) };
-  return await followRun(shell, project, request, options);
+  const answered = answeredCall(found, decision);
+  return await followRun(shell, project, request, { ...options, ...(answered === undefined ? {} : { answeredCall: answered }) });
 }
