@@ -4,7 +4,7 @@ import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { holdCall, interruptCall } from "./tool-call.ts";
+import { holdCall, interruptCall, listCalls } from "./tool-call.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */
@@ -25,7 +25,10 @@ async function finishCalls(ctx: RunContext): Promise<RoundOutcome> {
   const isUnknown = (live: LiveCall) => ctx.ledger?.unknownOf(live) !== undefined;
   const unknown = ctx.cutCalls.filter(isUnknown);
   const rest = ctx.cutCalls.filter((live) => !isUnknown(live));
+  listCalls(ctx, ctx.cutCalls);
   const first = await runToolRound(ctx, unknown, "parallel");
+  // The rest may last.
+  if (unknown.length > 0 && rest.length > 0) await ctx.checkpoints.write();
   if (first.type === "completed") return runToolRound(ctx, rest);
   const isStopped = first.type === "blocked" || ctx.active.plan.agent.toolExecution === "sequential";
   if (!isStopped) {

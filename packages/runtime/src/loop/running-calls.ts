@@ -77,12 +77,15 @@ export class RunningCalls {
     const ready = this.#isLasting || end === -1 ? this.#entries.filter(isReady) : this.#entries.slice(0, end).filter(isReady);
     if (ready.length > 0)
       this.#entries = this.#isLasting ? this.#entries.filter((entry) => !isReady(entry)) : this.#entries.slice(ready.length);
+    if (this.#entries.length === 0) this.close();
     return ready;
   }
 
+  /** None is under way any more that could last. */
   close(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
+    this.#isLasting = false;
     this.#wake = undefined;
   }
 }

@@ -13,7 +13,7 @@ import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
+import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
@@ -157,7 +157,17 @@ export function interruptCall(ctx: RunContext, live: LiveCall): void {
   recordCall(ctx, live, isLost ? lostResult(live.call.name) : { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
 }
 
-export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
+const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
+
+/** States of calls, and so their tickets, are kept in the order of their first update; those of these calls in the order given here. */
+export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
+  const known = ctx.state.snapshot().get(toolCallStates) ?? { calls: [] };
+  const change = command();
+  for (const live of calls) {
+    if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(ctx, live) });
+  }
+  ctx.state.commit(change);
+}
 
 const HELD = "This call has not run yet: a call before it waits for a decision.";
 

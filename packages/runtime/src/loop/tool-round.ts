@@ -1,6 +1,4 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
-import { command } from "../phase/command.ts";
-import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
@@ -8,7 +6,7 @@ import { gateCall } from "./gate-call.ts";
 import type { AllowedCall, Gated, LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
-import { completeCall, execute, holdCall, interruptCall, newState, recordCall, suspendCall } from "./tool-call.ts";
+import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
@@ -155,7 +153,8 @@ class Round {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
       if (!(await this.#before(call)) || !(await this.#claim([call]))) return;
-      await this.#finish(call, await execute(this.#ctx, call));
+      this.#running.add(call, execute(this.#ctx, call));
+      await this.#settle();
       if (this.#isSuspended) {
         this.#isStopped = true;
         return;
@@ -210,22 +209,18 @@ class Round {
     }
   }
 
-  /** Tickets come in the order of the calls, whichever waits first: states of calls are kept in the order of their first update. */
+  /** Tickets come in the order of the calls, whichever waits first. */
   #keepOrder(): void {
     if (this.#isOrdered || this.#calls.length === 1) return;
     this.#isOrdered = true;
-    const known = this.#ctx.state.snapshot().get(toolCallStates) ?? { calls: [] };
-    const change = command();
-    for (const live of this.#calls) {
-      if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(this.#ctx, live) });
-    }
-    this.#ctx.state.commit(change);
+    listCalls(this.#ctx, this.#calls);
   }
 
-  /** What cannot be written now rides in the next commit. */
+  /** With the calls that are not over: after a crash they are brought to their end. What cannot be written now rides in the next commit. */
   async #putOnRecord(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
+    this.#keepOrder();
     try {
       await this.#ctx.checkpoints.write();
     } catch (thrown) {

@@ -1,5 +1,6 @@
 import {
   AwakenError,
+  isToolCallOver,
   type LedgerEntry,
   MAX_LIMIT,
   type MessageRecord,
@@ -16,8 +17,6 @@ import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.
 import type { LastingRecords, RunRecords } from "./run-parts.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
-
-const isWaiting = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
@@ -40,10 +39,10 @@ async function findWork(records: LastingRecords, checkpoint: ThreadCheckpoint | 
   const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
   const ledger = entries.filter(isUnfinished);
   const claims = cutClaims(ledger, checkpoint?.state);
-  // Beside a call that waits, others may have been under way that nobody claims.
-  const waiting = resumed.status === "running" ? storedCalls(checkpoint?.state).filter(isWaiting) : [];
+  // In a round that was put on record before it was over, calls may have been under way that nobody claims.
+  const open = resumed.status === "running" ? storedCalls(checkpoint?.state).filter(({ status }) => !isToolCallOver(status)) : [];
   let work: OpenWork = { messages, cutCalls: [], ledger };
-  for (const cut of await cutMessages(records, resumed.threadId, claims, waiting)) {
+  for (const cut of await cutMessages(records, resumed.threadId, claims, open)) {
     const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
     work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
   }
@@ -64,10 +63,10 @@ async function cutMessages(
   { messages }: Pick<LastingRecords, "messages">,
   threadId: ThreadId,
   claims: readonly LedgerEntry[],
-  waiting: readonly ToolCallState[],
+  open: readonly ToolCallState[],
 ): Promise<readonly CutMessage[]> {
-  if (claims.length + waiting.length === 0) return [];
-  const logged = await messages.load(threadId, [...new Set([...claims, ...waiting].map((call) => call.messageId))]);
+  if (claims.length + open.length === 0) return [];
+  const logged = await messages.load(threadId, [...new Set([...claims, ...open].map((call) => call.messageId))]);
   const later = logged[0] === undefined ? [] : await rowsAfter(messages, threadId, logged[0].seq);
   return logged.flatMap(({ seq, message }): CutMessage[] => {
     if (message.role !== "assistant") return [];
