@@ -44,7 +44,7 @@ describe("records of a store", () => {
   it("runs: by status and thread, the newest last", async () => {
     expect(jsonLines((await read("runs", "--json")).stdout).map((run) => run["threadId"])).toEqual(["t1", "t1", "t2"]);
     const waiting = await read("runs", "--status", "waiting");
-    expect(waiting.stdout).toContain("refund: c1");
+    expect(waiting.stdout).toMatch(/refund: \S{8}/);
     expect(jsonLines((await read("runs", "--thread", "t1", "--status", "done,running", "--json")).stdout)).toHaveLength(2);
     const last = await read("runs", "--limit", "1");
     expect(last.stdout).toContain("t2");
@@ -57,7 +57,7 @@ describe("records of a store", () => {
     const thread = await read("show", "t2");
     expect(thread.stdout).toMatch(/open run +\S+ \(waiting\)/);
     expect(thread.stdout).toContain('→ refund {"amount":120}');
-    expect(thread.stdout).toContain(`awaken decide c1 --approve --store ${store}`);
+    expect(thread.stdout.replaceAll(/decide \S+/g, "decide T")).toContain(`awaken decide T --approve --store ${store}`);
     const [run] = jsonLines((await read("runs", "--thread", "t1", "--json")).stdout);
     const shown = await read("show", String(run?.["runId"]));
     expect(shown.stdout).toMatch(/status +done/);
@@ -185,12 +185,13 @@ describe.concurrent("awaken cancel and resume", () => {
 
   it("show tells the input that a call ran with, and who decided", async () => {
     const cwd = folders.project();
-    await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
-    await cli(["decide", "c1", "--approve", "--input", '{"amount":90}', "--by", "ana"], { cwd });
+    const waiting = await cli(["run", "refund", "--agent", "assistant", "--thread", "t"], { cwd });
+    const [, ticket = ""] = /awaken decide (\S+) --approve/.exec(waiting.stdout) ?? [];
+    await cli(["decide", ticket, "--approve", "--input", '{"amount":90}', "--by", "ana"], { cwd });
     const { stdout } = await cli(["show", "t"], { cwd });
     expect(stdout).toContain('→ refund {"amount":90} (edited, asked for {"amount":120})');
     expect(stdout).toContain("refund (pending), decided\n");
-    expect(stdout).toMatch(/^decided \d\S+ \S+ by ana: approve refund \(c1\): \{"amount":90\}$/m);
+    expect(stdout).toMatch(/^decided \d\S+ \S+ by ana: approve refund \(\S+\): \{"amount":90\}$/m);
     const chat = await cli(["chat"], { cwd, input: "/switch t\n" });
     expect(chat.stderr).toContain('* refund {"amount":90} (edited, asked for {"amount":120})');
   });
@@ -201,7 +202,7 @@ describe.concurrent("awaken cancel and resume", () => {
     expect((await cli(["show", "t"], { cwd })).stdout).toContain("awaiting decision");
     const { code, stderr } = await cli(["run", "never mind", "--thread", "t"], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toContain("this message withdraws what waited for a decision: refund (c1)\n");
+    expect(stderr).toMatch(/this message withdraws what waited for a decision: refund \(\S+\)\n/);
     const { stdout } = await cli(["show", "t"], { cwd });
     expect(stdout).toContain("refund (pending), withdrawn\n");
     expect(stdout).not.toContain("awaiting decision");
