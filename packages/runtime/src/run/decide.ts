@@ -5,6 +5,7 @@ import {
   type RunId,
   type RunRecord,
   runId,
+  sameJson,
   type ThreadId,
   threadId,
   ticketId,
@@ -74,6 +75,7 @@ function readBatch(parts: RunParts, given: readonly TicketDecision[]): Batch {
 export async function decide(parts: RunParts, given: readonly TicketDecision[]): Promise<RunStream> {
   const batch = readBatch(parts, given);
   let lost: AwakenError | undefined;
+  let seen: RunRecord | undefined;
   for (;;) {
     const early = await keepEarly(parts, batch);
     if (early !== undefined) return early;
@@ -85,6 +87,11 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
       continue;
     }
     if (isDone(record, batch.decisions)) return recorded(parts, record);
+    // The run may have left while its record was read: only one that stands still is executed elsewhere.
+    if (record.status === "running" && (seen === undefined || !sameJson(record, seen))) {
+      seen = record;
+      continue;
+    }
     const resumed = await resumeWith(parts, record, batch);
     if (!AwakenError.is(resumed)) return resumed;
     lost = resumed;

@@ -334,3 +334,34 @@ test("the programs of the documents: tickets in the order of the calls", async (
   expect(await run.result).toMatchObject({ status: "done" });
   expect(paid).toEqual([7]);
 });
+
+describe("a decision whose run leaves while its record is read", () => {
+  test("finds the run where it waits now", async () => {
+    const store = memoryStore();
+    const { tools, paid, release } = world();
+    const [isRead, hasLeft] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const listByTicket: ScopedStore["runs"]["listByTicket"] = async (id) => {
+      const runs = await store.runs.listByTicket(id);
+      if (runs[0]?.status !== "running") return runs;
+      isRead.resolve();
+      await hasLeft.promise;
+      return runs;
+    };
+    const turn = toolCalls([call("slow", "s"), pay(1, "p")]);
+    const runtime = open([turn, text("fine")], { store: { ...store, runs: { ...store.runs, listByTicket } }, tools });
+    const stream = runtime.stream({ thread: "t", input: "go" });
+    const opened = Promise.withResolvers<string>();
+    const listened = (async () => {
+      for await (const event of stream) if (event.type === "ticket-open") opened.resolve(event.ticket.id);
+    })();
+    const ticket = await opened.promise;
+    const decided = runtime.decide(ticket, APPROVE);
+    await isRead.promise;
+    release();
+    await listened;
+    expect((await stream.result).status).toBe("waiting");
+    hasLeft.resolve();
+    expect(await (await decided).result).toMatchObject({ status: "done", text: "fine" });
+    expect(paid).toEqual([1]);
+  });
+});
