@@ -97,19 +97,36 @@ describe("run and step", () => {
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);
   });
 
-  it("core-execution 36: an abort in the middle of a stream keeps the text and drops the calls", async () => {
+  it("core-execution 36: an abort in the middle of a stream keeps the text and drops the calls, those that came whole too", async () => {
     const controller = new AbortController();
-    const turn = stall(parts({ type: "text-delta", delta: "part" }, { type: "tool-call-start", id: "c", name: "echo" }), 2);
-    const { result, thread } = await runScripted({
-      turns: [turn],
-      tools: [echo],
+    const ran: string[] = [];
+    const pay = defineTool({ id: "pay", description: "", input: z.object({}), execute: () => ran.push("pay") });
+    const turn = parts(
+      { type: "text-delta", delta: "part" },
+      { type: "tool-call-start", id: "whole", name: "pay" },
+      { type: "tool-call-delta", id: "whole", delta: "{}" },
+      { type: "tool-call-start", id: "half", name: "echo" },
+      { type: "tool-call-delta", id: "half", delta: '{"te' },
+      { type: "text-delta", delta: " of it" },
+    );
+    const { events, model, result, thread } = await runScripted({
+      turns: [stall(turn, 6), text("never asked for")],
+      tools: [echo, pay],
       signal: controller.signal,
       onEvent: (event) => {
-        if (event.type === "tool-call-start") queueMicrotask(() => controller.abort());
+        if (event.type === "text-delta" && event.delta === " of it") queueMicrotask(() => controller.abort());
       },
     });
-    expect(result.termination).toEqual({ type: "cancelled" });
-    expect(thread.messages.at(-1)?.content).toEqual([{ type: "text", text: "part" }]);
+    expect(result).toMatchObject({ termination: { type: "cancelled" }, status: "done", steps: 1, text: "part of it" });
+    expect(ran).toEqual([]);
+    expect(model?.requests).toHaveLength(1);
+    expect(thread.messages.slice(1)).toMatchObject([{ role: "assistant", content: [{ type: "text", text: "part of it" }] }]);
+    expect(thread.messages[1]?.content).toHaveLength(1);
+    expect(eventTypes(events).filter((type) => /^tool-call-(ready|end)$/.test(type))).toEqual([]);
+    expect(lifecycleTypes(events)).toEqual(["run-start", "step-start", "inference-end", "step-end", "run-end"]);
+    const next = await runScripted({ turns: [text("on")], tools: [echo, pay], thread, input: "go on" });
+    expect(roles(next.model?.requests[0])).toEqual(["user", "assistant", "user"]);
+    expect(ran).toEqual([]);
   });
 
   it("core-execution 37: an abort during a tool waits for it, records its result, and ends as cancelled", async () => {

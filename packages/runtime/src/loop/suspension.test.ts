@@ -44,26 +44,48 @@ function expectPaired(request: InferenceRequest | undefined): void {
 }
 
 describe("suspension", () => {
-  it("core-execution 50: a call that waits leaves the run waiting with a ticket that has its input and mode", async () => {
-    const { result, thread, events } = await runScripted({
-      turns: [toolCall("refund", { amount: 500 }, { id: "c1" })],
-      tools: [refundTool([])],
+  it("core-execution 50: calls that wait leave the run waiting, each with a ticket that has what the model wrote and its mode", async () => {
+    const responseSchema = { type: "object", properties: { color: { type: "string" } } };
+    const asks = defineTool({
+      id: "asks",
+      description: "",
+      input: z.object({ n: z.coerce.number().default(3) }),
+      execute: ({ n }) =>
+        wait({ action: "choose", message: `One of ${n}?`, parameters: { n }, responseSchema, resumeMode: "pass-decision-to-tool" }),
+    });
+    const paid: Payment[] = [];
+    const calls = [
+      { name: "refund", input: { amount: 500, note: "as the model wrote it" }, id: "z1" },
+      { name: "refund", input: { amount: 5 }, id: "y2" },
+      { name: "asks", input: { n: "7" }, id: "x3" },
+      { name: "pick", input: { of: ["red"] }, id: "w4" },
+    ];
+    const { result, thread, events, model } = await runScripted({
+      turns: [toolCalls(calls), text("never asked for")],
+      tools: [refundTool(paid), asks],
+      frontendTools: [{ id: "pick", description: "", parameters: { type: "object" } }],
     });
     expect(result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
-    expect(result.tickets).toMatchObject([
-      {
-        toolCallId: "c1",
-        toolName: "refund",
-        input: { amount: 500 },
-        resumeMode: "replay-tool-call",
-        action: "approve",
-        message: "Refund 500?",
-      },
+    const { runId, threadId } = events.find((event) => event.type === "run-start") ?? {};
+    const common = { runId, threadId, id: expect.any(String), updatedAt: expect.any(Number) };
+    const replay = { action: "approve", message: "Refund 500?", resumeMode: "replay-tool-call" };
+    const choose = { action: "choose", message: "One of 7?", parameters: { n: 7 }, responseSchema, resumeMode: "pass-decision-to-tool" };
+    expect(result.tickets).toEqual([
+      { ...common, ...replay, toolCallId: "z1", toolName: "refund", input: { amount: 500, note: "as the model wrote it" } },
+      { ...common, ...choose, toolCallId: "x3", toolName: "asks", input: { n: "7" } },
+      expect.objectContaining({
+        ...common,
+        toolCallId: "w4",
+        toolName: "pick",
+        resumeMode: "use-decision-as-tool-result",
+        input: { of: ["red"] },
+      }),
     ]);
-    expect(thread.checkpoints.at(-1)).toMatchObject({
-      lifecycle: { status: "waiting", waitingReason: "suspended" },
-      tickets: [{ toolCallId: "c1" }],
-    });
+    expect(new Set(result.tickets.map(({ id }) => id)).size).toBe(3);
+    expect(thread.checkpoints.at(-1)).toMatchObject({ lifecycle: { status: "waiting", waitingReason: "suspended" } });
+    expect(thread.checkpoints.at(-1)?.tickets).toEqual(result.tickets);
+    expect(paid.map(({ amount }) => amount)).toEqual([5]);
+    expect(model?.requests).toHaveLength(1);
     expect(events.filter((event) => event.type === "run-end")).toHaveLength(1);
   });
 
@@ -192,17 +214,37 @@ describe("suspension", () => {
     expectPaired(third.model?.requests[0]);
   });
 
-  it("core-execution 54: a denial happens once, and the model reads it", async () => {
-    const tools = [refundTool([])];
-    const first = await runScripted({ turns: [toolCall("refund", { amount: 500 }, { id: "c1" })], tools });
-    const deny = [decide("c1", { action: "deny", reason: "not on my watch" }, "d1")];
+  it("core-execution 54: a denial that comes again and again happens once, and the model reads it once", async () => {
+    const paid: Payment[] = [];
+    const tools = [refundTool(paid)];
+    const calls = [
+      { name: "refund", input: { amount: 500 }, id: "c1" },
+      { name: "refund", input: { amount: 5 }, id: "c2" },
+      { name: "refund", input: { amount: 600 }, id: "c3" },
+    ];
+    const first = await runScripted({ turns: [toolCalls(calls)], tools });
+    const deny = decide("c1", { action: "deny", reason: "not on my watch" }, "d1");
     const resume = { tools, thread: first.thread, resume: first.result.runId };
-    const second = await runScripted({ ...resume, turns: [text("sorry")], decisions: deny });
-    const again = await runScripted({ ...resume, turns: [text("still sorry")], decisions: deny });
-    const resumed = [...second.events, ...again.events].filter((event) => event.type === "tool-call-resumed");
-    expect(resumed).toMatchObject([{ toolCallId: "c1", result: { action: "deny", reason: "not on my watch" } }]);
-    const told = toolMessages(second.model?.requests[0]?.messages);
-    expect(told.map((message) => messageText(message))).toEqual(["Denied: not on my watch"]);
+    const rows = () => first.thread.messages.flatMap((row) => (row.role === "tool" && row.toolCallId === "c1" ? [messageText(row)] : []));
+    const second = await runScripted({ ...resume, decisions: [deny, deny] });
+    expect(second.result).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c3" }] });
+    const denied = rows();
+    expect(denied.filter((row) => row === "Denied: not on my watch")).toHaveLength(1);
+    const third = await runScripted({ ...resume, decisions: [deny] });
+    expect(third.result).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c3" }] });
+    const last = await runScripted({ ...resume, turns: [text("sorry")], decisions: [deny, decide("c3", { action: "approve" }, "d3")] });
+    expect(last.result).toMatchObject({ status: "done", text: "sorry" });
+    const over = await runScripted({ ...resume, turns: [text("still sorry")], decisions: [deny] });
+    expect(rows()).toEqual(denied);
+    const events = [...second.events, ...third.events, ...last.events, ...over.events];
+    expect(events.filter((event) => event.type === "tool-call-resumed")).toMatchObject([
+      { toolCallId: "c1", toolName: "refund", outcome: "denied", result: { action: "deny", reason: "not on my watch" } },
+      { toolCallId: "c3", outcome: "succeeded" },
+    ]);
+    const told = toolMessages(last.model?.requests[0]?.messages);
+    expect(told.map((message) => messageText(message))).toEqual(["Denied: not on my watch", '{"refunded":5}', '{"refunded":600}']);
+    expectPaired(last.model?.requests[0]);
+    expect(paid.map(({ amount }) => amount)).toEqual([5, 600]);
   });
 
   it("the same decision twice runs the tool once", async () => {

@@ -1,4 +1,4 @@
-import { type InferenceRequest, messageText, type Provider, type ScopedStore, threadId } from "@awaken/contract";
+import { type InferenceRequest, messageText, type Provider, runId, type ScopedStore, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -7,6 +7,7 @@ import { command } from "../phase/command.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { countedSignal } from "../stream/counted-signal.test-support.ts";
+import { crashPoints } from "../testing/crash-points.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { parts, stall, text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
@@ -57,6 +58,30 @@ const STORES: readonly (readonly [string, () => { store?: ScopedStore }])[] = [
   ["a memory store", () => ({ store: memoryStore() })],
   ["no store", () => ({})],
 ];
+
+const twoPayments = toolCalls([
+  { name: "pay", input: { amount: 1 }, id: "c1" },
+  { name: "pay", input: { amount: 2 }, id: "c2" },
+]);
+
+it("registry-and-runtime 42: two decisions are in one commit: wherever the process dies, both are on record or neither", async () => {
+  const found: string[] = [];
+  for (const at of ["commit-start", "commit-end"] as const) {
+    for (let nth = 1, hasCrashed = true; hasCrashed; nth++) {
+      const store = memoryStore();
+      const first = await open(scripted([twoPayments]), { store }).run({ thread: "t", input: "pay" });
+      const points = crashPoints({ at, nth, mode: "throw" });
+      const dying = open(scripted([text("both")]), { store: points.commits(store, "commit", "transaction") });
+      const decisions = ticketsOf(first).map(({ id }) => ({ ticket: id, decision: { action: "approve" } as const }));
+      const run = await dying.decideAll(decisions).catch(() => undefined);
+      await run?.result.catch(() => {});
+      const record = await store.runs.load(runId(first.runId));
+      found.push(`${record?.decided.length} decided`);
+      hasCrashed = points.hasCrashed;
+    }
+  }
+  expect(new Set(found)).toEqual(new Set(["0 decided", "2 decided"]));
+});
 
 describe.each(STORES)("run control with %s", (_, storage) => {
   it("registry-and-runtime 38: a run in progress hands over inside the snapshot that it started with, a new run uses the new one", async () => {
@@ -132,24 +157,37 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     expect([(await first).termination, (await second).termination]).toEqual([{ type: "natural-end" }, { type: "natural-end" }]);
   });
 
-  it("registry-and-runtime 42: a batch of two decisions is taken as one, a single one as a batch of one", async () => {
+  it("registry-and-runtime 42: of a batch of two decisions both take effect or neither, and a single one is a batch of one", async () => {
     const paid: number[] = [];
-    const turn = toolCalls([
-      { name: "pay", input: { amount: 1 }, id: "c1" },
-      { name: "pay", input: { amount: 2 }, id: "c2" },
-    ]);
-    const runtime = open(scripted([turn, text("both"), toolCall("pay", { amount: 3 }, { id: "c3" }), text("one")]), {
+    const runtime = open(scripted([twoPayments, text("both"), toolCall("pay", { amount: 3 }, { id: "c3" }), text("one")]), {
       ...storage(),
       tools: [pay(paid)],
     });
     const first = await runtime.run({ thread: "t", input: "pay" });
+    const [one, two] = ticketsOf(first).map(({ id }) => id);
     expect(ticketsOf(first).map((ticket) => ticket.toolCallId)).toEqual(["c1", "c2"]);
-    await runtime.decideAll(ticketsOf(first).map(({ id }) => ({ ticket: id, decision: { action: "approve" } })));
+    const approved = { ticket: one ?? "", decision: { action: "approve" } } as const;
+    const refused = [
+      { ticket: "nope", decision: { action: "approve" } },
+      { ticket: two ?? "", decision: { action: "approve", input: { amount: "lots" } } },
+      approved,
+    ] as const;
+    for (const other of refused) {
+      for (const batch of [
+        [approved, other],
+        [other, approved],
+      ]) {
+        await expect(runtime.decideAll(batch)).rejects.toThrow(expect.objectContaining({ code: expect.any(String) }));
+        expect(paid).toEqual([]);
+        expect(ticketsOf(await runtime.wait(first.runId)).map(({ id }) => id)).toEqual([one, two]);
+      }
+    }
+    await runtime.decideAll([approved, { ticket: two ?? "", decision: { action: "approve", input: { amount: 20 } } }]);
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "both", status: "done" });
     const second = await runtime.run({ thread: "t", input: "again" });
     await runtime.decide("c3", { action: "approve", run: second.runId });
     expect(await runtime.wait(second.runId)).toMatchObject({ text: "one" });
-    expect(paid).toEqual([1, 2, 3]);
+    expect(paid).toEqual([1, 20, 3]);
   });
 
   it("registry-and-runtime 43: a run that ended takes no decision, and says so", async () => {
