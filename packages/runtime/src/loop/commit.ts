@@ -10,6 +10,7 @@ import type {
   Termination,
   Ticket,
 } from "@awaken/contract";
+import type { Command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import type { StagedFact } from "./canonical-events.ts";
@@ -48,12 +49,20 @@ export interface Checkpoints {
   write(ending?: Termination): Promise<void>;
   /** The same, and these calls may run when it is done. */
   claim(claims: readonly LedgerClaim[]): Promise<void>;
+  /** The same with what decisions change: it is so when it is on record, and not before. When it rejects, nothing has changed. */
+  decide(taken: TakenDecisions): Promise<void>;
   /** Facts ride in the next write. */
   stage(event: StagedFact): void;
   /** The same, and listeners hear of the ticket when it is on record, if it is open then. */
   announce(event: TicketOpen): void;
   /** False: a run without a store. */
   readonly isDurable: boolean;
+}
+
+/** What decisions change, and the facts that they are. */
+export interface TakenDecisions {
+  readonly change: Command;
+  readonly facts: readonly StagedFact[];
 }
 
 export interface CheckpointsInit {
@@ -101,7 +110,15 @@ class NewTickets {
 
 const NO_EVENTS: readonly TicketOpen[] = Object.freeze([]);
 
+/** What a write is for, beside what is new. */
+interface Wanted {
+  readonly claims: readonly LedgerClaim[];
+  readonly ending: Termination | undefined;
+  readonly decisions: TakenDecisions | undefined;
+}
+
 const NO_CLAIMS: readonly LedgerClaim[] = Object.freeze([]);
+const NOTHING_MORE: Wanted = Object.freeze({ claims: NO_CLAIMS, ending: undefined, decisions: undefined });
 const NO_OUTCOMES: readonly LedgerOutcome[] = Object.freeze([]);
 const NO_DECISIONS: Decided = Object.freeze({ entries: [] });
 const NOTHING_NEW = Promise.resolve();
@@ -112,11 +129,11 @@ export const createCheckpoints = (init: CheckpointsInit): Checkpoints =>
 /** A run that lives in memory alone: nothing is built or kept for it. */
 class VolatileCheckpoints implements Checkpoints {
   readonly isDurable = false;
-  readonly #transcript: Transcript;
+  readonly #init: CheckpointsInit;
   readonly #tickets: NewTickets;
 
   constructor(init: CheckpointsInit) {
-    this.#transcript = init.transcript;
+    this.#init = init;
     this.#tickets = new NewTickets(init);
   }
 
@@ -127,11 +144,16 @@ class VolatileCheckpoints implements Checkpoints {
   }
 
   async write(): Promise<void> {
-    this.#transcript.settle(0);
+    this.#init.transcript.settle(0);
     this.#tickets.tell(this.#tickets.take());
   }
 
   async claim(): Promise<void> {}
+
+  decide({ change }: TakenDecisions): Promise<void> {
+    this.#init.state.commit(change);
+    return this.write();
+  }
 }
 
 class DurableCheckpoints implements Checkpoints {
@@ -159,17 +181,21 @@ class DurableCheckpoints implements Checkpoints {
   }
 
   write(ending?: Termination): Promise<void> {
-    return this.#land(NO_CLAIMS, ending);
+    return this.#land(ending === undefined ? NOTHING_MORE : { ...NOTHING_MORE, ending });
   }
 
   claim(claims: readonly LedgerClaim[]): Promise<void> {
-    return this.#land(claims, undefined);
+    return this.#land({ ...NOTHING_MORE, claims });
+  }
+
+  decide(decisions: TakenDecisions): Promise<void> {
+    return this.#land({ ...NOTHING_MORE, decisions });
   }
 
   /** A decision may come, and a call may end, while something is written: that rides in the next write. */
-  #land(claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> {
+  #land(wanted: Wanted): Promise<void> {
     const before = this.#writing;
-    const landed = before === undefined ? this.#next(claims, ending) : before.then(() => this.#next(claims, ending));
+    const landed = before === undefined ? this.#next(wanted) : before.then(() => this.#next(wanted));
     if (landed === NOTHING_NEW) return landed;
     const writing = landed
       .catch(() => {})
@@ -180,47 +206,49 @@ class DurableCheckpoints implements Checkpoints {
     return landed;
   }
 
-  #next(claims: readonly LedgerClaim[], ending: Termination | undefined): Promise<void> {
+  #next(wanted: Wanted): Promise<void> {
     const current = this.#init.state.snapshot().get(runLifecycle);
     if (current === undefined) return NOTHING_NEW;
     // A hook may have ended the run; its record says so once, in the last write.
-    const isEarly = current.status === "done" && ending === undefined;
-    if (isEarly && claims.length === 0) return NOTHING_NEW;
-    return this.#write(this.#take(isEarly ? { ...current, status: "running" } : current, claims, ending));
+    const isEarly = current.status === "done" && wanted.ending === undefined;
+    if (isEarly && wanted.claims.length === 0 && wanted.decisions === undefined) return NOTHING_NEW;
+    return this.#write(isEarly ? { ...current, status: "running" } : current, wanted);
   }
 
-  async #write(checkpoint: Omit<Checkpoint, "delta">): Promise<void> {
-    const { transcript, ledger } = this.#init;
+  async #write(lifecycle: RunLifecycle, wanted: Wanted): Promise<void> {
+    const { transcript, ledger, state } = this.#init;
+    const { claims, decisions } = wanted;
     const tickets = this.#tickets.take();
     const { size } = transcript;
+    const staged = this.#staged;
+    this.#staged = [];
+    const outcomes = ledger?.takeOutcomes() ?? NO_OUTCOMES;
     try {
-      const { rowsBefore } = await this.#port.write({ ...checkpoint, delta: (count) => transcript.delta(count, size) });
-      ledger?.begin(checkpoint.claims);
+      const told = this.#told(decisions === undefined ? state : state.with(decisions.change), wanted.ending);
+      const events = decisions === undefined ? staged : [...staged, ...decisions.facts];
+      const delta: Checkpoint["delta"] = (count) => transcript.delta(count, size);
+      const { rowsBefore } = await this.#port.write({ ...told, lifecycle, events, claims, outcomes, delta });
+      if (decisions !== undefined) state.commit(decisions.change);
+      ledger?.begin(claims);
       transcript.settle(rowsBefore, size);
       this.#tickets.tell(tickets);
     } catch (thrown) {
       this.#tickets.putBack(tickets);
-      // They ride in the next one. The calls that were to be claimed do not run.
-      this.#staged = [...checkpoint.events, ...this.#staged];
-      ledger?.putBack(checkpoint.outcomes);
+      // They ride in the next one. The calls that were to be claimed do not run, and the decisions are not taken.
+      this.#staged = [...staged, ...this.#staged];
+      ledger?.putBack(outcomes);
       throw thrown;
     }
   }
 
-  #take(lifecycle: RunLifecycle, claims: readonly LedgerClaim[], ending: Termination | undefined): Omit<Checkpoint, "delta"> {
-    const { state, tally, ledger } = this.#init;
-    const events = this.#staged;
-    this.#staged = [];
+  #told(state: StateStore, ending: Termination | undefined) {
+    const { identity, tally } = this.#init;
     return {
-      lifecycle,
       tally,
       runState: state.export("run"),
       threadState: state.export("thread"),
-      tickets: openTickets(this.#init),
+      tickets: openTickets({ state, identity }),
       decided: state.snapshot().get(decided) ?? NO_DECISIONS,
-      events,
-      claims,
-      outcomes: ledger?.takeOutcomes() ?? NO_OUTCOMES,
       ending,
     };
   }

@@ -1,10 +1,12 @@
 import { AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
-import { type Command, command } from "../phase/command.ts";
+import { command } from "../phase/command.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
 import { type DecisionFact, decisionFact } from "./canonical-events.ts";
+import type { TakenDecisions } from "./commit.ts";
 import { decided, isRepeated } from "./decided.ts";
 import { decisionDigest } from "./decision-digest.ts";
 import { prepareCall } from "./prepare-call.ts";
@@ -64,14 +66,8 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   if (problem !== undefined) refuse(call, `the edited input does not fit: ${problem}`);
 }
 
-/** What a batch changes, once nothing speaks against any of it. */
-interface Judged {
-  readonly change: Command;
-  readonly facts: readonly DecisionFact[];
-}
-
 /** Nothing has changed yet, and nothing does when one of them is refused. A decision that was taken before is passed over. */
-async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<Judged> {
+async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<TakenDecisions> {
   const state = ctx.state.snapshot();
   const known = state.get(decided);
   const entries = [...(known?.entries ?? [])];
@@ -96,32 +92,14 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
   return { change, facts };
 }
 
-function apply(ctx: RunContext, { change, facts }: Judged): void {
+function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
   ctx.state.commit(change);
   for (const fact of facts) ctx.checkpoints.stage(fact);
 }
 
-/** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
-export async function applyDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> {
-  apply(ctx, await judge(ctx, batch));
-}
-
-async function take(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
-  const judged = await judge(ctx, batch);
-  if (ctx.desk.isClosed || ctx.signal.aborted) return false;
-  apply(ctx, judged);
-  if (judged.facts.length > 0) await ctx.checkpoints.write();
-  return true;
-}
-
-/**
- * Takes all of them or none while the run is active, whatever it is doing, one batch after the other. They are on record when this is
- * true; false: the run is leaving without them. Throws, with nothing changed, when one of them is refused.
- */
-export async function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
-  const { desk } = ctx;
-  const before = desk.taking ?? Promise.resolve();
-  const taken = before.then(() => (desk.isClosed || ctx.signal.aborted ? false : take(ctx, batch)));
+/** One after the other: nobody else decides between a judgement and what comes of it. */
+function inTurn<T>({ desk }: RunContext, decide: () => Promise<T>): Promise<T> {
+  const taken = (desk.taking ?? Promise.resolve()).then(decide);
   const taking = taken
     .catch(() => {})
     .then(() => {
@@ -129,6 +107,28 @@ export async function takeDecisions(ctx: RunContext, batch: readonly AddressedDe
     });
   desk.taking = taking;
   return taken;
+}
+
+/** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
+export const applyDecisions = (ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> =>
+  inTurn(ctx, async () => apply(ctx, await judge(ctx, batch)));
+
+/** It is told to stop, or a hook has ended it: it follows no decision any more. */
+const isLeaving = ({ desk, signal, state }: RunContext): boolean =>
+  desk.isClosed || signal.aborted || state.snapshot().get(runLifecycle)?.status === "done";
+
+/**
+ * Takes all of them or none while the run is active, whatever it is doing. They are on record when this is true; false: the run is leaving
+ * without them. Throws, with nothing changed, when one of them is refused or they cannot be written.
+ */
+export function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<boolean> {
+  return inTurn(ctx, async () => {
+    if (isLeaving(ctx)) return false;
+    const judged = await judge(ctx, batch);
+    if (isLeaving(ctx)) return false;
+    if (judged.facts.length > 0) await ctx.checkpoints.decide(judged);
+    return true;
+  });
 }
 
 /** Whether the run has, or had, a ticket or a call under this name: a decision about it need not be kept. */

@@ -31,6 +31,8 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
     termination = failureOf(ctx, thrown);
   }
   ctx.desk.isClosed = true;
+  // What somebody is about to be told that is decided, is.
+  if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   try {
     return await finish(ctx, termination);
   } finally {

@@ -140,6 +140,15 @@ export class StateStore {
     if (batch.updates.length > 0) this.#applied(batch);
   }
 
+  /** A store as this one would be after the batch; this one stays as it is, and nobody hears of it. */
+  with(batch: Batch): StateStore {
+    const changed = new StateStore(this.#log, this.#table);
+    changed.#kept = this.#kept;
+    changed.#reset(this.revision, this.#values);
+    changed.commit(batch);
+    return changed;
+  }
+
   /** The persistent keys that are present: those of one scope, or all. */
   export(scope: StateScope | "full"): PersistedState {
     const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
