@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type Evaluator, type Seen, schemasOf } from "./evaluator.ts";
-import { fitsPattern } from "./values.ts";
+import { fitsPattern, shown } from "./values.ts";
 
 const count = (value: JsonValue | undefined): number | undefined => (typeof value === "number" ? value : undefined);
 
@@ -48,13 +48,13 @@ export function checkProperties(on: Evaluator, schema: JsonObject, object: JsonO
   if (Array.isArray(required)) needAll(on, required, object);
   needDependents(on, schema, object);
   if (propertyNames !== undefined) {
-    for (const name of names) if (!on.isFitting(propertyNames, name)) on.fail(`must not have a property '${name}'`);
+    for (const name of names) if (!on.isFitting(propertyNames, name)) on.fail(`must not have a property '${shown(name)}'`);
   }
   for (const name of names) checkProperty(on, schema, object, name, seen);
 }
 
 function needAll(on: Evaluator, required: readonly JsonValue[], object: JsonObject): void {
-  for (const name of required) if (typeof name === "string" && !Object.hasOwn(object, name)) on.fail(`'${name}' is missing`);
+  for (const name of required) if (typeof name === "string" && !Object.hasOwn(object, name)) on.fail(`'${shown(name)}' is missing`);
 }
 
 function needDependents(on: Evaluator, { dependentRequired, dependencies }: JsonObject, object: JsonObject): void {
@@ -80,7 +80,7 @@ function checkProperty(on: Evaluator, schema: JsonObject, object: JsonObject, na
     for (const [pattern, one] of Object.entries(patternProperties)) if (fitsPattern(on, pattern, name)) check(one);
   }
   if (!isNamed && additionalProperties === false) {
-    on.fail(`must not have a property '${name}'`);
+    on.fail(`must not have a property '${shown(name)}'`);
     return;
   }
   if (!isNamed) check(additionalProperties);

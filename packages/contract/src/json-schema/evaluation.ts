@@ -1,19 +1,24 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { sameJson } from "../store/record.ts";
 import { checkItems, checkProperties, checkUnevaluated } from "./containers.ts";
-import { type Evaluator, isSchema, Seen, schemasOf } from "./evaluator.ts";
+import { type Evaluator, isSchema, Seen, schemasOf, Unusable } from "./evaluator.ts";
 import type { References } from "./references.ts";
+import { checkNumber, checkString, describe, fitsType, isNullable, shown } from "./values.ts";
 
-import { checkNumber, checkString, describe, fitsType, isNullable } from "./values.ts";
-
-/** A schema that takes too long, nests too deeply, or refers to what is not there. */
-export class Unusable extends Error {}
-
+/** And as many for each part of a large value. */
 const MAX_STEPS = 200_000;
-const MAX_DEPTH = 1_500;
+const STEPS_PER_PART = 8;
+const MAX_PATTERN_STEPS = 4_000_000;
+const MAX_DEPTH = 1_000;
 const MAX_SHOWN = 3;
+const MAX_CHOICES = 20;
+/** How many unions inside each other are explained: each of them asks again for the reasons of those inside. */
+const MAX_EXPLAINED = 2;
 
 const OLD_DRAFT = /draft-0[3-7]/;
+
+const sizeOf = (value: JsonValue): number =>
+  typeof value === "object" && value !== null ? Object.values<JsonValue>(value).reduce<number>((sum, one) => sum + sizeOf(one), 1) : 1;
 
 /** One value against one schema: finds what is wrong, and where. */
 export class Evaluation implements Evaluator {
@@ -22,10 +27,19 @@ export class Evaluation implements Evaluator {
   readonly patterns: Evaluator["patterns"];
   readonly #isOldDraft: boolean;
   readonly #path: (string | number)[] = [];
+  readonly patternSteps = { left: MAX_PATTERN_STEPS };
+  /** What was found where nobody asks why: unions inside unions ask for the same again and again. */
+  readonly #found = new Map<JsonObject, Map<JsonValue, boolean>>();
+  readonly #choices = new Map<readonly JsonValue[], ReadonlySet<JsonValue>>();
+  readonly #value: JsonValue;
+  #maxSteps = MAX_STEPS;
   #steps = 0;
   #depth = 0;
+  #isQuiet = false;
+  #explained = 0;
 
-  constructor(root: JsonValue, references: References, patterns: Evaluator["patterns"]) {
+  constructor(root: JsonValue, value: JsonValue, references: References, patterns: Evaluator["patterns"]) {
+    this.#value = value;
     this.references = references;
     this.patterns = patterns;
     const dialect = isJsonObject(root) ? root["$schema"] : undefined;
@@ -38,13 +52,13 @@ export class Evaluation implements Evaluator {
   }
 
   /** The whole value against the whole schema. */
-  run(schema: JsonValue, value: JsonValue): readonly string[] {
-    this.evaluate(schema, value, this.#look());
+  run(schema: JsonValue): readonly string[] {
+    this.evaluate(schema, this.#value, this.#look());
     return this.issues;
   }
 
   fail(problem: string): void {
-    const path = this.#path.join(".");
+    const path = this.#isQuiet ? "" : shown(this.#path.join("."));
     this.issues.push(path === "" ? problem : `${path}: ${problem}`);
   }
 
@@ -58,19 +72,40 @@ export class Evaluation implements Evaluator {
 
   /** Whether it fits, with nothing told. */
   isFitting(schema: JsonValue, value: JsonValue, seen = this.#look()): boolean {
-    const { issues } = this;
+    const issues = this.issues;
+    const isQuiet = this.#isQuiet;
     this.issues = [];
+    this.#isQuiet = true;
     const isFitting = this.evaluate(schema, value, seen);
     this.issues = issues;
+    this.#isQuiet = isQuiet;
     return isFitting;
   }
 
-  evaluate(schema: JsonValue, value: JsonValue, seen: Seen | undefined): boolean {
+  #count(): void {
     this.#steps += 1;
-    if (this.#steps > MAX_STEPS) throw new Unusable("the schema takes too many steps to check");
+    if (this.#steps <= this.#maxSteps) return;
+    this.#maxSteps = MAX_STEPS + STEPS_PER_PART * sizeOf(this.#value);
+    if (this.#steps > this.#maxSteps) throw new Unusable("the schema takes too many steps to check");
+  }
+
+  evaluate(schema: JsonValue, value: JsonValue, seen: Seen | undefined): boolean {
+    this.#count();
     if (schema === false) this.fail("is not allowed");
     if (!isJsonObject(schema)) return schema !== false;
-    if (this.#depth > MAX_DEPTH) throw new Unusable("the schema refers to itself without an end");
+    if (!this.#isQuiet || seen !== undefined || typeof value !== "object") return this.#evaluate(schema, value, seen);
+    const found = this.#found.get(schema) ?? new Map<JsonValue, boolean>();
+    this.#found.set(schema, found);
+    const known = found.get(value);
+    if (known === false) this.fail("");
+    if (known !== undefined) return known;
+    const isFitting = this.#evaluate(schema, value, seen);
+    found.set(value, isFitting);
+    return isFitting;
+  }
+
+  #evaluate(schema: JsonObject, value: JsonValue, seen: Seen | undefined): boolean {
+    if (this.#depth > MAX_DEPTH) throw new Unusable("the schema refers to itself without an end, or nests too deeply with the value");
     const before = this.issues.length;
     this.#depth += 1;
     if (!this.#follow(schema, value, seen)) this.#check(schema, value, seen);
@@ -105,10 +140,19 @@ export class Evaluation implements Evaluator {
   #values(schema: JsonObject, value: JsonValue): void {
     const { type, enum: choices, const: only } = schema;
     if (type !== undefined && !fitsType(type, value) && !(value === null && isNullable(schema)))
-      this.fail(`must be ${Array.isArray(type) ? type.join(" or ") : String(type)}, got ${describe(value)}`);
-    if (Array.isArray(choices) && !choices.some((choice) => sameJson(choice, value)))
-      this.fail(`must be one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`);
-    if (only !== undefined && !sameJson(only, value)) this.fail(`must be ${JSON.stringify(only)}`);
+      this.fail(`must be ${shown(Array.isArray(type) ? type.join(" or ") : String(type))}, got ${describe(value)}`);
+    if (Array.isArray(choices) && !this.#isAmong(choices, value)) {
+      const some = choices.slice(0, MAX_CHOICES).map((choice) => shown(JSON.stringify(choice)));
+      this.fail(`must be one of ${some.join(", ")}${choices.length > MAX_CHOICES ? `, or ${choices.length - MAX_CHOICES} others` : ""}`);
+    }
+    if (only !== undefined && !sameJson(only, value)) this.fail(`must be ${shown(JSON.stringify(only))}`);
+  }
+
+  #isAmong(choices: readonly JsonValue[], value: JsonValue): boolean {
+    if (typeof value === "object" && value !== null) return choices.some((choice) => sameJson(choice, value));
+    const known = this.#choices.get(choices) ?? new Set(choices);
+    this.#choices.set(choices, known);
+    return known.has(value);
   }
 
   /** A schema about the same value: what it looked at counts when it fits. */
@@ -155,14 +199,20 @@ export class Evaluation implements Evaluator {
   }
 
   #failAll(schemas: readonly JsonValue[], value: JsonValue): void {
+    if (this.#isQuiet || this.#explained === MAX_EXPLAINED) {
+      this.fail(`fits none of ${schemas.length} forms`);
+      return;
+    }
     const { issues } = this;
+    this.#explained += 1;
     const reasons = schemas.slice(0, MAX_SHOWN).map((schema) => {
       this.issues = [];
       this.evaluate(schema, value, this.#look());
       return this.issues[0] ?? "";
     });
+    this.#explained -= 1;
     this.issues = issues;
-    this.fail(`fits none of ${schemas.length} forms (${reasons.join("; or ")}${schemas.length > MAX_SHOWN ? "; …" : ""})`);
+    this.fail(`fits none of ${schemas.length} forms (${[...new Set(reasons)].join("; or ")}${schemas.length > MAX_SHOWN ? "; …" : ""})`);
   }
 
   #depend(schema: JsonObject, value: JsonObject, seen: Seen | undefined): void {

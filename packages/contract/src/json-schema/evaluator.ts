@@ -1,10 +1,15 @@
 import { isJsonObject, type JsonValue } from "../json.ts";
 import type { Pattern } from "./pattern.ts";
 
+/** A schema that takes too long, nests too deeply, or refers to what is not there. */
+export class Unusable extends Error {}
+
 /** What a keyword needs of the evaluation that it is part of. */
 export interface Evaluator {
   /** By their sources, once compiled. */
   readonly patterns: Map<string, Pattern | "unsupported" | undefined>;
+  /** What all patterns together may still cost: many short texts can take as long as a long one. */
+  readonly patternSteps: { left: number };
   fail(problem: string): void;
   /** A part of the value. */
   within(key: string | number, schema: JsonValue, value: JsonValue): boolean;

@@ -1,7 +1,7 @@
 import { isJson, type JsonObject, type JsonValue } from "../json.ts";
 import type { Validated } from "../schema.ts";
-import { Evaluation, Unusable } from "./evaluation.ts";
-import type { Evaluator } from "./evaluator.ts";
+import { Evaluation } from "./evaluation.ts";
+import { type Evaluator, Unusable } from "./evaluator.ts";
 import { References } from "./references.ts";
 
 const MAX_ISSUES = 5;
@@ -22,9 +22,11 @@ function compiled(schema: JsonObject): Compiled {
 function problemsOf(schema: JsonObject, value: JsonValue): readonly string[] {
   try {
     const { references, patterns } = compiled(schema);
-    return new Evaluation(schema, references, patterns).run(schema, value);
+    return new Evaluation(schema, value, references, patterns).run(schema);
   } catch (thrown) {
     if (thrown instanceof Unusable) return [thrown.message];
+    // Little was left of the stack when it was called.
+    if (thrown instanceof RangeError) return ["the schema and the value nest too deeply to be checked"];
     throw thrown;
   }
 }

@@ -111,7 +111,7 @@ describe("a hostile schema comes to an end", () => {
   it.each<[string, JsonObject, JsonValue, RegExp]>([
     ["a pattern that backtracks", { pattern: "^(a+)+$" }, `${"a".repeat(50_000)}!`, /must match/],
     ["one that backtracks behind a choice", { pattern: "^(a|a)*b(?=c)$" }, "a".repeat(50_000), /must match/],
-    ["a look-ahead at every place", { pattern: "((?=(.*x))a)*y" }, "a".repeat(20_000), /must match/],
+    ["a look-ahead at every place", { pattern: "((?=(.*x))a)*y" }, "a".repeat(20_000), /too many steps/],
     [
       "a name pattern that backtracks",
       { patternProperties: { "(x+x+)+y": false }, additionalProperties: false },

@@ -1,18 +1,15 @@
+import { type Evaluator, Unusable } from "./evaluator.ts";
 import type { Instruction, Pattern, Program } from "./pattern.ts";
-
-const MAX_STEPS = 1_000_000;
-
-/** Thrown when a text is too long for its pattern. */
-export class TooLong extends Error {}
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character);
 
 class Matching {
   readonly #text: readonly string[];
-  #steps = 0;
+  readonly #steps: Evaluator["patternSteps"];
 
-  constructor(text: readonly string[]) {
+  constructor(text: readonly string[], steps: Evaluator["patternSteps"]) {
     this.#text = text;
+    this.#steps = steps;
   }
 
   /** Whether the program comes to its end, from this place or, unless it is anchored, from a later one. */
@@ -38,8 +35,8 @@ class Matching {
     for (let place = open.pop(); place !== undefined; place = open.pop()) {
       const instruction = program[place];
       if (instruction === undefined || reached.has(place)) continue;
-      this.#steps += 1;
-      if (this.#steps > MAX_STEPS) throw new TooLong();
+      this.#steps.left -= 1;
+      if (this.#steps.left < 0) throw new Unusable("the patterns of the schema take too many steps to check");
       reached.add(place);
       if (instruction.type === "split") open.push(...instruction.to);
       else if (this.#passes(instruction, at)) open.push(place + 1);
@@ -62,7 +59,7 @@ class Matching {
   }
 }
 
-/** Whether the text has something that the pattern matches. Throws `TooLong` when it would take too many steps to know. */
-export function matches({ program, isUnicode }: Pattern, text: string): boolean {
-  return new Matching(isUnicode ? [...text] : text.split("")).run(program, 0, false);
+/** Whether the text has something that the pattern matches. Throws when no steps are left. */
+export function matches({ program, isUnicode }: Pattern, text: string, steps: Evaluator["patternSteps"]): boolean {
+  return new Matching(isUnicode ? [...text] : text.split(""), steps).run(program, 0, false);
 }

@@ -6,6 +6,9 @@ const ROOT = "schema://document/";
 /** They hold data, not schemas. */
 const DATA = new Set(["enum", "const", "default", "examples"]);
 
+/** They hold schemas by names of the author's, and a name may be that of a keyword. */
+const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]);
+
 function resolved(ref: string, base: string): string {
   try {
     return new URL(ref, base).href;
@@ -75,7 +78,10 @@ export class References {
     const own = this.#name(node, base);
     this.#bases.set(node, own);
     this.hasUnevaluated ||= "unevaluatedProperties" in node || "unevaluatedItems" in node;
-    for (const [key, value] of Object.entries(node)) if (!DATA.has(key)) this.#index(value, own, depth + 1);
+    for (const [key, value] of Object.entries(node)) {
+      if (NAMED.has(key) && isJsonObject(value)) for (const one of Object.values(value)) this.#index(one, own, depth + 1);
+      else if (!DATA.has(key)) this.#index(value, own, depth + 1);
+    }
   }
 
   #name(node: JsonObject, base: string): string {

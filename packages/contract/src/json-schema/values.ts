@@ -1,12 +1,17 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Evaluator } from "./evaluator.ts";
-import { matches, TooLong } from "./match.ts";
+import { matches } from "./match.ts";
 import { compilePattern } from "./pattern.ts";
 
 export function describe(value: JsonValue): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
+
+const MAX_TEXT = 200;
+
+/** For a message that a model reads: a choice or a name may be as long as the schema's author, or whoever wrote the value, likes. */
+export const shown = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
 function isOfType(type: JsonValue, value: JsonValue): boolean {
   switch (type) {
@@ -38,29 +43,24 @@ function lengthOf(text: string): number {
 }
 
 /** A pattern that cannot be matched in linear time is not checked; one that is no regular expression fits nothing. */
-export function fitsPattern({ patterns }: Evaluator, source: string, text: string): boolean {
+export function fitsPattern({ patterns, patternSteps }: Evaluator, source: string, text: string): boolean {
   if (!patterns.has(source)) patterns.set(source, compilePattern(source));
   const pattern = patterns.get(source);
   if (pattern === undefined) return false;
-  if (pattern === "unsupported") return true;
-  try {
-    return matches(pattern, text);
-  } catch (thrown) {
-    if (thrown instanceof TooLong) return false;
-    throw thrown;
-  }
+  return pattern === "unsupported" || matches(pattern, text, patternSteps);
 }
 
 export function checkString(on: Evaluator, schema: JsonObject, value: string): void {
   const { minLength, maxLength, pattern } = schema;
   if (typeof minLength === "number" && lengthOf(value) < minLength) on.fail(`must have at least ${minLength} characters`);
   if (typeof maxLength === "number" && lengthOf(value) > maxLength) on.fail(`must have at most ${maxLength} characters`);
-  if (typeof pattern === "string" && !fitsPattern(on, pattern, value)) on.fail(`must match ${pattern}`);
+  if (typeof pattern === "string" && !fitsPattern(on, pattern, value)) on.fail(`must match ${shown(pattern)}`);
 }
 
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
-  return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times) * 1e-6);
+  // What a division of two decimals may be off by, and no more: 1.0000000001 is no multiple of 0.1.
+  return Math.abs(times - Math.round(times)) <= 4 * Number.EPSILON * Math.abs(times);
 }
 
 export function checkNumber(on: Evaluator, schema: JsonObject, value: number): void {
