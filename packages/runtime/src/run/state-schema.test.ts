@@ -103,6 +103,45 @@ describe("core-execution 84: a value outside its key's schema", () => {
     expect(await storedState(store, "t")).toEqual({ points: 6 });
   });
 
+  test.each<[string, z.ZodType, JsonValue, RegExp]>([
+    ["a date", z.coerce.date(), "2026-01-01", /what is no JSON/],
+    ["a map, of an empty object", z.unknown().transform(() => new Map()), {}, /what is no JSON/],
+    ["nothing", z.unknown().transform(() => undefined), 1, /what is no JSON/],
+    [
+      "one more each time, up to a limit",
+      z
+        .string()
+        .transform((value) => `${value}!`)
+        .pipe(z.string().max(8)),
+      "hello",
+      /changes what it gave itself/,
+    ],
+  ])(
+    "core-execution 84: a schema that makes of a value %s, which could not be read again, fails the call and not the thread",
+    async (_, schema, value, why) => {
+      const store = memoryStore();
+      const odd = defineState<object | string | number, JsonValue>("app.score", {
+        scope: "thread",
+        schema: schema as z.ZodType<object>,
+        initial: () => ({}),
+        apply: (_value, next) => next as object,
+      });
+      const set = defineTool({
+        id: "set",
+        description: "",
+        input: z.object({}),
+        execute: () => reply({}, { command: command().update(odd, value) }),
+      });
+      const steps = [toolCall("set", {}), text("one"), text("two"), text("three"), text("four")];
+      const { runtime, model } = open(steps, (r) => r.state(odd), { tools: [set], store });
+      for (const said of ["one", "two", "three", "four"])
+        expect(await runtime.run({ thread: "t", input: "go" })).toMatchObject({ text: said });
+      const result = model.requests[1]?.messages.find((message) => message.role === "tool");
+      expect(result && messageText(result)).toMatch(why);
+      expect(await storedState(store, "t")).toBeUndefined();
+    },
+  );
+
   it("a way to end the run that no record could hold is refused, and the thread goes on", async () => {
     const { runLifecycle } = await import("../state/run-lifecycle.ts");
     let isBad = true;

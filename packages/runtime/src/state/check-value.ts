@@ -1,4 +1,4 @@
-import { AwakenError, type ErrorCode, type Schema, sameJson, validate } from "@awaken/contract";
+import { AwakenError, type ErrorCode, isJson, type Schema, sameJson, validate } from "@awaken/contract";
 import type { AnyStateKey } from "./key.ts";
 
 /** Schemas of ours say quickly whether a value is as they would give it. */
@@ -21,11 +21,14 @@ function made(key: AnyStateKey, value: unknown, of: string): unknown {
 
 /**
  * Throws when a new value does not fit its key's schema, which would refuse it again when the thread is opened next. A schema may change
- * what it takes, but it must take what it gives: that is stored the next time.
+ * what it takes, but what it gives must be JSON that it takes as it is: that is stored the next time, and read again.
  */
 export function checkValue(key: AnyStateKey, value: unknown): void {
   if (isFit(key.schema, value)) return;
   const given = made(key, value, "the value");
-  if (!key.persistent || sameJson(given, value)) return;
-  made(key, given, "what the schema makes of the value");
+  if (!key.persistent || given === value) return;
+  if (!isJson(given)) refuse(key, "key_encode", "its schema makes of the value what is no JSON, and could not be stored again");
+  if (sameJson(given, value)) return;
+  if (sameJson(made(key, given, "what the schema makes of the value"), given)) return;
+  refuse(key, "key_encode", "its schema changes what it gave itself, so that the value would be another one each time it is read");
 }
