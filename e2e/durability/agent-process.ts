@@ -1,8 +1,8 @@
 import { flushCompileCache } from "node:module";
-import { AwakenError, runId } from "@awaken/contract";
+import { AwakenError, type RunId, type ThreadCheckpoint, threadId } from "@awaken/contract";
 import { createRuntime, type RunTicket, type TicketDecision } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
-import { AGENT, inputId, inputText, runOf, runtimeInit } from "./support/agent.ts";
+import { AGENT, inputId, inputText, isTalkative, isUnsure, runOf, runtimeInit } from "./support/agent.ts";
 import { type KillPlan, KillSwitch } from "./support/kill-switch.ts";
 import { appendLine, Outside } from "./support/outside.ts";
 import { openStore, type Place } from "./support/place.ts";
@@ -29,6 +29,7 @@ export interface Kill {
 /** Whoever started this process is asked about calls of which nobody knows whether they happened. */
 export interface Question {
   readonly thread: string;
+  readonly run: string;
   readonly tickets: readonly { readonly id: string; readonly action: string; readonly toolName: string; readonly order: string }[];
 }
 
@@ -63,6 +64,12 @@ function ask(question: Question): Promise<Answer> {
   return promise;
 }
 
+/** A thread, and where it stands in its batch. */
+interface Seat {
+  readonly thread: string;
+  readonly index: number;
+}
+
 type Request = Parameters<typeof runtime.stream>[0];
 
 async function listen(request: Request): Promise<void> {
@@ -75,43 +82,83 @@ async function listen(request: Request): Promise<void> {
 }
 
 /** Every second thread gets its decisions one after the other. */
-async function decide(thread: string, index: number, tickets: readonly RunTicket[]): Promise<void> {
+async function decide({ thread, index }: Seat, run: RunId, tickets: readonly RunTicket[]): Promise<void> {
   const asked = tickets.map(({ id, action, toolName, input }) => ({ id, action, toolName, order: String(input["order"]) }));
-  const { decisions } = await ask({ thread, tickets: asked });
+  const { decisions } = await ask({ thread, run, tickets: asked });
   if (index % 2 === 0) await runtime.decideAll(decisions);
   else for (const { ticket, decision } of decisions) await runtime.decide(ticket, decision);
-  await runtime.wait(runOf(thread));
+  await runtime.wait(run);
 }
 
 /** Every second run that was cut is taken up with its events, the others by the plain verb. */
-async function goOn(thread: string, index: number): Promise<void> {
-  if (index % 2 === 0) await runtime.resume(runOf(thread));
-  else await listen({ thread, resume: runOf(thread) });
+async function goOn({ thread, index }: Seat, run: RunId): Promise<void> {
+  if (index % 2 === 0) await runtime.resume(run);
+  else await listen({ thread, resume: run });
 }
 
+const say = ({ thread }: Seat, nth: number, hint: { readonly runId?: string }): Promise<void> =>
+  listen({ agent: AGENT, thread, ...hint, input: [{ role: "user", id: inputId(thread, nth), content: inputText(thread) }] });
+
+/** How many messages a thread has heard: the next one gets this number. */
+const heard = ({ messages }: ThreadCheckpoint): number => messages.filter(({ message }) => message.role === "user").length;
+
+/** Far more than kills and unknown outcomes can ask for. */
+const MAX_MESSAGES = 20;
+
+/** A new message ends what was under way, in a run of its own, or, while a call waits, in half of the threads in the same run. */
+async function sayMore(seat: Seat, checkpoint: ThreadCheckpoint, mayContinue = false): Promise<void> {
+  const nth = heard(checkpoint);
+  if (nth > MAX_MESSAGES) throw new Error(`thread ${seat.thread} comes to no end`);
+  await say(seat, nth, mayContinue && seat.index % 2 === 0 ? {} : { runId: runOf(seat.thread, nth) });
+}
+
+/** Somebody who can look at the outside says what became of calls that were left with an unknown outcome. */
+async function putOnRecord({ thread }: Seat): Promise<void> {
+  const { items } = await store.runs.list({ threadId: threadId(thread), limit: 100 });
+  for (const run of items) {
+    for (const { idempotencyKey } of await store.ledger.list(run.runId, { statuses: ["claimed", "suspended"] })) {
+      const found = outside.underKey(idempotencyKey);
+      const data = { order: found?.order ?? "", receipt: found?.receipt ?? "" };
+      await runtime.reconcile(idempotencyKey, found === undefined ? { type: "not-done" } : { type: "done", data });
+    }
+  }
+}
+
+/** Half of the talkative ones leave a run that was cut at once; the others when they have heard one message more. */
+const isLeft = ({ index }: Seat, checkpoint: ThreadCheckpoint): boolean => isTalkative(index) && (heard(checkpoint) + index) % 2 === 0;
+
 async function finish(thread: string, index: number): Promise<void> {
+  const seat: Seat = { thread, index };
   for (;;) {
-    const record = await store.runs.load(runId(runOf(thread)));
-    if (record !== undefined) cut.add(thread);
-    switch (record?.status) {
-      case undefined:
+    const checkpoint = await store.threads.loadCheckpoint(threadId(thread));
+    const run = checkpoint?.openRun ?? checkpoint?.latestRun;
+    if (checkpoint === undefined || run === undefined) {
+      await say(seat, 0, { runId: runOf(thread) });
+      continue;
+    }
+    cut.add(thread);
+    switch (run.status) {
       case "created":
-        await listen({
-          agent: AGENT,
-          thread,
-          runId: runOf(thread),
-          input: [{ role: "user", id: inputId(thread), content: inputText(thread) }],
-        });
+        await say(seat, heard(checkpoint) - 1, { runId: run.runId });
         break;
       case "running":
-        await goOn(thread, index);
+        if (isLeft(seat, checkpoint)) await sayMore(seat, checkpoint);
+        else await goOn(seat, run.runId);
         break;
-      case "waiting":
-        await decide(thread, index, ticketsOf(await runtime.wait(runOf(thread))));
+      case "waiting": {
+        const tickets = ticketsOf(await runtime.wait(run.runId));
+        const isAsked = tickets.some(({ action }) => action === "unknown-outcome");
+        if (isTalkative(index) && isAsked) await sayMore(seat, checkpoint, true);
+        else await decide(seat, run.runId, tickets);
         break;
+      }
       case "done":
-        cut.delete(thread);
-        return;
+        if (!isTalkative(index) || (run.outcome.termination.type === "natural-end" && !isUnsure(run.outcome.response))) {
+          cut.delete(thread);
+          return;
+        }
+        await putOnRecord(seat);
+        await sayMore(seat, checkpoint);
     }
   }
 }

@@ -6,7 +6,8 @@ import { KILL_KINDS } from "./support/kill-switch.ts";
 import { openStore, type Place } from "./support/place.ts";
 import { expectWhole } from "./support/whole-run.ts";
 
-// A round is one run of six steps with tools whose process was killed at least once on the way.
+// A round is one thread with six steps of tools whose process was killed at least once on the way. A third of them go on with new
+// messages where the others are resumed and decided.
 
 const ROUNDS = Number(process.env["AWAKEN_KILL_ROUNDS"] ?? 200);
 const SEED = Number(process.env["AWAKEN_KILL_SEED"] ?? 1);
@@ -26,7 +27,15 @@ async function expectAllWhole(place: Place, { threads, cut, kills, questions }: 
   expect(consents.filter(({ hasHappened }) => hasHappened)).toEqual([]);
   expect(consents.length + lost.length).toBe(questions.length);
   await using store = await openStore(place);
-  for (const [thread, outside] of threads) await expectWhole(store, outside, thread);
+  let [further, closed, found] = [0, 0, 0];
+  for (const [thread, { outside, isTalkative }] of threads) {
+    const whole = await expectWhole(store, outside, thread, isTalkative);
+    [further, closed, found] = [further + whole.further, closed + whole.closed, found + whole.found];
+  }
+  // Messages came instead of a resume and instead of an answer, and people said later what they knew.
+  expect(further).toBeGreaterThan(ROUNDS / 10);
+  expect(closed).toBeGreaterThan(0);
+  expect(found).toBeGreaterThan(0);
 }
 
 describe("processes that are killed at any moment lose no message and repeat no effect", () => {

@@ -1,4 +1,12 @@
-import { type InferenceRequest, isJsonObject, type Message, messageText, type Provider } from "@awaken/contract";
+import {
+  type InferenceRequest,
+  isJsonObject,
+  type JsonValue,
+  type Message,
+  messageText,
+  messageToolCalls,
+  type Provider,
+} from "@awaken/contract";
 import { allow, ask, defineTool, type RuntimeInit, type Tool } from "@awaken/runtime";
 import { type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
 import * as z from "zod";
@@ -31,29 +39,64 @@ export function ordersOf(thread: string, step: number): readonly Order[] {
 
 export const allOrders = (thread: string): readonly Order[] => Array.from({ length: STEPS }, (_, step) => ordersOf(thread, step)).flat();
 
-export const inputId = (thread: string): string => `input-${thread}`;
+/** A thread may hear more than one message; the first one says what it is about. */
+export const inputId = (thread: string, nth = 0): string => (nth === 0 ? `input-${thread}` : `input-${thread}-${nth}`);
 export const inputText = (thread: string): string => `work on ${thread}`;
-export const runOf = (thread: string): string => `run-${thread}`;
+export const runOf = (thread: string, nth = 0): string => (nth === 0 ? `run-${thread}` : `run-${thread}-${nth}`);
+
+/** Threads at this place of a batch go on with a new message where others are resumed or decided. */
+export const isTalkative = (index: number): boolean => index % 3 === 2;
+
+const UNKNOWN = "unknown";
 
 /** The last words of the agent name every receipt, in the order of the calls. */
 export const lastWords = (thread: string, receipts: readonly string[]): string => `${thread} is done: ${receipts.join(" ")}`;
 
-/** What a tool said about its effect. */
+/** Whether the agent ended without knowing what became of all its calls. */
+export const isUnsure = (words: string): boolean => words.split(" ").includes(UNKNOWN);
+
+/** What a tool said about its effect; undefined when it could not say. */
+function receiptOf(said: string): string | undefined {
+  if (!said.startsWith("{")) return undefined;
+  const told: unknown = JSON.parse(said);
+  const receipt = isJsonObject(told) ? told["receipt"] : undefined;
+  return typeof receipt === "string" ? receipt : undefined;
+}
+
 export function receiptIn(message: Message): string {
-  const said: unknown = JSON.parse(messageText(message));
-  const receipt = isJsonObject(said) ? said["receipt"] : undefined;
-  if (typeof receipt === "string") return receipt;
+  const receipt = receiptOf(messageText(message));
+  if (receipt !== undefined) return receipt;
   throw new Error(`no receipt in: ${messageText(message)}`);
 }
 
-/** Ids of calls are the same in every turn of a thread, as some vendors have it. */
+/** What a model has read about each order, the latest last. */
+export function readOrders(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  let open = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === "tool") read.set(open.get(message.toolCallId) ?? "no order", messageText(message));
+    else if (message.role === "assistant") open = new Map(messageToolCalls(message).map(({ id, input }) => [id, orderIn(input)]));
+  }
+  return read;
+}
+
+const orderIn = (input: JsonValue): string => String(isJsonObject(input) ? input["order"] : undefined);
+
+/** What is not in the history, or is said not to have happened, has to be ordered: a call that vanished would happen twice. */
+export const isDue = (said: string | undefined): boolean => said === undefined || said.endsWith("did not happen.");
+
+/** Step by step. Ids of calls are the same in every turn of a thread, as some vendors have it. */
 function answer({ messages }: InferenceRequest): ScriptedTurn {
   const [question] = messages.filter((message) => message.role === "user");
   const thread = question === undefined ? "" : messageText(question).slice(inputText("").length);
-  const step = messages.filter((message) => message.role === "assistant").length;
-  if (step === STEPS) return text(lastWords(thread, messages.filter((message) => message.role === "tool").map(receiptIn)));
-  const calls = ordersOf(thread, step).map(({ tool, order }, slot) => ({ name: tool, input: { order }, id: `${thread}-call-${slot}` }));
-  return toolCalls(calls, { say: `step ${step}` });
+  const read = readOrders(messages);
+  for (let step = 0; step < STEPS; step++) {
+    const due = ordersOf(thread, step).filter(({ order }) => isDue(read.get(order)));
+    const calls = due.map(({ tool, order }, slot) => ({ name: tool, input: { order }, id: `${thread}-call-${slot}` }));
+    if (calls.length > 0) return toolCalls(calls, { say: `step ${step}` });
+  }
+  const receipts = allOrders(thread).map(({ order }) => receiptOf(read.get(order) ?? "") ?? UNKNOWN);
+  return text(lastWords(thread, receipts));
 }
 
 const MAX_TURNS = 10_000;

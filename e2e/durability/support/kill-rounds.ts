@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TicketDecision } from "@awaken/runtime";
 import { random } from "../../inference/support/random.ts";
 import type { AgentOrder, Answer, Kill, Question } from "../agent-process.ts";
-import { runOf } from "./agent.ts";
+import { isTalkative } from "./agent.ts";
 import { runChild } from "./child.ts";
 import { KILL_KINDS, type KillKind, type KillPlan } from "./kill-switch.ts";
 import { Outside, readLines } from "./outside.ts";
@@ -49,9 +49,15 @@ export interface Asked {
   readonly hasHappened: boolean;
 }
 
+export interface KilledThread {
+  /** The world that its effects are in. */
+  readonly outside: Outside;
+  /** It may go on with a new message. */
+  readonly isTalkative: boolean;
+}
+
 export interface KillRounds {
-  /** Every thread, with the world that its effects are in. */
-  readonly threads: ReadonlyMap<string, Outside>;
+  readonly threads: ReadonlyMap<string, KilledThread>;
   /** Threads whose run was cut at least once. */
   readonly cut: ReadonlySet<string>;
   readonly kills: readonly Kill[];
@@ -59,7 +65,7 @@ export interface KillRounds {
 }
 
 class Rounds {
-  readonly threads = new Map<string, Outside>();
+  readonly threads = new Map<string, KilledThread>();
   readonly cut = new Set<string>();
   readonly kills: Kill[] = [];
   readonly questions: Asked[] = [];
@@ -84,7 +90,7 @@ class Rounds {
     writeFileSync(effects, "");
     const cache = join(folder, "compiled");
     const outside = new Outside(effects);
-    for (const thread of threads) this.threads.set(thread, outside);
+    for (const [index, thread] of threads.entries()) this.threads.set(thread, { outside, isTalkative: isTalkative(index) });
     const order: AgentOrder = { place, threads, outside: effects, kills };
     const onMessage = (question: Question) => this.#answer(question, outside);
     for (let kill = 0; ; kill++) {
@@ -99,13 +105,12 @@ class Rounds {
   }
 
   /** As somebody would who can look at the outside: what happened is told, what did not may run. */
-  #answer({ thread, tickets }: Question, outside: Outside): Answer {
+  #answer({ thread, run, tickets }: Question, outside: Outside): Answer {
     return {
       thread,
       decisions: tickets.map(({ id, action, toolName, order }): TicketDecision => {
         const found = outside.ofOrder(order);
         this.questions.push({ action, toolName, hasHappened: found !== undefined });
-        const run = runOf(thread);
         if (found === undefined) return { ticket: id, decision: { action: "approve", run } };
         return { ticket: id, decision: { action: "answer", result: { order, receipt: found.receipt }, run } };
       }),
