@@ -8,17 +8,24 @@ import { type AnyProvider, toProviders } from "./to-provider.ts";
 
 /** An agent whose model is the id of a model or pool, or an AI SDK model object. */
 export type AgentInput = AgentSpecInput | AgentOfModel;
-type AgentOfModel = Omit<LocalAgentSpecInput, "model"> & { readonly model: AiSdkModel };
+type AgentOfModel = Omit<LocalAgentSpecInput, "model"> & {
+  /** A model object of the AI SDK: it becomes a provider and a model of the agent's own. */
+  readonly model: AiSdkModel;
+};
 
 export interface RuntimeInit extends Omit<CoreInit, "providers" | "models" | "agents"> {
+  /** Model APIs by id: AI SDK providers as they are, or objects of ours. */
   readonly providers?: { readonly [id: string]: AnyProvider };
+  /** By the id that agents name; a model says which provider it is asked of. */
   readonly models?: { readonly [id: string]: ModelSpecInput };
+  /** By id. One agent alone is the default; of several the one called `default` is. */
   readonly agents: { readonly [id: string]: AgentInput };
   /** Default: in memory. */
   readonly store?: ScopedStore;
 }
 
 export interface Runtime extends Omit<CoreRuntime, "registry"> {
+  /** What agents, models, providers and tools there are now. Changes reach runs that start later. */
   readonly registry: Registry;
 }
 

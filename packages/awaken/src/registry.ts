@@ -15,6 +15,7 @@ import { type AnyProvider, toProvider, toProviders } from "./to-provider.ts";
 
 /** Other providers, models and agents. Providers may be the AI SDK's; pools that are not given stay as they are. */
 export interface RegistryRebuild extends Omit<CoreRebuild, "providers"> {
+  /** All that there shall be: a provider that is not here is gone. */
   readonly providers: { readonly [id: string]: AnyProvider };
 }
 
@@ -32,10 +33,12 @@ export class Registry {
     this.#handle = handle;
   }
 
+  /** Rises by one with every change that was published. */
   get version(): number {
     return this.#handle.version;
   }
 
+  /** What is published now. It stays as it is whatever is published later. */
   snapshot(): RegistrySnapshot {
     return this.#handle.snapshot();
   }
@@ -75,6 +78,7 @@ export class Registry {
     return this.#handle.previewRemoveProvider(id);
   }
 
+  /** Removes a provider, with what the policy allows to go along; throws when something still stands on it. */
   removeProvider(id: string, policy: ProviderRemovalPolicy): ProviderRemovalImpact {
     return this.#handle.removeProvider(id, policy);
   }

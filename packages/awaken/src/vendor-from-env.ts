@@ -16,7 +16,9 @@ const DEFAULT_MODELS: Readonly<Record<Vendor, string>> = {
 export interface VendorChoice {
   /** Whose key was found; `demo` when there was none. */
   readonly vendor: Vendor | "demo";
+  /** For `providers` of the config. */
   readonly provider: AnyProvider;
+  /** The vendor's name of the model, for `models` of the config. */
   readonly model: string;
 }
 
@@ -31,7 +33,12 @@ export interface VendorOptions {
    */
   readonly whenNotInstalled?: "refuse" | "otherwise";
   /** Used when the environment has no key. */
-  readonly otherwise: { readonly provider: AnyProvider; readonly model: string };
+  readonly otherwise: {
+    /** What answers instead, mostly a model that needs no key. */
+    readonly provider: AnyProvider;
+    /** The name of its model. */
+    readonly model: string;
+  };
 }
 
 interface Wanted {

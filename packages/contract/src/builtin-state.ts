@@ -22,14 +22,19 @@ export const CONTEXT_TARGETS = ["system", "session", "conversation", "suffix-sys
 
 /** A message that a plugin puts into the prompt and not into the thread. */
 export const contextMessageSchema = s.object({
+  /** Names the message: another one with this key takes its place. */
   key: someText,
+  /** Who seems to have said it; a system target takes it as instructions. */
   role: s.enum(["system", "user", "assistant"]),
+  /** What the model reads. */
   content: s.string(),
+  /** Where in the prompt it stands: around the instructions, before or in the conversation, or after it. */
   target: s.enum(CONTEXT_TARGETS),
   /** Steps for which an unchanged message is not repeated; 0 repeats it always. */
   cooldownSteps: s.withDefault(s.int().check(s.atLeast(0)), 0),
   /** Stays for every following step until it is replaced. */
   persistent: s.withDefault(s.boolean(), false),
+  /** Gone after the first request that had it. Default false. */
   consumeAfterEmit: s.withDefault(s.boolean(), false),
   /** Lower comes first. */
   priority: s.withDefault(s.number(), 0),
@@ -50,15 +55,23 @@ export const pendingWorkSchema = s.object({ hasPending: s.boolean() });
 
 export const reasoningEffortSchema = s.union([
   s.enum(["none", "low", "medium", "high", "max"]),
-  s.strictObject({ budget: s.int().check(s.positive()) }),
+  s.strictObject({
+    /** At most this many tokens of thought. */
+    budget: s.int().check(s.positive()),
+  }),
 ]);
 
 /** Unknown fields are refused: a misspelt parameter must not be ignored. */
 export const inferenceOverrideSchema = s.strictObject({
+  /** Another model of the same provider, by the vendor's name. */
   upstreamModel: s.exactOptional(s.string().check(s.notBlank("must not be blank"))),
+  /** As the vendor takes it; left out, the vendor's default. */
   temperature: s.exactOptional(s.number()),
+  /** The longest answer, in tokens. */
   maxTokens: s.exactOptional(s.int().check(s.positive())),
+  /** As the vendor takes it; left out, the vendor's default. */
   topP: s.exactOptional(s.number()),
+  /** How long the model may think, in words or in tokens. */
   reasoningEffort: s.exactOptional(reasoningEffortSchema),
 });
 export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptional(inferenceOverrideSchema) });

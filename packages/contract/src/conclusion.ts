@@ -13,6 +13,7 @@ type OpenString = string & Record<never, never>;
 export interface RunError {
   /** One of ours (`inference_unauthorized`, `storage_io`, `output_invalid`, …), or that of a plugin which ended the run. */
   readonly code: ErrorCode | OpenString;
+  /** One sentence for people. It never holds a secret. */
   readonly message: string;
 }
 
@@ -33,15 +34,49 @@ type Ended<T extends Termination["type"]> = Extract<Termination, { readonly type
 /** What became of a run, told apart by `status`. */
 export type Conclusion =
   /** It came to its end. */
-  | { readonly status: "done"; readonly termination: Ended<"natural-end" | "behavior-requested"> }
+  | {
+      readonly status: "done";
+      /** Whether the model was done or a plugin ended the run. */
+      readonly termination: Ended<"natural-end" | "behavior-requested">;
+    }
   /** It goes on after a decision, or when its work in the background is done. */
-  | { readonly status: "waiting"; readonly termination: Ended<"suspended" | "natural-end">; readonly waitingReason: WaitingReason }
+  | {
+      readonly status: "waiting";
+      /** `suspended` when calls wait, `natural-end` when work in the background does. */
+      readonly termination: Ended<"suspended" | "natural-end">;
+      /** What has to happen before the run goes on. */
+      readonly waitingReason: WaitingReason;
+    }
   /** `limit` names what was hit, `detail` says it in words: "16 of 16 steps". */
-  | { readonly status: "stopped"; readonly termination: Ended<"stopped">; readonly limit: StopLimit; readonly detail: string }
-  | { readonly status: "cancelled"; readonly termination: Ended<"cancelled"> }
+  | {
+      readonly status: "stopped";
+      /** As the record has it: the code of the limit and its detail. */
+      readonly termination: Ended<"stopped">;
+      /** Which limit was hit: a stop condition by its type, `max-tokens`, or the code of a plugin. */
+      readonly limit: StopLimit;
+      /** The same in words: "16 of 16 steps". */
+      readonly detail: string;
+    }
+  | {
+      readonly status: "cancelled";
+      /** As the record has it. */
+      readonly termination: Ended<"cancelled">;
+    }
   /** A gate refused, and ended the run with it. */
-  | { readonly status: "blocked"; readonly termination: Ended<"blocked">; readonly reason: string }
-  | { readonly status: "failed"; readonly termination: Termination; readonly error: RunError };
+  | {
+      readonly status: "blocked";
+      /** As the record has it, with the reason of the gate. */
+      readonly termination: Ended<"blocked">;
+      /** Why the gate refused, in its own words. */
+      readonly reason: string;
+    }
+  | {
+      readonly status: "failed";
+      /** As the record has it. A run whose typed answer is missing failed although the model came to its end. */
+      readonly termination: Termination;
+      /** What a program decides by, and a sentence for people. */
+      readonly error: RunError;
+    };
 
 export interface ConclusionFacts {
   readonly termination: Termination;

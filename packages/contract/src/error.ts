@@ -109,6 +109,7 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export interface AwakenErrorInit {
   /** Structured facts for programs. They travel to logs and clients, so they never hold a secret. */
   readonly details?: JsonObject;
+  /** What was thrown below, for whoever looks into it. */
   readonly cause?: unknown;
 }
 
@@ -120,7 +121,9 @@ const MARKER = Symbol.for("awaken.error");
 /** The one error class: `code` decides what a program does, `message` says what was wrong and what was expected. */
 export class AwakenError extends Error {
   override readonly name = "AwakenError";
+  /** What a program decides by; it stays the same when the message is worded anew. */
   readonly code: ErrorCode;
+  /** The ids and values that the message speaks of, as JSON. */
   readonly details: JsonObject;
   readonly [MARKER] = true;
 

@@ -10,17 +10,30 @@ export type Adapter = (typeof ADAPTERS)[number];
 
 /** Who a run is and where it came from. Constant for the run, across steps and handoffs. */
 export interface RunIdentity {
+  /** The conversation that the run belongs to. */
   readonly threadId: ThreadId;
+  /** The run itself, the same across suspensions and processes. */
   readonly runId: RunId;
+  /** The agent that the run began with. */
   readonly agentId: string;
+  /** Who asked for it: a person, another agent, a server. */
   readonly origin: Origin;
+  /** Whether somebody waits for it, or it was scheduled, resumed or woken. */
   readonly runMode: RunMode;
+  /** The protocol that it came in by. */
   readonly adapter: Adapter;
+  /** The thread of the run that started this one. */
   readonly parentThreadId?: ThreadId;
+  /** The run that started this one. */
   readonly parentRunId?: RunId;
+  /** The call of the parent run that started this one. */
   readonly parentToolCallId?: ToolCallId;
+  /** The entry of the queue that it was taken from. */
   readonly dispatchId?: DispatchId;
+  /** The session of the client, as the caller named it. */
   readonly sessionId?: string;
+  /** The request that brought it, as the transport named it. */
   readonly transportRequestId?: string;
+  /** What the caller ties its own records together with. */
   readonly correlationId?: string;
 }

@@ -16,9 +16,11 @@ export interface Suspension {
   readonly action: string;
   /** What is asked for, for people. */
   readonly message?: string;
+  /** What the answer is about, for programs: what a form shows, what a rule compares. */
   readonly parameters?: JsonValue;
   /** JSON Schema of the answer. */
   readonly responseSchema?: JsonObject;
+  /** What a decision does to the call. Default: the tool runs again. */
   readonly resumeMode?: ResumeMode;
 }
 
@@ -26,33 +28,58 @@ export interface Suspension {
 export interface Ticket {
   /** Made by the runtime, unique for ever. */
   readonly id: TicketId;
+  /** The run that waits. */
   readonly runId: RunId;
+  /** The thread of that run. */
   readonly threadId: ThreadId;
   /** As the vendor or the runtime named the call: some models repeat it in every turn. */
   readonly toolCallId: ToolCallId;
+  /** The tool that was called. */
   readonly toolName: string;
+  /** What the call would run with. */
   readonly input: JsonValue;
+  /** What is asked for, for programs: `approve`, `tool:<id>`, `unknown-outcome`, … */
   readonly action: string;
+  /** What a decision does to the call. */
   readonly resumeMode: ResumeMode;
+  /** What is asked for, for people. */
   readonly message?: string;
+  /** What the answer is about, for programs. */
   readonly parameters?: JsonValue;
+  /** JSON Schema of the answer: one that does not fit is refused. */
   readonly responseSchema?: JsonObject;
   /** From the root agent to the one that asks; absent when the root asks. */
   readonly agentPath?: readonly string[];
+  /** When the call began to wait, in ms. */
   readonly updatedAt: number;
 }
 
 /** What a user says about a ticket. */
 export type DecisionAction =
-  | { readonly action: "approve"; readonly input?: JsonValue }
-  | { readonly action: "deny"; readonly reason?: string }
-  | { readonly action: "answer"; readonly result: JsonValue };
+  | {
+      readonly action: "approve";
+      /** Runs the call with this instead of what the model wrote. */
+      readonly input?: JsonValue;
+    }
+  | {
+      readonly action: "deny";
+      /** The model reads it. */
+      readonly reason?: string;
+    }
+  | {
+      readonly action: "answer";
+      /** Becomes the result of the call without running the tool, or is handed to it, as the resume mode says. */
+      readonly result: JsonValue;
+    };
 
 /** `id` makes it idempotent: the same id twice decides once, and is refused with another content. */
 export type Decision = DecisionAction & {
+  /** The same id twice decides once. */
   readonly id: DecisionId;
+  /** Who decided, as the caller names them. */
   readonly by?: string;
   /** What plugins know about it: a rule to remember, a device that signed. */
   readonly metadata?: JsonObject;
+  /** When, in ms. */
   readonly decidedAt: number;
 };

@@ -22,11 +22,27 @@ export type WaitingReason = (typeof WAITING_REASONS)[number];
 export type Termination =
   | { readonly type: "natural-end" }
   | { readonly type: "behavior-requested" }
-  | { readonly type: "stopped"; readonly code: string; readonly detail?: string }
+  | {
+      readonly type: "stopped";
+      /** The limit: a stop condition by its type, `max-tokens`, or the code of a plugin. */
+      readonly code: string;
+      /** The same in words. */
+      readonly detail?: string;
+    }
   | { readonly type: "cancelled" }
-  | { readonly type: "blocked"; readonly reason: string }
+  | {
+      readonly type: "blocked";
+      /** Why the gate refused. */
+      readonly reason: string;
+    }
   | { readonly type: "suspended" }
-  | { readonly type: "error"; readonly message: string; readonly code?: string };
+  | {
+      readonly type: "error";
+      /** For people. */
+      readonly message: string;
+      /** For programs; absent when what was thrown had none. */
+      readonly code?: string;
+    };
 
 export const TERMINATION_TYPES = ["natural-end", "behavior-requested", "stopped", "cancelled", "blocked", "suspended", "error"] as const;
 

@@ -5,17 +5,24 @@ import type { Suspension } from "./suspension.ts";
 
 /** What the model is told about a tool. The model calls it by `id`. */
 export interface ToolDescriptor {
+  /** The name by which the model calls it. */
   readonly id: string;
+  /** When and how to use it, for the model. */
   readonly description: string;
   /** JSON Schema of the input. */
   readonly parameters: JsonObject;
+  /** For catalogues that group tools; the model does not see it. */
   readonly category?: string;
+  /** For whoever lists tools; the model does not see it. */
   readonly metadata?: JsonObject;
 }
 
 export interface ToolCall {
+  /** Of this call, unique among those of its turn. */
   readonly id: ToolCallId;
+  /** The id of the tool. */
   readonly name: string;
+  /** What it is called with: as the model wrote it, or as a decision edited it. */
   readonly input: JsonValue;
 }
 
@@ -36,10 +43,13 @@ export type ToolResult = ToolSuccess | ToolFailure | ToolPending;
 
 export interface ToolSuccess {
   readonly type: "success";
+  /** What the tool gave. */
   readonly data: JsonValue;
+  /** What the model reads instead of the JSON of `data`. */
   readonly message?: string;
   /** Images and documents for the model, beside the text. */
   readonly media?: readonly MediaContent[];
+  /** For listeners and records; the model does not see it. */
   readonly metadata?: JsonObject;
 }
 
@@ -47,16 +57,22 @@ export interface ToolFailure {
   readonly type: "error";
   /** One of ours, or the tool's own code. */
   readonly code: ToolErrorCode | (string & {});
+  /** What the model reads. */
   readonly message: string;
+  /** More about the failure, for programs. */
   readonly data?: JsonValue;
+  /** For listeners and records; the model does not see it. */
   readonly metadata?: JsonObject;
 }
 
 /** The call waits for a decision. */
 export interface ToolPending {
   readonly type: "pending";
+  /** Why the call waits and what would answer it. */
   readonly suspension: Suspension;
+  /** What the model reads as long as the call waits. */
   readonly message?: string;
+  /** For listeners and records; the model does not see it. */
   readonly metadata?: JsonObject;
 }
 

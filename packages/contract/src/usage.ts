@@ -1,10 +1,16 @@
 /** Tokens of one or more inferences. A count that the vendor did not report is 0, an optional one is absent. */
 export interface Usage {
+  /** Sent, those from the cache included where the vendor counts them. */
   readonly inputTokens: number;
+  /** Answered, thought included. */
   readonly outputTokens: number;
+  /** As the vendor counts them together. */
   readonly totalTokens: number;
+  /** Of those that were sent: read from the vendor's cache. */
   readonly cacheReadTokens?: number;
+  /** Of those that were sent: written to the vendor's cache. */
   readonly cacheWriteTokens?: number;
+  /** Of those that were answered: spent on thought. */
   readonly reasoningTokens?: number;
 }
 

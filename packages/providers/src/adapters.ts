@@ -8,17 +8,23 @@ export interface VendorSettings {
   readonly name: string;
   /** Absent when the package shall take its credentials from the environment. */
   readonly apiKey?: string;
+  /** Another address than the vendor's. */
   readonly baseUrl?: string;
+  /** Sent with every request. */
   readonly headers: Headers;
+  /** The spec's `adapterOptions`. */
   readonly options: JsonObject;
 }
 
 /** How a spec's `adapter` becomes a provider. `open` imports the vendor package, which need not be installed. */
 export interface VendorAdapter {
+  /** What has to be installed. */
   readonly npmPackage: string;
   /** Where the package looks for its key. */
   readonly keyVariable?: string;
+  /** There is no default address. */
   readonly needsBaseUrl?: boolean;
+  /** Imports the package; throws when it is not installed. */
   open(settings: VendorSettings): Promise<AiSdkProvider>;
 }
 

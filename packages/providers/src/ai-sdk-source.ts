@@ -2,7 +2,12 @@ import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 
 export type AiSdkModel = LanguageModelV4 | LanguageModelV3;
 /** An AI SDK provider: `openai`, `createAnthropic({ … })`, `customProvider({ … })`, or a function from id to model. */
-export type AiSdkProvider = { languageModel(modelId: string): AiSdkModel } | ((modelId: string) => AiSdkModel);
+export type AiSdkProvider =
+  | {
+      /** A model by the vendor's name. */
+      languageModel(modelId: string): AiSdkModel;
+    }
+  | ((modelId: string) => AiSdkModel);
 export type AiSdkSource = AiSdkModel | AiSdkProvider;
 
 export const isModel = (source: object): source is AiSdkModel => "specificationVersion" in source && "doStream" in source;

@@ -59,7 +59,13 @@ export interface Runtime extends AsyncDisposable {
   /** By run id or thread id. True when a run was told to stop: an active one is told at once; one that waits is ended. */
   cancel(id: string): Promise<boolean>;
   /** The same, and waits up to 5 s, or as told, until the thread is free. */
-  cancelAndWait(id: string, options?: { readonly timeoutMs?: number }): Promise<boolean>;
+  cancelAndWait(
+    id: string,
+    options?: {
+      /** How long to wait. Default 5 s. */
+      readonly timeoutMs?: number;
+    },
+  ): Promise<boolean>;
   /** Messages for a run that is active, read after its current step at the earliest. False when there is none. */
   send(id: string, input: RunRequest["input"]): boolean;
 }

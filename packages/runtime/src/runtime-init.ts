@@ -23,8 +23,11 @@ export interface RuntimeInit extends RegistryInit {
   readonly store?: ScopedStore;
   /** Keeps answers in the store while they are streamed, so that a resumed run goes on in mid-sentence. Default false. */
   readonly streamCheckpoints?: boolean;
+  /** What tells time and sets timers. Default: the machine's; tests hand in one that stands still. */
   readonly clock?: Clock;
+  /** Makes the ids of runs, messages and tickets. Default: random UUIDs that rise with time. */
   readonly ids?: Ids;
+  /** Where warnings go. Default: the console. */
   readonly log?: Log;
   /** After a cancel: how long a tool may take to stop by itself. Default 30 s. */
   readonly cancelGraceMs?: number;

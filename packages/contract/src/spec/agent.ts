@@ -34,7 +34,13 @@ export const localFields = {
   toolExecution,
   stopConditions: s.array(stopConditionSchema),
   contextPolicy: contextPolicySchema,
-  reasoningEffort: s.union([s.enum(["none", "low", "medium", "high", "max"]), s.strictObject({ budget: count })]),
+  reasoningEffort: s.union([
+    s.enum(["none", "low", "medium", "high", "max"]),
+    s.strictObject({
+      /** At most this many tokens of thought. */
+      budget: count,
+    }),
+  ]),
   /** Plugins to load, in order. */
   plugins: s.array(nonBlank),
   /** Of the loaded plugins, those whose hooks, gates and tools are on; empty means all. */
@@ -48,30 +54,52 @@ export const localFields = {
   ...catalogueFields,
 };
 
-const identity = { id: specId, description: s.exactOptional(s.string()) };
+const identity = {
+  /** The name that runs, delegates and handoffs use. */
+  id: specId,
+  /** What other agents and people read about it. Default: the first line of its instructions. */
+  description: s.exactOptional(s.string()),
+};
 
 /** Runs in this process. */
 const localAgentSchema = s.transform(
   s.strictObject({
     ...identity,
+    /** Need not be written: what has no `remote` runs here. */
     type: s.withDefault(s.literal("local"), "local"),
+    /** The id of a model or of a pool. */
     model: s.withDefault(localFields.model, ""),
+    /** The system prompt. Empty sends none. */
     instructions: s.withDefault(localFields.instructions, ""),
+    /** How many inferences a run may take, with their tool calls. Default 16; then it is stopped. */
     maxSteps: s.withDefault(localFields.maxSteps, DEFAULT_MAX_STEPS),
+    /** How often an answer that was cut at the token limit is continued. Default 2. */
     maxContinuationRetries: s.withDefault(localFields.maxContinuationRetries, DEFAULT_CONTINUATIONS),
+    /** Calls of one turn together, or one after the other. Default `parallel`. */
     toolExecution: s.prefault(toolExecution, "parallel"),
+    /** Limits beside `maxSteps`. The first that is hit stops the run. */
     stopConditions: s.withDefault(localFields.stopConditions, []),
     /** Without one nothing is compacted, and a request is cut only when the vendor refuses it as too long. */
     contextPolicy: s.exactOptional(contextPolicySchema),
+    /** How long the model may think. Left out, the vendor's default. */
     reasoningEffort: s.exactOptional(localFields.reasoningEffort),
+    /** Plugins to load, in order: hooks run in it. */
     plugins: s.withDefault(localFields.plugins, []),
+    /** Of the loaded plugins, those whose hooks, gates and tools are on; empty means all. */
     activePlugins: s.withDefault(localFields.activePlugins, []),
+    /** Ids of tools that the agent sees. With neither this nor `toolPatterns` it sees all; `[]` is none. */
     tools: s.exactOptional(catalogueFields.tools),
+    /** The same by glob: `mail.*`. */
     toolPatterns: s.exactOptional(catalogueFields.toolPatterns),
+    /** Ids of tools that it does not see, whatever allows them. */
     excludedTools: s.exactOptional(catalogueFields.excludedTools),
+    /** The same by glob. */
     excludedToolPatterns: s.exactOptional(catalogueFields.excludedToolPatterns),
+    /** Settings of plugins, each under its section's name. Kept when the plugin goes. */
     sections: s.withDefault(jsonMap, {}),
+    /** Agents that this one may call as tools. */
     delegates: s.withDefault(localFields.delegates, []),
+    /** Agents that this one may hand the run over to. */
     handoffs: s.withDefault(localFields.handoffs, []),
   }),
   withAllowDefault,
@@ -80,8 +108,11 @@ const localAgentSchema = s.transform(
 /** Runs elsewhere; `registry` names the source that discovered it. */
 const remoteAgentSchema = s.strictObject({
   ...identity,
+  /** Need not be written: what has `remote` runs elsewhere. */
   type: s.withDefault(s.literal("remote"), "remote"),
+  /** Where the agent lives, and how it is asked. */
   remote: remoteEndpointSchema,
+  /** The source that discovered it; absent when it was written by hand. */
   registry: s.exactOptional(nonBlank),
 });
 
@@ -93,7 +124,10 @@ export interface RemoteAgentSpec extends Immutable<s.output<typeof remoteAgentSc
 export type AgentSpec = LocalAgentSpec | RemoteAgentSpec;
 
 /** `type` does not tell inputs apart, so that `{ ...agent, instructions }` is one whatever the agent is; parsing refuses the wrong mix. */
-type AnyType<Input> = Omit<Input, "type"> & { readonly type?: AgentSpec["type"] };
+type AnyType<Input> = Omit<Input, "type"> & {
+  /** Need not be written: an agent with `remote` is remote. */
+  readonly type?: AgentSpec["type"];
+};
 export type LocalAgentSpecInput = AnyType<SpecInput<s.input<typeof localAgentSchema>>>;
 export type RemoteAgentSpecInput = AnyType<SpecInput<s.input<typeof remoteAgentSchema>>>;
 export type AgentSpecInput = LocalAgentSpecInput | RemoteAgentSpecInput;

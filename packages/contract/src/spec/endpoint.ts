@@ -35,23 +35,45 @@ const token: s.Type<Secret, string | Secret> = s.transform(
   (text) => new Secret(text),
 );
 
-const auth = s.strictObject({ type: authType, token });
+const auth = s.strictObject({
+  /** How the token is sent. */
+  type: authType,
+  /** Masked in records and logs. */
+  token,
+});
 
 const shared = {
+  /** Left out, the agent is asked without credentials. */
   auth: s.exactOptional(auth),
   /** The agent behind the address, where it serves several. */
   target: s.exactOptional(nonBlank),
+  /** How long one answer may take. */
   timeoutMs: s.withDefault(positive, AGENT_TIMEOUT_MS),
+  /** For the backend that talks to it. */
   options: s.withDefault(jsonMap, {}),
 };
 
-const shortEndpoint = s.transform(s.strictObject({ a2a: endpointUrl, ...shared }), ({ a2a, ...rest }) => ({
-  type: REMOTE_BACKENDS[0],
-  baseUrl: a2a,
-  ...rest,
-}));
+const shortEndpoint = s.transform(
+  s.strictObject({
+    /** The address of an A2A agent, for short. */
+    a2a: endpointUrl,
+    ...shared,
+  }),
+  ({ a2a, ...rest }) => ({
+    type: REMOTE_BACKENDS[0],
+    /** The address of the agent's server. */
+    baseUrl: a2a,
+    ...rest,
+  }),
+);
 
-const fullEndpoint = s.strictObject({ type: s.withDefault(nonBlank, REMOTE_BACKENDS[0]), baseUrl: endpointUrl, ...shared });
+const fullEndpoint = s.strictObject({
+  /** The backend that talks to it. Default `a2a`. */
+  type: s.withDefault(nonBlank, REMOTE_BACKENDS[0]),
+  /** The address of the agent's server. */
+  baseUrl: endpointUrl,
+  ...shared,
+});
 
 /** Where a remote agent lives. `{ a2a: url }` is short for `{ type: "a2a", baseUrl: url }`; the latter is stored. */
 export const remoteEndpointSchema = s.union([shortEndpoint, fullEndpoint]);

@@ -45,15 +45,31 @@ const knowledgeCutoff = s.string().check(s.trim(), s.refine(isRealDate, "'knowle
 /** One model of a provider. Two fields are enough: `{ provider: "openai", model: "gpt-5-mini" }`. */
 export const modelSpecSchema = s
   .strictObject({
+    /** The name that agents and pools use. */
     id: specId,
+    /** The id of the provider that is asked for it. */
     provider: nonBlank,
     /** The name that the provider knows it by. */
     model: nonBlank,
+    /** How many tokens request and answer may have together. Known, it bounds every request. */
     contextWindow: s.exactOptional(tokens),
+    /** The longest answer that the model gives, in tokens. */
     maxOutputTokens: s.exactOptional(tokens),
-    modalities: s.exactOptional(s.strictObject({ input: modalities("input"), output: modalities("output") })),
+
+    /** What it reads and writes beside text. */
+    modalities: s.exactOptional(
+      s.strictObject({
+        /** What it can be sent. */
+        input: modalities("input"),
+        /** What it can answer with. */
+        output: modalities("output"),
+      }),
+    ),
+    /** YYYY-MM or YYYY-MM-DD; the model is told it. */
     knowledgeCutoff: s.exactOptional(knowledgeCutoff),
+    /** What a million tokens cost that are sent, in US dollars. */
     inputTokenPricePerMillionUsd: s.exactOptional(price("inputTokenPricePerMillionUsd")),
+    /** What a million tokens cost that are answered, in US dollars. */
     outputTokenPricePerMillionUsd: s.exactOptional(price("outputTokenPricePerMillionUsd")),
   })
   .check(

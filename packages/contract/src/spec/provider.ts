@@ -25,9 +25,13 @@ const anyCase = <const Values extends readonly string[]>(values: Values) =>
 /** Not secret. What is not named here is for the adapter, which ignores what it does not know. */
 const adapterOptions = s.openObject(
   {
+    /** The form of the vendor's list of models. */
     modelDiscoverySchema: s.exactOptional(anyCase(MODEL_DISCOVERY_SCHEMAS)),
+    /** How the list of models is asked for. */
     modelDiscoveryAuth: s.exactOptional(anyCase(MODEL_DISCOVERY_AUTHS)),
+    /** What `apiKey` is: a token, or the JSON of a service account. */
     credentialsKind: s.exactOptional(s.enum(CREDENTIALS_KINDS)),
+    /** Whether the vendor's package may look for credentials in the environment. */
     allowEnvCredentials: s.exactOptional(s.boolean()),
   },
   jsonValue,
@@ -38,11 +42,15 @@ const textOrNone = s.exactOptional(s.nullable(s.string().check(s.trim())));
 const keyOrNone: s.Type<string | null, string | Secret | null> = s.nullable(s.string());
 
 const fields = {
+  /** The name that models use. */
   id: specId,
+  /** Which vendor package talks to it: `openai`, `anthropic`, … */
   adapter: nonBlank,
   apiKey: s.exactOptional(keyOrNone),
   baseUrl: textOrNone,
+  /** How long a request may take. Default 300. */
   timeoutSecs: s.withDefault(positive, TIMEOUT_SECS),
+  /** Settings of the adapter; nothing secret belongs here. */
   adapterOptions: s.prefault(adapterOptions, {}),
 };
 
@@ -62,8 +70,14 @@ function checkCredentials({ adapter, apiKey, adapterOptions: options }: RawProvi
 }
 
 function dropBlank<T extends RawProvider>({ apiKey, baseUrl, ...rest }: T) {
-  const key: { apiKey?: Secret } = apiKey?.trim() ? { apiKey: new Secret(apiKey) } : {};
-  const url: { baseUrl?: string } = baseUrl ? { baseUrl } : {};
+  const key: {
+    /** Masked in records and logs; absent when the adapter finds its own. */
+    apiKey?: Secret;
+  } = apiKey?.trim() ? { apiKey: new Secret(apiKey) } : {};
+  const url: {
+    /** Another address than the vendor's. */
+    baseUrl?: string;
+  } = baseUrl ? { baseUrl } : {};
   return { ...rest, ...key, ...url };
 }
 

@@ -37,13 +37,41 @@ const contentPattern = s.string().check(s.rule(checkPattern, { maxLength: MAX_PA
 
 /** When a run ends before the model is done. A limit of 0, or an empty pattern, never fires. */
 export const stopConditionSchema = s.taggedUnion("type", [
-  s.strictObject({ type: s.literal("max-steps"), steps: count }),
-  s.strictObject({ type: s.literal("timeout"), seconds: atMost("timeout.seconds", MAX_TIMEOUT_SECONDS) }),
-  s.strictObject({ type: s.literal("token-budget"), maxTotal: atMost("token-budget.maxTotal", MAX_TOKENS) }),
-  s.strictObject({ type: s.literal("consecutive-errors"), max: count }),
-  s.strictObject({ type: s.literal("stop-on-tool"), toolName: nonBlank }),
-  s.strictObject({ type: s.literal("content-match"), pattern: contentPattern }),
-  s.strictObject({ type: s.literal("loop-detection"), window: atMost("loop-detection.window", MAX_WINDOW) }),
+  s.strictObject({
+    type: s.literal("max-steps"),
+    /** How many inferences the run may take. */
+    steps: count,
+  }),
+  s.strictObject({
+    type: s.literal("timeout"),
+    /** How long the run may take, at most a day. */
+    seconds: atMost("timeout.seconds", MAX_TIMEOUT_SECONDS),
+  }),
+  s.strictObject({
+    type: s.literal("token-budget"),
+    /** Tokens of the whole run, sent and answered. */
+    maxTotal: atMost("token-budget.maxTotal", MAX_TOKENS),
+  }),
+  s.strictObject({
+    type: s.literal("consecutive-errors"),
+    /** How many inferences in a row may fail. */
+    max: count,
+  }),
+  s.strictObject({
+    type: s.literal("stop-on-tool"),
+    /** The run stops after a step that called this tool. */
+    toolName: nonBlank,
+  }),
+  s.strictObject({
+    type: s.literal("content-match"),
+    /** A regular expression; the run stops when an answer matches. */
+    pattern: contentPattern,
+  }),
+  s.strictObject({
+    type: s.literal("loop-detection"),
+    /** How many of the latest steps are compared; the run stops when they repeat. */
+    window: atMost("loop-detection.window", MAX_WINDOW),
+  }),
 ]);
 
 export type StopCondition = Immutable<s.output<typeof stopConditionSchema>>;

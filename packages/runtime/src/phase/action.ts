@@ -13,8 +13,11 @@ import { checkName } from "../state/key.ts";
 
 /** One-shot work for a phase. Its payload is plain JSON, checked again when the action runs. */
 export interface Action<P extends JsonValue> {
+  /** Unique among the actions of all plugins. */
   readonly key: string;
+  /** When it runs: at the next such phase. */
   readonly phase: HookPhase;
+  /** Checks the payload again when the action runs: it may have been stored in between. */
   readonly payload: Schema<P>;
 }
 
@@ -23,9 +26,15 @@ const ACTION: PartRules<Omit<Action<JsonValue>, "key">> = {
   payload: needed(RULES.schema),
 };
 
+/** Declares an action. A plugin registers its handler; commands schedule it. */
 export function defineAction<P extends JsonValue>(
   key: string,
-  init: { readonly phase: HookPhase; readonly payload: Schema<P> },
+  init: {
+    /** When it runs: at the next such phase. */
+    readonly phase: HookPhase;
+    /** What it is given; plain JSON. */
+    readonly payload: Schema<P>;
+  },
 ): Action<P> {
   checkName("an action", key);
   checkOptions("invalid_definition", `action '${shorten(key)}'`, init, ACTION);

@@ -5,13 +5,18 @@ import type { Action } from "./action.ts";
 import type { Effect } from "./effect.ts";
 
 export interface ScheduledAction {
+  /** The phase that it waits for. */
   readonly phase: HookPhase;
+  /** Of its action. */
   readonly key: string;
+  /** What the handler is given. */
   readonly payload: JsonValue;
 }
 
 export interface EmittedEffect {
+  /** Of its effect. */
   readonly key: string;
+  /** What the handler is given. */
   readonly payload: JsonValue;
 }
 
@@ -32,9 +37,13 @@ function joined<T>(left: readonly T[], right: readonly T[]): T[] {
  * until the runtime submits it, and then all of it does or none.
  */
 export class Command implements Batch {
+  /** In the order in which they were added. */
   updates: Update[];
+  /** In the order in which they were added. */
   actions: ScheduledAction[];
+  /** In the order in which they were added. */
   effects: EmittedEffect[];
+  /** The revision that it was made for, when it was told one. */
   baseRevision: number | undefined;
 
   constructor(updates: Update[] = [], actions: ScheduledAction[] = [], effects: EmittedEffect[] = [], baseRevision?: number) {
@@ -44,16 +53,19 @@ export class Command implements Batch {
     this.baseRevision = baseRevision;
   }
 
+  /** Changes the value of a key, through the key's `apply`. */
   update<V, U>(key: StateKey<V, U>, update: NoInfer<U>): this {
     this.updates = added(this.updates, { key: key as AnyStateKey, update });
     return this;
   }
 
+  /** Lets an action run at its phase, once. */
   schedule<P extends JsonValue>(action: Action<P>, payload: NoInfer<P>): this {
     this.actions = added(this.actions, { phase: action.phase, key: action.key, payload });
     return this;
   }
 
+  /** Lets an effect happen after the commit. */
   emit<P extends JsonValue>(effect: Effect<P>, payload: NoInfer<P>): this {
     this.effects = added(this.effects, { key: effect.key, payload });
     return this;
@@ -65,11 +77,13 @@ export class Command implements Batch {
     return this;
   }
 
+  /** Whether there is nothing to do. */
   get isEmpty(): boolean {
     return this.updates.length === 0 && this.actions.length === 0 && this.effects.length === 0;
   }
 }
 
+/** An empty command, to be filled: `command().update(key, change)`. */
 export const command = (): Command => new Command();
 
 /** One after the other, into a new command with this base. */

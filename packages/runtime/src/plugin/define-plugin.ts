@@ -18,7 +18,9 @@ import type { Registrar } from "./registrar.ts";
 
 /** What a plugin may do to a run from outside its phases. */
 export interface LiveRun {
+  /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
+  /** The state as it is now. */
   snapshot(): StateReader;
   /** Commits between phases; never makes one fail. */
   submit(command: Command): Promise<void>;
@@ -27,6 +29,7 @@ export interface LiveRun {
 }
 
 export interface PluginInit<C> {
+  /** The name that agents list in `plugins`. */
   readonly id: string;
   /** The key of its part in an agent's `sections`; default the id. */
   readonly section?: string;
@@ -54,12 +57,19 @@ const INIT: PartRules<PluginInit<unknown>> = {
 
 /** A plugin with its config type closed over. */
 export interface Plugin {
+  /** The name that agents list in `plugins`. */
   readonly id: string;
+  /** Where its settings stand in an agent's `sections`. */
   readonly section: string;
+  /** Whether it checks its section. */
   readonly hasConfig: boolean;
+  /** What checks its section. */
   readonly config: Schema | undefined;
+  /** Its agent starts, or takes over at a handoff. */
   readonly onActivate: PluginInit<never>["onActivate"];
+  /** Its agent hands over to another one. */
   readonly onDeactivate: PluginInit<never>["onDeactivate"];
+  /** Given to each run for as long as it is active. */
   readonly onBind: PluginInit<never>["onBind"];
   /** Checks the section and registers; throws `invalid_plugin_config`. */
   load(section: unknown, registrar: Registrar): void;

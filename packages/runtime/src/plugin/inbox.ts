@@ -3,25 +3,61 @@ import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
 
 /** News of background work. Becomes an internal user message at the next boundary. */
-export type TaskEvent = { readonly taskId: string } & (
-  | { readonly kind: "completed"; readonly result: JsonValue }
-  | { readonly kind: "failed"; readonly error: string }
+export type TaskEvent = {
+  /** Names the work in the background. */
+  readonly taskId: string;
+} & (
+  | {
+      readonly kind: "completed";
+      /** What it came to. */
+      readonly result: JsonValue;
+    }
+  | {
+      readonly kind: "failed";
+      /** Why it failed, for the model. */
+      readonly error: string;
+    }
   | { readonly kind: "cancelled" }
-  | { readonly kind: "custom"; readonly eventType: string; readonly payload: JsonValue }
+  | {
+      readonly kind: "custom";
+      /** What kind of news, as the plugin names it. */
+      readonly eventType: string;
+      /** The news. */
+      readonly payload: JsonValue;
+    }
 );
 
 /** The end of a background compaction. It is looked at when it is consumed, because it may be stale by then. */
 export interface CompactionNotice {
   /** What to swap: everything up to and with `upTo` for the summary. Undefined when this notice is stale or brings no summary. */
-  swap(state: StateReader): { readonly upTo: MessageId; readonly summary: Message } | undefined;
+  swap(state: StateReader):
+    | {
+        /** The last message that goes. */
+        readonly upTo: MessageId;
+        /** What takes its place. */
+        readonly summary: Message;
+      }
+    | undefined;
   /** The bookkeeping that follows; undefined leaves the state alone. */
   settle(state: StateReader, isSwapped: boolean): Command | undefined;
 }
 
 /** What reaches a run from outside while it is active. */
 export type InboxItem =
-  | { readonly type: "messages"; readonly messages: readonly Message[] }
-  | { readonly type: "task"; readonly event: TaskEvent }
+  | {
+      readonly type: "messages";
+      /** Enter the run after its current step at the earliest. */
+      readonly messages: readonly Message[];
+    }
+  | {
+      readonly type: "task";
+      /** The news of it. */
+      readonly event: TaskEvent;
+    }
   /** No message: only asks the run to look at the thread's pending messages. */
   | { readonly type: "wake" }
-  | { readonly type: "compaction"; readonly notice: CompactionNotice };
+  | {
+      readonly type: "compaction";
+      /** Looked at when it is read. */
+      readonly notice: CompactionNotice;
+    };

@@ -15,14 +15,22 @@ export type Transform = (messages: readonly Message[], tools: readonly ToolDescr
  * hooks, gates, tools and transforms do not.
  */
 export interface Registrar {
+  /** A key of state. Two plugins may not own one name. */
   state<V, U>(key: StateKey<V, U>): void;
+  /** A key of data that outlives threads. */
   profile<T>(key: ProfileKey<T>): void;
+  /** What happens when an action of this kind is due. Each action has one handler. */
   action<P extends JsonValue>(action: Action<P>, handler: ActionHandler<P>): void;
+  /** What happens when an effect of this kind was committed. Each effect has one handler. */
   effect<P extends JsonValue>(effect: Effect<P>, handler: EffectHandler<P>): void;
+  /** Code for a phase. Several run together, on one snapshot. */
   hook<P extends HookPhase>(phase: P, hook: Hook<P>): void;
+  /** Code that decides whether a call may run. The strictest verdict wins. */
   gate(gate: Gate): void;
   /** A gate over flat facts. */
   policy(policy: Policy): void;
+  /** A tool for the agents that have the plugin. */
   tool(tool: Tool): void;
+  /** Rewrites the messages of a request. Several run one after the other. */
   transform(transform: Transform): void;
 }

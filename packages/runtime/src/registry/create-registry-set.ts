@@ -9,16 +9,24 @@ import type { BackendFactory, Entries, RegistrySet, TableName } from "./registry
 import { Table } from "./table.ts";
 
 /** Specs under their ids, or a list of specs that carry their ids, as a file has them. */
-export type SpecList<Input> = { readonly [id: string]: Input } | readonly (Input & { readonly id: string })[];
+export type SpecList<Input> =
+  | { readonly [id: string]: Input }
+  | readonly (Input & {
+      /** The name that it is registered under. */
+      readonly id: string;
+    })[];
 
 export interface RegistryInit {
   readonly providers?: { readonly [id: string]: ProviderInput };
   readonly models?: SpecList<ModelSpecInput>;
+  /** Models that stand in for each other, by the id that agents name. */
   readonly pools?: SpecList<PoolSpecInput>;
   readonly agents?: SpecList<AgentSpecInput>;
   /** A list of ours, or by name with AI SDK tools among them. */
   readonly tools?: ToolList;
+  /** What agents may list in `plugins`. */
   readonly plugins?: readonly Plugin[];
+  /** Where agents run that do not run here. */
   readonly backends?: readonly BackendFactory[];
 }
 

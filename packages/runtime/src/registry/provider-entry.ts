@@ -5,6 +5,7 @@ import { Table } from "./table.ts";
 
 /** A live provider and what is known about it. */
 export interface ProviderEntry {
+  /** The model API itself. */
   readonly provider: Provider;
   /** Says what the provider is made of: a pool starts afresh when the signature of a member changes. */
   readonly signature: string;

@@ -15,9 +15,13 @@ import { checkSet, type RegistrySet } from "./registry-set.ts";
 
 /** What managed configuration holds. Pools that are not given stay as they are. */
 export interface RegistryRebuild {
+  /** All that there shall be: a provider that is not here is gone. */
   readonly providers: { readonly [id: string]: ProviderInput };
+  /** All that there shall be. */
   readonly models: SpecList<ModelSpecInput>;
+  /** All that there shall be. */
   readonly agents: SpecList<AgentSpecInput>;
+  /** Left out, the pools stay as they are. */
   readonly pools?: SpecList<PoolSpecInput>;
 }
 

@@ -43,10 +43,12 @@ export class RegistryHandle {
     this.#check = check;
   }
 
+  /** Rises by one with every change that was published. */
   get version(): number {
     return this.#current.version;
   }
 
+  /** What is published now. It stays as it is whatever is published later. */
   snapshot(): RegistrySnapshot {
     return this.#current;
   }
@@ -95,6 +97,7 @@ export class RegistryHandle {
     return update;
   }
 
+  /** A provider under a new id. */
   registerProvider(id: string, provider: ProviderInput): number {
     checkId("provider", id);
     if (this.#current.registries.providers.has(id)) {
@@ -115,10 +118,12 @@ export class RegistryHandle {
     return this.#putProvider(id, { ...this.#findProvider(id), discovered });
   }
 
+  /** What stands on a provider. Changes nothing. */
   previewRemoveProvider(id: string): ProviderRemovalPreview {
     return previewProviderRemoval(this.#current.registries, id);
   }
 
+  /** Removes a provider, with what the policy allows to go along; throws when something still stands on it. */
   removeProvider(id: string, policy: ProviderRemovalPolicy): ProviderRemovalImpact {
     const impact = planProviderRemoval(this.#current.registries, id, policy);
     this.update((draft) => {

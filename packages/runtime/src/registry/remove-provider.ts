@@ -7,16 +7,24 @@ export type ProviderRemovalPolicy = "block-if-referenced" | "cascade-unused-mode
 
 /** What stands on a provider. Lists are sorted; pools count as models. */
 export interface ProviderRemovalPreview {
+  /** The provider that was asked about. */
   readonly providerId: string;
+  /** Models of it, and pools with one of them. */
   readonly modelIds: readonly string[];
+  /** Agents that use one of those. */
   readonly agentIds: readonly string[];
+  /** Whether `block-if-referenced` would let it go. */
   readonly blockIfReferencedAllowed: boolean;
+  /** Whether the cascade would let it go. */
   readonly cascadeUnusedModelBindingsAllowed: boolean;
 }
 
 export interface ProviderRemovalImpact {
+  /** The provider that is gone. */
   readonly providerId: string;
+  /** What went with it. */
   readonly removedModelIds: readonly string[];
+  /** Agents that used what went. */
   readonly affectedAgentIds: readonly string[];
 }
 

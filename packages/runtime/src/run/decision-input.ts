@@ -18,6 +18,7 @@ import type { Ids } from "../stream/ids.ts";
 export type DecisionInput = DecisionAction & {
   /** Makes it idempotent: the same id twice decides once. With another content it is refused as `decision_conflict`. */
   readonly id?: string;
+  /** Who decides; kept on record. */
   readonly by?: string;
   /**
    * The run that it is about, by its id: then the ticket may also be the id of a call, which may not even wait yet. A ticket that names
@@ -27,7 +28,9 @@ export type DecisionInput = DecisionAction & {
 };
 
 export interface TicketDecision {
+  /** The id of the ticket, or of its call together with its run. */
   readonly ticket: string;
+  /** What is decided about it. */
   readonly decision: DecisionInput;
 }
 

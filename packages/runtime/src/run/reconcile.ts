@@ -16,7 +16,17 @@ import { lateResult } from "../loop/messages.ts";
 import type { LastingRecords, RunParts } from "./run-parts.ts";
 
 /** What somebody found out about a call whose outcome was lost: it happened, and this is what it gave; or it did not. */
-export type Finding = ({ readonly type: "done"; readonly data: JsonValue } | { readonly type: "not-done" }) & { readonly by?: string };
+export type Finding = (
+  | {
+      readonly type: "done";
+      /** What the call gave; the model reads it as its result. */
+      readonly data: JsonValue;
+    }
+  | { readonly type: "not-done" }
+) & {
+  /** Who found out; kept on record. */
+  readonly by?: string;
+};
 
 const unknown = (target: string) =>
   new AwakenError("ticket_not_found", `no call with an unknown outcome has the ticket or the idempotency key '${target}'`, {

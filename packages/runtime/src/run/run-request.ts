@@ -42,22 +42,33 @@ import type { LiveOutput } from "./live-outputs.ts";
 
 /** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message. */
 export interface MessageInput {
+  /** Who says it. */
   readonly role: "user" | "assistant" | "system";
+  /** Text, or parts with pictures and documents. */
   readonly content: string | readonly UserContent[];
+  /** Makes it idempotent: a message that the log has already is not added again. */
   readonly id?: string;
 }
 
 /** Where a run comes from, for records and hooks. */
 export interface RunTraceInput {
+  /** Who asked for it. Default `user`. */
   readonly origin?: Origin;
+  /** Whether somebody waits for it. Default `foreground`. */
   readonly runMode?: RunMode;
+  /** The protocol that it came in by. Default `internal`. */
   readonly adapter?: Adapter;
+  /** The run that started this one. */
   readonly parentRunId?: string;
+  /** The thread of that run. */
   readonly parentThreadId?: string;
   /** The call of the parent run that started this one. */
   readonly parentToolCallId?: string;
+  /** The session of the client. */
   readonly sessionId?: string;
+  /** The request that brought it, as the transport names it. */
   readonly transportRequestId?: string;
+  /** What the caller ties its own records together with. */
   readonly correlationId?: string;
 }
 
@@ -67,11 +78,13 @@ export interface RunRequest<O = unknown> {
   readonly agent?: string;
   /** Default: a new thread. */
   readonly thread?: string;
+  /** What is said: a text, or messages. Left out, the agent goes on from what the thread has. */
   readonly input?: string | readonly MessageInput[];
   /** The answer must be JSON that fits; `result.output` is then typed. */
   readonly output?: Schema<O>;
   /** How often an answer that does not fit is asked for again, before the run fails with `output_invalid`. Default 2. */
   readonly outputRetries?: number;
+  /** Temperature, length and the like, for this run alone. */
   readonly overrides?: InferenceOverride;
   /** Tools that the client runs. */
   readonly frontendTools?: readonly ToolDescriptor[];
@@ -83,6 +96,7 @@ export interface RunRequest<O = unknown> {
   readonly resume?: string;
   /** About tickets of the run that is resumed: all or none. */
   readonly decisions?: readonly TicketDecision[];
+  /** Where the run comes from. */
   readonly trace?: RunTraceInput;
 }
 

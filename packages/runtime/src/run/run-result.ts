@@ -13,12 +13,15 @@ import type { LoopResult } from "../loop/finish.ts";
 
 /** A ticket whose input can be edited by spreading it: one that is no object stands under `value`. */
 export interface RunTicket extends Ticket {
+  /** What the call would run with, as an object. */
   readonly input: JsonObject;
 }
 
 /** What there is to say of a run, however it stands. */
 export interface RunFacts {
+  /** The run, for `wait`, `cancel` and the records. */
   readonly runId: RunId;
+  /** The thread, for the next request. */
   readonly threadId: ThreadId;
   /** The last answer of the model; empty when it said nothing. */
   readonly text: string;
@@ -40,25 +43,30 @@ export interface DoneResult<O> extends RunFacts, Only<"done"> {
 export interface WaitingResult extends RunFacts, Only<"waiting"> {
   /** One for each call that waits for a decision. */
   readonly tickets: readonly RunTicket[];
+  /** Only a run that is done has one. */
   readonly output?: never;
 }
 
 /** A limit was hit: `limit` names it, `detail` says it in words. */
 export interface StoppedResult extends RunFacts, Only<"stopped"> {
+  /** Only a run that is done has one. */
   readonly output?: never;
 }
 
 export interface CancelledResult extends RunFacts, Only<"cancelled"> {
+  /** Only a run that is done has one. */
   readonly output?: never;
 }
 
 /** A gate refused a call, and ended the run with it: `reason` says why. */
 export interface BlockedResult extends RunFacts, Only<"blocked"> {
+  /** Only a run that is done has one. */
   readonly output?: never;
 }
 
 /** `error` has the code and the message. */
 export interface FailedResult extends RunFacts, Only<"failed"> {
+  /** Only a run that is done has one. */
   readonly output?: never;
 }
 

@@ -24,6 +24,7 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
     return this.#started.run.runId;
   }
 
+  /** The thread of the run, also when it was made for it. */
   get threadId(): ThreadId {
     return this.#started.run.threadId;
   }
@@ -49,6 +50,7 @@ class Reader<O> {
     this.#kept = new WeakRef(events);
   }
 
+  /** The stream below, once the run has begun. */
   get events(): EventStream<AgentEvent, RunResult<O>> | undefined {
     return this.#held ?? this.#kept.deref();
   }

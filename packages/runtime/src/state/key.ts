@@ -49,25 +49,43 @@ export interface StateInit<V, U> {
 
 /** A typed slot of state. Methods, not function properties, so that keys of all types fit in one list. */
 export interface StateKey<V, U> {
+  /** Unique among the keys of an agent; the value is stored under it. */
   readonly name: string;
+  /** Whether the value ends with the run or stays with the thread. */
   readonly scope: StateScope;
+  /** What every committed value fits. */
   readonly schema: Schema<V>;
+  /** What two parallel updates are: a conflict, or the same in any order. */
   readonly merge: MergeRule;
+  /** Whether the value is stored. */
   readonly persistent: boolean;
+  /** Whether the value stays when the plugin that owns the key goes. */
   readonly retainOnUninstall: boolean;
+  /** The number of its migrations plus one; stored with the value. */
   readonly version: number;
+  /** One per past version, oldest first. */
   readonly migrations: readonly Migration[];
   /** A method, so that keys of all types fit in one list. */
   onInvalid(stored: JsonValue, problem: string): Rescued<V>;
   /** Its reducer is known to give new plain JSON: it is not looked through at every commit. */
   readonly trusted: boolean;
+  /** What the first update starts from. */
   initial(): V;
+  /** The next value. Pure. */
   apply(value: V, update: U): V;
+  /** Why this update is not legal now; undefined when it is. */
   refuse?(value: V, update: U): string | undefined;
 }
 
 /** What a key's choice makes of a stored value that its schema refuses. */
-export type Rescued<V> = { readonly type: "fail" } | { readonly type: "drop" } | { readonly type: "value"; readonly value: V };
+export type Rescued<V> =
+  | { readonly type: "fail" }
+  | { readonly type: "drop" }
+  | {
+      readonly type: "value";
+      /** What takes the place of what was stored. */
+      readonly value: V;
+    };
 
 const FAIL: Rescued<never> = Object.freeze({ type: "fail" });
 const DROP: Rescued<never> = Object.freeze({ type: "drop" });

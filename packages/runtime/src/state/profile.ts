@@ -17,7 +17,9 @@ import { checkName, type Value } from "./key.ts";
 
 /** A typed namespace of data that outlives threads: one value per instance string. */
 export interface ProfileKey<T> {
+  /** Unique among profiles; values are stored under it. */
   readonly name: string;
+  /** What every value fits, when it is written and when it is read. */
   readonly schema: Schema<T>;
   /** What a missing entry reads as. */
   initial(): T;
@@ -28,7 +30,15 @@ export type AnyProfileKey = ProfileKey<unknown>;
 const PROFILE: PartRules<Omit<AnyProfileKey, "name">> = { schema: needed(RULES.schema), initial: needed(RULES.code) };
 
 /** Declares a profile. A plugin registers it; without a store its values live as long as the runtime. */
-export function defineProfile<T extends Value>(name: string, init: { readonly schema: Schema<T>; initial(): NoInfer<T> }): ProfileKey<T> {
+export function defineProfile<T extends Value>(
+  name: string,
+  init: {
+    /** What every value fits, when it is written and when it is read. */
+    readonly schema: Schema<T>;
+    /** What a missing entry reads as. */
+    initial(): NoInfer<T>;
+  },
+): ProfileKey<T> {
   checkName("a profile", name);
   checkOptions("invalid_definition", `profile '${shorten(name)}'`, init, PROFILE);
   return Object.freeze({ name, schema: init.schema, initial: init.initial });
@@ -36,20 +46,27 @@ export function defineProfile<T extends Value>(name: string, init: { readonly sc
 
 /** Instance strings for state that several agents share. Any other string is as good. */
 export const sharedScope = {
+  /** One value for everybody. */
   global: "global",
+  /** One value for all runs that a thread started. */
   parentThread: (id: string) => `parent_thread::${id}`,
+  /** One value for all runs of an agent. */
   agentType: (name: string) => `agent_type::${name}`,
+  /** One value for a thread. */
   thread: (id: string) => `thread::${id}`,
 } as const;
 
 /** Profile and shared state, as hooks and tools see it. Not part of snapshots, merging or commits. */
 export interface ProfileAccess {
+  /** The value, or the key's `initial` when there is none. */
   read<T>(key: ProfileKey<T>, instance: string): Promise<T>;
+  /** Stored at once, not with the commit of the step. */
   write<T>(key: ProfileKey<T>, instance: string, value: NoInfer<T>): Promise<void>;
   /** Deleting what is not there is fine. */
   delete<T>(key: ProfileKey<T>, instance: string): Promise<void>;
   /** The names of the registered keys that this instance has a value for, sorted. */
   list(instance: string): Promise<readonly string[]>;
+  /** Deletes all that this instance has. */
   clear(instance: string): Promise<void>;
 }
 

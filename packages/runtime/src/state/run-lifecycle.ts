@@ -12,11 +12,37 @@ import {
 import { defineTrustedState } from "./key.ts";
 
 export type RunLifecycleUpdate =
-  | { readonly type: "start"; readonly runId: RunId; readonly at: number }
-  | { readonly type: "step-completed"; readonly at: number }
-  | { readonly type: "set-waiting"; readonly reason: WaitingReason; readonly at: number }
-  | { readonly type: "set-running"; readonly at: number }
-  | { readonly type: "done"; readonly termination: Termination; readonly at: number };
+  | {
+      readonly type: "start";
+      /** The run that begins. */
+      readonly runId: RunId;
+      /** When, in ms. */
+      readonly at: number;
+    }
+  | {
+      readonly type: "step-completed";
+      /** When, in ms. */
+      readonly at: number;
+    }
+  | {
+      readonly type: "set-waiting";
+      /** What the run waits for. */
+      readonly reason: WaitingReason;
+      /** When, in ms. */
+      readonly at: number;
+    }
+  | {
+      readonly type: "set-running";
+      /** When, in ms. */
+      readonly at: number;
+    }
+  | {
+      readonly type: "done";
+      /** How the run ended. */
+      readonly termination: Termination;
+      /** When, in ms. */
+      readonly at: number;
+    };
 
 function target(update: RunLifecycleUpdate, current: RunStatus): RunStatus {
   switch (update.type) {

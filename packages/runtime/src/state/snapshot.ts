@@ -16,6 +16,7 @@ export function slotTable(given: Iterable<AnyStateKey>): SlotTable {
 
 /** What hooks, gates and tools may know of the state: its values at one revision, for ever. */
 export interface StateReader {
+  /** Rises with every commit; `command().from(revision)` insists on it. */
   readonly revision: number;
   /** Undefined when the key was never updated. */
   get<V, U>(key: StateKey<V, U>): V | undefined;

@@ -56,6 +56,7 @@ export class EventChecker {
   /** Calls of this stream that have their last result. */
   readonly #settled = new Set<string>();
 
+  /** Takes the next event; throws `EventOrderError` when it may not come now. */
   see(event: AgentEvent): void {
     this.#count += 1;
     if (this.#isOver) this.#fail(event, "comes after the terminal event");

@@ -20,6 +20,7 @@ export interface FakeClock extends Clock {
 /** Long enough for any chain of promises that a timer set off in this process. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** A clock for tests: time moves only by `advance` and `runAll`. */
 export function fakeClock(startMs = 0): FakeClock {
   let now = startMs;
   let order = 0;
@@ -71,7 +72,10 @@ export function countingIds(prefix = "id"): Ids {
 }
 
 /** A clock on which nobody waits: as soon as nothing else is left to do, time jumps to the next timer. */
-export function instantClock(startMs = 0): Clock & { readonly pendingTimers: number } {
+export function instantClock(startMs = 0): Clock & {
+  /** Timers that are set: a finished run leaves none. */
+  readonly pendingTimers: number;
+} {
   const clock = fakeClock(startMs);
   let isPumping = false;
   const pump = async () => {

@@ -3,14 +3,27 @@ import { InferenceError, type InferenceFailureType, type JsonValue, type StopRea
 /** One thing that a scripted stream does: say a part, wait, break, or fall silent until it is aborted. */
 export type ScriptItem =
   | StreamPart
-  | { readonly type: "wait"; readonly ms: number }
-  | { readonly type: "until"; readonly promise: Promise<unknown> }
-  | { readonly type: "throw"; readonly error: unknown }
+  | {
+      readonly type: "wait";
+      /** How long the stream pauses, by the clock of the script. */
+      readonly ms: number;
+    }
+  | {
+      readonly type: "until";
+      /** The stream goes on when it is settled. */
+      readonly promise: Promise<unknown>;
+    }
+  | {
+      readonly type: "throw";
+      /** Thrown while the stream is read. */
+      readonly error: unknown;
+    }
   | { readonly type: "hang" };
 
 export interface ScriptedTurn {
   /** Thrown instead of opening the stream. */
   readonly openError?: unknown;
+  /** What the stream does, in order. */
   readonly items: readonly ScriptItem[];
 }
 
@@ -29,8 +42,11 @@ export function text(...deltas: readonly string[]): ScriptedTurn {
 }
 
 export interface ScriptedCall {
+  /** The id of the tool. */
   readonly name: string;
+  /** What the model would write. */
   readonly input: JsonValue;
+  /** Default: one of its own. */
   readonly id?: string;
 }
 
@@ -46,12 +62,27 @@ function callItems({ name, input, id }: ScriptedCall): ScriptItem[] {
 }
 
 /** One call of a tool. */
-export function toolCall(name: string, input: JsonValue, more: { readonly id?: string; readonly say?: string } = {}): ScriptedTurn {
+export function toolCall(
+  name: string,
+  input: JsonValue,
+  more: {
+    /** Default: one of its own. */
+    readonly id?: string;
+    /** Text before the call. */
+    readonly say?: string;
+  } = {},
+): ScriptedTurn {
   return toolCalls([{ name, input, ...(more.id === undefined ? {} : { id: more.id }) }], more);
 }
 
 /** Several calls in one turn. */
-export function toolCalls(list: readonly ScriptedCall[], more: { readonly say?: string } = {}): ScriptedTurn {
+export function toolCalls(
+  list: readonly ScriptedCall[],
+  more: {
+    /** Text before the calls. */
+    readonly say?: string;
+  } = {},
+): ScriptedTurn {
   const said: ScriptItem[] = more.say === undefined ? [] : [{ type: "text-delta", delta: more.say }];
   return ended([...said, ...list.flatMap(callItems)], "tool-use");
 }

@@ -14,7 +14,9 @@ export interface ScriptedProvider extends Provider, Disposable {
 }
 
 export interface ScriptedOptions {
+  /** For logs and events. Default `scripted`. */
   readonly name?: string;
+  /** What the pauses of the script wait on. Default: the machine's. */
   readonly clock?: Clock;
 }
 

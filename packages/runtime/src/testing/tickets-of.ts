@@ -1,10 +1,13 @@
 interface Waits<T> {
   readonly status: "waiting";
+  /** One for each call that waits. */
   readonly tickets: readonly T[];
 }
 
 interface WaitsNot {
+  /** Any other end. */
   readonly status: string;
+  /** Only a run that waits has them. */
   readonly tickets?: never;
 }
 

@@ -29,20 +29,29 @@ import { allow, type Verdict } from "./verdict.ts";
 export interface ToolInit<I, O> {
   /** The name by which the model calls it. */
   readonly id: string;
+  /** When and how to use it, for the model. */
   readonly description: string;
+  /** Checks what the model wrote, and gives `execute` its type. What does not fit is told to the model. */
   readonly input: Schema<I>;
   /** Checks what `execute` returns; what does not fit is a failed result. */
   readonly output?: Schema<O>;
+  /** Does the work. What it returns is the result; what it throws is a failure that the model reads. */
   execute(input: NoInfer<I>, context: ToolContext): O | Reply | Promise<O | Reply>;
   /** Decides on the checked input whether the call may run, must ask, or is refused. */
   approve?(input: NoInfer<I>, scene: HookScene): Verdict | Promise<Verdict>;
   /** After a crash: did the effect of this call happen? */
   reconcile?(input: NoInfer<I>, context: ToolContext): Reconciled | Promise<Reconciled>;
+  /** Running it twice with one `idempotencyKey` does it once: after a crash it is simply run again. Default false. */
   readonly idempotent?: boolean;
+  /** It changes nothing outside: no claim is written before it runs, and it may run again. Default false. */
   readonly pure?: boolean;
+  /** After this the call has failed, and its signal is aborted. Default: none. */
   readonly timeoutMs?: number;
+  /** What gates and policies decide by. Default: guessed from the id. */
   readonly kind?: ToolKind;
+  /** For catalogues that group tools; the model does not see it. */
   readonly category?: string;
+  /** For whoever lists tools; the model does not see it. */
   readonly metadata?: JsonObject;
   /** JSON Schema of the input, when the schema library cannot give it. */
   readonly parameters?: JsonObject;

@@ -15,9 +15,13 @@ interface ForeignOptions {
 
 /** A tool as `tool()` of the AI SDK makes it (majors 6 and 7), by what it has and not by where it comes from. */
 export interface ForeignTool {
+  /** When and how to use it, for the model. */
   readonly description?: unknown;
+  /** A Standard Schema, or the AI SDK's own. */
   readonly inputSchema: unknown;
+  /** Left out, the client runs it. */
   readonly execute?: unknown;
+  /** True, or a function of the input: then the call waits for a decision. */
   readonly needsApproval?: unknown;
 }
 

@@ -7,7 +7,9 @@ import type { Intercept, Verdict } from "./verdict.ts";
 
 export interface GateInput extends HookScene {
   readonly phase: "toolGate";
+  /** The call that is decided about. */
   readonly call: ToolCall;
+  /** What kind of tool it is, as it says itself or by its id. */
   readonly toolKind: ToolKind;
   /** Set when the call was suspended and has been decided: a gate that asked before lets an approved call pass now. */
   readonly resume: ResumedCall | undefined;
@@ -23,13 +25,21 @@ export interface GateEntry {
 
 /** The flat facts that a policy decides on. */
 export interface PolicyInput {
+  /** The thread of the run. */
   readonly threadId: string;
+  /** The run that calls. */
   readonly runId: string;
+  /** The entry of the queue that it was taken from. */
   readonly dispatchId: string | undefined;
+  /** Whether somebody waits for the run. */
   readonly runMode: RunMode;
+  /** The protocol that the run came in by. */
   readonly adapter: Adapter;
+  /** The tool that is called. */
   readonly toolName: string;
+  /** What kind of tool it is, as it says itself or by its id. */
   readonly toolKind: ToolKind;
+  /** What it is called with. */
   readonly input: JsonValue;
 }
 

@@ -3,22 +3,41 @@ import type { JsonValue, Suspension, ToolResult } from "@awaken/contract";
 /** What a gate, or a tool's own `approve`, says about a call. Saying nothing is the same as `allow`. */
 export type Verdict =
   | { readonly type: "allow" }
-  | { readonly type: "block"; readonly reason: string }
-  | { readonly type: "suspend"; readonly suspension: Suspension }
-  | { readonly type: "answer"; readonly result: ToolResult };
+  | {
+      readonly type: "block";
+      /** The run ends as blocked with it. */
+      readonly reason: string;
+    }
+  | {
+      readonly type: "suspend";
+      /** What the call waits for. */
+      readonly suspension: Suspension;
+    }
+  | {
+      readonly type: "answer";
+      /** What the call gives instead of running. */
+      readonly result: ToolResult;
+    };
 
 /** A verdict that keeps the tool from running. */
 export type Intercept = Exclude<Verdict, { type: "allow" }>;
 
 const ALLOW: Verdict = Object.freeze({ type: "allow" });
 
+/** Lets the call run. */
 export const allow = (): Verdict => ALLOW;
 
 /** Refuses the call and ends the run. */
 export const block = (reason: string): Intercept => ({ type: "block", reason });
 
 /** Waits for a person to approve the call; on approval the tool runs with the original or the edited input. */
-export function ask(message: string, more: Omit<Suspension, "id" | "message" | "action"> & { readonly action?: string } = {}): Intercept {
+export function ask(
+  message: string,
+  more: Omit<Suspension, "id" | "message" | "action"> & {
+    /** What is asked for, for programs. Default `approve`. */
+    readonly action?: string;
+  } = {},
+): Intercept {
   return { type: "suspend", suspension: { action: "approve", ...more, message } };
 }
 

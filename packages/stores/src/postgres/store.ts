@@ -45,6 +45,7 @@ export interface PostgresStoreOptions extends SqlOptions {
   readonly schema?: string;
   /** How many connections may be open, for a pool of our own; 10 when left out. */
   readonly connections?: number;
+  /** How long to wait for a connection. Default 10 s. */
   readonly connectTimeoutMs?: number;
 }
 
