@@ -104,6 +104,25 @@ describe.each(STORES)("decisions about a run that is active, %s", (_, make) => {
     expect(paid).toEqual([1]);
   });
 
+  test("a late or repeated click is answered at once while another run has the thread", async () => {
+    const { paid, tools, release, began } = world();
+    const store = await make();
+    const turns = [toolCalls([pay(1, "a"), pay(2, "b")]), toolCalls([slow]), text("over")];
+    const runtime = open(scripted(turns), { store, tools });
+    const [a, b] = ticketsOf(await runtime.run({ thread: "t", input: "pay" })).map(({ id }) => id);
+    await (await runtime.decide(a ?? "", { action: "deny", id: "d1" })).result;
+    const other = runtime.stream({ thread: "t", runId: "other", input: "no, that" });
+    const late = runtime.decide(b ?? "", APPROVE);
+    await expect(late).rejects.toMatchObject({ code: "ticket_not_open", details: { closedBy: expect.any(String) } });
+    await began;
+    await expect(runtime.decide(b ?? "", APPROVE)).rejects.toMatchObject({ code: "ticket_not_open" });
+    await expect(runtime.decide(a ?? "", { ...APPROVE, id: "d1" })).rejects.toMatchObject({ code: "decision_conflict" });
+    expect(await (await runtime.decide(a ?? "", { action: "deny", id: "d1" })).result).toMatchObject({ status: "cancelled" });
+    release();
+    expect(await other.result).toMatchObject({ status: "done", text: "over" });
+    expect(paid).toEqual([]);
+  });
+
   test("of one by the id of a call that did not wait yet and one by its ticket only one is taken", async () => {
     const { paid, tools, release, began, check, checking } = world();
     const store = await make();

@@ -82,7 +82,7 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
     const record = await findRecord(parts, batch, lost);
     const active = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
     if (active !== undefined) {
-      const taken = await decideActive(parts, active, record, batch.decisions);
+      const taken = await decideActive(parts, active, record, batch);
       if (taken !== undefined) return taken;
       continue;
     }
@@ -118,20 +118,27 @@ async function keepEarly(parts: RunParts, { decisions, run: named }: Batch): Pro
   return followActive(parts, run);
 }
 
-/** Undefined: the run has left, and its record knows more. */
-async function decideActive(
-  parts: RunParts,
-  active: ActiveRun,
-  record: RunRecord,
-  decisions: readonly AddressedDecision[],
-): Promise<RunStream | undefined> {
+/** Undefined: the thread is free, and the record knows more. */
+async function decideActive(parts: RunParts, active: ActiveRun, record: RunRecord, batch: Batch): Promise<RunStream | undefined> {
   await active.prepared;
-  if (active.ctx !== undefined && active.runId === record.runId) {
+  if (active.runId !== record.runId) return decideBeside(parts, active, batch);
+  if (active.ctx !== undefined) {
     const run = followActive(parts, active);
-    if (await takeDecisions(active.ctx, decisions)) return run;
+    if (await takeDecisions(active.ctx, batch.decisions)) return run;
   }
   await active.released;
   return undefined;
+}
+
+/** Another run has the thread. What it left open has to wait for it; whoever comes too late need not. */
+async function decideBeside(parts: RunParts, active: ActiveRun, batch: Batch): Promise<RunStream | undefined> {
+  const record = await findRecord(parts, batch, undefined);
+  if (batch.decisions.some((addressed) => isOpen(record, addressed))) {
+    await active.released;
+    return undefined;
+  }
+  if (isDone(record, batch.decisions)) return recorded(parts, record);
+  throw tooLate(record, nextOf(record, batch));
 }
 
 const isOpen = (run: RunRecord, { target, isCall }: AddressedDecision): boolean =>
@@ -173,14 +180,20 @@ function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
   return batch.filter((addressed) => !isRepeated(run.decided, addressed)).length === 0;
 }
 
+/** The first that was not taken before. */
+const nextOf = ({ decided }: RunRecord, { first, decisions }: Batch): AddressedDecision =>
+  decisions.find((addressed) => !isRepeated(decided, addressed)) ?? first;
+
+const tooLate = (run: RunRecord, addressed: AddressedDecision): AwakenError =>
+  hasTicket(run, addressed) ? notOpen(addressed.target, run) : unknownTicket(addressed.target);
+
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
-async function resumeWith(parts: RunParts, run: RunRecord, { first, decisions }: Batch): Promise<RunStream | AwakenError> {
-  const open = decisions.find((addressed) => !isRepeated(run.decided, addressed)) ?? first;
-  if (!hasTicket(run, open)) throw unknownTicket(open.target);
-  if (!isOpen(run, open)) throw notOpen(open.target, run);
-  if (run.status !== "waiting") throw isElsewhere(open.target, run);
+async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promise<RunStream | AwakenError> {
+  const next = nextOf(run, batch);
+  if (!isOpen(run, next)) throw tooLate(run, next);
+  if (run.status !== "waiting") throw isElsewhere(next.target, run);
   try {
-    const { run: active, result, begun } = beginRun(parts, resumeOrder(run, decisions));
+    const { run: active, result, begun } = beginRun(parts, resumeOrder(run, batch.decisions));
     const stream = followRun(active, result);
     await begun;
     return stream;
