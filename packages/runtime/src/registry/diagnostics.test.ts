@@ -35,6 +35,14 @@ describe("diagnoseRegistry", () => {
     ]);
   });
 
+  it("tells every wrong name, and for the first of very many also what was meant", () => {
+    const names = Array.from({ length: 200 }, (_, index) => `agent${index}`);
+    const agents = Object.fromEntries(names.map((id) => [id, { model: "m", delegates: [`${id}x`] }]));
+    const found = diagnoseRegistry(createRegistrySet({ ...BASIC, agents }));
+    expect(found).toHaveLength(200);
+    expect(found.filter(({ message }) => message.includes("did you mean"))).toEqual(found.slice(0, 50));
+  });
+
   it("finds every reference that leads nowhere, each once: models, pools, then agents", () => {
     const set = createRegistrySet({
       models: { m: { provider: "gone", model: "u" } },

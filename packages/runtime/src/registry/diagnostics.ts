@@ -36,6 +36,9 @@ interface Targets {
   ids(): Iterable<string>;
 }
 
+/** So many wrong names get the one that was probably meant; nobody reads on after that, and each asks all names. */
+const MAX_GUESSES = 50;
+
 /** Where diagnostics are gathered: nothing is made for what is in order. */
 class Findings {
   readonly found: Diagnostic[] = [];
@@ -49,7 +52,7 @@ class Findings {
         severity: "error",
         resource: { namespace: ref.from, id },
         dependsOn: { namespace: ref.to, id: target },
-        message: `${ref.message(id, target)}${didYouMean(target, ids())}`,
+        message: `${ref.message(id, target)}${this.found.length < MAX_GUESSES ? didYouMean(target, ids()) : ""}`,
         fix: ref.fix(target),
       });
     }
