@@ -8,7 +8,7 @@ const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const FILES = [".gitignore", "README.md", "awaken.config.ts", "demo-model.ts", "package.json", "tsconfig.json"];
+const FILES = [".gitignore", ".npmrc", "README.md", "awaken.config.ts", "demo-model.ts", "package.json", "tsconfig.json"];
 
 describe("awaken init", () => {
   const parent = folders.empty();

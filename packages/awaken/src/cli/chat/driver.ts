@@ -119,7 +119,7 @@ export class ChatDriver {
     const { tickets } = this.conversation;
     const asked = this.#asked;
     this.#asked = undefined;
-    if (this.#current.state.type !== "waiting" || tickets.length === 0) return told(await this.#current.say(text), line);
+    if (this.#current.state.type !== "waiting" || tickets.length === 0) return this.#tell(text, line);
     const which = asked === undefined ? undefined : plainWhich(text);
     const said = asked === undefined || which === undefined ? plainDecision(text) : { command: asked, which };
     if (said === undefined) return this.#holdBack(text, tickets);
@@ -157,7 +157,16 @@ export class ChatDriver {
     const text = rest === "" ? this.#held : rest;
     if (text === undefined) throw new AwakenError("invalid_activation", "there is no message to send: /send <message>");
     this.#held = undefined;
-    return told(await this.#current.say(text), line);
+    return this.#tell(text, line);
+  }
+
+  /** A message that a run which was cut off keeps from being sent is held back too: what is typed next is what to do about that run. */
+  async #tell(text: string, line: string): Promise<Submitted> {
+    const talk = this.#current;
+    const how = await talk.say(text);
+    if (how === "done" || talk.state.type !== "cut-off") return told(how, line);
+    if (this.#current === talk) this.#held = text;
+    return DONE;
   }
 
   async #command(name: CommandName, rest: string, line: string): Promise<Submitted> {

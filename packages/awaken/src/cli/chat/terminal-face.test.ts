@@ -227,20 +227,24 @@ describe("the chat after a restart", () => {
   it.each([
     ["/resume", "Whole answer."],
     ["/cancel", "! cancelled"],
-  ])("offers a run that was cut off: %s", async (line, expected) => {
+  ])("offers a run that was cut off, and holds a message back until it is over: %s", async (line, expected) => {
     const file = database();
     const lost = openProject({ provider: scripted([stall(text("Half an"), 1)]), store: sqliteStore(file) });
     const before = openScreen(lost);
     before.say("Tell me");
     await before.sees("Half an");
     // The first process is left as it is: nobody tells the record.
-    const screen = chatWith({ provider: scripted(line === "/resume" ? [text("Whole answer.")] : []), store: sqliteStore(file) });
+    const screen = chatWith({
+      provider: scripted([...(line === "/resume" ? [text("Whole answer.")] : []), text("I do not mind.")]),
+      store: sqliteStore(file),
+    });
     await screen.sees("> Tell me", "was cut off", "/resume", "/cancel");
     screen.say("never mind");
     await screen.sees("not sent: a run of this thread was cut off");
-    screen.terminal.press(KEYS.ctrlC);
     screen.say(line);
     await screen.sees(expected, "ready");
+    screen.say("/send");
+    await screen.sees("> never mind", "I do not mind.", "ready");
     await lost[Symbol.asyncDispose]();
   });
 });

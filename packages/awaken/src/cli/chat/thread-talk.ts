@@ -122,7 +122,7 @@ export class ThreadTalk {
     return this.#fromRest((rest) => {
       if (rest.type === "cut-off") {
         return this.#refuse(
-          "not sent: a run of this thread was cut off. /resume goes on with it, /cancel ends it, /new begins another thread",
+          "not sent: a run of this thread was cut off. /resume goes on with it, /cancel ends it, /send then sends your message",
         );
       }
       this.conversation.user(text, "asked");

@@ -70,6 +70,11 @@ const manifest = (name: string, { version, checkout }: OwnPackage) => ({
   allowScripts: { node: true },
 });
 
+const NPMRC = `# npm runs on the Node that you have, the project on the Node 24 that is installed with it: npm's warnings about engines are not true.
+loglevel=error
+fund=false
+`;
+
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** All that a new project consists of. */
@@ -79,6 +84,7 @@ export function projectFiles(name: string, awaken: OwnPackage): readonly Project
     { name: "awaken.config.ts", text: CONFIG_TEMPLATE },
     { name: "demo-model.ts", text: DEMO_MODEL_TEMPLATE },
     { name: "tsconfig.json", text: json(tsconfig(awaken)) },
+    { name: ".npmrc", text: NPMRC },
     { name: ".gitignore", text: "node_modules/\n*.db\n*.db-shm\n*.db-wal\n.env\n" },
     { name: "README.md", text: README.replace("%NAME%", name) },
   ];
