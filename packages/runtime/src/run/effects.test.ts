@@ -386,39 +386,32 @@ describe("a crash at every point of a run with every kind of tool", () => {
 
   const ALL = ["asked 2", "known 3", "known 9", "plain 1", "plain 7", "same 5", "waits 6"];
 
-  // In sequence, what stands behind a call that waits is not run: the model has to ask for it again.
-  it.each([
-    { mode: "parallel", happened: (effects: readonly string[]) => expect(effects).toEqual(ALL) },
-    {
-      mode: "sequential",
-      happened: (effects: readonly string[]) => {
-        expect(effects).toEqual(ALL.filter((effect) => effects.includes(effect)));
-        expect(effects).toEqual(expect.arrayContaining(["plain 1", "same 5", "known 9"]));
-      },
-    },
-  ] as const)("$mode: every effect happens once, every call has one result, and the run ends", async ({ mode, happened }) => {
-    const agents = { default: { model: "fast", toolExecution: mode } };
-    let deaths = 0;
-    for (const at of CRASH_POINTS) {
-      for (let nth = 1, isOver = false; !isOver; nth++) {
-        const [store, world] = [memoryStore(), new World()];
-        isOver = await live(store, world, agents, { at, nth });
-        if (isOver) break;
-        deaths += 1;
-        // The second process dies too, a little later; the third one finishes.
-        const second = await live(store, world, agents, { at: "commit-end", nth: 1 + (nth % 4) });
-        if (!second) await live(store, world, agents, undefined);
-        happened(world.done.filter((effect) => !effect.startsWith("pure")).toSorted());
-        const checkpoint = await store.threads.loadCheckpoint(threadId("t"));
-        const log = checkpoint?.messages ?? [];
-        expect(effectiveMessages(log)).toEqual(log);
-        expect(log.filter(({ message }) => message.role === "tool").length, `${at} ${nth}`).toBe(9);
-        expect(log.filter(({ message }) => message.role === "user").length).toBe(1);
-        expect(log.slice(-1).map(({ message }) => messageText(message))).toEqual(["done after 4"]);
+  it.each(["parallel", "sequential"] as const)(
+    "%s: every effect happens once, every call has one result, and the run ends",
+    async (mode) => {
+      const agents = { default: { model: "fast", toolExecution: mode } };
+      let deaths = 0;
+      for (const at of CRASH_POINTS) {
+        for (let nth = 1, isOver = false; !isOver; nth++) {
+          const [store, world] = [memoryStore(), new World()];
+          isOver = await live(store, world, agents, { at, nth });
+          if (isOver) break;
+          deaths += 1;
+          // The second process dies too, a little later; the third one finishes.
+          const second = await live(store, world, agents, { at: "commit-end", nth: 1 + (nth % 4) });
+          if (!second) await live(store, world, agents, undefined);
+          expect(world.done.filter((effect) => !effect.startsWith("pure")).toSorted(), `${at} ${nth}`).toEqual(ALL);
+          const checkpoint = await store.threads.loadCheckpoint(threadId("t"));
+          const log = checkpoint?.messages ?? [];
+          expect(effectiveMessages(log)).toEqual(log);
+          expect(log.filter(({ message }) => message.role === "tool").length, `${at} ${nth}`).toBe(9);
+          expect(log.filter(({ message }) => message.role === "user").length).toBe(1);
+          expect(log.slice(-1).map(({ message }) => messageText(message))).toEqual(["done after 4"]);
+        }
       }
-    }
-    expect(deaths).toBeGreaterThan(60);
-  });
+      expect(deaths).toBeGreaterThan(60);
+    },
+  );
 
   /** Every call that was claimed is in view, with a result; of each thing that was asked for, at most one happened. */
   async function expectNothingTwice(store: ScopedStore, world: World, where: string): Promise<void> {

@@ -1,15 +1,29 @@
-import { type InferenceRequest, messageText, messageToolCalls, type ScopedStore } from "@awaken/contract";
+import {
+  type AgentEvent,
+  effectiveMessages,
+  type InferenceRequest,
+  messageText,
+  messageToolCalls,
+  openTicketsOf,
+  runId,
+  type ScopedStore,
+  type Ticket,
+  threadId,
+} from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { CRASH_POINTS, type CrashPoint, crashPoints } from "../testing/crash-points.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { wait } from "../tool/reply.ts";
-import { open } from "./crash.test-support.ts";
+import { ask } from "../tool/verdict.ts";
+import { input, type Kind, open, World } from "./crash.test-support.ts";
+import type { RunRequest } from "./run-request.ts";
 
 const nothing = z.object({});
 const call = (name: string, id: string) => ({ name, input: {}, id });
@@ -63,6 +77,126 @@ const STORES: readonly (readonly [string, () => ScopedStore | Promise<ScopedStor
   ["memory", memoryStore],
   ["sqlite", () => sqliteStore(":memory:")],
 ];
+
+/**
+ * A turn with calls that wait, last and are done at once, decided as soon as they wait; the process dies at the given point. Whoever comes
+ * next takes the run up, or sends a message, and brings everything to its end. Gives whether it died.
+ */
+async function dieAt(at: CrashPoint, nth: number, mode: "parallel" | "sequential", way: "resume" | "message"): Promise<boolean> {
+  const [store, clock, world] = [memoryStore(), fakeClock(1), new World()];
+  const where = `${mode} ${way} ${at} ${nth}`;
+  let process = 1;
+  const lasting = (id: string, ms: number, kind: Kind = {}) => {
+    return defineTool({
+      id,
+      description: "",
+      input,
+      ...kind,
+      execute: async (given, context) => {
+        const own = process;
+        await new Promise<void>((resolve) => void clock.timer(ms, () => own === process && resolve()));
+        world.effects.push(`${id} ${given.n} ${context.idempotencyKey}`);
+        return { did: given.n };
+      },
+    });
+  };
+  const tools = [
+    world.tool("pay", { approve: () => ask("Pay?") }),
+    world.tool("quick"),
+    lasting("known", 300, { reconcile: world.reconcile }),
+    lasting("send", 400),
+    lasting("look", 700, { pure: true }),
+  ];
+  const names = ["look", "pay", "known", "quick", "send", "pay", "look"];
+  const turn = () => toolCalls(names.map((name, n) => ({ name, input: { n }, id: "call_0" })));
+  const agents = { default: { model: "fast", toolExecution: mode } };
+  const points = crashPoints({ at, nth, mode: "throw" });
+  const decide = (runtime: ReturnType<typeof open>, { id, action }: Ticket) =>
+    runtime.decide(id, action === "unknown-outcome" ? { action: "deny" } : { action: "approve" }).then((run) => run.result);
+  const follow = async (runtime: ReturnType<typeof open>, request: RunRequest, hear: (event: AgentEvent) => void = () => {}) => {
+    const run = runtime.stream(request);
+    const decided: Promise<unknown>[] = [];
+    for await (const event of run) {
+      hear(event);
+      if (event.type === "ticket-open") decided.push(decide(runtime, event.ticket).catch(() => {}));
+    }
+    await Promise.all(decided);
+    let result = await runtime.wait(run.id);
+    while (result.status === "waiting" && result.tickets[0] !== undefined) result = await decide(runtime, result.tickets[0]);
+    return result;
+  };
+  let isOver = false;
+  const ticking = (async () => {
+    while (!isOver) await clock.advance(50);
+  })();
+  try {
+    const dying = open(scripted([turn(), text("over")]), {
+      ...{ clock, agents, store: points.commits(store, "commit", "transaction"), tools: points.tools(tools) },
+    });
+    const first = await Promise.race([
+      follow(
+        dying,
+        { thread: "t", runId: "r", input: "go" },
+        points.emits(() => {}),
+      ).catch(() => undefined),
+      (async () => {
+        while (!points.hasCrashed) await new Promise((resolve) => setImmediate(resolve));
+      })(),
+    ]);
+    if (!points.hasCrashed) expect(first, where).toMatchObject({ status: "done" });
+    process = 2;
+    const model = scripted([text("over"), text("over"), text("over")]);
+    const next = open(model, { clock, agents, store, tools });
+    const record = await store.runs.load(runId("r"));
+    if (way === "message") await follow(next, { thread: "t", runId: "n", input: "and now?" });
+    else if (record === undefined) await follow(next, { thread: "t", runId: "r", input: "go" });
+    else if (record.status === "running") await follow(next, { thread: "t", resume: "r" });
+    for (let tries = 0; tries < 10; tries++) {
+      const open = (await store.threads.loadCheckpoint(threadId("t")))?.openRun;
+      const [ticket] = open === undefined ? [] : openTicketsOf(open);
+      if (ticket !== undefined) await decide(next, ticket);
+    }
+    expect(
+      (await store.runs.list({})).items.map(({ status }) => status),
+      where,
+    ).not.toContain("running");
+    const effects = world.done.filter((effect) => !effect.startsWith("look"));
+    expect(effects.length, `${where}: ${effects.join(", ")}`).toBe(new Set(effects).size);
+    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    expect(effectiveMessages(log), where).toEqual(log);
+    for (const request of model.requests) {
+      const asked = request.messages.flatMap((message) => messageToolCalls(message).map(({ id }) => id));
+      expect(
+        request.messages.flatMap((message) => (message.role === "tool" ? [message.toolCallId] : [])),
+        where,
+      ).toEqual(asked);
+    }
+    // What was asked for before the process died is in view: all of it when the run goes on.
+    const shown = log.flatMap(({ message }) => messageToolCalls(message));
+    const claimed = (await store.ledger.list(runId("r"))).map(({ toolCallId }) => toolCallId);
+    if (way === "resume" && shown.length > 0) expect(shown.length, where).toBe(names.length);
+    else
+      expect(
+        shown.map(({ id }) => id),
+        where,
+      ).toEqual(expect.arrayContaining(claimed.filter((id) => world.effects.some((effect) => effect.includes(id)))));
+  } finally {
+    isOver = true;
+    await ticking;
+  }
+  return points.hasCrashed;
+}
+
+describe("a process that dies anywhere in a turn with calls that wait, last and are done", () => {
+  test.each((["parallel", "sequential"] as const).flatMap((mode) => (["resume", "message"] as const).map((way) => [mode, way] as const)))(
+    "%s, then a %s: nothing happens twice, every call has its result, no run stays running",
+    async (mode, way) => {
+      let deaths = 0;
+      for (const at of CRASH_POINTS) for (let nth = 1; await dieAt(at, nth, mode, way); nth++) deaths += 1;
+      expect(deaths).toBeGreaterThan(40);
+    },
+  );
+});
 
 describe.each(STORES)("a process that dies in a round that lasts, %s", (_, make) => {
   /** The calls of one turn, until they last; then the process is gone. */
