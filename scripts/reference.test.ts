@@ -122,6 +122,7 @@ const TOOL = namesOf<Parameters<typeof defineTool>[0]>({
   pure: true,
   timeoutMs: true,
   kind: true,
+  dynamic: true,
   category: true,
   metadata: true,
   parameters: true,

@@ -63,7 +63,16 @@ export type {
   VideoContent,
 } from "./content.ts";
 export { AwakenError, type AwakenErrorInit, ERROR_STATUS, type ErrorCode, errorMessage } from "./error.ts";
-export { ADVISORY_EVENTS, type AgentEvent, type AgentEventType, type RunOutcome, type ToolCallProgress } from "./event.ts";
+export {
+  type AgentEvent,
+  type AgentEventType,
+  type ChildRun,
+  INPUT_MODES,
+  type InputMode,
+  type RunOutcome,
+  type ToolCallProgress,
+} from "./event.ts";
+export { EVENT_STAGES, EVENT_TABLE, type EventRow, type EventStage } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode } from "./identity.ts";
 export {
   DEFAULT_SCOPE,
@@ -113,7 +122,6 @@ export {
   type ToolCallState,
   type ToolCallStates,
   type ToolCallStatus,
-  toolCallStateSchema,
   toolCallStatesSchema,
 } from "./lifecycle.ts";
 export { consoleLog, type Log } from "./log.ts";
@@ -156,14 +164,7 @@ export {
   ticketIdsOf,
   type WaitingRun,
 } from "./run.ts";
-export {
-  type FailedAction,
-  failedActionSchema,
-  failedActionsSchema,
-  type QueuedAction,
-  queuedActionSchema,
-  queuedActionsSchema,
-} from "./scheduled.ts";
+export { type FailedAction, failedActionsSchema, type QueuedAction, queuedActionsSchema } from "./scheduled.ts";
 export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
@@ -246,7 +247,7 @@ export {
 } from "./spec/provider.ts";
 export { readSection, type SectionKey } from "./spec/section.ts";
 export { compileContentPattern, type StopCondition, stopConditionSchema } from "./spec/stop-condition.ts";
-export { catalogueFields, compileToolCatalogue, type ToolCatalogue, withAllowDefault } from "./spec/tool-catalogue.ts";
+export { compileToolCatalogue, type ToolCatalogue, withAllowDefault } from "./spec/tool-catalogue.ts";
 export { compileToolPattern, type ToolPattern, toolPatternProblem } from "./spec/tool-pattern.ts";
 export { parseToolRecord, type ToolRecord, type ToolRecordInput, toolRecordSchema } from "./spec/tool-record.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
@@ -353,9 +354,9 @@ export {
   ledgerEntry,
   settleEffect,
 } from "./store/ledger.ts";
-export { isMediaList, messageSchema, toolResultSchema } from "./store/message-schema.ts";
+export { isMediaList, messageSchema } from "./store/message-schema.ts";
 export type { MessageFilter, MessageStore } from "./store/messages.ts";
-export { checkOutbound, type Outbound, touchedThreads } from "./store/outbound.ts";
+export { type Outbound, touchedThreads } from "./store/outbound.ts";
 export { clampLimit, DEFAULT_LIMIT, MAX_LIMIT, type Order, type Page } from "./store/page.ts";
 export {
   BOUNDARIES,
@@ -375,7 +376,6 @@ export {
   type AppendPlace,
   checkPendingRevision,
   editPending,
-  queueRevision,
   renumberPending,
   reorderPending,
   toPendingRecords,
@@ -390,7 +390,7 @@ export {
   profileRecord,
 } from "./store/profiles.ts";
 export { defineRecord, type RecordKind, type RecordKindInit, sameJson } from "./store/record.ts";
-export { runProjection, runRecord } from "./store/run-schema.ts";
+export { runRecord } from "./store/run-schema.ts";
 export type { RunFilter, RunPosition, RunStore } from "./store/runs.ts";
 export {
   DEFAULT_RETENTION,
@@ -434,20 +434,7 @@ export {
   wishIdOf,
   wishRecord,
 } from "./store/wishes.ts";
-export {
-  decisionIdSchema,
-  decisionSchema,
-  jsonObjectSchema,
-  jsonValueSchema,
-  resumeModeSchema,
-  runIdSchema,
-  runStatusSchema,
-  terminationSchema,
-  threadIdSchema,
-  ticketIdSchema,
-  toolCallIdSchema,
-  waitingReasonSchema,
-} from "./stored.ts";
+export { jsonValueSchema, terminationSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type ResumeMode, type Suspension, type Ticket } from "./suspension.ts";
 export {
   canRunMove,
@@ -461,7 +448,6 @@ export {
 } from "./termination.ts";
 export {
   checkLineage,
-  checkMessageDelta,
   type LatestRun,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
@@ -490,4 +476,4 @@ export {
   type ToolSuccess,
   toolOutcome,
 } from "./tool.ts";
-export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";

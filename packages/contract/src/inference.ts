@@ -68,7 +68,8 @@ export interface InferenceRequest {
   };
 }
 
-export type StopReason = "end-turn" | "max-tokens" | "tool-use" | "stop-sequence" | "content-filter";
+export const STOP_REASONS = ["end-turn", "max-tokens", "tool-use", "stop-sequence", "content-filter"] as const;
+export type StopReason = (typeof STOP_REASONS)[number];
 
 /**
  * What a provider yields while it answers. `tool-call-start` comes before every delta of that call; a call's deltas

@@ -9,7 +9,7 @@ import { sameJson } from "./store/record.ts";
 import type { Decision, Ticket } from "./suspension.ts";
 import { canRunMove, type Termination, type WaitingReason } from "./termination.ts";
 import type { ToolDescriptor } from "./tool.ts";
-import type { Usage } from "./usage.ts";
+import type { ModelUsage, Usage } from "./usage.ts";
 
 export const RUN_SCHEMA_VERSION = 1;
 
@@ -96,6 +96,10 @@ interface RunBody {
   readonly updatedAt: number;
   readonly steps: number;
   readonly usage: Usage;
+  /** The same by model; absent while none was asked. */
+  readonly usageByModel?: readonly ModelUsage[];
+  /** Id of the first assistant message, for whoever shows the run as one answer. */
+  readonly answerId?: MessageId;
   /** Run-scoped keys. */
   readonly state?: PersistedState;
   /** Decisions that were applied, so that a repeated one is recognised after its ticket is gone. */

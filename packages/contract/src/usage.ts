@@ -14,6 +14,13 @@ export interface Usage {
   readonly reasoningTokens?: number;
 }
 
+/** What a run used of one model. */
+export interface ModelUsage {
+  readonly provider: string;
+  readonly model: string;
+  readonly usage: Usage;
+}
+
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0, totalTokens: 0 });
 
 const clamp = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0);

@@ -1,11 +1,10 @@
 import type { AgentEvent } from "@awaken/contract";
 import type { RunRequest, RunResult } from "@awaken/runtime";
-import { resumedText, retryText } from "./chat/tool-text.ts";
+import { eventLine } from "./event-line.ts";
 import { EXIT } from "./exit-codes.ts";
 import { explainFailure } from "./explain-error.ts";
 import { catchInterrupts, type Interrupts } from "./interrupts.ts";
 import { counted, Output } from "./output.ts";
-import { brief } from "./printable.ts";
 import type { Project } from "./project.ts";
 import type { ProjectOptions, Shell } from "./shell.ts";
 import { printTickets } from "./ticket-lines.ts";
@@ -21,8 +20,6 @@ interface Face {
   event(event: AgentEvent): void;
   end(result: RunResult): void;
 }
-
-const MAX_DETAIL = 160;
 
 function failureOf(result: RunResult): ReturnType<typeof explainFailure> | undefined {
   switch (result.status) {
@@ -47,21 +44,12 @@ function printFailure(out: Output, result: RunResult): void {
   if (failure.fix !== undefined) out.note(`fix: ${failure.fix}`, "reset");
 }
 
-const resumedEnd = (
-  { outcome, toolCallId }: Extract<AgentEvent, { type: "tool-call-resumed" }>,
-  { answeredCall }: FollowOptions,
-): string => (outcome === "succeeded" && toolCallId === answeredCall ? "answered" : outcome);
-
 function textFace(out: Output, options: FollowOptions, hasOutput: boolean): Face {
   return {
     event(event) {
       if (event.type === "text-delta" && !hasOutput) out.stream(event.delta);
-      else if (event.type === "tool-call-ready") out.note(`· ${event.toolName} ${brief(JSON.stringify(event.input), MAX_DETAIL)}`);
-      else if (event.type === "tool-call-end") out.note(`· ${event.toolName} ${event.outcome}`);
-      else if (event.type === "tool-call-resumed")
-        out.note(`· ${event.toolName} ${resumedEnd(event, options)} ${brief(resumedText(event), MAX_DETAIL)}`.trimEnd());
-      else if (event.type === "inference-retry") out.note(`· ${retryText(event)}`);
-      else if (event.type === "stream-reset") out.note(`· the model starts this answer again: ${event.reason}`);
+      const line = eventLine(event, options.answeredCall);
+      if (line !== undefined) out.note(`· ${line}`);
     },
     end(result) {
       out.endLine();

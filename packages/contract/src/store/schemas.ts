@@ -17,7 +17,7 @@ import {
 import type { Suspension, Ticket } from "../suspension.ts";
 import type { Termination } from "../termination.ts";
 import type { ToolCall, ToolDescriptor } from "../tool.ts";
-import type { Usage } from "../usage.ts";
+import type { ModelUsage, Usage } from "../usage.ts";
 
 // Pieces of the records in this folder. Objects are strict: an unknown field of the same version is a corrupt row.
 
@@ -48,6 +48,12 @@ export const usageSchema = s.strictObject({
   cacheWriteTokens: s.exactOptional(countSchema),
   reasoningTokens: s.exactOptional(countSchema),
 }) satisfies Schema<Usage>;
+
+export const modelUsageSchema = s.strictObject({
+  provider: s.string(),
+  model: s.string(),
+  usage: usageSchema,
+}) satisfies Schema<ModelUsage>;
 
 export const persistedStateSchema = s.strictObject({
   schemaVersion: s.literal(STATE_SCHEMA_VERSION),

@@ -65,7 +65,14 @@ describe("collecting a stream", () => {
     expect(turn.malformedCalls).toEqual([]);
     const ready = events.filter(({ type }) => type === "tool-call-ready");
     expect(ready).toEqual(
-      begun.map(({ id, name, input: given }) => ({ type: "tool-call-ready", toolCallId: id, toolName: name, input: given })),
+      begun.map(({ id, name, input: given }) => ({
+        type: "tool-call-ready",
+        toolCallId: id,
+        toolName: name,
+        input: given,
+        runsAt: "server",
+        dynamic: false,
+      })),
     );
     expect(events.slice(-3)).toEqual(ready);
     expect(events.filter(({ type }) => type === "tool-call-start")).toHaveLength(3);
@@ -126,7 +133,7 @@ describe("collecting a stream", () => {
       { type: "tool-call-start", toolCallId: "a", toolName: "add" },
       { type: "tool-call-delta", toolCallId: "a", delta: '{"x":1' },
       { type: "tool-call-delta", toolCallId: "a", delta: "}" },
-      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 } },
+      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 }, runsAt: "server", dynamic: false },
     ]);
     expect(turn.toolCalls).toHaveLength(1);
   });

@@ -1,13 +1,13 @@
-import type { InferenceRequest, Message, StopReason, Turn, Usage } from "@awaken/contract";
+import type { AgentEvent, InferenceRequest, Message, StopReason, ToolCall, Turn, Usage } from "@awaken/contract";
 import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
-import type { InferenceRun, Inferred } from "./inference-run.ts";
+import type { CallFacts, InferenceRun, Inferred } from "./inference-run.ts";
 import { continuation } from "./recovery-plan.ts";
 import { type StreamOutcome, streamTurn } from "./stream-turn.ts";
 import { continueTruncated, isTruncated, truncationPlea } from "./truncation.ts";
 
-export type { InferenceRun, Inferred, LostCall } from "./inference-run.ts";
+export type { CallFacts, InferenceRun, Inferred, LostCall } from "./inference-run.ts";
 export { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "./policy.ts";
 export type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
 
@@ -47,7 +47,7 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
     const smaller = isShrunk || !isOverflow(outcome, collector) ? undefined : run.shrink?.(asked);
     const isCut = continuations < run.policy.maxContinuationRetries && isTruncated(outcome, collected, saidBefore);
     if (smaller === undefined && !isCut) {
-      for (const { id, name, input } of collected.toolCalls) run.emit({ type: "tool-call-ready", toolCallId: id, toolName: name, input });
+      for (const call of collected.toolCalls) run.emit(readyEvent(run, call));
       const turn = toTurn(collected, outcome, collector.usage, asked.model, run.clock.now() - startedAt);
       return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
     }
@@ -75,6 +75,12 @@ function goOn(run: InferenceRun, asked: InferenceRequest, collected: Collected, 
 /** Refused as too long, and no client has heard of a call. */
 function isOverflow(outcome: StreamOutcome, { inFlight, completeCalls }: Collector): boolean {
   return outcome.type === "failed" && outcome.failure.type === "context-overflow" && inFlight.length + completeCalls.length === 0;
+}
+
+const RUNS_HERE: CallFacts = Object.freeze({ runsAt: "server", dynamic: false });
+
+function readyEvent({ describeCall }: InferenceRun, { id, name, input }: ToolCall): AgentEvent {
+  return { type: "tool-call-ready", toolCallId: id, toolName: name, input, ...(describeCall?.(name) ?? RUNS_HERE) };
 }
 
 /** An answer that the vendor's filter cut is a failure, not an end. */

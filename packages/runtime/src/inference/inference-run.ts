@@ -4,6 +4,9 @@ import type { Ids } from "../stream/ids.ts";
 import type { InferencePolicy } from "./policy.ts";
 import type { CheckpointSlot } from "./stream-checkpoint.ts";
 
+/** What there is to say of a call before it runs. */
+export type CallFacts = Pick<Extract<AgentEvent, { type: "tool-call-ready" }>, "runsAt" | "dynamic" | "kind" | "invalid">;
+
 /** One logical inference: what to ask, whom, and how long to try. */
 export interface InferenceRun {
   readonly provider: Provider;
@@ -17,6 +20,8 @@ export interface InferenceRun {
   /** Live events, called synchronously and in order. */
   readonly emit: (event: AgentEvent) => void;
   readonly policy: InferencePolicy;
+  /** What listeners are told of a call, by the name of its tool; without it the call is one that runs here. */
+  readonly describeCall?: ((toolName: string) => CallFacts) | undefined;
   /** Applied to the messages again when the conversation grows within the inference: they must still fit the window. */
   readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** What to ask instead of a request that was too long for the model; undefined when it cannot be made smaller. */

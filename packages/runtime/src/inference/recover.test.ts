@@ -105,7 +105,7 @@ describe("mid-stream recovery", () => {
     expect(turn.malformedCalls).toEqual([]);
     expect(events.slice(-2)).toEqual([
       { type: "tool-call-cancel", toolCallId: "b", toolName: "sub", reason: "connection reset" },
-      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 } },
+      { type: "tool-call-ready", toolCallId: "a", toolName: "add", input: { x: 1 }, runsAt: "server", dynamic: false },
     ]);
   });
 

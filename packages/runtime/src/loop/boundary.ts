@@ -1,4 +1,4 @@
-import { type Boundary as BoundaryName, type Message, messageId } from "@awaken/contract";
+import { type Boundary as BoundaryName, type InputMode, type Message, messageId } from "@awaken/contract";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
 import { NO_QUEUE } from "./pending-port.ts";
 import type { RunContext } from "./run-context.ts";
@@ -37,6 +37,12 @@ export function crossBoundary(ctx: RunContext, at: BoundaryName): boolean | Prom
   return ctx.inbox.size === 0 && ctx.boundary === NO_QUEUE ? false : takeIn(ctx, at);
 }
 
+/** What people sent; news of background work is nobody's input. */
+function accept(ctx: RunContext, messages: readonly Message[], mode: InputMode): void {
+  const visible = messages.filter(({ visibility }) => visibility !== "internal");
+  if (visible.length > 0) ctx.emit({ type: "input-accepted", messages: visible, mode });
+}
+
 async function takeIn(ctx: RunContext, at: BoundaryName): Promise<boolean> {
   let isNew = false;
   const arrived: Message[] = [];
@@ -46,11 +52,16 @@ async function takeIn(ctx: RunContext, at: BoundaryName): Promise<boolean> {
   if (ctx.boundary.stage !== undefined && fresh.length > 0) await ctx.boundary.stage(fresh);
   else {
     for (const message of fresh) ctx.transcript.append(message);
+    accept(ctx, fresh, "steer");
     isNew = fresh.length > 0;
   }
-  for (const entry of await ctx.boundary.freeze(at)) {
-    ctx.transcript.show(entry);
-    isNew = true;
-  }
+  const frozen = await ctx.boundary.freeze(at);
+  for (const entry of frozen) ctx.transcript.show(entry);
+  accept(
+    ctx,
+    frozen.map(({ message }) => message),
+    "queue",
+  );
+  isNew ||= frozen.length > 0;
   return isNew;
 }

@@ -5,12 +5,10 @@ import {
   type EventAppend,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   type Message,
   type RunIdentity,
   type Termination,
   type TicketId,
-  type ToolCallId,
   type ToolCallState,
   type ToolResult,
   toJson,
@@ -32,47 +30,12 @@ function endKind({ outcome, result }: Extract<AgentEvent, { type: "tool-call-end
   return result.metadata?.["timedOut"] === true ? "tool-call-timed-out" : "tool-call-done";
 }
 
-/** Who decided what about a call. Nobody listens to it: it happens between two activations. */
-export interface DecisionFact {
-  readonly type: "decision-taken";
-  readonly ticketId: TicketId;
-  readonly toolCallId: ToolCallId;
-  readonly toolName: string;
-  readonly action: Decision["action"];
-  readonly decidedAt: number;
-  readonly by?: string;
-  /** As edited. */
-  readonly input?: JsonValue;
-  readonly reason?: string;
+export function decisionTaken(call: ToolCallState, ticketId: TicketId, decision: Decision): AgentEvent {
+  const { id: _id, metadata: _metadata, ...said } = decision;
+  return { type: "decision-taken", ticketId, toolCallId: call.id, toolName: call.name, ...said };
 }
 
-/** Somebody knows what became of a call whose outcome was lost. */
-export interface OutcomeFact {
-  readonly type: "outcome-found";
-  readonly toolCallId: ToolCallId;
-  readonly toolName: string;
-  readonly idempotencyKey: string;
-  readonly found: "done" | "not-done";
-  readonly foundAt: number;
-  readonly by?: string;
-}
-
-/** What is put on record with the next commit. */
-export type StagedFact = AgentEvent | DecisionFact | OutcomeFact;
-
-export function decisionFact(call: ToolCallState, ticketId: TicketId, decision: Decision): DecisionFact {
-  const { action, decidedAt, by } = decision;
-  const said = decision.action === "approve" ? decision.input : undefined;
-  const reason = decision.action === "deny" ? decision.reason : undefined;
-  return {
-    ...{ type: "decision-taken", ticketId, toolCallId: call.id, toolName: call.name, action, decidedAt },
-    ...(by === undefined ? {} : { by }),
-    ...(said === undefined ? {} : { input: said }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-}
-
-function kindOf(event: StagedFact, isResumed: boolean): string {
+function kindOf(event: AgentEvent, isResumed: boolean): string {
   switch (event.type) {
     case "run-start":
       return isResumed ? "run-resumed" : "run-started";
@@ -84,8 +47,6 @@ function kindOf(event: StagedFact, isResumed: boolean): string {
       return "tool-call-cancelled";
     case "inference-end":
       return "inference-complete";
-    case "error":
-      return "error-recorded";
     default:
       return event.type;
   }
@@ -123,8 +84,20 @@ function factOfResult(result: ToolResult): object {
     : { type, message, ...metadata, data };
 }
 
+/** What is as usual is left out. */
+function factOfReady({ toolCallId, toolName, runsAt, dynamic, kind, invalid }: Extract<AgentEvent, { type: "tool-call-ready" }>): object {
+  return {
+    toolCallId,
+    toolName,
+    ...(runsAt === "server" ? undefined : { runsAt }),
+    ...(dynamic ? { dynamic } : undefined),
+    ...(kind === undefined || kind === "other" ? undefined : { kind }),
+    ...(invalid === undefined ? undefined : { invalid }),
+  };
+}
+
 /** The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer in the run's record. */
-function factOf(event: StagedFact): object {
+function factOf(event: AgentEvent): object {
   switch (event.type) {
     case "run-start": {
       const { threadId: _thread, runId: _run, ...identity } = event.identity;
@@ -132,29 +105,32 @@ function factOf(event: StagedFact): object {
     }
     case "run-end": {
       const { termination, tickets, result } = event;
-      if (result === undefined) return { termination, tickets };
-      const { status, waitingReason } = result;
-      return { termination, tickets, result: waitingReason === undefined ? { status } : { status, waitingReason } };
+      const { status } = result;
+      return { termination, tickets, result: status === "waiting" ? { status, waitingReason: result.waitingReason } : { status } };
     }
-    case "step-start":
-      return { step: event.step, messageId: event.messageId };
-    case "inference-end":
-      return { model: event.model, usage: event.usage, durationMs: event.durationMs };
+    case "input-accepted":
+      return { messageIds: event.messages.map(({ id }) => id), mode: event.mode };
     case "tool-call-ready":
-      return { toolCallId: event.toolCallId, toolName: event.toolName };
+      return factOfReady(event);
+    case "ticket-open":
+      return { ticketId: event.ticket.id, toolCallId: event.ticket.toolCallId };
+    case "decision-taken": {
+      if (event.action !== "answer") break;
+      const { type: _type, result: _result, ...rest } = event;
+      return rest;
+    }
     case "tool-call-end": {
       const { toolCallId, toolName, messageId, outcome, result } = event;
       return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };
     }
-    default: {
-      const { type: _type, ...rest } = event;
-      return rest;
-    }
+    default:
   }
+  const { type: _type, ...rest } = event;
+  return rest;
 }
 
 /** An event as the fact that the log keeps. */
-export function canonicalEvent(identity: RunIdentity, event: StagedFact, isResumed: boolean): EventAppend {
+export function canonicalEvent(identity: RunIdentity, event: AgentEvent, isResumed: boolean): EventAppend {
   const json = toJson(factOf(event));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }

@@ -13,7 +13,6 @@ import type {
 import type { Command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
-import type { StagedFact } from "./canonical-events.ts";
 import { decided } from "./decided.ts";
 import { openTickets } from "./open-tickets.ts";
 import type { RunLedger } from "./run-ledger.ts";
@@ -31,7 +30,7 @@ export interface Checkpoint {
   readonly tickets: readonly Ticket[];
   readonly decided: Decided;
   /** Facts that have to be on record together with it. */
-  readonly events: readonly StagedFact[];
+  readonly events: readonly AgentEvent[];
   /** Calls that are about to run. */
   readonly claims: readonly LedgerClaim[];
   /** Results of calls that were claimed. */
@@ -52,7 +51,7 @@ export interface Checkpoints {
   /** The same with what decisions change: it is so when it is on record, and not before. When it rejects, nothing has changed. */
   decide(taken: TakenDecisions): Promise<void>;
   /** Facts ride in the next write. */
-  stage(event: StagedFact): void;
+  stage(event: AgentEvent): void;
   /** The same, and listeners hear of the ticket when it is on record, if it is open then. */
   announce(event: TicketOpen): void;
   /** False: a run without a store. */
@@ -62,7 +61,7 @@ export interface Checkpoints {
 /** What decisions change, and the facts that they are. */
 export interface TakenDecisions {
   readonly change: Command;
-  readonly facts: readonly StagedFact[];
+  readonly facts: readonly AgentEvent[];
 }
 
 export interface CheckpointsInit {
@@ -161,7 +160,7 @@ class DurableCheckpoints implements Checkpoints {
   readonly #init: CheckpointsInit;
   readonly #port: CheckpointPort;
   readonly #tickets: NewTickets;
-  #staged: StagedFact[] = [];
+  #staged: AgentEvent[] = [];
   /** The write that is under way, if one is: they come one after the other. Never rejects. */
   #writing: Promise<void> | undefined;
 
@@ -176,7 +175,7 @@ class DurableCheckpoints implements Checkpoints {
     this.#tickets.add(event);
   }
 
-  stage(event: StagedFact): void {
+  stage(event: AgentEvent): void {
     this.#staged.push(event);
   }
 

@@ -1,11 +1,11 @@
-import { AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
-import { type DecisionFact, decisionFact } from "./canonical-events.ts";
+import { decisionTaken } from "./canonical-events.ts";
 import type { TakenDecisions } from "./commit.ts";
 import { decided, isRepeated } from "./decided.ts";
 import { decisionDigest } from "./decision-digest.ts";
@@ -74,7 +74,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
   const calls = state.get(toolCallStates)?.calls ?? [];
   const change = command();
   const targets = new Set<string>();
-  const facts: DecisionFact[] = [];
+  const facts: AgentEvent[] = [];
   for (const addressed of batch) {
     const { decision } = addressed;
     if (isRepeated(entries, addressed)) continue;
@@ -87,7 +87,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
     const entry = { ticketId: ticket, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
     change.update(decided, { type: "decided", ticket: entry });
     entries.push(entry);
-    facts.push(decisionFact(call, ticket, decision));
+    facts.push(decisionTaken(call, ticket, decision));
   }
   return { change, facts };
 }
@@ -95,6 +95,12 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
 function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
   ctx.state.commit(change);
   for (const fact of facts) ctx.checkpoints.stage(fact);
+  ctx.desk.untold.push(...facts);
+}
+
+/** Listeners hear of decisions when they are taken, and after the start of the run. */
+export function tellDecisions({ desk, tell }: RunContext): void {
+  for (const fact of desk.untold.splice(0)) tell(fact);
 }
 
 /** One after the other: nobody else decides between a judgement and what comes of it. */
@@ -127,6 +133,7 @@ export function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision
     const judged = await judge(ctx, batch);
     if (isLeaving(ctx)) return false;
     if (judged.facts.length > 0) await ctx.checkpoints.decide(judged);
+    for (const fact of judged.facts) ctx.tell(fact);
     return true;
   });
 }

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   AwakenError,
+  conclude,
   type ErrorCode,
   errorMessage,
   type JsonValue,
@@ -62,14 +63,13 @@ function isOver(ctx: RunContext, termination: Termination): boolean {
 /** The last words, for listeners and for the record. */
 function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   const lifecycle = ctx.state.snapshot().get(runLifecycle);
-  const result: RunOutcome = {
-    response: ctx.tally.response,
-    status: lifecycle?.status ?? "done",
-    ...(lifecycle?.waitingReason === undefined ? undefined : { waitingReason: lifecycle.waitingReason }),
-    ...(ctx.tally.output === undefined ? undefined : { output: ctx.tally.output.value }),
-  };
+  const { response, output, usage, usageByModel } = ctx.tally;
+  const isOutputMissing = ctx.options.output !== undefined && output === undefined;
+  const status = lifecycle?.status ?? "done";
+  const { termination: _same, ...outcome } = conclude({ termination, status, waitingReason: lifecycle?.waitingReason, isOutputMissing });
+  const result: RunOutcome = { ...outcome, response, ...(output === undefined ? undefined : { output: output.value }) };
   const { threadId, runId } = ctx.identity;
-  return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result };
+  return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result, usage, usageByModel };
 }
 
 /** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */

@@ -1,9 +1,10 @@
 import {
-  ADVISORY_EVENTS,
   type AgentEvent,
+  EVENT_TABLE,
   effectiveMessages,
   type Log,
   type Message,
+  messageId,
   NO_USAGE,
   type PersistedState,
   type ProfileStore,
@@ -12,7 +13,6 @@ import {
   type StreamCheckpointStore,
   type ToolCallState,
   type ToolMessage,
-  type Usage,
 } from "@awaken/contract";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { command } from "../phase/command.ts";
@@ -45,7 +45,7 @@ import type { Boundary } from "./pending-port.ts";
 import type { RunContext, RunOptions } from "./run-context.ts";
 import { type OpenEntry, RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
-import type { Tally } from "./tally.ts";
+import { type Counted, Tally } from "./tally.ts";
 import { Transcript } from "./transcript.ts";
 
 /** What the thread's records say. */
@@ -56,7 +56,7 @@ export interface ThreadHistory {
   readonly messageCount: number;
   readonly threadState: PersistedState | undefined;
   /** Of the same run, when it goes on. */
-  readonly run: { readonly state: PersistedState | undefined; readonly steps: number; readonly usage: Usage } | undefined;
+  readonly run: { readonly state: PersistedState | undefined; readonly counted: Counted } | undefined;
   /** Calls of a step that was cut off; their message is in the view. */
   readonly cutCalls: readonly LiveCall[];
   /** What the effect ledger has open of the run. Undefined when none is kept. */
@@ -159,7 +159,7 @@ function supersede(activation: Activation, handles: RunHandles, state: StateStor
     for (const ticket of calls.flatMap((call) => closedTicket(call, closing.id))) change.update(decided, { type: "closed", ticket });
   }
   state.commit(change);
-  const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.steps ?? 0 } };
+  const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.counted.steps ?? 0 } };
   return calls.map((call) => {
     const asked = { messageId: call.messageId, call };
     if (isOutcomeLost(ledger, call)) {
@@ -186,7 +186,7 @@ function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (
   if (!checkpoints.isDurable) return tell;
   return (event) => {
     // By far the most of them, and never a fact.
-    if (event.type !== "text-delta" && !ADVISORY_EVENTS.has(event.type)) checkpoints.stage(event);
+    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) checkpoints.stage(event);
     tell(event);
   };
 }
@@ -197,14 +197,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const state = openState(activation, handles.log);
   const ledger = history.ledger === undefined ? undefined : new RunLedger(identity.runId, history.ledger);
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
-  const tally: Tally = {
-    steps: history.run?.steps ?? 0,
-    usage: history.run?.usage ?? NO_USAGE,
-    response: options.isContinuation ? lastWords(history.messages, identity.runId) : "",
-    output: undefined,
-    unsettledStep: undefined,
-    requestLimit: undefined,
-  };
+  const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
+  if (options.isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
   const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger, tell });
@@ -223,7 +217,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     tally,
     inbox,
     decisions,
-    desk: { isClosed: false, taking: undefined },
+    desk: { isClosed: false, taking: undefined, untold: [] },
+    input: activation.input,
     boundary,
     signal,
     clock,

@@ -43,7 +43,9 @@ function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: stri
   ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
   ctx.ledger?.settle(live, result);
   const said = { action: "deny", ...(reason === undefined ? {} : { reason }) };
-  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome: "denied", result: said });
+  const { messageId, suspension } = call;
+  const ticket = suspension === undefined ? undefined : { ticketId: suspension.id };
+  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, ...ticket, outcome: "denied", result: said });
 }
 
 /** The decision is the result; a gate may still refuse it. Gives the reason of a refusal. */

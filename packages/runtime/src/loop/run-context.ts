@@ -3,6 +3,7 @@ import type {
   InferenceOverride,
   JsonObject,
   Log,
+  Message,
   ProfileStore,
   RunIdentity,
   StreamCheckpointStore,
@@ -65,6 +66,8 @@ export interface Desk {
   isClosed: boolean;
   /** Decisions that are being checked and written. Never rejects. */
   taking: Promise<unknown> | undefined;
+  /** Decisions that listeners have not heard of. */
+  readonly untold: AgentEvent[];
 }
 
 /** Everything one run has, built once. Helpers take `(ctx, theNewThing)`. */
@@ -81,6 +84,8 @@ export interface RunContext {
   /** Calls of a step that was cut off after its turn was committed. */
   readonly cutCalls: readonly LiveCall[];
   readonly tally: Tally;
+  /** What it was asked with this activation. */
+  readonly input: readonly Message[];
   readonly inbox: Queue<InboxItem>;
   /** Decisions about calls that do not wait yet, kept to the end of the step. */
   readonly decisions: Queue<readonly AddressedDecision[]>;

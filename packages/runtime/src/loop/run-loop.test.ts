@@ -26,6 +26,7 @@ describe("run and step", () => {
     expect(lifecycleTypes(events)).toEqual(["run-start", "step-start", "inference-end", "step-end", "run-end"]);
     expect(eventTypes(events)).toEqual([
       "run-start",
+      "input-accepted",
       "step-start",
       "text-delta",
       "text-delta",
@@ -42,12 +43,14 @@ describe("run and step", () => {
 
   it("core-execution 31: in a tool round the call starts, the inference ends, the call ends, the step ends", async () => {
     const { events, result, model } = await runScripted({ turns: [toolCall("echo", { text: "hi" }), text("done")], tools: [echo] });
-    expect(eventTypes(events).slice(1, 9)).toEqual([
+    expect(eventTypes(events).slice(1, 11)).toEqual([
+      "input-accepted",
       "step-start",
       "tool-call-start",
       "tool-call-delta",
       "tool-call-ready",
       "inference-end",
+      "tool-call-run",
       "tool-call-end",
       "state-snapshot",
       "step-end",

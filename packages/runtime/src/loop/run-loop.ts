@@ -5,7 +5,7 @@ import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
-import { applyDecisions } from "./decide.ts";
+import { applyDecisions, tellDecisions } from "./decide.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
@@ -57,8 +57,11 @@ function failureOf(ctx: RunContext, thrown: unknown): Termination {
 const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
 
 function announce(ctx: RunContext): void {
-  const { threadId, runId } = ctx.identity;
-  ctx.emit({ type: "run-start", threadId, runId, identity: ctx.identity });
+  const { identity, input, tally, options } = ctx;
+  const { threadId, runId } = identity;
+  ctx.emit({ type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: options.isContinuation });
+  tellDecisions(ctx);
+  if (input.length > 0) ctx.emit({ type: "input-accepted", messages: input, mode: "start" });
 }
 
 /** Up to the first step. Gives a termination when the run does not get there. */
@@ -111,8 +114,8 @@ async function drive(ctx: RunContext): Promise<Termination> {
 
 function openStep(ctx: RunContext): MessageId {
   ctx.tally.steps += 1;
-  const id = messageId(ctx.ids());
-  ctx.emit({ type: "step-start", step: ctx.tally.steps, messageId: id });
+  const id = ctx.tally.steps === 1 ? ctx.tally.answerId : messageId(ctx.ids());
+  ctx.emit({ type: "step-start", step: ctx.tally.steps, messageId: id, agentId: ctx.active.plan.agent.id });
   if (ctx.state.snapshot().get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
   return id;
 }
@@ -218,6 +221,7 @@ async function takeEarly(ctx: RunContext): Promise<void> {
   for (const batch of ctx.decisions.drain()) {
     try {
       await applyDecisions(ctx, batch);
+      tellDecisions(ctx);
     } catch (thrown) {
       if (!AwakenError.is(thrown)) throw thrown;
       ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });

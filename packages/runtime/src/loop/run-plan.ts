@@ -11,6 +11,8 @@ export interface RunPlan {
   readonly model: {
     /** The name that the provider knows it by. */
     readonly upstream: string;
+    /** In the registry; a pool is its own provider. */
+    readonly provider: string;
     readonly maxOutputTokens: number | undefined;
     /** What it holds, as far as anybody said; a guess of ours counts too. */
     readonly contextWindow: number | undefined;

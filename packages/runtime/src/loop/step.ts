@@ -1,5 +1,5 @@
-import { addUsage, type InferenceRequest, type MessageId, NO_USAGE, type Termination, type Turn } from "@awaken/contract";
-import { type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
+import type { InferenceRequest, MessageId, Termination, Turn } from "@awaken/contract";
+import { type CallFacts, type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
@@ -97,6 +97,7 @@ function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
     log: ctx.log,
     emit: ctx.emit,
     shrink: (refused) => shrink(ctx, refused),
+    describeCall: (toolName) => factsOf(ctx, toolName),
     reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
     checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
   };
@@ -117,9 +118,19 @@ function shrink(ctx: RunContext, refused: InferenceRequest): InferenceRequest | 
   return shrunk.request;
 }
 
-function count({ tally, emit }: RunContext, { model, usage, durationMs }: Turn): void {
-  if (usage !== NO_USAGE) tally.usage = addUsage(tally.usage, usage);
-  emit({ type: "inference-end", model, usage, durationMs });
+function factsOf({ active }: RunContext, toolName: string): CallFacts {
+  const traits = active.tools.get(toolName)?.traits;
+  if (traits === undefined) return { runsAt: "server", dynamic: false, invalid: `there is no tool '${toolName}'` };
+  const { runsAt, dynamic, kind } = traits;
+  return { runsAt, dynamic, kind };
+}
+
+function count({ active, tally, emit }: RunContext, turn: Turn): void {
+  const { model, usage, durationMs, stopReason: finishReason } = turn;
+  const { provider, contextWindow } = active.plan.model;
+  tally.add({ provider, model, usage });
+  const window = contextWindow === undefined ? undefined : { contextWindow };
+  emit({ type: "inference-end", provider, model, usage, durationMs, finishReason, ...window });
 }
 
 function failed(turn: Turn): StepOutcome | undefined {

@@ -1,16 +1,46 @@
-import type { JsonValue, Usage } from "@awaken/contract";
+import { addUsage, type JsonValue, type MessageId, type ModelUsage, NO_USAGE, type Usage } from "@awaken/contract";
 import type { RunPlan } from "./run-plan.ts";
 
+/** What a run that goes on had counted before. */
+export interface Counted {
+  readonly steps: number;
+  readonly usage: Usage;
+  readonly usageByModel: readonly ModelUsage[];
+  readonly answerId: MessageId;
+}
+
 /** Counts that continue when the same run is resumed. */
-export interface Tally {
+export class Tally implements Counted {
+  /** Id of the first assistant message of the run. */
+  readonly answerId: MessageId;
   steps: number;
   usage: Usage;
+  usageByModel: readonly ModelUsage[];
   /** Text of the newest assistant message of this run. */
-  response: string;
+  response = "";
   /** The validated answer, once there is one. */
   output: { readonly value: JsonValue } | undefined;
   /** A step whose end is committed and told together with what follows it. */
   unsettledStep: number | undefined;
   /** What the messages of a request may weigh under this plan, since one was refused as too long. */
   requestLimit: { readonly plan: RunPlan; readonly tokens: number } | undefined;
+
+  constructor({ answerId, steps, usage, usageByModel }: Counted) {
+    this.answerId = answerId;
+    this.steps = steps;
+    this.usage = usage;
+    this.usageByModel = usageByModel;
+  }
+
+  /** One inference more. */
+  add(used: ModelUsage): void {
+    if (used.usage === NO_USAGE) return;
+    this.usage = addUsage(this.usage, used.usage);
+    const at = this.usageByModel.findIndex(({ provider, model }) => provider === used.provider && model === used.model);
+    const before = this.usageByModel[at];
+    this.usageByModel =
+      before === undefined
+        ? [...this.usageByModel, used]
+        : this.usageByModel.with(at, { ...before, usage: addUsage(before.usage, used.usage) });
+  }
 }

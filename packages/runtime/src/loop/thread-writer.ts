@@ -232,6 +232,9 @@ export class ThreadWriter implements CheckpointPort {
       state: checkpoint.runState,
       decided: checkpoint.decided.entries,
     };
+    const { usageByModel, answerId } = checkpoint.tally;
+    if (usageByModel.length > 0) body.usageByModel = usageByModel;
+    if (answerId !== undefined) body.answerId = answerId;
     if (checkpoint.decided.closed !== undefined) body.closed = checkpoint.decided.closed;
     if (output !== undefined) body.output = output;
     if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;

@@ -77,7 +77,10 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   ctx.ledger?.settle(live, result);
   if (isReplay && result.type !== "pending") {
     const outcome = result.type === "success" ? "succeeded" : "failed";
-    ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: resumedPayload(result) });
+    const { messageId, resume } = live;
+    const ticket = resume?.suspension.id === undefined ? undefined : { ticketId: resume.suspension.id };
+    const told = { toolCallId: call.id, toolName: call.name, messageId, ...ticket, outcome, result: resumedPayload(result) } as const;
+    ctx.emit({ type: "tool-call-resumed", ...told });
     return;
   }
   const outcome = toolOutcome(result);
@@ -206,7 +209,9 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, repor
 
 /** Never rejects. */
 export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
-  return "reply" in allowed ? Promise.resolve(allowed.reply) : executeTool(ctx, allowed);
+  if ("reply" in allowed) return Promise.resolve(allowed.reply);
+  ctx.tell({ type: "tool-call-run", toolCallId: allowed.call.id });
+  return executeTool(ctx, allowed);
 }
 
 export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>): Promise<ToolReply> {

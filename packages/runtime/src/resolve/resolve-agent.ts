@@ -90,7 +90,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const spec = lookUpAgent(set, agentId);
   const policy = Object.freeze(readPolicy(spec.sections[RETRY_SECTION], spec.maxContinuationRetries));
   const served = resolveModel(set, spec.model, parts.pools);
-  const { provider, upstream, capabilities } = served;
+  const { provider, providerId, upstream, capabilities } = served;
   const { maxOutputTokens, knowledgeCutoff } = capabilities.trusted;
   const agent = fitAgent(set, spec, served);
 
@@ -111,7 +111,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
     ["plugin", env.tools.values()],
   ]);
   const tools = filterTools(agent, registered);
-  const model = Object.freeze({ upstream, maxOutputTokens, contextWindow: capabilities.known.contextWindow });
+  const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow: capabilities.known.contextWindow });
   return {
     plan: Object.freeze({ agent, env, provider, model, tools, policy }),
     warnings: [...env.warnings, ...toolWarnings(agent, registered, tools)],

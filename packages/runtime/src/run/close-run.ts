@@ -18,12 +18,13 @@ import { lateResult } from "../loop/messages.ts";
 import { editOf, resumedWith } from "../loop/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { OpenEntry } from "../loop/run-ledger.ts";
+import { Tally } from "../loop/tally.ts";
 import { ThreadWriter } from "../loop/thread-writer.ts";
 import { reconcileCall } from "../loop/unknown-outcome.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { storedCalls } from "./cut-step.ts";
-import type { LeftRun, LoadedThread } from "./load-thread.ts";
+import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
 
 export interface LeftScene {
@@ -107,14 +108,15 @@ function stateWithout(
   return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
 }
 
-function factsOf({ runId, threadId }: LeftRun, settled: readonly SettledCall[]): readonly AgentEvent[] {
-  const facts = settled.map(({ live: { call }, result }): AgentEvent => {
+function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, settled: readonly SettledCall[]): readonly AgentEvent[] {
+  const facts = settled.map(({ live: { call, messageId }, result }): AgentEvent => {
     const told = result.type === "success" ? result.data : { error: result.message ?? "" };
     const outcome = result.type === "success" ? "succeeded" : "failed";
-    return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, outcome, result: told };
+    return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, outcome, result: told };
   });
   const termination = { type: "cancelled" } as const;
-  return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result: { response: "", status: "done" } }];
+  const result = { response: "", status: "cancelled" } as const;
+  return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }];
 }
 
 const outcomeOf = ({ live, entry, result }: SettledCall): LedgerOutcome => ({
@@ -134,7 +136,7 @@ interface Closing {
 }
 
 function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Closing): Checkpoint {
-  const { runId, steps, usage } = run;
+  const { runId, steps } = run;
   const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
   const messages = settled.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
   const closed = states.flatMap((call) => closedTicket(call, by));
@@ -142,7 +144,7 @@ function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Clo
   return {
     delta: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
-    tally: { steps, usage, response: "", output: undefined, unsettledStep: undefined, requestLimit: undefined },
+    tally: new Tally(countedBy(run, loaded.history.messages)),
     runState: run.state ?? NO_STATE,
     threadState: stateWithout(loaded.history.threadState, states, settled),
     tickets: [],

@@ -24,7 +24,7 @@ export function endingPlan(agentId: string): RunPlan {
     agent,
     env,
     provider: NOBODY,
-    model: { upstream: agent.model, maxOutputTokens: undefined, contextWindow: undefined },
+    model: { provider: "none", upstream: agent.model, maxOutputTokens: undefined, contextWindow: undefined },
     tools: new Map(),
     policy: DEFAULT_INFERENCE_POLICY,
   };

@@ -1,9 +1,11 @@
 import {
   AwakenError,
   type MessageId,
+  messageId,
   type PersistedState,
   type RunId,
   type RunRecord,
+  type SequencedMessage,
   sameJson,
   type ThreadCheckpoint,
   type ThreadId,
@@ -11,6 +13,7 @@ import {
 } from "@awaken/contract";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { takenUp } from "../loop/taken-up.ts";
+import type { Counted } from "../loop/tally.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
 import { openWork } from "./open-work.ts";
@@ -94,6 +97,12 @@ function leftRun(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord | 
   return undefined;
 }
 
+/** Runs from before these were on record: the first message of the run that is shown has the id. */
+export function countedBy({ runId, steps, usage, usageByModel = [], answerId }: RunRecord, messages: readonly SequencedMessage[]): Counted {
+  const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
+  return { steps, usage, usageByModel, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
+}
+
 /**
  * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
  * changed the record that this one is compared with when it takes it up.
@@ -112,7 +121,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     messages,
     messageCount: checkpoint?.messageCount ?? 0,
     threadState: checkpoint?.state,
-    run: resumed === undefined ? undefined : { state: resumed.state, steps: resumed.steps, usage: resumed.usage },
+    run: resumed === undefined ? undefined : { state: resumed.state, counted: countedBy(resumed, messages) },
     cutCalls,
     ledger,
   };

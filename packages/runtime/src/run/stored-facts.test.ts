@@ -50,7 +50,7 @@ test("a stored event leaves out what is stored elsewhere, and says enough to fin
 
   const ready = payloadsOf(events, "tool-call-ready");
   const asked = messages.flatMap(messageToolCalls);
-  expect(ready).toEqual(asked.map(({ id, name }) => ({ toolCallId: id, toolName: name })));
+  expect(ready).toEqual(asked.map(({ id, name }) => ({ toolCallId: id, toolName: name, ...(name === "list" ? { kind: "read" } : {}) })));
   expect(asked.map(({ input }) => input)).toEqual(tools.map(() => ({ name: "Ada" })));
 
   const ends = payloadsOf(events, "tool-call-done");

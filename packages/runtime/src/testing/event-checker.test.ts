@@ -7,16 +7,30 @@ const identity = { ...ids, agentId: "a", origin: "user", runMode: "foreground", 
 const id = toolCallId("c");
 const named = { toolCallId: id, toolName: "x" };
 
-const runStart: AgentEvent = { type: "run-start", ...ids, identity };
-const stepStart = (step = 1): AgentEvent => ({ type: "step-start", step, messageId: messageId("m") });
+const runStart: AgentEvent = { type: "run-start", ...ids, identity, answerId: messageId("m"), resumed: false };
+const stepStart = (step = 1): AgentEvent => ({ type: "step-start", step, messageId: messageId("m"), agentId: "a" });
 const stepEnd = (step = 1): AgentEvent => ({ type: "step-end", step });
 const delta: AgentEvent = { type: "text-delta", delta: "a" };
-const inferenceEnd: AgentEvent = { type: "inference-end", model: "m", usage: NO_USAGE, durationMs: 0 };
+const inferenceEnd: AgentEvent = {
+  type: "inference-end",
+  provider: "p",
+  model: "m",
+  usage: NO_USAGE,
+  durationMs: 0,
+  finishReason: "end-turn",
+};
 const snapshot: AgentEvent = { type: "state-snapshot", snapshot: { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} } };
 const callStart: AgentEvent = { type: "tool-call-start", ...named };
-const ready: AgentEvent = { type: "tool-call-ready", ...named, input: {} };
+const ready: AgentEvent = { type: "tool-call-ready", ...named, input: {}, runsAt: "server", dynamic: false };
 const output: AgentEvent = { type: "tool-call-stream-delta", ...named, delta: "x" };
-const resumed: AgentEvent = { type: "tool-call-resumed", toolCallId: id, toolName: "t", outcome: "succeeded", result: 1 };
+const resumed: AgentEvent = {
+  type: "tool-call-resumed",
+  toolCallId: id,
+  toolName: "t",
+  messageId: messageId("m"),
+  outcome: "succeeded",
+  result: 1,
+};
 const callEnd = (outcome: "succeeded" | "suspended" = "succeeded"): AgentEvent => ({
   type: "tool-call-end",
   ...named,
@@ -30,6 +44,8 @@ const runEnd: AgentEvent = {
   termination: { type: "natural-end" },
   tickets: [],
   result: { response: "", status: "done" },
+  usage: NO_USAGE,
+  usageByModel: [],
 };
 
 const call = [callStart, ready, inferenceEnd];
@@ -64,7 +80,10 @@ describe("checkEvents", () => {
     ["two terminal events", [runStart, snapshot, runEnd, snapshot, runEnd]],
     ["the end of another run", [runStart, snapshot, { ...runEnd, runId: runId("other") } as AgentEvent]],
     ["no snapshot before the end", [runStart, runEnd]],
-    ["an end without a result", [runStart, snapshot, { type: "run-end", ...ids, termination: { type: "cancelled" }, tickets: [] }]],
+    ["an end without a result", [runStart, snapshot, { ...runEnd, result: undefined } as unknown as AgentEvent]],
+    ["an event with a field that its type does not have", [runStart, snapshot, { ...runEnd, extra: 1 } as AgentEvent]],
+    ["an event of a type that does not exist", [runStart, { type: "no-such-event" } as unknown as AgentEvent, snapshot, runEnd]],
+    ["a call of before inside a step", closed(resumed, inferenceEnd)],
     ["a call that is left without a completion", closed(...twoCalls, callEnd())],
     ["a completion of a call that did not come", closed(...call, { ...callEnd(), toolCallId: otherId } as AgentEvent)],
     ["an open step at the end", [runStart, stepStart(), snapshot, runEnd]],

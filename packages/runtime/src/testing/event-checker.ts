@@ -1,4 +1,4 @@
-import type { AgentEvent } from "@awaken/contract";
+import { type AgentEvent, EVENT_TABLE, type EventStage, type Schema, validateSync } from "@awaken/contract";
 
 /** The broken promise, in words, with the place where it broke. */
 export class EventOrderError extends Error {
@@ -7,26 +7,19 @@ export class EventOrderError extends Error {
 
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
-const INFERENCE_END = 3;
-const SNAPSHOT = 5;
-
-/** Order inside a step: a later group never goes back to an earlier one. */
-const STAGES: Partial<Record<AgentEvent["type"], number>> = {
-  "text-delta": 1,
-  "reasoning-delta": 1,
-  "reasoning-encrypted-value": 1,
-  "tool-call-start": 1,
-  "tool-call-delta": 1,
-  "tool-call-cancel": 1,
-  "stream-reset": 1,
-  "inference-retry": 1,
-  "tool-call-ready": 2,
-  "inference-end": INFERENCE_END,
-  "tool-call-stream-delta": 4,
-  "tool-call-end": 4,
-  "ticket-open": 4,
-  "state-snapshot": SNAPSHOT,
+/** Order inside a step: a later group never goes back to an earlier one. Others may come anywhere in the run, or have rules of their own. */
+const ORDER: Readonly<Record<EventStage, number | undefined>> = {
+  run: undefined,
+  step: undefined,
+  stream: 1,
+  ready: 2,
+  "inference-end": 3,
+  round: 4,
+  snapshot: 5,
+  between: undefined,
+  anywhere: undefined,
 };
+const INFERENCE_END = ORDER["inference-end"] ?? 0;
 
 interface Step {
   readonly number: number;
@@ -60,6 +53,7 @@ export class EventChecker {
   see(event: AgentEvent): void {
     this.#count += 1;
     if (this.#isOver) this.#fail(event, "comes after the terminal event");
+    this.#checkShape(event);
     this.#take(event);
     this.#last = event.type;
   }
@@ -77,9 +71,6 @@ export class EventChecker {
       case "run-end":
         this.#seeRunEnd(event);
         return;
-      case "error":
-        this.#isOver = true;
-        return;
       case "step-start":
         this.#seeStepStart(event);
         return;
@@ -91,6 +82,13 @@ export class EventChecker {
         this.#seeStage(event);
         this.#seeCall(event);
     }
+  }
+
+  #checkShape(event: AgentEvent): void {
+    const schema: Schema | undefined = EVENT_TABLE[event.type]?.schema;
+    const checked = schema === undefined ? undefined : validateSync(schema, event);
+    if (checked === undefined) this.#fail(event, "is of no known type");
+    if (checked.type === "invalid") this.#fail(event, `is not what its type says: ${checked.message}`);
   }
 
   #fail(event: AgentEvent, why: string): never {
@@ -109,7 +107,6 @@ export class EventChecker {
     if (this.#step !== undefined) this.#fail(event, "leaves a step open");
     if (this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
     if (this.#last !== "state-snapshot") this.#fail(event, "has no state-snapshot right before it");
-    if (event.result === undefined) this.#fail(event, "has no result");
     this.#isRunning = false;
     this.#isOver = true;
   }
@@ -133,7 +130,9 @@ export class EventChecker {
   }
 
   #seeStage(event: AgentEvent): void {
-    const stage = STAGES[event.type];
+    const { stage: name } = EVENT_TABLE[event.type];
+    if (name === "between" && this.#step !== undefined) this.#fail(event, "is inside a step");
+    const stage = ORDER[name];
     if (stage === undefined) return;
     if (this.#step === undefined) {
       if (stage <= INFERENCE_END) this.#fail(event, "is outside a step");

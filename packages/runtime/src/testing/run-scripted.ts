@@ -64,7 +64,12 @@ export function planFor(agent: ScriptedAgent, id = "agent"): RunPlan {
     agent: spec,
     env,
     provider: agent.model,
-    model: { upstream: spec.model === "" ? "scripted-model" : spec.model, maxOutputTokens: undefined, contextWindow: undefined },
+    model: {
+      provider: "scripted",
+      upstream: spec.model === "" ? "scripted-model" : spec.model,
+      maxOutputTokens: undefined,
+      contextWindow: undefined,
+    },
     tools: new Map([...(agent.tools ?? []), ...env.tools.values()].map((tool) => [tool.id, tool])),
     policy: { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: spec.maxContinuationRetries },
   };

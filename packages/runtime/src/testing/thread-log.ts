@@ -1,12 +1,15 @@
-import { effectiveMessages, type Message, type PersistedState, type RunId, type SequencedMessage, type Usage } from "@awaken/contract";
+import { effectiveMessages, type Message, type PersistedState, type RunId, type SequencedMessage } from "@awaken/contract";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
+import type { Counted } from "../loop/tally.ts";
+
+const countedBy = ({ answerId, steps, usage, usageByModel }: Counted): Counted => ({ answerId, steps, usage, usageByModel });
 
 /** A thread's records in memory, for tests of the loop alone: what a run commits is what the next one finds. */
 export class ThreadLog implements CheckpointPort {
   readonly rows: SequencedMessage[] = [];
   readonly checkpoints: Checkpoint[] = [];
-  readonly #runs = new Map<RunId, { readonly state: PersistedState; readonly steps: number; readonly usage: Usage }>();
+  readonly #runs = new Map<RunId, NonNullable<ThreadHistory["run"]>>();
   #threadState: PersistedState | undefined;
 
   get messages(): readonly Message[] {
@@ -20,8 +23,7 @@ export class ThreadLog implements CheckpointPort {
     this.#threadState = structuredClone(checkpoint.threadState);
     this.#runs.set(checkpoint.lifecycle.runId, {
       state: structuredClone(checkpoint.runState),
-      steps: checkpoint.tally.steps,
-      usage: checkpoint.tally.usage,
+      counted: countedBy(checkpoint.tally),
     });
     this.checkpoints.push(checkpoint);
     return { rowsBefore };

@@ -42,6 +42,8 @@ describe("defineTool", () => {
   it("has traits: its own or careful defaults", () => {
     expect(defineTool({ ...base, id: "grep", execute: () => 1 }).traits).toEqual({
       kind: "search",
+      runsAt: "server",
+      dynamic: false,
       idempotent: false,
       pure: false,
       canApprove: false,
@@ -52,6 +54,7 @@ describe("defineTool", () => {
       ...base,
       id: "grep",
       kind: "execute",
+      dynamic: true,
       idempotent: true,
       pure: true,
       timeoutMs: 5,
@@ -59,7 +62,8 @@ describe("defineTool", () => {
       approve: () => block("no"),
       reconcile: () => ({ type: "not-done" }),
     });
-    expect(all.traits).toEqual({ kind: "execute", idempotent: true, pure: true, canApprove: true, canReconcile: true, timeoutMs: 5 });
+    const own = { kind: "execute", dynamic: true, idempotent: true, pure: true, timeoutMs: 5 };
+    expect(all.traits).toEqual({ ...own, runsAt: "server", canApprove: true, canReconcile: true });
   });
 
   it("refuses ids that a model cannot call, a limit that is none, and schemas without JSON Schema", async () => {

@@ -49,6 +49,8 @@ export interface ToolInit<I, O> {
   readonly timeoutMs?: number;
   /** What gates and policies decide by. Default: guessed from the id. */
   readonly kind?: ToolKind;
+  /** Default false. True for a tool that the program found, e.g. on another server, and does not know by type. */
+  readonly dynamic?: boolean;
   /** For catalogues that group tools; the model does not see it. */
   readonly category?: string;
   /** For whoever lists tools; the model does not see it. */
@@ -73,6 +75,7 @@ const INIT: PartRules<ToolInit<unknown, unknown>> = {
   pure: RULES.flag,
   timeoutMs: partRule("a number above 0", (ms) => typeof ms === "number" && ms > 0),
   kind: RULES.oneOf(...TOOL_KINDS),
+  dynamic: RULES.flag,
   category: RULES.text,
   metadata: RULES.any,
   parameters: RULES.any,
@@ -146,6 +149,8 @@ export function defineTool<I, O>(init: ToolInit<I, O> & JsonOnly<O>): Tool {
     },
     traits: {
       kind: init.kind ?? guessToolKind(init.id),
+      runsAt: "server",
+      dynamic: init.dynamic ?? false,
       idempotent: init.idempotent ?? false,
       pure: init.pure ?? false,
       canApprove: init.approve !== undefined,

@@ -36,7 +36,16 @@ export function frontendTool(descriptor: ToolDescriptor, check: Check = (input) 
   return {
     id,
     descriptor,
-    traits: { kind: guessToolKind(id), idempotent: true, pure: true, canApprove: false, canReconcile: false, timeoutMs: undefined },
+    traits: {
+      kind: guessToolKind(id),
+      runsAt: "client",
+      dynamic: false,
+      idempotent: true,
+      pure: true,
+      canApprove: false,
+      canReconcile: false,
+      timeoutMs: undefined,
+    },
     async prepare(given) {
       const input = given ?? {};
       const checked = await check(input);

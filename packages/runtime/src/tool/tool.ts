@@ -69,6 +69,10 @@ export interface PreparedCall {
 export interface ToolTraits {
   /** What gates and policies decide by. */
   readonly kind: ToolKind;
+  /** `client`: whoever started the run executes it, and its answer is the result. */
+  readonly runsAt: "server" | "client";
+  /** Found while the program runs, not declared by it. */
+  readonly dynamic: boolean;
   /** Running it twice with one key does it once: after a crash it is simply run again. */
   readonly idempotent: boolean;
   /** It changes nothing outside: no claim is written before it runs. */

@@ -24,6 +24,8 @@ const ready = (id: string, name: string, input: object): AgentEvent => ({
   toolCallId: toolCallId(id),
   toolName: name,
   input: { ...input },
+  runsAt: "server",
+  dynamic: false,
 });
 const done = (id: string, data: string): Extract<AgentEvent, { type: "tool-call-end" }> => ({
   type: "tool-call-end",
@@ -33,13 +35,16 @@ const done = (id: string, data: string): Extract<AgentEvent, { type: "tool-call-
   outcome: "succeeded",
   result: { type: "success", data },
 });
-const step: AgentEvent = { type: "step-start", step: 1, messageId: messageId("m") };
+const step: AgentEvent = { type: "step-start", step: 1, messageId: messageId("m"), agentId: "a" };
 const ended = (termination: Extract<AgentEvent, { type: "run-end" }>["termination"], tickets: readonly Ticket[] = []): AgentEvent => ({
   type: "run-end",
   threadId: T,
   runId: R,
   termination,
   tickets,
+  result: { response: "", status: "done" },
+  usage: NO_USAGE,
+  usageByModel: [],
 });
 const ticket = (id: string): Ticket => ({
   id: ticketId(id),
@@ -140,6 +145,7 @@ describe("a conversation", () => {
       type: "tool-call-resumed",
       toolCallId: toolCallId("c1"),
       toolName: "a",
+      messageId: messageId("m"),
       outcome: "succeeded",
       result: { ok: true },
     });
@@ -154,7 +160,8 @@ describe("a conversation", () => {
     const outcomes = (["use-decision-as-tool-result", "replay-tool-call", "pass-decision-to-tool"] as const).map((resumeMode) => {
       const conversation = play(ready("c1", "a", {}), ended({ type: "suspended" }, [{ ...ticket("c1"), resumeMode }]));
       conversation.decided("c1", "answered");
-      conversation.apply({ type: "tool-call-resumed", toolCallId: toolCallId("c1"), toolName: "a", outcome: "succeeded", result: 1 });
+      const call = { toolCallId: toolCallId("c1"), toolName: "a", messageId: messageId("m") };
+      conversation.apply({ type: "tool-call-resumed", ...call, outcome: "succeeded", result: 1 });
       const [block] = conversation.blocks;
       return block === undefined ? "" : blockText(block);
     });
@@ -179,7 +186,14 @@ describe("a conversation", () => {
   it("tells a refusal, a failure and a result of a resumed call", () => {
     type Resumed = Extract<AgentEvent, { type: "tool-call-resumed" }>;
     const resumed = (outcome: Resumed["outcome"], result: Resumed["result"]) =>
-      play(ready("c1", "a", {}), { type: "tool-call-resumed", toolCallId: toolCallId("c1"), toolName: "a", outcome, result }).blocks[0];
+      play(ready("c1", "a", {}), {
+        type: "tool-call-resumed",
+        toolCallId: toolCallId("c1"),
+        toolName: "a",
+        messageId: messageId("m"),
+        outcome,
+        result,
+      }).blocks[0];
     expect(resumed("denied", { action: "deny", reason: "no" })).toMatchObject({ state: { outcome: "denied", result: "no" } });
     expect(resumed("failed", { error: "boom" })).toMatchObject({ state: { outcome: "failed", result: "boom" } });
     expect(resumed("succeeded", { error: "boom" })).toMatchObject({ state: { outcome: "succeeded", result: '{"error":"boom"}' } });
@@ -209,7 +223,8 @@ describe("a conversation", () => {
   });
 
   it("counts tokens of every inference", () => {
-    const event: AgentEvent = { type: "inference-end", model: "m", usage: { ...NO_USAGE, totalTokens: 7 }, durationMs: 1 };
+    const usage = { ...NO_USAGE, totalTokens: 7 };
+    const event: AgentEvent = { type: "inference-end", provider: "p", model: "m", usage, durationMs: 1, finishReason: "end-turn" };
     expect(play(event, event).tokens).toBe(14);
   });
 });

@@ -17,6 +17,27 @@ import { progressNote, resultText, resumedText, terminationNote, toolEnd } from 
 
 type TextBlock = "answer" | "thought" | "draft";
 
+/** What a chat does not show, or shows by other means. A new type of event does not compile until somebody said which it is. */
+type Unshown =
+  | "run-start"
+  | "run-end"
+  | "input-accepted"
+  | "step-start"
+  | "step-end"
+  | "text-delta"
+  | "reasoning-delta"
+  | "reasoning-encrypted-value"
+  | "tool-call-start"
+  | "tool-call-delta"
+  | "tool-call-run"
+  | "ticket-open"
+  | "decision-taken"
+  | "outcome-found"
+  | "stream-reset"
+  | "inference-retry"
+  | "inference-end"
+  | "state-snapshot";
+
 /** What a thread looks like to the person who talks to it, made from events and records. It does no I/O and knows no screen. */
 export class Conversation {
   readonly #list: BlockList;
@@ -160,10 +181,6 @@ export class Conversation {
       case "inference-end":
         this.#tokens += event.usage.totalTokens;
         return;
-      case "error":
-        this.#closeText();
-        this.note("error", event.message);
-        return;
       case "run-end":
         this.#end(event);
         return;
@@ -194,7 +211,17 @@ export class Conversation {
       case "tool-call-cancel":
         this.note("warning", `the call of ${event.toolName} was lost: ${event.reason}`);
         return;
+      case "run-retry":
+        this.note("warning", `the run is tried again (attempt ${event.attempt}): ${event.reason}`);
+        return;
+      case "child-start":
+        this.note("info", `${event.agentPath.join(" > ")} begins`);
+        return;
+      case "child-end":
+        this.note("info", `${event.agentPath.join(" > ")} ${event.outcome.status}`);
+        return;
       default:
+        event.type satisfies Unshown;
     }
   }
 
