@@ -26,12 +26,15 @@ export interface RecordKindInit<T> {
 
 const NOT_JSON = { type: "invalid", message: "it holds something that JSON cannot carry" } as const;
 
+/** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
+const AROUND_VALUES = -64;
+
 export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
   const { name, version, schema, accepts, migrations = {} } = init;
 
   function check(value: unknown): T {
-    if (accepts?.(value, 0)) return value;
-    const result = isJson(value) ? validateSync(schema, value) : NOT_JSON;
+    if (accepts?.(value, AROUND_VALUES)) return value;
+    const result = isJson(value, AROUND_VALUES) ? validateSync(schema, value) : NOT_JSON;
     if (result.type === "valid") return result.value;
     throw new AwakenError("storage_validation", `${name} cannot be stored: ${result.message}`, { details: { record: name } });
   }
@@ -57,7 +60,7 @@ export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
         throw corrupt(`migration from schema version ${from} failed: ${errorMessage(cause)}`, cause);
       }
     }
-    if (accepts?.(current, 0)) return current;
+    if (accepts?.(current, AROUND_VALUES)) return current;
     const result = validateSync(schema, current);
     if (result.type === "valid") return result.value;
     throw corrupt(result.message);

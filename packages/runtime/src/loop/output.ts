@@ -46,12 +46,19 @@ export const outputRetries = defineRuntimeState("output_retries", {
   apply: ({ count }, add: number) => ({ count: count + add }),
 });
 
+const invalid = (message: string) => ({ type: "invalid", message }) as const;
+
 async function check(ctx: RunContext, output: OutputSpec): Promise<Validated<unknown>> {
-  const parsed = parse(ctx.tally.response);
-  const checked =
-    "problem" in parsed ? ({ type: "invalid", message: parsed.problem } as const) : await checkAnswer(ctx, output, parsed.value);
   // An answer that was given before counts no more.
-  ctx.tally.output = checked.type === "valid" ? { value: recorded(checked.value, ctx.tally.response) } : undefined;
+  ctx.tally.output = undefined;
+  const { response } = ctx.tally;
+  const parsed = parse(response);
+  if ("problem" in parsed) return invalid(parsed.problem);
+  const checked = await checkAnswer(ctx, output, parsed.value);
+  if (checked.type === "invalid") return checked;
+  const value = recorded(checked.value, response);
+  if (!isJson(value)) return invalid("it is nested too deeply to be stored");
+  ctx.tally.output = { value };
   return checked;
 }
 

@@ -52,7 +52,8 @@ function accepted(key: AnyStateKey, given: unknown): Decoded {
   if (result.type === "invalid") return { type: "invalid", why: result.message };
   if (result.value === undefined) return { type: "invalid", why: "the schema gave undefined" };
   try {
-    seal(key.name, result.value, undefined, key.persistent);
+    // A key of ours holds values of others with a few levels around them; that these are JSON was seen when they came.
+    seal(key.name, result.value, undefined, key.persistent && !key.trusted);
     return { type: "value", value: result.value };
   } catch (cause) {
     return { type: "invalid", why: `the schema gave what cannot be stored again: ${errorMessage(cause)}`, cause };
