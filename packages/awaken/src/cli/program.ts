@@ -64,7 +64,7 @@ function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
     .option("--deny <reason>", "refuse; the model reads the reason")
     .option("--answer <json>", "give the tool's result yourself")
     .option("--by <name>", "who decides, for the record")
-    .option("--run <id>", "the run or thread, when two of them have this ticket")
+    .option("--run <id>", "the run or the thread of the ticket; with a run, the id of its call will do")
     .option("--json", "one line of JSON for each event, and one with the result")
     .addHelpText("after", `${example("awaken decide call_1 --approve --by ana", 'awaken decide call_1 --deny "too much"')}\n${EXIT_HELP}`)
     .action(async (ticket: string, options: DecideOptions) => {

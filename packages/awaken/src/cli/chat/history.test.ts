@@ -39,6 +39,15 @@ describe("a log that is shown again", () => {
     expect(shown(...log)).toBe("> go\nI go.\n* pay {}\n  succeeded: paid\n* ask {}\n  denied: no\n* die {}\n  failed: dead");
   });
 
+  it("a call that was cancelled is no failure, as it was none when it happened", () => {
+    const log: readonly Message[] = [
+      { id, role: "assistant", content: [call("report"), call("mail")] },
+      result("report", "error", "Cancelled: the operation was aborted"),
+      result("mail", "error", "Interrupted: the run ended"),
+    ];
+    expect(shown(...log)).toMatch(/report {}\n {2}cancelled: the operation was aborted\n.* mail {}\n {2}cancelled: .*the run ended/);
+  });
+
   it("leaves out what only the model reads, and says which calls were withdrawn", () => {
     const retracted: Message = { ...result("pay", "error", "x"), visibility: "internal" };
     const log: readonly Message[] = [

@@ -6,7 +6,12 @@ import type { Conversation } from "./conversation.ts";
 import { cutText, RESULT_LIMIT } from "./text-limits.ts";
 
 const WITHDRAWN = "withdrawn by a later message";
-const DENIED = "Denied:";
+/** The log has the words that the model read, and no code: with these a failure begins that is another end than `failed`. */
+const ENDS = [
+  ["Denied:", "denied"],
+  ["Cancelled:", "cancelled"],
+  ["Interrupted:", "cancelled"],
+] as const;
 
 function parseObject(text: string): JsonValue | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
@@ -29,7 +34,7 @@ function toolState(message: Extract<Message, { role: "tool" }>): ToolState {
   if (message.visibility === "internal") return { type: "over", outcome: "cancelled", result: WITHDRAWN };
   if (message.status === "pending") return { type: "waiting" };
   const text = messageText(message);
-  const failed = text.startsWith(DENIED) ? "denied" : "failed";
+  const failed = ENDS.find(([word]) => text.startsWith(word))?.[1] ?? "failed";
   return {
     type: "over",
     outcome: message.status === "success" ? "succeeded" : failed,

@@ -5,7 +5,7 @@ import { type FollowOptions, followRun } from "../follow-run.ts";
 import { loadProject } from "../load-project.ts";
 import { readJson } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
-import { isPartOf, shortTicket } from "../short-id.ts";
+import { isPartOf, shortRun, shortTicket } from "../short-id.ts";
 
 export interface DecideOptions extends FollowOptions {
   readonly approve?: boolean;
@@ -35,7 +35,7 @@ interface Found {
 
 /** The id of a call will do where the run is named: calls of other runs may have it, too. */
 async function ofRun(store: ScopedStore, call: string, named: string): Promise<Found | undefined> {
-  const run = await store.runs.load(runId(named));
+  const run = await store.runs.load(runId(await shortRun(store, named)));
   const open = run === undefined ? undefined : openTicketsOf(run).find(({ toolCallId }) => toolCallId === call);
   return run === undefined || open === undefined ? undefined : { run, ticket: open.id };
 }
