@@ -16,8 +16,11 @@ export interface Usage {
 
 /** What a run used of one model. */
 export interface ModelUsage {
+  /** The provider that was asked, as the event of the inference names it. */
   readonly provider: string;
+  /** The model that answered, as the same event names it. */
   readonly model: string;
+  /** All its inferences in this run together. */
   readonly usage: Usage;
 }
 
