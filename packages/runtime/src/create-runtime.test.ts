@@ -157,6 +157,17 @@ describe("mistakes in what a runtime is made of", () => {
     }
   });
 
+  it("registry-and-runtime 57: a limit that nobody knows, or that cannot pass, is named", () => {
+    const limits = { hookMS: 5, gateMs: 0, storeMs: Number.NaN, effectMs: Number.POSITIVE_INFINITY };
+    const error = refusal(() => createRuntime({ ...baseOf(), limits } as RuntimeInit));
+    expect(error.message.split("; ").map((line) => line.replace(/^.*failed: /, ""))).toEqual([
+      "unknown option 'hookMS' of limits of createRuntime: did you mean 'hookMs'?",
+      "option 'gateMs' of limits of createRuntime must be milliseconds above 0, got a number",
+      "option 'storeMs' of limits of createRuntime must be milliseconds above 0, got NaN",
+    ]);
+    expect(refusal(() => createRuntime({ ...baseOf(), limits: [] } as unknown as RuntimeInit)).message).toContain("option 'limits'");
+  });
+
   it("registry-and-runtime 57: a field of a section that nobody knows is named; a known section takes the defaults of what is left out", async () => {
     const seen: unknown[] = [];
     const budget = definePlugin({

@@ -12,7 +12,7 @@ import {
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
 import { type AnyStateKey, isKeyList } from "./state/key.ts";
-import { isLimits, LIMIT_NAMES, type Limits } from "./stream/bounds.ts";
+import { LIMIT_RULES, type Limits } from "./stream/bounds.ts";
 import type { Clock } from "./stream/clock.ts";
 import type { Ids } from "./stream/ids.ts";
 
@@ -53,7 +53,7 @@ const OPTIONS: PartRules<RuntimeInit> = {
   ids: RULES.code,
   log: RULES.withMethods("a log", "warn", "error"),
   cancelGraceMs: RULES.millis,
-  limits: partRule(`milliseconds above 0 by the names ${LIMIT_NAMES.join(", ")}`, isLimits),
+  limits: partRule("an object", isJsonObject),
   checked: RULES.flag,
 };
 
@@ -68,6 +68,8 @@ export function readInit(given: RuntimeInit, problems: Problems): RuntimeInit {
     if (!isJsonObject(given)) throw refusal(wrong.join("; "));
     problems.add(...wrong.map(refusal));
     const init = { ...given };
+    const { limits } = init;
+    if (isJsonObject(limits)) problems.add(...optionProblems(`limits of ${CREATE}`, limits, LIMIT_RULES).map(refusal));
     for (const [name, rule] of Object.entries(OPTIONS)) {
       const value: unknown = Reflect.get(init, name);
       if (value !== undefined && !rule.is(value)) Reflect.deleteProperty(init, name);

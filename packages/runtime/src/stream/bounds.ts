@@ -1,4 +1,4 @@
-import { AwakenError, type ErrorCode } from "@awaken/contract";
+import { AwakenError, type ErrorCode, type PartRules, partRule } from "@awaken/contract";
 import type { Clock } from "./clock.ts";
 
 /** How long the code of others may keep a run waiting, in milliseconds. `Infinity` is no limit. */
@@ -26,13 +26,17 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   storeMs: 60_000,
 });
 
-export const LIMIT_NAMES: readonly string[] = Object.freeze(Object.keys(DEFAULT_LIMITS));
+const LIMIT = partRule("milliseconds above 0", (ms) => typeof ms === "number" && ms > 0);
 
-/** Whether this can be given as limits: names that there are, with times that can pass. */
-export const isLimits = (value: unknown): value is Partial<Limits> =>
-  typeof value === "object" &&
-  value !== null &&
-  Object.entries(value).every(([name, ms]) => LIMIT_NAMES.includes(name) && (ms === undefined || (typeof ms === "number" && ms > 0)));
+/** What can be given as limits: names that there are, with times that can pass. */
+export const LIMIT_RULES: PartRules<Limits> = {
+  hookMs: LIMIT,
+  gateMs: LIMIT,
+  actionMs: LIMIT,
+  effectMs: LIMIT,
+  schemaMs: LIMIT,
+  storeMs: LIMIT,
+};
 
 /** The given limits over the default ones. */
 export function toLimits(given: Partial<Limits> = {}): Limits {
