@@ -198,6 +198,9 @@ export class Conversation {
       case "tool-call-end":
         this.#endCall(event.toolCallId, toolEnd(event.result), event.result);
         return;
+      case "ticket-open":
+        this.ask([...this.tickets.map(({ ticket }) => ticket), event.ticket]);
+        return;
       case "tool-call-resumed":
         this.callState(event.toolCallId, { type: "over", outcome: this.#resumedEnd(event), result: resumedText(event) });
         return;

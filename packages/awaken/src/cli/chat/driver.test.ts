@@ -40,6 +40,54 @@ describe("lines that come while a run is under way", () => {
     expect(driver.talk.state.type).toBe("idle");
   });
 
+  it("a call that waits beside one that lasts is asked about and decided at once; other words go to the run", async () => {
+    const lasts = Promise.withResolvers<void>();
+    const slow = defineTool({
+      id: "slow",
+      description: "",
+      input: z.object({}),
+      execute: async () => {
+        await lasts.promise;
+        return "slow";
+      },
+    });
+    const turn = toolCalls([
+      { name: "slow", input: {}, id: "s" },
+      { name: "pay", input: { to: "ana" }, id: "a" },
+    ]);
+    const provider = scripted([turn, text("Both done."), text("Nothing more.")]);
+    const driver = await start({ provider, tools: [pay, slow] });
+    const run = driver.submit("pay");
+    await expect.poll(() => driver.conversation.tickets.length).toBe(1);
+    expect(driver.talk.state.type).toBe("running");
+    await driver.submit("by the way");
+    expect(driver.conversation.tickets).toHaveLength(1);
+    await driver.submit("yes");
+    expect(driver.conversation.tickets).toEqual([]);
+    expect(shown(driver)).toContain("approved");
+    lasts.resolve();
+    await run;
+    expect(shown(driver)).toMatch(/by the way[\s\S]*Both done\./);
+    expect(shown(driver)).toContain("succeeded: paid ana");
+    expect(driver.talk.state.type).toBe("idle");
+  });
+
+  it("a decision that comes when the run leaves to wait is taken all the same, and what comes of it is heard", async () => {
+    let late: Promise<unknown> | undefined;
+    const face: Face = {
+      ...SILENT,
+      onChange() {
+        if (driver.conversation.tickets.length === 2) late ??= driver.submit("/approve all");
+      },
+    };
+    const driver: ChatDriver = await start({ provider: scripted([payBoth, text("Both paid.")]) }, face);
+    await driver.submit("pay both");
+    await late;
+    expect(shown(driver)).toMatch(/paid ana[\s\S]*paid bo[\s\S]*Both paid\./);
+    expect(shown(driver).split("Both paid.")).toHaveLength(2);
+    expect(driver.talk.state.type).toBe("idle");
+  });
+
   it("all open tickets can be decided at once", async () => {
     const driver = await start({ provider: scripted([payBoth, text("Both paid.")]) });
     await driver.submit("pay both");

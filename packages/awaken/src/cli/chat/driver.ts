@@ -119,10 +119,11 @@ export class ChatDriver {
     const { tickets } = this.conversation;
     const asked = this.#asked;
     this.#asked = undefined;
-    if (this.#current.state.type !== "waiting" || tickets.length === 0) return this.#tell(text, line);
+    if (this.#current.state.type === "cut-off" || tickets.length === 0) return this.#tell(text, line);
     const which = asked === undefined ? undefined : plainWhich(text);
     const said = asked === undefined || which === undefined ? plainDecision(text) : { command: asked, which };
-    if (said === undefined) return this.#holdBack(text, tickets);
+    // A run that is under way takes a message without giving up what waits.
+    if (said === undefined) return this.#current.state.type === "running" ? this.#tell(text, line) : this.#holdBack(text, tickets);
     if (said.which === "" && tickets.length > 1) return this.#askWhich(said.command, tickets);
     return told(await this.#decidePlainly(said, tickets), line);
   }

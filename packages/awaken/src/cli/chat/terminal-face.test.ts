@@ -116,6 +116,22 @@ describe("the chat on a terminal", () => {
     expect(results).toEqual([expect.stringContaining("too much"), expect.stringContaining("by hand")]);
   });
 
+  it("asks about a call while another one of its turn still runs", async () => {
+    const lasts = Promise.withResolvers<void>();
+    const slow = defineTool({ id: "slow", description: "", input: z.object({}), execute: () => lasts.promise.then(() => "slow") });
+    const turn = toolCalls([
+      { name: "slow", input: {}, id: "call-1" },
+      { name: "refund", input: { orderId: "7", amount: 120 }, id: "call-2" },
+    ]);
+    const screen = chatWith({ provider: scripted([turn, text("Both done.")]), tools: [refund, slow] });
+    screen.say("Refund 7");
+    await screen.sees("#1 Refund 120", "Approve #1", "running slow");
+    screen.terminal.press(KEYS.down, KEYS.enter);
+    await screen.sees(": approved", "running slow");
+    lasts.resolve();
+    await screen.sees("Both done.", "ready");
+  });
+
   it("whoever types or pastes while it asks, writes", async () => {
     const screen = chatWith({ provider: scripted([askRefund(120), text("Done.")]) });
     screen.say("Refund 7");

@@ -172,7 +172,7 @@ class TerminalFace implements Face {
   /** Open tickets are asked about where one types, unless something is being typed. */
   #offerMenu(): void {
     const { tickets } = this.#driver.conversation;
-    const isWanted = this.#driver.talk.state.type === "waiting" && tickets.length > 0;
+    const isWanted = this.#driver.talk.state.type !== "cut-off" && tickets.length > 0;
     const ids = this.#ticketIds();
     if (!isWanted) this.#putOff = "";
     if (isWanted && this.#menu !== undefined && this.#menuFor === ids) return;

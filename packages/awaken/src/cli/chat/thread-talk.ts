@@ -1,24 +1,17 @@
-import { AwakenError, errorMessage, type RunRecord, type Termination, type ThreadCheckpoint, threadId } from "@awaken/contract";
-import { activeAgent, type RunRequest, type RunStream } from "@awaken/runtime";
+import { type AgentEvent, AwakenError, errorMessage, type Termination, threadId } from "@awaken/contract";
+import type { RunRequest, RunStream } from "@awaken/runtime";
 import { loadEdited } from "../executed-inputs.ts";
 import type { Project } from "../project.ts";
 import type { Decided } from "./approvals.ts";
-import type { Change, NoteTone } from "./block.ts";
+import type { NoteTone } from "./block.ts";
 import { Conversation } from "./conversation.ts";
 import { showHistory } from "./history.ts";
 import { lastMessages, usedTokens } from "./records.ts";
+import { actingAgent, type RestState, restState, type TalkListeners, type TalkState } from "./talk-state.ts";
 import { errorLine } from "./tool-text.ts";
 
 /** Rows of the log that are shown when a thread is opened. */
 const HISTORY_ROWS = 200;
-
-export type TalkState =
-  | { readonly type: "idle" }
-  /** From the moment at which it is asked for, until what it left behind is known. */
-  | { readonly type: "running" }
-  | { readonly type: "waiting"; readonly run: RunRecord }
-  /** The record says running, and nobody here executes it. */
-  | { readonly type: "cut-off"; readonly run: RunRecord };
 
 /** What is done when the run that is under way is over. */
 type Queued = { readonly type: "message"; readonly text: string } | { readonly type: "decision"; readonly decided: Decided };
@@ -41,6 +34,10 @@ export class ThreadTalk {
   /** Ends with what is under way. */
   #work: Promise<unknown> = Promise.resolve();
   #hasFailed = false;
+  /** A run is heard that takes decisions. */
+  #isHeard = false;
+  /** Ends with the decisions that are on their way to it. Never rejects. */
+  #deciding: Promise<unknown> = Promise.resolve();
 
   constructor(project: Project, id: string, agent: string | undefined, listen: TalkListeners) {
     this.#project = project;
@@ -100,15 +97,9 @@ export class ThreadTalk {
   async #load(): Promise<RestState> {
     const checkpoint = await this.#project.store.threads.loadCheckpoint(threadId(this.id));
     const { openRun } = checkpoint ?? {};
-    this.#agent = this.#chosenAgent ?? this.#agentOf(checkpoint);
+    this.#agent = this.#chosenAgent ?? actingAgent(checkpoint, this.#project.agents);
     this.conversation.ask(openRun?.status === "waiting" ? openRun.waiting.tickets : []);
     return restState(openRun);
-  }
-
-  #agentOf(checkpoint: ThreadCheckpoint | undefined): string {
-    const seated = checkpoint?.state?.extensions[activeAgent.name];
-    const known = [typeof seated === "string" ? seated : undefined, checkpoint?.latestRun?.agentId];
-    return known.find((id) => id !== undefined && this.#project.agents.includes(id)) ?? this.#project.agents[0] ?? "default";
   }
 
   #setState(state: TalkState): void {
@@ -152,23 +143,43 @@ export class ThreadTalk {
 
   /** Decides, and hears what the run does with it. A decision that does not fit changes nothing: it can be made again. */
   async decide(decided: Decided): Promise<Told> {
-    if (this.#state.type === "running") {
+    if (this.#state.type !== "running") return this.#fromRest((rest) => this.#decideFrom(rest, decided));
+    if (!this.#isHeard) {
       this.#queue.push({ type: "decision", decided });
       this.note("info", "the decision follows when the run waits again");
       return "done";
     }
-    return this.#fromRest((rest) => this.#decideFrom(rest, decided));
+    const told = this.#deciding.then(() => this.#decideNow(decided));
+    this.#deciding = told;
+    return told;
   }
 
-  #decideFrom(rest: RestState, { tickets, decision, how }: Decided): Told | Promise<Told> {
+  /** The run takes it while it goes on with other calls. One that has left meanwhile goes on with it, and is heard here. */
+  async #decideNow(decided: Decided): Promise<Told> {
+    const { runtime } = this.#project;
+    try {
+      const run = await runtime.decideAll(decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision })));
+      this.#showDecided(decided);
+      this.#onState();
+      if (this.#isHeard) return "done";
+      this.#stop.signal.addEventListener("abort", () => void runtime.cancel(run.id), { once: true });
+      return await this.#hear(run, () => {});
+    } catch (thrown) {
+      return this.#fail(thrown);
+    }
+  }
+
+  #showDecided({ tickets, decision, how }: Decided): void {
+    for (const { ticket } of tickets) {
+      this.conversation.decided(ticket.id, how);
+      if (decision.action === "approve" && decision.input !== undefined) this.conversation.editInput(ticket.toolCallId, decision.input);
+    }
+  }
+
+  #decideFrom(rest: RestState, decided: Decided): Told | Promise<Told> {
     if (rest.type !== "waiting") return this.#refuse(`the thread does not wait any more: /switch ${this.id} shows what happened`);
-    const decisions = tickets.map(({ ticket }) => ({ ticket: ticket.id, decision }));
-    return this.#run({ resume: rest.run.runId, decisions }, rest.run.agentId, () => {
-      for (const { ticket } of tickets) {
-        this.conversation.decided(ticket.id, how);
-        if (decision.action === "approve" && decision.input !== undefined) this.conversation.editInput(ticket.toolCallId, decision.input);
-      }
-    });
+    const decisions = decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision }));
+    return this.#run({ resume: rest.run.runId, decisions }, rest.run.agentId, () => this.#showDecided(decided));
   }
 
   /** Goes on with the run that was cut off. */
@@ -193,6 +204,11 @@ export class ThreadTalk {
       this.#stop.abort(new AwakenError("cancelled", "the run was cancelled"));
       return this.#run({ resume: rest.run.runId }, rest.run.agentId);
     });
+  }
+
+  #fail(thrown: unknown): Told {
+    this.note("error", errorLine(AwakenError.is(thrown) ? thrown.code : undefined, errorMessage(thrown)));
+    return "refused";
   }
 
   #refuse(why: string): Told {
@@ -234,6 +250,7 @@ export class ThreadTalk {
       }),
       onStart,
     );
+    await this.#deciding;
     const rest = await this.#load();
     this.#stop = new AbortController();
     await this.#rest(rest);
@@ -245,14 +262,16 @@ export class ThreadTalk {
     try {
       for await (const event of run) {
         if (event.type === "run-start") onStart();
+        this.#isHeard = event.type !== "run-end";
         if (event.type === "run-end") this.#hasFailed = FAILURES.has(event.termination.type);
         this.conversation.apply(event);
-        if (event.type === "inference-end" || event.type === "inference-retry") this.#onState();
+        if (STATE_EVENTS.has(event.type)) this.#onState();
       }
       return "done";
     } catch (thrown) {
-      this.note("error", errorLine(AwakenError.is(thrown) ? thrown.code : undefined, errorMessage(thrown)));
-      return "refused";
+      return this.#fail(thrown);
+    } finally {
+      this.#isHeard = false;
     }
   }
 
@@ -274,24 +293,6 @@ export class ThreadTalk {
   }
 }
 
+const STATE_EVENTS: ReadonlySet<AgentEvent["type"]> = new Set(["inference-end", "inference-retry", "ticket-open"]);
+
 const FAILURES: ReadonlySet<Termination["type"]> = new Set(["error", "blocked", "stopped"]);
-
-/** How a thread is when nothing of it is executed here. */
-type RestState = Exclude<TalkState, { readonly type: "running" }>;
-
-function restState(run: RunRecord | undefined): RestState {
-  switch (run?.status) {
-    case "waiting":
-      return run.waiting.tickets.length > 0 ? { type: "waiting", run } : { type: "idle" };
-    case "running":
-    case "created":
-      return { type: "cut-off", run };
-    default:
-      return { type: "idle" };
-  }
-}
-
-export interface TalkListeners {
-  readonly onChange: (change: Change) => void;
-  readonly onState: () => void;
-}

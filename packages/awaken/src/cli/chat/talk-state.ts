@@ -1,0 +1,38 @@
+import type { RunRecord, ThreadCheckpoint } from "@awaken/contract";
+import { activeAgent } from "@awaken/runtime";
+import type { Change } from "./block.ts";
+
+export type TalkState =
+  | { readonly type: "idle" }
+  /** From the moment at which it is asked for, until what it left behind is known. */
+  | { readonly type: "running" }
+  | { readonly type: "waiting"; readonly run: RunRecord }
+  /** The record says running, and nobody here executes it. */
+  | { readonly type: "cut-off"; readonly run: RunRecord };
+
+/** How a thread is when nothing of it is executed here. */
+export type RestState = Exclude<TalkState, { readonly type: "running" }>;
+
+export function restState(run: RunRecord | undefined): RestState {
+  switch (run?.status) {
+    case "waiting":
+      return run.waiting.tickets.length > 0 ? { type: "waiting", run } : { type: "idle" };
+    case "running":
+    case "created":
+      return { type: "cut-off", run };
+    default:
+      return { type: "idle" };
+  }
+}
+
+/** The one that the thread is with, as far as the project still has it. */
+export function actingAgent(checkpoint: ThreadCheckpoint | undefined, agents: readonly string[]): string {
+  const seated = checkpoint?.state?.extensions[activeAgent.name];
+  const known = [typeof seated === "string" ? seated : undefined, checkpoint?.latestRun?.agentId];
+  return known.find((id) => id !== undefined && agents.includes(id)) ?? agents[0] ?? "default";
+}
+
+export interface TalkListeners {
+  readonly onChange: (change: Change) => void;
+  readonly onState: () => void;
+}
