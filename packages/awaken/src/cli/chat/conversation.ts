@@ -30,7 +30,6 @@ type Unshown =
   | "tool-call-start"
   | "tool-call-delta"
   | "tool-call-run"
-  | "ticket-open"
   | "decision-taken"
   | "outcome-found"
   | "stream-reset"
