@@ -1,0 +1,178 @@
+import { type AgentEvent, type InferenceRequest, type Message, threadId } from "@awaken/contract";
+import { activeAgent, ask, command, createRuntime, defineTool, type Runtime, type RuntimeInit, reply } from "@awaken/runtime";
+import { countingIds, cut, failure, instantClock, type ScriptStep, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
+import { memoryStore } from "@awaken/stores";
+import * as z from "zod";
+
+/** What one kind of run looks like to whoever follows it: the events of each activation, and the log of the thread afterwards. */
+export interface Golden {
+  readonly activations: readonly (readonly AgentEvent[])[];
+  readonly messages: readonly Message[];
+}
+
+/** Plays a run and notes what is heard. */
+interface Stage {
+  readonly runtime: Runtime;
+  hear(run: AsyncIterable<AgentEvent>, onEvent?: (event: AgentEvent) => void): Promise<readonly AgentEvent[]>;
+}
+
+type Story = (stage: Stage) => Promise<void>;
+
+interface Telling {
+  readonly turns: readonly ScriptStep[];
+  readonly agents?: RuntimeInit["agents"];
+  readonly play: Story;
+}
+
+const object = z.object({});
+
+const tools = [
+  defineTool({
+    id: "weather",
+    description: "Weather of a city",
+    input: z.object({ city: z.string() }),
+    execute: ({ city }) => ({ city, tempC: 21 }),
+  }),
+  defineTool({
+    id: "refund",
+    description: "Refunds an order",
+    input: z.object({ order: z.string(), amount: z.number() }),
+    approve: ({ amount }) => ask(`Refund ${amount}?`),
+    execute: (input) => ({ paid: input.amount }),
+  }),
+  defineTool({
+    id: "transfer",
+    description: "Hands over to billing",
+    input: object,
+    execute: () => reply("handed over", { command: command().update(activeAgent, "billing") }),
+  }),
+  defineTool({
+    id: "wait_for_summary",
+    description: "Takes its time",
+    input: object,
+    execute: () => new Promise<string>((resolve) => setImmediate(() => resolve("waited"))),
+  }),
+];
+
+const call = (id: string, name: string, input: ScriptedInput) => ({ id, name, input });
+type ScriptedInput = Parameters<typeof toolCall>[1];
+
+const LONG = "All about the trip. ".repeat(600);
+
+const isSummaryRequest = ({ tools: offered }: InferenceRequest): boolean => offered.length === 0;
+
+/** The tickets that the activation left open. */
+const openTickets = (events: readonly AgentEvent[]) => events.flatMap((event) => (event.type === "run-end" ? event.tickets : []));
+
+const ask1 = { agent: "assistant", thread: "t" } as const;
+
+export const STORIES: Readonly<Record<string, Telling>> = {
+  text: {
+    turns: [text("Hello, ", "Ada.")],
+    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "Hi" }))),
+  },
+  tools: {
+    turns: [
+      toolCalls([call("c1", "weather", { city: "Oslo" }), call("c2", "weather", { city: "Rome" })], { say: "Let me look." }),
+      text("21 in both."),
+    ],
+    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "Weather?" }))),
+  },
+  "parallel-approvals": {
+    turns: [
+      toolCalls([call("c1", "refund", { order: "7", amount: 120 }), call("c2", "refund", { order: "8", amount: 130 })]),
+      text("Both are done."),
+    ],
+    async play({ runtime, hear }) {
+      const [first, second] = openTickets(await hear(runtime.stream({ ...ask1, input: "Refund 7 and 8" })));
+      await hear(await runtime.decide(second?.id ?? "", { action: "approve", input: { order: "8", amount: 90 }, by: "ana", id: "d1" }));
+      await hear(await runtime.decide(first?.id ?? "", { action: "approve", by: "ben", id: "d2" }));
+    },
+  },
+  denied: {
+    turns: [toolCall("refund", { order: "7", amount: 120 }, { id: "c1" }), text("Then not.")],
+    async play({ runtime, hear }) {
+      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "Refund 7" })));
+      await hear(await runtime.decide(ticket?.id ?? "", { action: "deny", reason: "too much", by: "ana", id: "d1" }));
+    },
+  },
+  "frontend-tool": {
+    turns: [toolCall("pick_color", { of: "sky" }, { id: "c1" }), text("Blue it is.")],
+    async play({ runtime, hear }) {
+      const frontendTools = [{ id: "pick_color", description: "Asks the user", parameters: { type: "object" } }];
+      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "Paint it", frontendTools })));
+      await hear(await runtime.decide(ticket?.id ?? "", { action: "answer", result: "blue", id: "d1" }));
+    },
+  },
+  "cut-and-salvaged": {
+    turns: [cut(text("The first half, ", "lost"), 1), text("and the second.")],
+    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "Tell me" }))),
+  },
+  compaction: {
+    turns: [
+      text(LONG),
+      toolCall("wait_for_summary", {}, { id: "c1" }),
+      (request) => (isSummaryRequest(request) ? text("They planned a trip.") : text("As planned.")),
+      (request) => (isSummaryRequest(request) ? text("They planned a trip.") : text("As planned.")),
+    ],
+    agents: {
+      assistant: {
+        model: "fast",
+        contextPolicy: { maxContextTokens: 20_000, maxOutputTokens: 1_000, autocompactThreshold: 2_000, compactionRawSuffixMessages: 1 },
+      },
+    },
+    async play({ runtime, hear }) {
+      await hear(runtime.stream({ ...ask1, input: "Plan a trip" }));
+      await hear(runtime.stream({ ...ask1, input: "And now?" }));
+    },
+  },
+  handoff: {
+    turns: [toolCall("transfer", {}, { id: "c1" }), text("Billing here.")],
+    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "My invoice" }))),
+  },
+  cancelled: {
+    turns: [text("I begin ", "and go on")],
+    async play({ runtime, hear }) {
+      const run = runtime.stream({ ...ask1, input: "Tell me a lot" });
+      await hear(run, (event) => {
+        if (event.type === "text-delta") void runtime.cancel(run.id);
+      });
+    },
+  },
+  failed: {
+    turns: [failure("unauthorized", "the key was refused")],
+    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "Hi" }))),
+  },
+};
+
+// Loaded before anybody waits for it: on this clock a wait for the disk is over at once.
+await import("@awaken/contract/json-schema");
+
+/** Plays one story with ids and a clock of its own: the same each time. */
+export async function tell({ turns, agents, play }: Telling): Promise<Golden> {
+  const [clock, ids] = [instantClock(1_000), countingIds("id")];
+  const store = memoryStore({ clock: () => clock.now(), ids: countingIds("row") });
+  await using runtime = createRuntime({
+    providers: { house: scripted(turns, { clock }) },
+    models: { fast: { provider: "house", model: "fast-1", contextWindow: 20_000 } },
+    agents: agents ?? { assistant: { model: "fast", instructions: "Be brief." }, billing: { model: "fast", description: "Owns invoices" } },
+    tools,
+    store,
+    clock,
+    ids,
+    log: { warn() {}, error() {} },
+  });
+  const activations: (readonly AgentEvent[])[] = [];
+  const hear: Stage["hear"] = async (run, onEvent) => {
+    const events: AgentEvent[] = [];
+    for await (const event of run) {
+      events.push(event);
+      onEvent?.(event);
+    }
+    activations.push(events);
+    return events;
+  };
+  await play({ runtime, hear });
+  const { items } = await store.messages.list(threadId("t"), { visibility: "all", limit: 200 });
+  return { activations, messages: items.map(({ message }) => message) };
+}
