@@ -61,6 +61,12 @@ const LONG = "All about the trip. ".repeat(600);
 
 const isSummaryRequest = ({ tools: offered }: InferenceRequest): boolean => offered.length === 0;
 
+/** Whoever comes first, the summary or the run that goes on meanwhile. */
+function whileCompacting(request: InferenceRequest) {
+  if (isSummaryRequest(request)) return text("They planned a trip.");
+  return request.messages.at(-1)?.role === "tool" ? text("As planned.") : toolCall("wait_for_summary", {}, { id: "c1" });
+}
+
 /** The tickets that the activation left open. */
 const openTickets = (events: readonly AgentEvent[]) => events.flatMap((event) => (event.type === "run-end" ? event.tickets : []));
 
@@ -109,12 +115,7 @@ export const STORIES: Readonly<Record<string, Telling>> = {
     play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "Tell me" }))),
   },
   compaction: {
-    turns: [
-      text(LONG),
-      toolCall("wait_for_summary", {}, { id: "c1" }),
-      (request) => (isSummaryRequest(request) ? text("They planned a trip.") : text("As planned.")),
-      (request) => (isSummaryRequest(request) ? text("They planned a trip.") : text("As planned.")),
-    ],
+    turns: [text(LONG), whileCompacting, whileCompacting, whileCompacting],
     agents: {
       assistant: {
         model: "fast",

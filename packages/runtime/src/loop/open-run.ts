@@ -231,7 +231,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     tell,
     emit: emitter(tell, checkpoints),
     emitSnapshot() {
-      if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("full") });
+      if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
     },
   };
 }

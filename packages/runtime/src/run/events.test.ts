@@ -1,10 +1,11 @@
-import type { AgentEvent } from "@awaken/contract";
+import { type AgentEvent, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { command } from "../phase/command.ts";
 import { activeAgent } from "../state/active-agent.ts";
+import { defineState } from "../state/key.ts";
 import { checkEvents } from "../testing/event-checker.ts";
 import { text, toolCall, toolCalls } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
@@ -128,6 +129,27 @@ describe("what listeners hear", () => {
       ["start", [[{ type: "text", text: "go" }]]],
       ["steer", [[{ type: "text", text: "hurry" }]]],
     ]);
+  });
+
+  it("sees of the state only the keys that are shared, also when the thread has them from another program", async () => {
+    const key = (name: string, shared: boolean) =>
+      defineState(name, { scope: "thread", shared, schema: z.number(), initial: () => 0, apply: (value, add: number) => value + add });
+    const [open_, secret] = [key("open", true), key("secret", false)];
+    const count = defineTool({
+      id: "count",
+      description: "",
+      input: object,
+      state: [open_, secret],
+      execute: () => reply("counted", { command: command().update(open_, 1).update(secret, 2) }),
+    });
+    const store = memoryStore();
+    const first = open(scripted([toolCall("count", {}), text("one")]), { store, tools: [count] });
+    const events = await heard(first.stream({ agent: "first", thread: "t", input: "go" }));
+    expect(only(events, "state-snapshot").at(-1)?.snapshot.extensions).toEqual({ open: 1 });
+    const second = open(scripted([text("two")]), { store, tools: [] });
+    const later = await heard(second.stream({ agent: "first", thread: "t", input: "more" }));
+    expect(only(later, "state-snapshot").at(-1)?.snapshot.extensions).toEqual({});
+    expect((await store.threads.loadCheckpoint(threadId("t")))?.state?.extensions).toMatchObject({ open: 1, secret: 2 });
   });
 
   it("has the same union in the last event as in the result", async () => {

@@ -37,6 +37,8 @@ export interface StateInit<V, U> {
   readonly merge?: MergeRule;
   /** Default true. A persistent value is plain JSON. */
   readonly persistent?: boolean;
+  /** Default false. True lets the value leave the process: whoever follows a run sees it in the snapshots of its state. */
+  readonly shared?: boolean;
   /** Default false. Keeps the value when the plugin that owns the key is uninstalled. */
   readonly retainOnUninstall?: boolean;
   /** One per past version, oldest first; the key's version is their number plus one. */
@@ -59,6 +61,8 @@ export interface StateKey<V, U> {
   readonly merge: MergeRule;
   /** Whether the value is stored. */
   readonly persistent: boolean;
+  /** Whether the value may leave the process. */
+  readonly shared: boolean;
   /** Whether the value stays when the plugin that owns the key goes. */
   readonly retainOnUninstall: boolean;
   /** The number of its migrations plus one; stored with the value. */
@@ -107,6 +111,7 @@ const INIT: PartRules<StateInit<unknown, unknown>> = {
   apply: needed(RULES.code),
   merge: RULES.oneOf(...MERGE_RULES),
   persistent: RULES.flag,
+  shared: RULES.flag,
   retainOnUninstall: RULES.flag,
   migrations: partRule("a list of functions", (list) => Array.isArray(list) && list.every(RULES.code.is)),
   onInvalid: partRule('"fail", "drop" or a function', (value) => value === "fail" || value === "drop" || typeof value === "function"),
@@ -136,6 +141,7 @@ function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): 
     schema: init.schema,
     merge: init.merge ?? "exclusive",
     persistent: init.persistent ?? true,
+    shared: init.shared ?? false,
     retainOnUninstall: init.retainOnUninstall ?? false,
     migrations,
     onInvalid: (stored: JsonValue, problem: string) => rescue(onInvalid, stored, problem),

@@ -16,19 +16,24 @@ import type { SlotTable } from "./snapshot.ts";
 /** What to do with a stored key that nobody registered. */
 export type UnknownKeys = "error" | "skip";
 
+function isIn(key: AnyStateKey, scope: StateScope | "full" | "shared"): boolean {
+  if (scope === "shared") return key.shared;
+  return scope === "full" || key.scope === scope;
+}
+
 /** Values are frozen and were checked when they were committed, so they are handed out as they are. */
 export function encodeState(
   revision: number,
   keys: readonly AnyStateKey[],
   values: readonly unknown[],
-  scope: StateScope | "full",
+  scope: StateScope | "full" | "shared",
 ): PersistedState {
   const extensions: Record<string, JsonValue> = {};
   let versions: Record<string, number> | undefined;
   for (let slot = 0; slot < keys.length; slot++) {
     const key = keys[slot];
     const value = values[slot];
-    if (key === undefined || value === undefined || !key.persistent || (scope !== "full" && key.scope !== scope)) continue;
+    if (key === undefined || value === undefined || !key.persistent || !isIn(key, scope)) continue;
     extensions[key.name] = value as JsonValue;
     if (key.version > 1) {
       versions ??= {};

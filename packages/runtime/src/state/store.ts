@@ -149,10 +149,10 @@ export class StateStore {
     return changed;
   }
 
-  /** The persistent keys that are present: those of one scope, or all. */
-  export(scope: StateScope | "full"): PersistedState {
+  /** The persistent keys that are present: those of one scope, those that may leave the process, or all. */
+  export(scope: StateScope | "full" | "shared"): PersistedState {
     const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
-    return this.#kept === undefined ? state : this.#kept.into(state, scope);
+    return this.#kept === undefined || scope === "shared" ? state : this.#kept.into(state, scope);
   }
 
   /** Replaces everything, revision too. All or nothing. */
