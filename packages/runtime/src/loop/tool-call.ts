@@ -19,7 +19,7 @@ import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { lostResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
-import { openTickets } from "./open-tickets.ts";
+import { openTicketOf } from "./open-tickets.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -86,7 +86,7 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   const outcome = toolOutcome(result);
   ctx.emit({ type: "tool-call-end", toolCallId: call.id, toolName: call.name, messageId: message.id, outcome, result });
   if (result.type !== "pending") return;
-  const ticket = openTickets(ctx).find(({ id }) => id === result.suspension.id);
+  const ticket = openTicketOf(ctx, call.id);
   if (ticket !== undefined) ctx.checkpoints.announce({ type: "ticket-open", ticket });
 }
 
