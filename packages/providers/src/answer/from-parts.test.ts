@@ -142,8 +142,11 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("a repeated id is the same call", () => {
-    expect(callParts(start("t"), input('{"a":1}'), start("t"), whole('{"a":1}'), whole('{"a":1}'))).toEqual([started, got('{"a":1}')]);
+  test("an id that comes again is the same call until that is whole, and another one from then on", () => {
+    const once = [started, got('{"a":1}')];
+    expect(callParts(start("t"), input('{"a":1}'), start("t"), whole('{"a":1}'))).toEqual(once);
+    expect(callParts(start("t"), input('{"a":1}'), whole('{"a":1}'), whole('{"a":1}'))).toEqual([...once, ...once]);
+    expect(callParts(whole('{"a":1}'), start("t"), input('{"a":1}'), whole('{"a":1}'))).toEqual([...once, ...once]);
   });
 
   test("a whole that is written otherwise does not send the input twice", () => {

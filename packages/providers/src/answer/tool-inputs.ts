@@ -43,6 +43,16 @@ const newInput = (id: string): Input => ({
 /** After these a value may begin, so a fragment that looks like the whole input again may be a nested one. */
 const BEFORE_VALUE = /[:[,{]\s*$/;
 
+/** What is not JSON yet may be said again, longer. */
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function isCumulative({ sent, held }: Input, delta: string): boolean {
   const length = sent.length + held.length;
   return length > 0 && delta.length > length && delta.startsWith(sent + held) && !BEFORE_VALUE.test(sent + held);
@@ -76,7 +86,7 @@ export class ToolInputs {
   whole(part: LanguageModelV4ToolCall, out: StreamPart[]): void {
     this.#letGo(part.toolCallId);
     const input = this.#find(part.toolCallId, part);
-    input.isOver = true;
+    input.isOver ||= isJsonText(part.input);
     if (part.input.startsWith(input.sent)) input.held = part.input.slice(input.sent.length);
     this.#send(input, out);
   }
