@@ -217,7 +217,9 @@ class DurableCheckpoints implements Checkpoints {
   async #write(lifecycle: RunLifecycle, wanted: Wanted): Promise<void> {
     const { transcript, ledger, state } = this.#init;
     const { claims, decisions } = wanted;
-    const tickets = this.#tickets.take();
+    // Nothing runs beside a run that is about to leave: its tickets are shown when it has left, so that whoever decides finds it waiting.
+    const isLeaving = lifecycle.status === "waiting" && wanted.ending === undefined;
+    const tickets = isLeaving ? NO_EVENTS : this.#tickets.take();
     const { size } = transcript;
     const staged = this.#staged;
     this.#staged = [];
