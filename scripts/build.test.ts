@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { writeTree } from "./write-tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PACKAGES = ["contract", "runtime", "providers", "stores", "awaken"];
+const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "awaken"];
 
 /** By path: which of them is called `tsc` is up to npm. */
 const COMPILERS = {
@@ -59,7 +59,7 @@ function install(name: string, root: string): void {
   run("tar", ["-xzf", join(root, file), "--strip-components=1", "-C", folder], root);
 }
 
-/** A project with the five tarballs and what they depend on. Optional peers are not there. */
+/** A project with the tarballs and what they depend on. Optional peers are not there. */
 function writeProject(): string {
   const manifests = PACKAGES.map(readManifest);
   const entries = manifests.flatMap(({ name, exports }) => Object.keys(exports).map((key) => name + key.slice(1)));

@@ -54,6 +54,12 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     testOnly: [],
     isClosed: true,
   },
+  "@awaken/extensions": {
+    rows: [["index"], ["skills", "reminder", "deferred-tools", "observability"], ["permission", "mcp"], ["pattern"]],
+    files: { "index.ts": "index" },
+    testOnly: [],
+    isClosed: true,
+  },
   "@awaken/stores": { rows: [["memory", "sqlite", "postgres"]], files: {}, testOnly: [], isClosed: false },
 };
 

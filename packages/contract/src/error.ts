@@ -35,6 +35,7 @@ export const ERROR_STATUS = {
   invalid_id: 400,
   invalid_spec: 400,
   invalid_schema: 400,
+  invalid_pattern: 400,
   invalid_activation: 400,
   invalid_resume: 409,
   capability_mismatch: 400,

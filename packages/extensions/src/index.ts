@@ -1,0 +1,1 @@
+export { compileValueGlob, type ValueGlob } from "./pattern/value-glob.ts";
