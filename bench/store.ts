@@ -7,7 +7,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";

@@ -14,6 +14,8 @@ export function parseInstantiations(diagnostics: string): number | undefined {
   return count === undefined ? undefined : Number(count.replaceAll(",", ""));
 }
 
+/** What their package.json exports, as far as the program reaches it. */
+const ENTRIES = { contract: ["index.ts", "store/index.ts", "spec/index.ts"], runtime: ["index.ts"] } as const;
 const PACKAGES = ["contract", "runtime"] as const;
 
 function runTsc(...args: readonly string[]): string {
@@ -44,7 +46,11 @@ function writeDeclarations(): string {
     const config = join(folder, `${name}.json`);
     writeFileSync(
       config,
-      JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: [join(rootDir, "index.ts")] }),
+      JSON.stringify({
+        extends: join(ROOT, "tsconfig.base.json"),
+        compilerOptions,
+        files: ENTRIES[name].map((file) => join(rootDir, file)),
+      }),
     );
     runTsc("-p", config);
   }
@@ -60,7 +66,10 @@ function checkOwn(): { line: string; isOk: boolean } {
       copyFileSync(join(ROOT, "packages/runtime/src", name), file);
       return file;
     };
-    const paths = { "@awaken/contract": [join(folder, "contract/index.d.ts")] };
+    const paths = {
+      "@awaken/contract": [join(folder, "contract/index.d.ts")],
+      "@awaken/contract/*": [join(folder, "contract/*/index.d.ts")],
+    };
     return checkInference(place("inference-budget.test-d.ts"), place("inference-baseline.test-d.ts"), BUDGET, paths);
   } finally {
     rmSync(folder, { recursive: true });

@@ -2,18 +2,14 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  agentSpecSchema,
   compactionSectionSchema,
-  contextPolicySchema,
   contextTransformSectionSchema,
   ERROR_STATUS,
   knowledgeCutoffSectionSchema,
-  modelSpecSchema,
-  poolSpecSchema,
   type Schema,
-  stopConditionSchema,
   toJsonSchema,
 } from "@awaken/contract";
+import { agentSpecSchema, contextPolicySchema, modelSpecSchema, poolSpecSchema, stopConditionSchema } from "@awaken/contract/spec";
 import { createRuntime, type defineTool, type RunRequest, type RuntimeInit } from "awaken";
 import { afterAll, describe, expect, it } from "vitest";
 import { openFolder } from "./check-docs.ts";

@@ -1,16 +1,15 @@
 import {
-  type EventAppend,
   type Message,
   messageId,
   NO_USAGE,
   type RunId,
   type RunProjection,
   runId,
-  type ThreadCommit,
   type ThreadId,
   threadId,
   toolCallId,
 } from "@awaken/contract";
+import type { EventAppend, ThreadCommit } from "@awaken/contract/store";
 
 // A typical step: the model asks for a tool, the tool answers. Two messages, the run, the thread's state, six events.
 

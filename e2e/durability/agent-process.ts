@@ -1,5 +1,6 @@
 import { flushCompileCache } from "node:module";
-import { AwakenError, type RunId, type ThreadCheckpoint, threadId } from "@awaken/contract";
+import { AwakenError, type RunId, threadId } from "@awaken/contract";
+import type { ThreadCheckpoint } from "@awaken/contract/store";
 import { createRuntime, type RunTicket, type TicketDecision } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
 import { AGENT, inputId, inputText, isTalkative, isUnsure, runOf, runtimeInit } from "./support/agent.ts";

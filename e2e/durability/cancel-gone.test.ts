@@ -1,4 +1,5 @@
-import { messageText, type Store, threadId, ticketId } from "@awaken/contract";
+import { messageText, threadId, ticketId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { ask, command, createRuntime, definePlugin, defineState, defineTool, type RuntimeInit, wait } from "@awaken/runtime";
 import { scripted, text, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { messageText, type Store, threadId } from "@awaken/contract";
+import { messageText, threadId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Stepped, StepsOrder } from "./steps-process.ts";
 import { runChild } from "./support/child.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { QueueStore } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { messageText, type ScopedStore, threadId } from "@awaken/contract";
+import { messageText, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { ask, createRuntime, defineTool } from "@awaken/runtime";
 import { type ScriptStep, scripted, text, ticketsOf, toolCalls } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

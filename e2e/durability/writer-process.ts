@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { AwakenError, type EventDraft, messageId, runId, type ThreadCommit, threadId, type UserMessage } from "@awaken/contract";
+import { AwakenError, messageId, runId, threadId, type UserMessage } from "@awaken/contract";
+import type { EventDraft, ThreadCommit } from "@awaken/contract/store";
 import { openStore, type Place } from "./support/place.ts";
 
 // One of two processes that append to the same thread, each as if it were alone there.

@@ -1,4 +1,4 @@
-import type { AgentSpecInput } from "@awaken/contract";
+import type { AgentSpecInput } from "@awaken/contract/spec";
 import { createRuntime, defineTool } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import type { ChatCompletionRequest, FixtureResponse } from "@copilotkit/aimock";

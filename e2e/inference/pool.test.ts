@@ -1,4 +1,4 @@
-import type { Store } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { type Clock, createRuntime, type Runtime, systemClock } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { type JsonObject, type Log, type Provider, parseProviderSpec } from "@awaken/contract";
+import type { JsonObject, Log, Provider } from "@awaken/contract";
+import { parseProviderSpec } from "@awaken/contract/spec";
 import { providerFromSpec, type VendorAdapter } from "@awaken/providers";
 import { createRuntime } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";

@@ -1,4 +1,5 @@
-import { type AgentEvent, type AssistantContent, type JsonObject, messageText, type Store } from "@awaken/contract";
+import { type AgentEvent, type AssistantContent, type JsonObject, messageText } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { createRuntime, defineTool } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import type { ChatCompletionRequest, FixtureResponse } from "@copilotkit/aimock";

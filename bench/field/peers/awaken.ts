@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Message, Provider, Store, StreamPart } from "@awaken/contract";
+import type { Message, Provider, StreamPart } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { createRuntime, defineTool, type RunRequest } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";

@@ -1,4 +1,5 @@
-import { type InferenceRequest, type Message, messageText, type ScopedStore } from "@awaken/contract";
+import { type InferenceRequest, type Message, messageText } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import {
   ask,
   command,

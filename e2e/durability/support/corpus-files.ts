@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { StoreStats } from "@awaken/contract";
+import type { StoreStats } from "@awaken/contract/store";
 import { countingIds } from "@awaken/runtime/testing";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";

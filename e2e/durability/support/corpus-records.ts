@@ -4,16 +4,15 @@ import {
   dispatchId,
   messageId,
   NO_USAGE,
-  profileOwner,
-  type QueueStore,
   type RunProjection,
   runId,
   scopeId,
   threadId,
   ticketId,
   type UserMessage,
-  userRecord,
 } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { profileOwner, type QueueStore } from "@awaken/contract/store";
 import { type Clock, type Ids, systemClock } from "@awaken/runtime";
 import { countingIds, crashPoints } from "@awaken/runtime/testing";
 import { corpusRuntime, QUESTIONS } from "./corpus-agent.ts";

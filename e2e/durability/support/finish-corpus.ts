@@ -1,14 +1,5 @@
-import {
-  DISPATCH_STATUSES,
-  type JsonValue,
-  messageId,
-  messageText,
-  profileOwner,
-  type QueueStore,
-  runId,
-  selectPending,
-  threadId,
-} from "@awaken/contract";
+import { type JsonValue, messageId, messageText, runId, threadId } from "@awaken/contract";
+import { DISPATCH_STATUSES, profileOwner, type QueueStore, selectPending } from "@awaken/contract/store";
 import type { Runtime } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
 import { expect } from "vitest";

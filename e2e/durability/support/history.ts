@@ -1,12 +1,5 @@
-import {
-  effectiveMessages,
-  type Message,
-  type MessageRecord,
-  messageToolCalls,
-  type Store,
-  type StoredEvent,
-  type ThreadId,
-} from "@awaken/contract";
+import { type Message, messageToolCalls, type ThreadId } from "@awaken/contract";
+import { effectiveMessages, type MessageRecord, type Store, type StoredEvent } from "@awaken/contract/store";
 import { expect } from "vitest";
 
 /** The whole log, row by row. */

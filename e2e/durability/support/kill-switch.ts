@@ -1,4 +1,5 @@
-import type { AgentEvent, ScopedStore } from "@awaken/contract";
+import type { AgentEvent } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 
 /**
  * Where a process dies. Before a commit nothing of it is there; inside, it is written in a transaction that is still open; during, it

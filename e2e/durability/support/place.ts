@@ -1,4 +1,4 @@
-import type { Store } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 
 /** Where a store is, so that another process can open the same one. */
 export type Place =

@@ -1,4 +1,5 @@
-import { type RunId, type RunRecord, type Store, threadId } from "@awaken/contract";
+import { type RunId, type RunRecord, threadId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { expect } from "vitest";
 import { allOrders, inputId, lastWords, readOrders, receiptIn } from "./agent.ts";
 import { eventsOf, expectValidLog, logOf } from "./history.ts";

@@ -1,4 +1,5 @@
-import { type AgentEvent, type Content, type Message, type Store, threadId } from "@awaken/contract";
+import { type AgentEvent, type Content, type Message, threadId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import type { RunResult, RunStream } from "@awaken/runtime";
 import { EventChecker } from "@awaken/runtime/testing";
 

@@ -1,4 +1,5 @@
-import { type Message, messageText, messageToolCalls, type Store } from "@awaken/contract";
+import { type Message, messageText, messageToolCalls } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import type { Runtime } from "@awaken/runtime";
 import { expect } from "vitest";
 import { type Followed, follow, storedMessages, storedText } from "./follow.ts";

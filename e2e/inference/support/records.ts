@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
-import { type RunId, type Store, threadId } from "@awaken/contract";
+import { type RunId, threadId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { storedMessages } from "./follow.ts";
 
 const MAX_DEPTH = 8;

@@ -1,4 +1,5 @@
-import type { JsonObject, Log, Store } from "@awaken/contract";
+import type { JsonObject, Log } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import type { AiSdkOptions } from "@awaken/providers";
 import { type Clock, createRuntime, type Runtime, type Tool } from "@awaken/runtime";
 import { VENDOR_NAMES, VENDORS } from "./vendors.ts";

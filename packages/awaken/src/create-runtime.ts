@@ -1,4 +1,6 @@
-import { type AgentSpecInput, type LocalAgentSpecInput, type ModelSpecInput, reading, type ScopedStore } from "@awaken/contract";
+import { reading } from "@awaken/contract";
+import type { AgentSpecInput, LocalAgentSpecInput, ModelSpecInput } from "@awaken/contract/spec";
+import type { ScopedStore } from "@awaken/contract/store";
 import { type AiSdkModel, isAiSdkSource } from "@awaken/providers";
 import { type RuntimeInit as CoreInit, type Runtime as CoreRuntime, createRuntime as createCoreRuntime } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";

@@ -1,6 +1,5 @@
 export {
   type AgentEvent,
-  type AgentSpec,
   AwakenError,
   type Decision,
   type ErrorCode,
@@ -15,6 +14,7 @@ export {
   type Turn,
   type Usage,
 } from "@awaken/contract";
+export type { AgentSpec } from "@awaken/contract/spec";
 export { type AiSdkOptions, fromAiSdk, providerFromSpec } from "@awaken/providers";
 export {
   type Action,

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
-import { AwakenError, InferenceError, parseProviderSpec } from "@awaken/contract";
+import { AwakenError, InferenceError } from "@awaken/contract";
+import { parseProviderSpec } from "@awaken/contract/spec";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { VENDOR_ADAPTERS } from "./adapters.ts";
 import { providerFromSpec } from "./from-spec.ts";

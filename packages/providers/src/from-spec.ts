@@ -1,4 +1,5 @@
-import { AwakenError, isJsonObject, type JsonObject, type Provider, type ProviderSpec } from "@awaken/contract";
+import { AwakenError, isJsonObject, type JsonObject, type Provider } from "@awaken/contract";
+import type { ProviderSpec } from "@awaken/contract/spec";
 import { VENDOR_ADAPTERS, type VendorAdapter, type VendorSettings } from "./adapters.ts";
 import type { AiSdkProvider } from "./ai-sdk-source.ts";
 import { classify } from "./classify.ts";

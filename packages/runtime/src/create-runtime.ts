@@ -1,4 +1,5 @@
-import { type AwakenError, consoleLog, type ScopedStore } from "@awaken/contract";
+import { type AwakenError, consoleLog } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";

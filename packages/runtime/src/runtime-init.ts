@@ -1,14 +1,5 @@
-import {
-  AwakenError,
-  isJsonObject,
-  type Log,
-  optionProblems,
-  type PartRules,
-  partRule,
-  RULES,
-  reading,
-  type ScopedStore,
-} from "@awaken/contract";
+import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, partRule, RULES, reading } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
 import { type AnyStateKey, isKeyList } from "./state/key.ts";

@@ -1,4 +1,4 @@
-import type { QueuePorts, StorePorts } from "@awaken/contract";
+import type { QueuePorts, StorePorts } from "@awaken/contract/store";
 
 export type Ports = StorePorts & QueuePorts;
 

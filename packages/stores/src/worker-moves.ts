@@ -1,21 +1,19 @@
+import { AwakenError, type DispatchId, type RunId } from "@awaken/contract";
 import {
-  AwakenError,
   ackDispatch,
   type ClaimedDispatch,
-  type DispatchId,
   type DispatchRecord,
   type DispatchStore,
   deadLetterDispatch,
   extendLease,
   type Fence,
   nackDispatch,
-  type RunId,
   recordResult,
   recordStart,
   releaseDispatch,
   type SupersededDispatch,
   supersedeDispatch,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 
 export type Move<T extends DispatchRecord> = (claimed: ClaimedDispatch, now: number) => T;
 

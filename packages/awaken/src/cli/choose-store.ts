@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import { AwakenError, type ScopedStore, type Store } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import type { ScopedStore, Store } from "@awaken/contract/store";
 import { CliError } from "./cli-error.ts";
 
 /** Where threads and runs live, before anything is opened. */

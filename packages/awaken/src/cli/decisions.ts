@@ -1,4 +1,5 @@
-import { type EventCursor, isJsonObject, type JsonValue, type RunId, type ScopedStore, type StoredEvent } from "@awaken/contract";
+import { isJsonObject, type JsonValue, type RunId } from "@awaken/contract";
+import type { EventCursor, ScopedStore, StoredEvent } from "@awaken/contract/store";
 import { type Output, timeText } from "./output.ts";
 import { brief } from "./printable.ts";
 

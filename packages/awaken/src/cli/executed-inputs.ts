@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type JsonValue, type MessageRecord, messageToolCalls, type RunId, type ScopedStore, type ToolCall } from "@awaken/contract";
+import { type JsonValue, messageToolCalls, type RunId, type ToolCall } from "@awaken/contract";
+import type { MessageRecord, ScopedStore } from "@awaken/contract/store";
 
 /** A call that ran with another input than the model gave: a person edited it. */
 export interface EditedCall {

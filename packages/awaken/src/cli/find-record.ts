@@ -1,4 +1,5 @@
-import { type RunPosition, type RunRecord, type RunStatus, runId, type ScopedStore, type ThreadRecord, threadId } from "@awaken/contract";
+import { type RunRecord, type RunStatus, runId, threadId } from "@awaken/contract";
+import type { RunPosition, ScopedStore, ThreadRecord } from "@awaken/contract/store";
 import { CliError } from "./cli-error.ts";
 import { quoted } from "./command-name.ts";
 import { shortRun, shortThread } from "./short-id.ts";

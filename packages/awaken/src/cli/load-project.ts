@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { ScopedStore } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import type { ProjectConfig } from "../config.ts";
 import type { Runtime } from "../create-runtime.ts";
 import { checkConfig } from "./check-config.ts";

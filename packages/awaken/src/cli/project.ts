@@ -1,4 +1,5 @@
-import type { Schema, ScopedStore } from "@awaken/contract";
+import type { Schema } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import type { Runtime } from "../create-runtime.ts";
 
 /** What `awaken.config.ts` describes, opened: the port between the commands and the code that loads and opens a project. */

@@ -1,4 +1,5 @@
-import { type RunPosition, runId, type ScopedStore, type ThreadPosition, threadId, ticketId } from "@awaken/contract";
+import { runId, threadId, ticketId } from "@awaken/contract";
+import type { RunPosition, ScopedStore, ThreadPosition } from "@awaken/contract/store";
 import { CliError } from "./cli-error.ts";
 
 const PAGE = 200;

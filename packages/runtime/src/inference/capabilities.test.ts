@@ -1,4 +1,4 @@
-import { parseModelSpec } from "@awaken/contract";
+import { parseModelSpec } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { type Capabilities, isCutoff, modelCapabilities, poolCapabilities } from "./capabilities.ts";
 import { tableCapabilities } from "./capability-table.ts";

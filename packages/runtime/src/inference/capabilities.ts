@@ -1,4 +1,4 @@
-import type { ModelSpec } from "@awaken/contract";
+import type { ModelSpec } from "@awaken/contract/spec";
 import { tableCapabilities } from "./capability-table.ts";
 
 /** What a model can do, as far as somebody said. */

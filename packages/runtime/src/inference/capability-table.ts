@@ -1,4 +1,4 @@
-import type { Modality } from "@awaken/contract";
+import type { Modality } from "@awaken/contract/spec";
 
 const TEXT: readonly Modality[] = ["text"];
 const SEES: readonly Modality[] = ["text", "image"];

@@ -1,4 +1,4 @@
-import type { ContextPolicy } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import type { Capabilities } from "./capabilities.ts";
 
 /** Narrows an agent's context policy to what the model can hold; never widens it. */

@@ -7,11 +7,11 @@ import {
   type ProviderMetadata,
   type StopReason,
   type StreamPart,
-  sameJson,
   type ToolCall,
   type ToolCallContent,
   toolCallId,
 } from "@awaken/contract";
+import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { type CallDraft, cutInput, toToolCall } from "./call-draft.ts";
 import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";

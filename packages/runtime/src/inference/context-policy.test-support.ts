@@ -1,4 +1,5 @@
-import { type ContextPolicy, contextPolicySchema, validateSync } from "@awaken/contract";
+import { validateSync } from "@awaken/contract";
+import { type ContextPolicy, contextPolicySchema } from "@awaken/contract/spec";
 
 /** The policy that an agent with these fields has. */
 export function toContextPolicy(fields: object): ContextPolicy {

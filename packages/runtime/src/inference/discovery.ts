@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, MODALITIES, type Modality } from "@awaken/contract";
+import { isJsonObject, type JsonObject, type JsonValue } from "@awaken/contract";
+import { MODALITIES, type Modality } from "@awaken/contract/spec";
 import type { Capabilities } from "./capabilities.ts";
 
 /** What list of models a provider has: OpenAI's shape and its kin, or Gemini's. */

@@ -1,13 +1,5 @@
-import {
-  type InferenceRequest,
-  type MediaContent,
-  type Message,
-  type Modality,
-  messageId,
-  type Provider,
-  parseModelSpec,
-  toolCallId,
-} from "@awaken/contract";
+import { type InferenceRequest, type MediaContent, type Message, messageId, type Provider, toolCallId } from "@awaken/contract";
+import { type Modality, parseModelSpec } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";

@@ -1,4 +1,5 @@
-import { type Content, InferenceError, type MediaSource, type Message, type Modality, type Provider } from "@awaken/contract";
+import { type Content, InferenceError, type MediaSource, type Message, type Provider } from "@awaken/contract";
+import type { Modality } from "@awaken/contract/spec";
 import { wrapProvider } from "./wrap-provider.ts";
 
 const PDF = "application/pdf";

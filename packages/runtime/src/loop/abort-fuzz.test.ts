@@ -1,4 +1,5 @@
-import { effectiveMessages, type Message, messageToolCalls } from "@awaken/contract";
+import { type Message, messageToolCalls } from "@awaken/contract";
+import { effectiveMessages } from "@awaken/contract/store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { compaction } from "../builtin/compaction/compaction.ts";

@@ -1,4 +1,5 @@
-import { type Boundary as BoundaryName, type Message, messageId, messageText, type SequencedMessage } from "@awaken/contract";
+import { type Message, messageId, messageText } from "@awaken/contract";
+import type { Boundary as BoundaryName, SequencedMessage } from "@awaken/contract/store";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { command } from "../phase/command.ts";

@@ -1,4 +1,5 @@
-import { type Boundary as BoundaryName, type InputMode, type Message, messageId } from "@awaken/contract";
+import { type InputMode, type Message, messageId } from "@awaken/contract";
+import type { Boundary as BoundaryName } from "@awaken/contract/store";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
 import { NO_QUEUE } from "./pending-port.ts";
 import type { RunContext } from "./run-context.ts";

@@ -1,8 +1,6 @@
 import {
   type AgentEvent,
   type Decision,
-  EVENT_SCHEMA_VERSION,
-  type EventAppend,
   isJsonObject,
   type JsonObject,
   type Message,
@@ -13,6 +11,7 @@ import {
   type ToolResult,
   toJson,
 } from "@awaken/contract";
+import { EVENT_SCHEMA_VERSION, type EventAppend } from "@awaken/contract/store";
 
 const ENDINGS: Record<Termination["type"], string> = {
   "natural-end": "run-finished",

@@ -1,4 +1,5 @@
-import { AwakenError, type CommitThread, MAX_COMMIT_ATTEMPTS, type RunStore, type ThreadStore } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import { type CommitThread, MAX_COMMIT_ATTEMPTS, type RunStore, type ThreadStore } from "@awaken/contract/store";
 
 export interface CommitPorts {
   readonly runs: Pick<RunStore, "load">;

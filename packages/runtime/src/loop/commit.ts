@@ -1,15 +1,5 @@
-import type {
-  AgentEvent,
-  Decided,
-  LedgerClaim,
-  LedgerOutcome,
-  Message,
-  PersistedState,
-  RunIdentity,
-  RunLifecycle,
-  Termination,
-  Ticket,
-} from "@awaken/contract";
+import type { AgentEvent, Decided, Message, PersistedState, RunIdentity, RunLifecycle, Termination, Ticket } from "@awaken/contract";
+import type { LedgerClaim, LedgerOutcome } from "@awaken/contract/store";
 import type { Command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";

@@ -6,13 +6,13 @@ import {
   messageId,
   messageText,
   type RunId,
-  type SequencedMessage,
   type ToolCall,
   type ToolContent,
   type ToolMessage,
   type ToolResult,
   type UserMessage,
 } from "@awaken/contract";
+import type { SequencedMessage } from "@awaken/contract/store";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 

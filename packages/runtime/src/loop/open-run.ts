@@ -1,19 +1,16 @@
 import {
   type AgentEvent,
   EVENT_TABLE,
-  effectiveMessages,
   type Log,
   type Message,
   messageId,
   NO_USAGE,
   type PersistedState,
-  type ProfileStore,
   type RunIdentity,
-  type SequencedMessage,
-  type StreamCheckpointStore,
   type ToolCallState,
   type ToolMessage,
 } from "@awaken/contract";
+import { effectiveMessages, type ProfileStore, type SequencedMessage, type StreamCheckpointStore } from "@awaken/contract/store";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";

@@ -1,4 +1,5 @@
-import type { Boundary as BoundaryName, Message, SequencedMessage } from "@awaken/contract";
+import type { Message } from "@awaken/contract";
+import type { Boundary as BoundaryName, SequencedMessage } from "@awaken/contract/store";
 
 /** Where messages that wait in the thread's queue may enter. Freezing them commits them; only then the model sees them. */
 export interface Boundary {

@@ -1,15 +1,5 @@
-import type {
-  AgentEvent,
-  InferenceOverride,
-  JsonObject,
-  Log,
-  Message,
-  ProfileStore,
-  RunIdentity,
-  StreamCheckpointStore,
-  ToolDescriptor,
-  Validated,
-} from "@awaken/contract";
+import type { AgentEvent, InferenceOverride, JsonObject, Log, Message, RunIdentity, ToolDescriptor, Validated } from "@awaken/contract";
+import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
 import type { InboxItem } from "../plugin/inbox.ts";

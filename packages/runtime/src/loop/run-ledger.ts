@@ -1,4 +1,5 @@
-import { effectKey, type LedgerClaim, type LedgerEntry, type LedgerOutcome, type RunId, type ToolResult } from "@awaken/contract";
+import type { RunId, ToolResult } from "@awaken/contract";
+import { effectKey, type LedgerClaim, type LedgerEntry, type LedgerOutcome } from "@awaken/contract/store";
 import { inputOf, type LiveCall } from "./live-call.ts";
 
 /** What the ledger says about a run that goes on: calls that were claimed by a process that is gone, and calls that wait. */

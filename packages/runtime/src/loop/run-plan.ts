@@ -1,4 +1,5 @@
-import type { LocalAgentSpec, Provider } from "@awaken/contract";
+import type { Provider } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import type { InferencePolicy } from "../inference/infer.ts";
 import type { Env } from "../plugin/env.ts";
 import type { Tool } from "../tool/tool.ts";

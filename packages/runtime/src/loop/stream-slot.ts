@@ -1,4 +1,5 @@
-import { type RunIdentity, STREAM_CHECKPOINT_SCHEMA_VERSION, type StreamCheckpointStore, toolCallId } from "@awaken/contract";
+import { type RunIdentity, toolCallId } from "@awaken/contract";
+import { STREAM_CHECKPOINT_SCHEMA_VERSION, type StreamCheckpointStore } from "@awaken/contract/store";
 import type { CheckpointSlot } from "../inference/infer.ts";
 
 /** Where the answer that is being streamed in one step is kept, so that another process can go on with it. */

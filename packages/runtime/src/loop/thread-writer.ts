@@ -1,8 +1,5 @@
 import {
   AwakenError,
-  type CommitResult,
-  type EventAppend,
-  MAX_COMMIT_ATTEMPTS,
   type Message,
   type MessageId,
   NO_USAGE,
@@ -12,10 +9,9 @@ import {
   type RunInput,
   type RunProjection,
   type RunRecord,
-  sameJson,
   type Termination,
-  type ThreadCommit,
 } from "@awaken/contract";
+import { type CommitResult, type EventAppend, MAX_COMMIT_ATTEMPTS, sameJson, type ThreadCommit } from "@awaken/contract/store";
 import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
 import { type CommitStore, inTransaction } from "./commit-store.ts";

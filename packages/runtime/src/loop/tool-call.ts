@@ -1,5 +1,4 @@
 import {
-  effectKey,
   type Suspension,
   type TicketId,
   type ToolCallState,
@@ -9,6 +8,7 @@ import {
   ticketId,
   toolOutcome,
 } from "@awaken/contract";
+import { effectKey } from "@awaken/contract/store";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";

@@ -1,12 +1,5 @@
-import {
-  type Message,
-  type MessageId,
-  messageToolCalls,
-  type SequencedMessage,
-  showEdit,
-  type ToolCallId,
-  type ToolMessage,
-} from "@awaken/contract";
+import { type Message, type MessageId, messageToolCalls, type ToolCallId, type ToolMessage } from "@awaken/contract";
+import { type SequencedMessage, showEdit } from "@awaken/contract/store";
 
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that

@@ -2,7 +2,6 @@ import type {
   Decision,
   HookPhase,
   JsonValue,
-  LocalAgentSpec,
   Message,
   RunIdentity,
   Suspension,
@@ -11,6 +10,7 @@ import type {
   ToolResult,
   Turn,
 } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import type { ProfileAccess } from "../state/profile.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { Clock } from "../stream/clock.ts";

@@ -4,13 +4,13 @@ import {
   didYouMean,
   isJsonObject,
   knownFields,
-  type LocalAgentSpec,
   needed,
   type PartRules,
   RULES,
   type Schema,
   validateSync,
 } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { InboxItem } from "./inbox.ts";

@@ -2,17 +2,16 @@ import {
   AwakenError,
   type JsonValue,
   jsonValueSchema,
-  type LocalAgentSpec,
   type Log,
   type MergeRule,
   NO_USAGE,
-  parseAgentSpec,
   runId,
   type ToolCall,
   type Turn,
   threadId,
   toolCallId,
 } from "@awaken/contract";
+import { type LocalAgentSpec, parseAgentSpec } from "@awaken/contract/spec";
 import * as z from "zod";
 import { PhaseEngine, type PhaseEngineInit } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";

@@ -2,15 +2,13 @@ import {
   AwakenError,
   type ContextMessage,
   type InferenceOverride,
-  type LocalAgentSpec,
-  type LocalAgentSpecInput,
   type Message,
   messageId,
   messageText,
-  parseAgentSpec,
   threadId,
   toolCallId,
 } from "@awaken/contract";
+import { type LocalAgentSpec, type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { type Command, command } from "../phase/command.ts";
 import { StateStore } from "../state/store.ts";

@@ -1,12 +1,5 @@
-import type {
-  ContextMessage,
-  InferenceOverride,
-  InferenceRequest,
-  LocalAgentSpec,
-  Message,
-  RoutingKey,
-  ToolDescriptor,
-} from "@awaken/contract";
+import type { ContextMessage, InferenceOverride, InferenceRequest, Message, RoutingKey, ToolDescriptor } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { type Command, command } from "../phase/command.ts";
 import type { Transform } from "../plugin/registrar.ts";
 import type { StateReader } from "../state/snapshot.ts";

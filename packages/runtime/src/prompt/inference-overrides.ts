@@ -1,10 +1,5 @@
-import {
-  AwakenError,
-  type InferenceOverride,
-  type InferenceRequest,
-  inferenceOverrideStateSchema,
-  type LocalAgentSpec,
-} from "@awaken/contract";
+import { AwakenError, type InferenceOverride, type InferenceRequest, inferenceOverrideStateSchema } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { defineRuntimeState } from "../state/key.ts";
 
 export type InferenceOverridesUpdate = { readonly type: "merge"; readonly override: InferenceOverride } | { readonly type: "clear" };

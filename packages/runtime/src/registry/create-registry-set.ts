@@ -1,4 +1,5 @@
-import { type AgentSpecInput, AwakenError, describeType, type ModelSpecInput, type PoolSpecInput } from "@awaken/contract";
+import { AwakenError, describeType } from "@awaken/contract";
+import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract/spec";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { ToolList } from "../tool/foreign-tool.ts";
 import { checkModelIds, registryConflict } from "./conflict.ts";

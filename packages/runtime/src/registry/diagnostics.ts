@@ -1,4 +1,5 @@
-import { type AgentSpec, AwakenError, didYouMean, errorMessage, type LocalAgentSpec } from "@awaken/contract";
+import { AwakenError, didYouMean, errorMessage } from "@awaken/contract";
+import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
 import type { Changes } from "./draft.ts";
 import { isLate } from "./late-ids.ts";

@@ -1,4 +1,4 @@
-import type { LocalAgentSpec } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { EnvTables } from "../plugin/env-tables.ts";
 import type { RegistrySet } from "./registry-set.ts";
 

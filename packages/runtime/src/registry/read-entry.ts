@@ -1,4 +1,5 @@
-import { AwakenError, describeType, parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract";
+import { AwakenError, describeType } from "@awaken/contract";
+import { parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract/spec";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { fromAiSdkTool, isForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";

@@ -1,12 +1,5 @@
-import {
-  type AgentSpecInput,
-  checkOptions,
-  type ModelSpecInput,
-  needed,
-  type PartRules,
-  type PoolSpecInput,
-  partRule,
-} from "@awaken/contract";
+import { checkOptions, needed, type PartRules, partRule } from "@awaken/contract";
+import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract/spec";
 import { asBuildFailure, checkModelIds } from "./conflict.ts";
 import { checkDuplicateModels, readTable, type SpecList } from "./create-registry-set.ts";
 import { validateRegistry } from "./diagnostics.ts";

@@ -1,4 +1,5 @@
-import { type AgentSpec, AwakenError, describeType } from "@awaken/contract";
+import { AwakenError, describeType } from "@awaken/contract";
+import type { AgentSpec } from "@awaken/contract/spec";
 import type { Capabilities } from "../inference/capabilities.ts";
 import { type Changes, openDraft, type RegistryDraft } from "./draft.ts";
 import { editSet } from "./edit-set.ts";

@@ -1,13 +1,5 @@
-import {
-  type AgentSpec,
-  type AgentSpecInput,
-  AwakenError,
-  type ModelSpec,
-  type ModelSpecInput,
-  type PoolSpec,
-  type PoolSpecInput,
-  reading,
-} from "@awaken/contract";
+import { AwakenError, reading } from "@awaken/contract";
+import type { AgentSpec, AgentSpecInput, ModelSpec, ModelSpecInput, PoolSpec, PoolSpecInput } from "@awaken/contract/spec";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { ForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, isJsonObject, type LocalAgentSpec } from "@awaken/contract";
+import { AwakenError, isJsonObject } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { clampContext } from "../inference/clamp-context.ts";
 import { freezeDeep } from "../registry/freeze.ts";
 import type { RegistrySet } from "../registry/registry-set.ts";

@@ -1,4 +1,4 @@
-import type { LocalAgentSpecInput } from "@awaken/contract";
+import type { LocalAgentSpecInput } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { compaction } from "../builtin/compaction/compaction.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, didYouMean, errorMessage, type LocalAgentSpec, type Provider, shorten } from "@awaken/contract";
+import { AwakenError, didYouMean, errorMessage, type Provider, shorten } from "@awaken/contract";
+import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";
 import type { RunPlan } from "../loop/run-plan.ts";

@@ -1,4 +1,5 @@
-import { type AgentSpec, AwakenError, errorMessage, type Log } from "@awaken/contract";
+import { AwakenError, errorMessage, type Log } from "@awaken/contract";
+import type { AgentSpec } from "@awaken/contract/spec";
 import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RegistrySet } from "../registry/registry-set.ts";

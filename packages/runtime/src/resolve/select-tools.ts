@@ -1,4 +1,5 @@
-import { AwakenError, compileToolCatalogue, type LocalAgentSpec } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import { compileToolCatalogue, type LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
 
 /** Where tools come from, in the order in which they are registered. */

@@ -1,4 +1,5 @@
-import { InferenceError, type InferenceRequest, messageId, type PoolSpecInput, type Provider, threadId } from "@awaken/contract";
+import { InferenceError, type InferenceRequest, messageId, type Provider, threadId } from "@awaken/contract";
+import type { PoolSpecInput } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { PoolCache } from "../inference/pool/pool-cache.ts";
 import { createRegistrySet, type RegistryInit } from "../registry/create-registry-set.ts";

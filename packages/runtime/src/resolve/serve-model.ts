@@ -1,4 +1,5 @@
-import { AwakenError, type ModelSpec, type PoolSpec, type Provider } from "@awaken/contract";
+import { AwakenError, type Provider } from "@awaken/contract";
+import type { ModelSpec, PoolSpec } from "@awaken/contract/spec";
 import { type ModelCapabilities, modelCapabilities, poolCapabilities } from "../inference/capabilities.ts";
 import { guardModalities } from "../inference/modality-guard.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";

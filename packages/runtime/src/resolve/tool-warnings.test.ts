@@ -1,4 +1,4 @@
-import { type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract";
+import { type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { toolWarnings } from "./tool-warnings.ts";
 

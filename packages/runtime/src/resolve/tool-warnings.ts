@@ -1,4 +1,5 @@
-import { compileToolPattern, isJsonObject, type JsonValue, type LocalAgentSpec } from "@awaken/contract";
+import { isJsonObject, type JsonValue } from "@awaken/contract";
+import { compileToolPattern, type LocalAgentSpec } from "@awaken/contract/spec";
 
 interface Ids {
   has(id: string): boolean;

@@ -1,4 +1,5 @@
-import { AwakenError, type StreamCheckpointStore } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import type { StreamCheckpointStore } from "@awaken/contract/store";
 import type { CommitPorts } from "../loop/commit-store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { LastingRecords } from "./run-parts.ts";

@@ -1,4 +1,5 @@
-import { type ScopedStore, threadId } from "@awaken/contract";
+import { threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

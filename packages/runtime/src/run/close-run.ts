@@ -1,8 +1,6 @@
 import {
   type AgentEvent,
-  effectKey,
   isToolCallOver,
-  type LedgerOutcome,
   type MessageId,
   type PersistedState,
   runIdentity,
@@ -10,6 +8,7 @@ import {
   type ToolCallState,
   type ToolResult,
 } from "@awaken/contract";
+import { effectKey, type LedgerOutcome } from "@awaken/contract/store";
 import type { Checkpoint } from "../loop/commit.ts";
 import { closedTicket } from "../loop/decided.ts";
 import type { LiveCall } from "../loop/live-call.ts";

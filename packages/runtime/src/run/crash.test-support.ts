@@ -1,4 +1,5 @@
-import { messageText, type Provider, runId, type ScopedStore } from "@awaken/contract";
+import { messageText, type Provider, runId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { expect } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";

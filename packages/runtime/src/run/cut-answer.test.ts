@@ -1,4 +1,5 @@
-import { type AgentEvent, messageText, type Store, threadId } from "@awaken/contract";
+import { type AgentEvent, messageText, threadId } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, it } from "vitest";

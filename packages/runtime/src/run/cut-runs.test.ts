@@ -1,4 +1,5 @@
-import { AwakenError, messageText, runId, type ScopedStore, type ThreadCommit, threadId } from "@awaken/contract";
+import { AwakenError, messageText, runId, threadId } from "@awaken/contract";
+import type { ScopedStore, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { command } from "../phase/command.ts";

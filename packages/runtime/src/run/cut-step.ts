@@ -1,17 +1,16 @@
 import {
   type AssistantContent,
   type AssistantMessage,
-  type LedgerEntry,
   type MessageId,
   messageToolCalls,
   type PersistedState,
   type RunId,
-  type SequencedMessage,
   type ToolCallId,
   type ToolCallState,
   toolCallStatesSchema,
   validateSync,
 } from "@awaken/contract";
+import type { LedgerEntry, SequencedMessage } from "@awaken/contract/store";
 import type { LiveCall } from "../loop/live-call.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";

@@ -1,4 +1,5 @@
-import { openTicketsOf, runId, type ScopedStore } from "@awaken/contract";
+import { openTicketsOf, runId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { AwakenError, type Provider, type ScopedStore, type ThreadCommit } from "@awaken/contract";
+import { AwakenError, type Provider } from "@awaken/contract";
+import type { ScopedStore, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

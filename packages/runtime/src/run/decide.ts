@@ -5,11 +5,11 @@ import {
   type RunId,
   type RunRecord,
   runId,
-  sameJson,
   type ThreadId,
   threadId,
   ticketId,
 } from "@awaken/contract";
+import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/addressed-decision.ts";
 import { isKnown, takeDecisions } from "../loop/decide.ts";
 import { isRepeated } from "../loop/decided.ts";

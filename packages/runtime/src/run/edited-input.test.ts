@@ -1,4 +1,5 @@
-import { messageToolCalls, type ScopedStore, threadId } from "@awaken/contract";
+import { messageToolCalls, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { crashPoints } from "../testing/crash-points.ts";

@@ -1,16 +1,15 @@
 import {
   AwakenError,
-  effectiveMessages,
   type InferenceRequest,
   type JsonValue,
   messageText,
   messageToolCalls,
   type Provider,
-  type ScopedStore,
   type StreamPart,
   type Ticket,
   threadId,
 } from "@awaken/contract";
+import { effectiveMessages, type ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

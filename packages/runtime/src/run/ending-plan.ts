@@ -1,4 +1,5 @@
-import { AwakenError, type Provider, parseAgentSpec } from "@awaken/contract";
+import { AwakenError, type Provider } from "@awaken/contract";
+import { parseAgentSpec } from "@awaken/contract/spec";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";

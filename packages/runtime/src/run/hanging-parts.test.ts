@@ -1,4 +1,5 @@
-import { AwakenError, type HookPhase, type Schema, type ScopedStore, threadId } from "@awaken/contract";
+import { AwakenError, type HookPhase, type Schema, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import * as z from "zod";

@@ -1,15 +1,14 @@
 import {
   type AgentEvent,
-  effectiveMessages,
   type InferenceRequest,
   messageText,
   messageToolCalls,
   openTicketsOf,
   runId,
-  type ScopedStore,
   type Ticket,
   threadId,
 } from "@awaken/contract";
+import { effectiveMessages, type ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { type LedgerEntry, messageText, messageToolCalls, runId, type ScopedStore, threadId } from "@awaken/contract";
+import { messageText, messageToolCalls, runId, threadId } from "@awaken/contract";
+import type { LedgerEntry, ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

@@ -5,12 +5,10 @@ import {
   type PersistedState,
   type RunId,
   type RunRecord,
-  type SequencedMessage,
-  sameJson,
-  type ThreadCheckpoint,
   type ThreadId,
   threadId as toThreadId,
 } from "@awaken/contract";
+import { type SequencedMessage, sameJson, type ThreadCheckpoint } from "@awaken/contract/store";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import { takenUp } from "../loop/taken-up.ts";
 import type { Counted } from "../loop/tally.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, isJson, PROFILE_SCHEMA_VERSION, type ProfileOwner, type ProfileRecord, type ProfileStore } from "@awaken/contract";
+import { AwakenError, isJson } from "@awaken/contract";
+import { PROFILE_SCHEMA_VERSION, type ProfileOwner, type ProfileRecord, type ProfileStore } from "@awaken/contract/store";
 
 /** The profiles of a runtime that was given no store. They live as long as it does. */
 export class MemoryProfiles implements ProfileStore {

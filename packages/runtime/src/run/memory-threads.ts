@@ -1,25 +1,27 @@
 import {
   AwakenError,
+  checkRunTransition,
+  type MessageId,
+  type PersistedState,
+  type RunId,
+  type RunRecord,
+  type ThreadId,
+  ticketIdsOf,
+} from "@awaken/contract";
+import {
   type CommitResult,
   checkCommit,
-  checkRunTransition,
   foldedUpTo,
   GrowingView,
   MESSAGE_SCHEMA_VERSION,
   type MessageDelta,
-  type MessageId,
-  type PersistedState,
   projectRun,
-  type RunId,
-  type RunRecord,
   type SequencedMessage,
   type ThreadCheckpoint,
   type ThreadCommit,
-  type ThreadId,
   type ThreadRecord,
-  ticketIdsOf,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { VolatileRecords } from "./run-parts.ts";
 
 interface Row {

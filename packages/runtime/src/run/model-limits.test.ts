@@ -1,4 +1,5 @@
-import { InferenceError, type ModelSpecInput, messageText } from "@awaken/contract";
+import { InferenceError, messageText } from "@awaken/contract";
+import type { ModelSpecInput } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";

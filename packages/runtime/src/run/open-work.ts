@@ -1,16 +1,12 @@
+import { AwakenError, isToolCallOver, type RunRecord, type ThreadId, type ToolCallState } from "@awaken/contract";
 import {
-  AwakenError,
-  isToolCallOver,
   type LedgerEntry,
   MAX_LIMIT,
   type MessageRecord,
   type Page,
-  type RunRecord,
   type SequencedMessage,
   type ThreadCheckpoint,
-  type ThreadId,
-  type ToolCallState,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import type { OpenEntry } from "../loop/run-ledger.ts";
 import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";

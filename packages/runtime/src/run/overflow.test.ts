@@ -1,15 +1,14 @@
 import {
-  type AgentSpecInput,
   InferenceError,
   type InferenceRequest,
   type Message,
-  type ModelSpecInput,
   messageText,
   messageToolCalls,
   type Provider,
   type StreamPart,
   threadId,
 } from "@awaken/contract";
+import type { AgentSpecInput, ModelSpecInput } from "@awaken/contract/spec";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

@@ -1,15 +1,5 @@
-import {
-  AwakenError,
-  isJson,
-  type JsonValue,
-  type LedgerEntry,
-  MAX_COMMIT_ATTEMPTS,
-  type RunRecord,
-  runIdentity,
-  sameJson,
-  type ToolResult,
-  ticketId,
-} from "@awaken/contract";
+import { AwakenError, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
+import { type LedgerEntry, MAX_COMMIT_ATTEMPTS, sameJson } from "@awaken/contract/store";
 import { canonicalEvent, messageCommitted } from "../loop/canonical-events.ts";
 import { notDoneResult } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";

@@ -1,4 +1,5 @@
-import { type ScopedStore, threadId } from "@awaken/contract";
+import { threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, it } from "vitest";

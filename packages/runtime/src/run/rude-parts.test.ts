@@ -1,4 +1,5 @@
-import { AwakenError, type InferenceRequest, type Provider, type ScopedStore, type StreamPart } from "@awaken/contract";
+import { AwakenError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";

@@ -1,4 +1,5 @@
-import type { LedgerStore, Log, MessageStore, ProfileStore, RunStore, StreamCheckpointStore, ThreadStore } from "@awaken/contract";
+import type { Log } from "@awaken/contract";
+import type { LedgerStore, MessageStore, ProfileStore, RunStore, StreamCheckpointStore, ThreadStore } from "@awaken/contract/store";
 import type { CommitStore } from "../loop/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";

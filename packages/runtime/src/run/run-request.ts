@@ -12,7 +12,6 @@ import {
   type Message,
   type MessageId,
   messageId,
-  messageSchema,
   needed,
   ORIGINS,
   type Origin,
@@ -34,6 +33,7 @@ import {
   type UserContent,
   validateSync,
 } from "@awaken/contract";
+import { messageSchema } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/addressed-decision.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";

@@ -1,4 +1,5 @@
-import { CONCLUSIONS, ERROR_STATUS, INFERENCE_FAILURES, type ScopedStore } from "@awaken/contract";
+import { CONCLUSIONS, ERROR_STATUS, INFERENCE_FAILURES } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, expectTypeOf, it, test } from "vitest";

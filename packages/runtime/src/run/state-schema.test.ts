@@ -1,4 +1,5 @@
-import { type JsonValue, messageText, runId, type ScopedStore, threadId } from "@awaken/contract";
+import { type JsonValue, messageText, runId, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it, test } from "vitest";
 import * as z from "zod";

@@ -1,4 +1,5 @@
-import { type EventDraft, messageText, messageToolCalls, runIdentity, type StoredEvent } from "@awaken/contract";
+import { messageText, messageToolCalls, runIdentity } from "@awaken/contract";
+import type { EventDraft, StoredEvent } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
 import * as z from "zod";

@@ -1,14 +1,5 @@
-import {
-  AwakenError,
-  type CreatedRun,
-  messageText,
-  NO_USAGE,
-  type Provider,
-  RUN_SCHEMA_VERSION,
-  runId,
-  type ScopedStore,
-  threadId,
-} from "@awaken/contract";
+import { AwakenError, type CreatedRun, messageText, NO_USAGE, type Provider, RUN_SCHEMA_VERSION, runId, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

@@ -1,4 +1,5 @@
-import { type Message, messageText, messageToolCalls, runId, type ScopedStore, threadId } from "@awaken/contract";
+import { type Message, messageText, messageToolCalls, runId, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";

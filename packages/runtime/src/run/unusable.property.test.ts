@@ -1,4 +1,5 @@
-import { AwakenError, type HookPhase, type JsonValue, messageToolCalls, type Provider, type ScopedStore, threadId } from "@awaken/contract";
+import { AwakenError, type HookPhase, type JsonValue, messageToolCalls, type Provider, threadId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { AwakenError, type ErrorCode, isJson, type Schema, sameJson, validate } from "@awaken/contract";
+import { AwakenError, type ErrorCode, isJson, type Schema, validate } from "@awaken/contract";
+import { sameJson } from "@awaken/contract/store";
 import type { AnyStateKey } from "./key.ts";
 
 /** Schemas of ours say quickly whether a value is as they would give it. */

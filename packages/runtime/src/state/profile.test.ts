@@ -1,4 +1,5 @@
-import { AwakenError, type JsonValue, type ProfileOwner, type ProfileRecord, type ProfileStore } from "@awaken/contract";
+import { AwakenError, type JsonValue } from "@awaken/contract";
+import type { ProfileOwner, ProfileRecord, ProfileStore } from "@awaken/contract/store";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { thrownBy } from "../plugin/engine-bench.test-support.ts";

@@ -5,14 +5,13 @@ import {
   type JsonValue,
   needed,
   type PartRules,
-  type ProfileStore,
-  profileOwner,
   RULES,
   type Schema,
   shorten,
   toJson,
   validate,
 } from "@awaken/contract";
+import { type ProfileStore, profileOwner } from "@awaken/contract/store";
 import { checkName, type Value } from "./key.ts";
 
 /** A typed namespace of data that outlives threads: one value per instance string. */

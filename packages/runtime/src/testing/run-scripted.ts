@@ -4,12 +4,10 @@ import {
   type DecisionAction,
   decisionId,
   type InferenceOverride,
-  type LocalAgentSpecInput,
   type Log,
   type Message,
   messageId,
   type Provider,
-  parseAgentSpec,
   type RunId,
   runId,
   type Schema,
@@ -18,6 +16,7 @@ import {
   toJsonSchema,
   validate,
 } from "@awaken/contract";
+import { type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";

@@ -1,4 +1,5 @@
-import { effectiveMessages, type Message, type PersistedState, type RunId, type SequencedMessage } from "@awaken/contract";
+import type { Message, PersistedState, RunId } from "@awaken/contract";
+import { effectiveMessages, type SequencedMessage } from "@awaken/contract/store";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
 import type { Counted } from "../loop/tally.ts";

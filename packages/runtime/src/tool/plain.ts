@@ -1,12 +1,5 @@
-import {
-  isJsonObject,
-  isMediaList,
-  type JsonObject,
-  type MediaContent,
-  RESUME_MODES,
-  type Suspension,
-  type ToolResult,
-} from "@awaken/contract";
+import { isJsonObject, type JsonObject, type MediaContent, RESUME_MODES, type Suspension, type ToolResult } from "@awaken/contract";
+import { isMediaList } from "@awaken/contract/store";
 import { wholeJson } from "./tool-data.ts";
 import type { Verdict } from "./verdict.ts";
 

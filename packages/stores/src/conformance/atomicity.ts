@@ -1,13 +1,5 @@
-import {
-  AwakenError,
-  type ErrorCode,
-  eventCursor,
-  hasQueue,
-  messageId,
-  type Store,
-  type ThreadCommit,
-  type ThreadId,
-} from "@awaken/contract";
+import { AwakenError, type ErrorCode, messageId, type ThreadId } from "@awaken/contract";
+import { eventCursor, hasQueue, type Store, type ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import {
   append,

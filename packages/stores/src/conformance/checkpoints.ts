@@ -1,4 +1,5 @@
-import { effectiveMessages, type Message, type Store, scopeId, type ThreadId } from "@awaken/contract";
+import { type Message, scopeId, type ThreadId } from "@awaken/contract";
+import { effectiveMessages, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, assistant, result, runs, summary, T1, T2, user } from "./records.ts";
 import { type StoreTest, vandalise } from "./world.ts";

@@ -1,4 +1,4 @@
-import { hasQueue, type ThreadCommit } from "@awaken/contract";
+import { hasQueue, type ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, checkpoint, dispatch, event, R1, R2, runs, state, T1, T2, user, write } from "./records.ts";
 import { failure, type StoreTest } from "./world.ts";

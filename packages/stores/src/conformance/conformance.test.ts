@@ -1,5 +1,5 @@
+import { AwakenError } from "@awaken/contract";
 import {
-  AwakenError,
   type CommitThread,
   checkCommit,
   type QueueStore,
@@ -7,7 +7,7 @@ import {
   type ScopedStore,
   type Store,
   type WishStore,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../memory/index.ts";
 import { checkReopened } from "./durability.ts";

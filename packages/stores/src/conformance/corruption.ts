@@ -1,4 +1,6 @@
-import { effectKey, hasQueue, messageId, profileOwner, type QueueStore, type Store, toolCallId, userRecord } from "@awaken/contract";
+import { messageId, toolCallId } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { effectKey, hasQueue, profileOwner, type QueueStore, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, user, WORKER } from "./records.ts";
 import { type ConformanceHooks, failure, type StoredRow, type StoreTest } from "./world.ts";

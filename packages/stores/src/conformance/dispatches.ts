@@ -1,12 +1,5 @@
-import {
-  type ClaimedDispatch,
-  type DispatchId,
-  type DispatchRecord,
-  dispatchId,
-  type Fence,
-  type NewDispatch,
-  type QueueStore,
-} from "@awaken/contract";
+import { type DispatchId, dispatchId } from "@awaken/contract";
+import type { ClaimedDispatch, DispatchRecord, Fence, NewDispatch, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { ACKED, dispatch, R1, T1, T2, WORKER } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";

@@ -1,4 +1,6 @@
-import { effectKey, hasQueue, messageId, profileOwner, type Store, toolCallId, userRecord } from "@awaken/contract";
+import { messageId, toolCallId } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { effectKey, hasQueue, profileOwner, type Store } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, user } from "./records.ts";
 import { type Setup, testClock } from "./world.ts";

@@ -1,4 +1,5 @@
-import { type EventCursor, type EventScope, type EventStart, eventCursor, type StoredEvent, scopeId } from "@awaken/contract";
+import { scopeId } from "@awaken/contract";
+import { type EventCursor, type EventScope, type EventStart, eventCursor, type StoredEvent } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, draft, event, keyed, R1, R2, runs, T1, T2, user } from "./records.ts";
 import { failure, type StoreTest, take, type World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { QueueStore, Store } from "@awaken/contract";
+import type { QueueStore, Store } from "@awaken/contract/store";
 import { describe } from "vitest";
 import { atomicityConformance } from "./atomicity.ts";
 import { checkpointConformance } from "./checkpoints.ts";

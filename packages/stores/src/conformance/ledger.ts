@@ -1,12 +1,5 @@
-import {
-  effectKey,
-  type LedgerClaim,
-  type LedgerOutcome,
-  messageId,
-  type ThreadCommit,
-  type ToolResult,
-  toolCallId,
-} from "@awaken/contract";
+import { messageId, type ToolResult, toolCallId } from "@awaken/contract";
+import { effectKey, type LedgerClaim, type LedgerOutcome, type ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claim, R1, R2, runs, T1, T2, write } from "./records.ts";
 import { failure, type StoreTest, type World } from "./world.ts";

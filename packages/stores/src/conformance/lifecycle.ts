@@ -1,4 +1,6 @@
-import { DEFAULT_RETENTION, dispatchId, hasQueue, profileOwner, type Store, scopeId, userRecord } from "@awaken/contract";
+import { dispatchId, scopeId } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { DEFAULT_RETENTION, hasQueue, profileOwner, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { append, checkpoint, claim, dispatch, event, R1, R2, runs, T1, T2, user, write } from "./records.ts";

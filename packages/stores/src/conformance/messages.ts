@@ -1,12 +1,5 @@
-import {
-  effectiveMessages,
-  type Message,
-  type MessageFilter,
-  type MessageRecord,
-  messageId,
-  type Order,
-  type SequencedMessage,
-} from "@awaken/contract";
+import { type Message, messageId } from "@awaken/contract";
+import { effectiveMessages, type MessageFilter, type MessageRecord, type Order, type SequencedMessage } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, assistant, R1, R2, result, retraction, rewind, runs, summary, T1, T2, user, write } from "./records.ts";
 import { failure, type StoreTest, vandalise, type World } from "./world.ts";

@@ -1,4 +1,5 @@
-import { type EventAppend, type Outbound, type Store, type ThreadCommit, type ThreadId, threadId } from "@awaken/contract";
+import { type ThreadId, threadId } from "@awaken/contract";
+import type { EventAppend, Outbound, Store, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, dispatch, draft, event, R1, R2, runs, T1, T2, T3, user, write } from "./records.ts";
 import { failure, type QueueTest, type StoreTest } from "./world.ts";

@@ -1,4 +1,5 @@
-import { messageId, type NewPending, type PendingConsumption, type PendingQueue, type ThreadCommit } from "@awaken/contract";
+import { messageId } from "@awaken/contract";
+import type { NewPending, PendingConsumption, PendingQueue, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, dispatch, R1, R2, runs, summary, T1, T2, T3, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";

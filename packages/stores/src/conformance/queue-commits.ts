@@ -1,4 +1,4 @@
-import type { ThreadCommit } from "@awaken/contract";
+import type { ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { ACKED, append, dispatch, R1, R2, runs, T1, T2, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";

@@ -1,4 +1,5 @@
-import { type DispatchStatus, dispatchId, type QueueStore, scopeId, threadId } from "@awaken/contract";
+import { dispatchId, scopeId, threadId } from "@awaken/contract";
+import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { append, dispatch, R1, T1, T2, T3, user, WORKER } from "./records.ts";

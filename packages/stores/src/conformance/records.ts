@@ -3,23 +3,14 @@ import {
   type CompactionMark,
   type CreatedRun,
   dispatchId,
-  type EventAppend,
-  type EventDraft,
-  effectKey,
-  hasQueue,
-  type LedgerClaim,
   type Message,
   messageId,
-  type NewDispatch,
   NO_USAGE,
   type PersistedState,
   type RunActivation,
   type RunProjection,
   runId,
-  type StorePorts,
-  type StreamCheckpoint,
   type SystemMessage,
-  type ThreadCommit,
   type Ticket,
   type ToolMessage,
   threadId,
@@ -27,6 +18,17 @@ import {
   toolCallId,
   type UserMessage,
 } from "@awaken/contract";
+import {
+  type EventAppend,
+  type EventDraft,
+  effectKey,
+  hasQueue,
+  type LedgerClaim,
+  type NewDispatch,
+  type StorePorts,
+  type StreamCheckpoint,
+  type ThreadCommit,
+} from "@awaken/contract/store";
 
 // Small valid records. Times of runs are given by the writer, so they are numbers of no meaning.
 

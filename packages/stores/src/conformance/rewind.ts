@@ -1,4 +1,5 @@
-import { effectiveMessages, type Message, type Store } from "@awaken/contract";
+import type { Message } from "@awaken/contract";
+import { effectiveMessages, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, assistant, result, rewind, state, summary, T1, user } from "./records.ts";
 import { failure, type StoreTest } from "./world.ts";

@@ -1,4 +1,5 @@
-import { type RunPosition, type RunRecord, type RunStatus, runId, ticketId } from "@awaken/contract";
+import { type RunRecord, type RunStatus, runId, ticketId } from "@awaken/contract";
+import type { RunPosition } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { R1, R2, R3, runs, T1, T2, ticket, write } from "./records.ts";
 import { failure, type StoreTest, type World } from "./world.ts";

@@ -1,18 +1,6 @@
-import {
-  DEFAULT_SCOPE,
-  dispatchId,
-  effectKey,
-  hasQueue,
-  messageId,
-  profileOwner,
-  type QueuePorts,
-  type ScopedStore,
-  type ScopeId,
-  scopeId,
-  ticketId,
-  toolCallId,
-  userRecord,
-} from "@awaken/contract";
+import { DEFAULT_SCOPE, dispatchId, messageId, type ScopeId, scopeId, ticketId, toolCallId } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { effectKey, hasQueue, profileOwner, type QueuePorts, type ScopedStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, T2, user, WORKER } from "./records.ts";
 import { failure, type QueueTest, type StoreTest } from "./world.ts";

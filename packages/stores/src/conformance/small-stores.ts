@@ -1,4 +1,6 @@
-import { AwakenError, type ConfigKey, type JsonObject, type JsonValue, profileOwner, type Store, userRecord } from "@awaken/contract";
+import { AwakenError, type JsonObject, type JsonValue } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { type ConfigKey, profileOwner, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { checkpoint, R1, R2 } from "./records.ts";
 import { type ConformanceHooks, failure, type StoreTest, take, vandalise } from "./world.ts";

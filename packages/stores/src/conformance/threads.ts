@@ -1,4 +1,5 @@
-import { type ChildStrategy, hasQueue, type ThreadId, type ThreadPosition, type ThreadRecord, threadId } from "@awaken/contract";
+import { type ThreadId, threadId } from "@awaken/contract";
+import { type ChildStrategy, hasQueue, type ThreadPosition, type ThreadRecord } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import {
   append,

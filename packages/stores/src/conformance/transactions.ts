@@ -1,4 +1,5 @@
-import { hasQueue, profileOwner, type StorePorts, type ThreadCommit, userRecord } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { hasQueue, profileOwner, type StorePorts, type ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, dispatch, event, R1, runs, state, T1, T2, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type StoreTest, take } from "./world.ts";

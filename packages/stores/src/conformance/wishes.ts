@@ -1,4 +1,5 @@
-import { type Decision, decisionId, hasQueue, type NewWish, type RunId, ticketId } from "@awaken/contract";
+import { type Decision, decisionId, type RunId, ticketId } from "@awaken/contract";
+import { hasQueue, type NewWish } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
 import { ACKED, append, dispatch, R1, R2, runs, T1, T2, ticket, user, write } from "./records.ts";

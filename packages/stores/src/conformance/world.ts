@@ -5,12 +5,10 @@ import {
   type EventId,
   type JsonObject,
   type MessageId,
-  type ProfileOwner,
-  type QueueStore,
   type RunId,
-  type Store,
   type ThreadId,
 } from "@awaken/contract";
+import type { ProfileOwner, QueueStore, Store } from "@awaken/contract/store";
 import { expect, test } from "vitest";
 
 /** A stored row, for damage. */

@@ -1,3 +1,4 @@
+import type { RunRecord } from "@awaken/contract";
 import {
   type ClaimedDispatch,
   type CommitResult,
@@ -7,11 +8,10 @@ import {
   followUp,
   projectRun,
   type QueuedDispatch,
-  type RunRecord,
   type StoredEvent,
   type ThreadCommit,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { changeDispatch, checkFence, enqueueNext } from "./dispatch-rows.ts";
 import type { EventBatch } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";

@@ -1,4 +1,11 @@
-import { type ConfigKey, type ConfigStore, checkConfigRevision, readConfigRow, stampConfigRecord, toConfigRow } from "@awaken/contract";
+import {
+  type ConfigKey,
+  type ConfigStore,
+  checkConfigRevision,
+  readConfigRow,
+  stampConfigRecord,
+  toConfigRow,
+} from "@awaken/contract/store";
 import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change } from "./tables.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, type ChildStrategy, type RunId, type ThreadId } from "@awaken/contract";
+import { AwakenError, type RunId, type ThreadId } from "@awaken/contract";
+import type { ChildStrategy } from "@awaken/contract/store";
 import type { RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./lineage.ts";
 import { forgetFamily, writeTickets } from "./runs.ts";

@@ -1,3 +1,4 @@
+import type { ThreadId } from "@awaken/contract";
 import {
   type ClaimedDispatch,
   type DispatchQueue,
@@ -9,8 +10,7 @@ import {
   type ScopedDispatch,
   type ScopedHint,
   supersedeDispatch,
-  type ThreadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Broadcast } from "./broadcast.ts";
 import { openDispatches, writeDispatch } from "./dispatch-rows.ts";

@@ -14,7 +14,7 @@ import {
   readClaim,
   recordResult,
   type ThreadCommit,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { planEnqueue, planFollowUp, type QueueReads } from "../plan/dispatch-plan.ts";
 import { fenceLost, fenceMissing } from "../worker-moves.ts";
 import { own } from "./own.ts";

@@ -1,10 +1,10 @@
+import type { DispatchId, ThreadId } from "@awaken/contract";
 import {
   type ClaimedDispatch,
   type ClaimRequest,
   cancelDispatch,
   clampLimit,
   compareDispatches,
-  type DispatchId,
   type DispatchRecord,
   type DispatchStatus,
   type DispatchStore,
@@ -12,8 +12,7 @@ import {
   type QueuedDispatch,
   type SupersededDispatch,
   supersedeDispatch,
-  type ThreadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, enqueue, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { share } from "./own.ts";

@@ -1,12 +1,5 @@
-import {
-  EVENT_SCHEMA_VERSION,
-  type EventAppend,
-  type EventDraft,
-  type EventTarget,
-  eventId,
-  type JsonObject,
-  type StoredEvent,
-} from "@awaken/contract";
+import { eventId, type JsonObject } from "@awaken/contract";
+import { EVENT_SCHEMA_VERSION, type EventAppend, type EventDraft, type EventTarget, type StoredEvent } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
 import { own, share } from "./own.ts";
 

@@ -1,4 +1,5 @@
-import { AwakenError, type EventCursor, eventCursor } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import { type EventCursor, eventCursor } from "@awaken/contract/store";
 import type { Journal } from "./journal.ts";
 
 export type LogType = "thread" | "run";

@@ -1,5 +1,5 @@
+import { AwakenError } from "@awaken/contract";
 import {
-  AwakenError,
   clampLimit,
   type EventAppend,
   type EventCursor,
@@ -10,7 +10,7 @@ import {
   eventDraft,
   isSameEvent,
   type StoredEvent,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { EventBatch, EventPlace, type RowLog } from "./event-batch.ts";
 import { EventLog } from "./event-log.ts";
 import type { Access, Change, Tables } from "./tables.ts";

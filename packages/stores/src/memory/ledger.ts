@@ -1,4 +1,4 @@
-import type { LedgerStore, ThreadCommit } from "@awaken/contract";
+import type { LedgerStore, ThreadCommit } from "@awaken/contract/store";
 import { planLedger } from "../plan/ledger-plan.ts";
 import { own, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";

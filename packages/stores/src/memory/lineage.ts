@@ -1,4 +1,5 @@
-import { checkLineage, type ThreadId, type ThreadRecord } from "@awaken/contract";
+import type { ThreadId } from "@awaken/contract";
+import { checkLineage, type ThreadRecord } from "@awaken/contract/store";
 import type { Tables } from "./tables.ts";
 
 /** Throws `storage_validation` unless the thread may stand under the parent that it names. */

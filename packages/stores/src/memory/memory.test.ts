@@ -1,16 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  type EventCursor,
-  messageId,
-  NO_USAGE,
-  type RunProjection,
-  runId,
-  type StoredEvent,
-  type ThreadCommit,
-  threadId,
-  toolCallId,
-} from "@awaken/contract";
+import { messageId, NO_USAGE, type RunProjection, runId, threadId, toolCallId } from "@awaken/contract";
+import type { EventCursor, StoredEvent, ThreadCommit } from "@awaken/contract/store";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { queueConformance, storeConformance } from "../conformance/index.ts";

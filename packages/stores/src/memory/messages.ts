@@ -1,18 +1,15 @@
+import { AwakenError, type Message, type MessageId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   clampLimit,
   foldedUpTo,
   GrowingView,
   MESSAGE_SCHEMA_VERSION,
-  type Message,
   type MessageFilter,
-  type MessageId,
   type MessageRecord,
   type MessageStore,
   type SequencedMessage,
   type ThreadCommit,
-  type ThreadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { ownWith, share } from "./own.ts";
 import type { Access, Change, ThreadRow } from "./tables.ts";
 

@@ -1,4 +1,4 @@
-import type { EventAppend, ThreadCommit } from "@awaken/contract";
+import type { EventAppend, ThreadCommit } from "@awaken/contract/store";
 import { planOutbound } from "../plan/outbound-plan.ts";
 import { queueReads, writeDispatch } from "./dispatch-rows.ts";
 import { seqOf } from "./messages.ts";

@@ -1,4 +1,5 @@
-import { isJson, sameJson } from "@awaken/contract";
+import { isJson } from "@awaken/contract";
+import { sameJson } from "@awaken/contract/store";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { own, ownWith, share } from "./own.ts";

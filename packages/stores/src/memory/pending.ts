@@ -1,17 +1,15 @@
+import { AwakenError, type MessageId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   checkPendingRevision,
   clampLimit,
   editPending,
-  type MessageId,
   type PendingRecord,
   type PendingStore,
   renumberPending,
   reorderPending,
   type ThreadCommit,
-  type ThreadId,
   toQueue,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { alreadyConsumed, type Committed, planAppend, planPending } from "../plan/pending-plan.ts";
 import { seqOf } from "./messages.ts";
 import { own, share } from "./own.ts";

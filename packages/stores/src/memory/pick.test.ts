@@ -1,4 +1,4 @@
-import { clampLimit } from "@awaken/contract";
+import { clampLimit } from "@awaken/contract/store";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compareText, pickFirst } from "./pick.ts";

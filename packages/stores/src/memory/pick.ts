@@ -1,4 +1,4 @@
-import { clampLimit } from "@awaken/contract";
+import { clampLimit } from "@awaken/contract/store";
 
 /** The first items in some order, and whether there are more behind them. */
 export interface Picked<T> {

@@ -1,4 +1,4 @@
-import { PROFILE_SCHEMA_VERSION, type ProfileStore, profileRecord } from "@awaken/contract";
+import { PROFILE_SCHEMA_VERSION, type ProfileStore, profileRecord } from "@awaken/contract/store";
 import { own, share } from "./own.ts";
 import { compareText } from "./pick.ts";
 import type { Access } from "./tables.ts";

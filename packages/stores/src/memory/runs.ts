@@ -2,16 +2,13 @@ import {
   AwakenError,
   checkRunTransition,
   openTicketsOf,
-  type RunFilter,
   type RunId,
-  type RunPosition,
   type RunRecord,
   type RunStatus,
-  type RunStore,
-  type ThreadCommit,
   type TicketId,
   ticketIdsOf,
 } from "@awaken/contract";
+import type { RunFilter, RunPosition, RunStore, ThreadCommit } from "@awaken/contract/store";
 import { ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";

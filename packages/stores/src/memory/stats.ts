@@ -1,4 +1,4 @@
-import type { QueueStoreStats } from "@awaken/contract";
+import type { QueueStoreStats } from "@awaken/contract/store";
 import { countDispatches } from "./dispatches.ts";
 import { countRuns } from "./runs.ts";
 import type { Tables } from "./tables.ts";

@@ -1,12 +1,5 @@
-import {
-  DEFAULT_SCOPE,
-  type QueueStore,
-  type ScopedHint,
-  type ScopedQueueStore,
-  type ScopeId,
-  type SweepResult,
-  scopeId as toScopeId,
-} from "@awaken/contract";
+import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import type { QueueStore, ScopedHint, ScopedQueueStore, SweepResult } from "@awaken/contract/store";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";

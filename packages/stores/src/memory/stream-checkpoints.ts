@@ -1,4 +1,5 @@
-import { type RunId, type StreamCheckpointStore, streamCheckpoint } from "@awaken/contract";
+import type { RunId } from "@awaken/contract";
+import { type StreamCheckpointStore, streamCheckpoint } from "@awaken/contract/store";
 import { own, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";
 

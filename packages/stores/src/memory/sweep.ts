@@ -1,4 +1,4 @@
-import type { Retention, SweepResult } from "@awaken/contract";
+import type { Retention, SweepResult } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
 import type { Tables } from "./tables.ts";
 

@@ -1,27 +1,29 @@
 import type {
-  ConfigEntry,
-  ConfigKey,
   DispatchId,
-  DispatchRecord,
-  GrowingView,
-  LedgerEntry,
   Message,
   MessageId,
-  PendingRecord,
   PersistedState,
-  ProfileOwner,
-  ProfileRecord,
   RunActivation,
   RunId,
   RunRecord,
-  ScopedHint,
   ScopeId,
-  StreamCheckpoint,
   ThreadId,
-  ThreadRecord,
   TicketId,
-  WishRecord,
 } from "@awaken/contract";
+import type {
+  ConfigEntry,
+  ConfigKey,
+  DispatchRecord,
+  GrowingView,
+  LedgerEntry,
+  PendingRecord,
+  ProfileOwner,
+  ProfileRecord,
+  ScopedHint,
+  StreamCheckpoint,
+  ThreadRecord,
+  WishRecord,
+} from "@awaken/contract/store";
 import { Broadcast } from "./broadcast.ts";
 import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
 import type { Tags } from "./event-log.ts";

@@ -1,5 +1,5 @@
+import { AwakenError } from "@awaken/contract";
 import {
-  AwakenError,
   patchThread,
   type ThreadCheckpoint,
   type ThreadFilter,
@@ -7,7 +7,7 @@ import {
   type ThreadRecord,
   type ThreadStore,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { deleteThread } from "./delete-thread.ts";
 import { checkParent } from "./lineage.ts";
 import { effectiveOf } from "./messages.ts";

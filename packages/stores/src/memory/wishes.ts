@@ -1,15 +1,14 @@
+import { dispatchId, type RunId } from "@awaken/contract";
 import {
   type AppendedWish,
-  dispatchId,
   type NewWish,
   planWish,
-  type RunId,
   resumeKey,
   type ThreadCommit,
   type WishRecord,
   type WishStore,
   wishIdOf,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { planTakes } from "../plan/wish-plan.ts";
 import { enqueue, openDispatches } from "./dispatch-rows.ts";
 import { own, share } from "./own.ts";

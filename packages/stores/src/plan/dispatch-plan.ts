@@ -1,8 +1,7 @@
+import { AwakenError, type DispatchId } from "@awaken/contract";
 import {
-  AwakenError,
   ackDispatch,
   claimQueued,
-  type DispatchId,
   type DispatchRecord,
   deadLetterDispatch,
   type NewDispatch,
@@ -10,7 +9,7 @@ import {
   queueDispatch,
   recordResult,
   type ThreadCommit,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 
 /** What a queue knows about one thread. */
 export interface QueueReads {

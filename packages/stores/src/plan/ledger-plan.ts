@@ -1,4 +1,5 @@
-import { AwakenError, claimEffect, type LedgerEntry, type RunRecord, settleEffect, type ThreadCommit } from "@awaken/contract";
+import { AwakenError, type RunRecord } from "@awaken/contract";
+import { claimEffect, type LedgerEntry, settleEffect, type ThreadCommit } from "@awaken/contract/store";
 
 /** Rows of effects that nobody claimed before, and rows that others know already. */
 export interface LedgerPlan {

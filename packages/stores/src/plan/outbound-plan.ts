@@ -1,3 +1,4 @@
+import type { ThreadId } from "@awaken/contract";
 import {
   type EventAppend,
   type NewDispatch,
@@ -5,9 +6,8 @@ import {
   type PendingRecord,
   type QueuedDispatch,
   queueDispatch,
-  type ThreadId,
   toPendingRecords,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import type { PendingReads } from "./pending-plan.ts";
 

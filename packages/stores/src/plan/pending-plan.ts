@@ -1,15 +1,12 @@
+import { AwakenError, type MessageId, type RunId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
-  type MessageId,
   type NewPending,
   type PendingConsumption,
   type PendingRecord,
-  type RunId,
   selectPending,
   type ThreadCommit,
-  type ThreadId,
   toPendingRecords,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 
 /** Those of the ids that are in the log. */
 export type Committed = (ids: readonly MessageId[]) => ReadonlySet<string>;

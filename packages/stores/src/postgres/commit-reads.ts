@@ -1,12 +1,5 @@
-import {
-  type MessageId,
-  type RunRecord,
-  resumeKey,
-  type ScopeId,
-  type ThreadCommit,
-  type ThreadId,
-  touchedThreads,
-} from "@awaken/contract";
+import type { MessageId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
+import { resumeKey, type ThreadCommit, touchedThreads } from "@awaken/contract/store";
 import type { CommitReads } from "../sql/commit-plan.ts";
 import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";

@@ -1,4 +1,5 @@
-import { type CommitResult, type CommitThread, checkCommit, type ScopeId, type ThreadCommit } from "@awaken/contract";
+import type { ScopeId } from "@awaken/contract";
+import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";

@@ -1,13 +1,13 @@
+import type { ScopeId } from "@awaken/contract";
 import {
   type ConfigKey,
   type ConfigStore,
   checkConfigRevision,
   clampLimit,
   readConfigRow,
-  type ScopeId,
   stampConfigRecord,
   toConfigRow,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { codeUnitKey } from "../sql/code-units.ts";
 import { Conditions } from "../sql/conditions.ts";
 import { jsonOf, type Row, textOf, toPage } from "../sql/rows.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, type ChildStrategy, runId, type ScopeId, type ThreadId } from "@awaken/contract";
+import { AwakenError, runId, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { ChildStrategy } from "@awaken/contract/store";
 import { textOf } from "../sql/rows.ts";
 import { readThread, readThreadIds } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";

@@ -1,14 +1,12 @@
+import { type ScopeId, threadId, scopeId as toScopeId } from "@awaken/contract";
 import {
   clampLimit,
   type DispatchQueue,
   type DispatchRecord,
   expireDispatch,
   type ScopedDispatch,
-  type ScopeId,
   supersedeDispatch,
-  threadId,
-  scopeId as toScopeId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";

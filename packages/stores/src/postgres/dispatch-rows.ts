@@ -1,13 +1,5 @@
-import {
-  type DispatchId,
-  type DispatchRecord,
-  dispatchRecord,
-  isJsonObject,
-  type NewDispatch,
-  type QueuedDispatch,
-  type ScopeId,
-  type ThreadId,
-} from "@awaken/contract";
+import { type DispatchId, isJsonObject, type ScopeId, type ThreadId } from "@awaken/contract";
+import { type DispatchRecord, dispatchRecord, type NewDispatch, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";

@@ -1,3 +1,4 @@
+import type { ThreadId } from "@awaken/contract";
 import {
   type ClaimedDispatch,
   type ClaimRequest,
@@ -11,8 +12,7 @@ import {
   type QueuedDispatch,
   readClaim,
   supersedeDispatch,
-  type ThreadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { Conditions } from "../sql/conditions.ts";
 import { countDispatches } from "../sql/run-row.ts";

@@ -1,3 +1,4 @@
+import { type ScopeId, threadId } from "@awaken/contract";
 import {
   clampLimit,
   type EventAppend,
@@ -6,10 +7,8 @@ import {
   type EventStart,
   type EventStore,
   eventDraft,
-  type ScopeId,
   type StoredEvent,
-  threadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import {
   EMPTY_LOG,
   type EventPlan,

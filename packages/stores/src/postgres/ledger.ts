@@ -1,4 +1,5 @@
-import type { LedgerEntry, LedgerStore, ScopeId } from "@awaken/contract";
+import type { ScopeId } from "@awaken/contract";
+import type { LedgerEntry, LedgerStore } from "@awaken/contract/store";
 import type { LedgerPlan } from "../plan/ledger-plan.ts";
 import { LEDGER_COLUMNS, ledgerRow, readLedger } from "../sql/columns.ts";
 import { Conditions } from "../sql/conditions.ts";

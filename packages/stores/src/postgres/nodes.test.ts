@@ -1,4 +1,6 @@
-import { dispatchId, type ErrorCode, profileOwner, type QueueStore, runId, scopeId, threadId, userRecord } from "@awaken/contract";
+import { dispatchId, type ErrorCode, runId, scopeId, threadId } from "@awaken/contract";
+import { userRecord } from "@awaken/contract/spec";
+import { profileOwner, type QueueStore } from "@awaken/contract/store";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { append, claim, dispatch, event, R1, runs, T1, T2, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";

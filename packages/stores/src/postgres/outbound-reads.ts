@@ -1,4 +1,5 @@
-import { type ScopeId, type ThreadCommit, type ThreadId, touchedThreads } from "@awaken/contract";
+import type { ScopeId, ThreadId } from "@awaken/contract";
+import { type ThreadCommit, touchedThreads } from "@awaken/contract/store";
 import type { OutboundReads } from "../plan/outbound-plan.ts";
 import { type Log, logKey, touchedLogs } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";

@@ -1,16 +1,13 @@
+import { AwakenError, type MessageId, type ScopeId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   checkPendingRevision,
   clampLimit,
   editPending,
-  type MessageId,
   type PendingRecord,
   type PendingStore,
   reorderPending,
-  type ScopeId,
-  type ThreadId,
   toQueue,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { alreadyConsumed, type PendingPlan, planAppend } from "../plan/pending-plan.ts";
 import { PENDING_COLUMNS, pendingKey, pendingRow, readPending } from "../sql/columns.ts";
 import { numberOf, type Row } from "../sql/rows.ts";

@@ -1,4 +1,4 @@
-import { PROFILE_SCHEMA_VERSION, type ProfileStore, profileRecord } from "@awaken/contract";
+import { PROFILE_SCHEMA_VERSION, type ProfileStore, profileRecord } from "@awaken/contract/store";
 import { codeUnitOrder } from "../sql/code-units.ts";
 import { jsonOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";

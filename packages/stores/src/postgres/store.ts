@@ -1,4 +1,5 @@
-import { DEFAULT_SCOPE, type QueueStore, type ScopedQueueStore, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";

@@ -1,4 +1,4 @@
-import type { Retention, SweepResult } from "@awaken/contract";
+import type { Retention, SweepResult } from "@awaken/contract/store";
 import { numberOf } from "../sql/rows.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { DEFAULT_SCOPE, type JsonObject, type QueueStore } from "@awaken/contract";
+import { DEFAULT_SCOPE, type JsonObject } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
 import pg from "pg";
 import type { ConformanceHooks, StoredRow } from "../conformance/world.ts";
 import { textOf } from "../sql/rows.ts";

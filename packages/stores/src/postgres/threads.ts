@@ -1,18 +1,15 @@
+import { AwakenError, type PersistedState, type ScopeId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   checkLineage,
   clampLimit,
   effectiveMessages,
-  type PersistedState,
   patchThread,
-  type ScopeId,
   type ThreadCheckpoint,
-  type ThreadId,
   type ThreadRecord,
   type ThreadStore,
   threadState,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
 import type { LastWritten } from "../sql/last-written.ts";

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
-import { isJsonObject, type ScopedHint, type ScopeId } from "@awaken/contract";
+import { isJsonObject, type ScopeId } from "@awaken/contract";
+import type { ScopedHint } from "@awaken/contract/store";
 import { bellKey, type Log } from "../sql/event-log.ts";
 import { type Bell, type Channels, createChannels, type ScopedConfigKey } from "../sql/listeners.ts";
 import type { Connections } from "./connections.ts";

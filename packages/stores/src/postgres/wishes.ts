@@ -1,15 +1,5 @@
-import {
-  type AppendedWish,
-  dispatchId,
-  type NewWish,
-  planWish,
-  type RunId,
-  resumeKey,
-  type ScopeId,
-  type WishRecord,
-  type WishStore,
-  wishIdOf,
-} from "@awaken/contract";
+import { dispatchId, type RunId, type ScopeId } from "@awaken/contract";
+import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";

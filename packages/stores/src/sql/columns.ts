@@ -1,14 +1,14 @@
+import { isJsonObject } from "@awaken/contract";
 import {
   type DispatchRecord,
   dispatchRecord,
-  isJsonObject,
   type LedgerEntry,
   ledgerEntry,
   type MessageRecord,
   messageRecord,
   type PendingRecord,
   pendingRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { ledgerTime } from "../plan/ledger-plan.ts";
 import { type Encoded, encodeRecord } from "./blobs.ts";
 import type { Value } from "./conditions.ts";

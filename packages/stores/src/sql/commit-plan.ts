@@ -1,8 +1,6 @@
+import { AwakenError, checkRunTransition, type DispatchId, type RunRecord, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   checkLineage,
-  checkRunTransition,
-  type DispatchId,
   type DispatchRecord,
   type EventAppend,
   foldedUpTo,
@@ -13,13 +11,11 @@ import {
   needsFence,
   projectRun,
   type QueuedDispatch,
-  type RunRecord,
   readClaim,
   type ThreadCommit,
-  type ThreadId,
   type ThreadRecord,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { planDispatch, planFollowUp, type QueueReads } from "../plan/dispatch-plan.ts";
 import { type LedgerPlan, planLedger } from "../plan/ledger-plan.ts";
 import { type OutboundPlan, type OutboundReads, planOutbound } from "../plan/outbound-plan.ts";

@@ -1,4 +1,4 @@
-import type { MessageFilter, RunFilter, RunPosition, ThreadFilter, ThreadPosition } from "@awaken/contract";
+import type { MessageFilter, RunFilter, RunPosition, ThreadFilter, ThreadPosition } from "@awaken/contract/store";
 
 export type Value = string | number | null;
 

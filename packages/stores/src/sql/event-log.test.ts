@@ -1,4 +1,5 @@
-import { type EventAppend, type EventCursor, eventCursor, runId, threadId } from "@awaken/contract";
+import { runId, threadId } from "@awaken/contract";
+import { type EventAppend, type EventCursor, eventCursor } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { createEnv } from "./env.ts";
 import { EMPTY_LOG, type EventReads, planEvents, readCursor } from "./event-log.ts";

@@ -1,16 +1,13 @@
+import { AwakenError, type EventId, eventId, type ScopeId } from "@awaken/contract";
 import {
-  AwakenError,
   type EventAppend,
   type EventCursor,
   type EventDraft,
-  type EventId,
   type EventScope,
   eventCursor,
-  eventId,
   isSameEvent,
-  type ScopeId,
   type StoredEvent,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { Env } from "./env.ts";
 
 /** One ordered log: events are numbered from 1 without a gap, and numbers are never used again. */

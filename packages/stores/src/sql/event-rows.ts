@@ -1,12 +1,5 @@
-import {
-  AwakenError,
-  type EventDraft,
-  type EventVisibility,
-  isJsonObject,
-  type JsonObject,
-  type StoredEvent,
-  storedEvent,
-} from "@awaken/contract";
+import { AwakenError, isJsonObject, type JsonObject } from "@awaken/contract";
+import { type EventDraft, type EventVisibility, type StoredEvent, storedEvent } from "@awaken/contract/store";
 import { encodeRecord } from "./blobs.ts";
 import type { EncodedRow, Values } from "./columns.ts";
 import { cursorOf, EMPTY_LOG, type EventBatch, type EventKey, eventIdAt, type Log, type LogHead } from "./event-log.ts";

@@ -1,4 +1,5 @@
-import { type RunRecord, type ScopeId, type ThreadRecord, ticketIdsOf } from "@awaken/contract";
+import { type RunRecord, type ScopeId, ticketIdsOf } from "@awaken/contract";
+import type { ThreadRecord } from "@awaken/contract/store";
 import type { SqlOptions } from "./env.ts";
 
 const MAX_ENTRIES = 128;

@@ -1,4 +1,5 @@
-import type { ConfigKey, ScopedHint, ScopeId } from "@awaken/contract";
+import type { ScopeId } from "@awaken/contract";
+import type { ConfigKey, ScopedHint } from "@awaken/contract/store";
 
 /** Beyond this a listener that does not read misses something: what goes through here is best effort. */
 const MAX_WAITING = 1_000;

@@ -1,4 +1,5 @@
-import { AwakenError, isJsonObject, type JsonObject, type Page, type RecordKind } from "@awaken/contract";
+import { AwakenError, isJsonObject, type JsonObject } from "@awaken/contract";
+import type { Page, RecordKind } from "@awaken/contract/store";
 
 /** A row as an engine gives it. */
 export type Row = { readonly [column: string]: unknown };

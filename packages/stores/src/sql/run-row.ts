@@ -1,14 +1,5 @@
-import {
-  type DispatchStatus,
-  type RunPosition,
-  type RunProjection,
-  type RunRecord,
-  type RunStatus,
-  runRecord,
-  type ThreadRecord,
-  type Ticket,
-  ticketIdsOf,
-} from "@awaken/contract";
+import { type RunProjection, type RunRecord, type RunStatus, type Ticket, ticketIdsOf } from "@awaken/contract";
+import { type DispatchStatus, type RunPosition, runRecord, type ThreadRecord } from "@awaken/contract/store";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
 

@@ -1,4 +1,5 @@
-import { eventCursor, eventId, type StoredEvent, threadId } from "@awaken/contract";
+import { eventId, threadId } from "@awaken/contract";
+import { eventCursor, type StoredEvent } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { Bell } from "./listeners.ts";
 import { follow, type LogReader } from "./subscription.ts";

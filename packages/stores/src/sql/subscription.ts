@@ -1,4 +1,5 @@
-import { AwakenError, type StoredEvent } from "@awaken/contract";
+import { AwakenError } from "@awaken/contract";
+import type { StoredEvent } from "@awaken/contract/store";
 import type { Bell } from "./listeners.ts";
 
 export interface NumberedEvent {

@@ -1,4 +1,5 @@
-import { type ThreadPosition, type ThreadRecord, threadId, threadRecord } from "@awaken/contract";
+import { threadId } from "@awaken/contract";
+import { type ThreadPosition, type ThreadRecord, threadRecord } from "@awaken/contract/store";
 import type { Values } from "./columns.ts";
 import type { ThreadRow } from "./commit-plan.ts";
 import { newIncarnation } from "./env.ts";

@@ -1,4 +1,5 @@
-import { DEFAULT_SCOPE, type SequencedMessage, scopeId, type ThreadId, threadId } from "@awaken/contract";
+import { DEFAULT_SCOPE, scopeId, type ThreadId, threadId } from "@awaken/contract";
+import type { SequencedMessage } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { assistant, result, summary, T1, T2, T3, user } from "../conformance/records.ts";
 import { ViewCache } from "./view-cache.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, GrowingView, type ScopeId, type SequencedMessage, type ThreadId } from "@awaken/contract";
+import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
+import { GrowingView, type SequencedMessage } from "@awaken/contract/store";
 import type { ThreadRow } from "./commit-plan.ts";
 
 const DEFAULT_BYTES = 32 * 1024 * 1024;

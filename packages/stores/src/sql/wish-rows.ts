@@ -1,4 +1,4 @@
-import { type WishRecord, wishRecord } from "@awaken/contract";
+import { type WishRecord, wishRecord } from "@awaken/contract/store";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readRecord, textOf } from "./rows.ts";
 

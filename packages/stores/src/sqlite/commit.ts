@@ -1,4 +1,4 @@
-import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract";
+import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { type CommitReads, planCommit } from "../sql/commit-plan.ts";
 import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";

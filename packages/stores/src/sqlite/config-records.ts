@@ -1,3 +1,4 @@
+import type { ScopeId } from "@awaken/contract";
 import {
   type ConfigEntry,
   type ConfigKey,
@@ -5,10 +6,9 @@ import {
   checkConfigRevision,
   clampLimit,
   readConfigRow,
-  type ScopeId,
   stampConfigRecord,
   toConfigRow,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { codeUnitKey } from "../sql/code-units.ts";
 import { Conditions } from "../sql/conditions.ts";
 import { jsonOf, type Row, textOf, toPage } from "../sql/rows.ts";

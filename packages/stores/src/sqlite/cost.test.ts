@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { QueueStore } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { append, assistant, event, R1, result, runs, summary, T1, T2, user } from "../conformance/records.ts";
 import { sqliteStore } from "./store.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, type ChildStrategy, type ScopeId, type ThreadId } from "@awaken/contract";
+import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { ChildStrategy } from "@awaken/contract/store";
 import { bellKey } from "../sql/event-log.ts";
 import type { Bells } from "../sql/listeners.ts";
 import { textOf } from "../sql/rows.ts";

@@ -1,13 +1,5 @@
-import {
-  clampLimit,
-  type DispatchQueue,
-  expireDispatch,
-  type ScopedDispatch,
-  type ScopeId,
-  supersedeDispatch,
-  threadId,
-  scopeId as toScopeId,
-} from "@awaken/contract";
+import { type ScopeId, threadId, scopeId as toScopeId } from "@awaken/contract";
+import { clampLimit, type DispatchQueue, expireDispatch, type ScopedDispatch, supersedeDispatch } from "@awaken/contract/store";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";

@@ -1,18 +1,17 @@
+import type { DispatchId, ThreadId } from "@awaken/contract";
 import {
   type ClaimedDispatch,
   type ClaimRequest,
   cancelDispatch,
   claimQueued,
   clampLimit,
-  type DispatchId,
   type DispatchStore,
   type Fence,
   type Interruption,
   type QueuedDispatch,
   readClaim,
   supersedeDispatch,
-  type ThreadId,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { Conditions } from "../sql/conditions.ts";
 import { countDispatches } from "../sql/run-row.ts";

@@ -1,3 +1,4 @@
+import type { ScopeId } from "@awaken/contract";
 import {
   clampLimit,
   type EventCursor,
@@ -6,9 +7,8 @@ import {
   type EventVisibility,
   eventDraft,
   type Page,
-  type ScopeId,
   type StoredEvent,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import {
   bellKey,
   type EventPlan,

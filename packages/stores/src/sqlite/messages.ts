@@ -1,12 +1,5 @@
-import {
-  AwakenError,
-  clampLimit,
-  type MessageId,
-  type MessageRecord,
-  type MessageStore,
-  type ScopeId,
-  type ThreadId,
-} from "@awaken/contract";
+import { AwakenError, type MessageId, type ScopeId, type ThreadId } from "@awaken/contract";
+import { clampLimit, type MessageRecord, type MessageStore } from "@awaken/contract/store";
 import { MESSAGE_COLUMNS, messageKey, messageRow, readMessage } from "../sql/columns.ts";
 import { Conditions, isFiltered, messageConditions } from "../sql/conditions.ts";
 import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { messageText, type QueueStore, threadId } from "@awaken/contract";
+import { messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { append, event, T1, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";

@@ -1,4 +1,5 @@
-import { clampLimit, type RunId, type RunRecord, type RunStore, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
+import { clampLimit, type RunStore } from "@awaken/contract/store";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
 import { type LastWritten, lastingRun } from "../sql/last-written.ts";
 import { numberOf, toPage } from "../sql/rows.ts";

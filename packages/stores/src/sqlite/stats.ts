@@ -1,4 +1,4 @@
-import type { QueueStoreStats } from "@awaken/contract";
+import type { QueueStoreStats } from "@awaken/contract/store";
 import { numberOf } from "../sql/rows.ts";
 import { countDispatches, countRuns } from "../sql/run-row.ts";
 import type { Connection } from "./database.ts";

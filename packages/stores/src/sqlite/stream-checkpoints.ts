@@ -1,4 +1,5 @@
-import { type RunId, type ScopeId, type StreamCheckpointStore, streamCheckpoint } from "@awaken/contract";
+import type { RunId, ScopeId } from "@awaken/contract";
+import { type StreamCheckpointStore, streamCheckpoint } from "@awaken/contract/store";
 import { jsonOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";

@@ -1,4 +1,4 @@
-import type { Retention, SweepResult } from "@awaken/contract";
+import type { Retention, SweepResult } from "@awaken/contract/store";
 import { LOG_COLUMNS } from "../sql/event-rows.ts";
 import { numberOf, type Row, textIn, textOf } from "../sql/rows.ts";
 import type { Tx } from "./database.ts";

@@ -1,21 +1,17 @@
+import { AwakenError, type PersistedState, runId, type ScopeId, type ThreadId } from "@awaken/contract";
 import {
-  AwakenError,
   type ChildStrategy,
   checkLineage,
   clampLimit,
   effectiveMessages,
-  type PersistedState,
   patchThread,
-  runId,
-  type ScopeId,
   type SequencedMessage,
   type ThreadCheckpoint,
-  type ThreadId,
   type ThreadRecord,
   type ThreadStore,
   threadState,
   toThreadRecord,
-} from "@awaken/contract";
+} from "@awaken/contract/store";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
 import type { LastWritten } from "../sql/last-written.ts";

@@ -1,4 +1,5 @@
-import type { Schema, Store } from "@awaken/contract";
+import type { Schema } from "@awaken/contract";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import type { Terminal } from "@earendil-works/pi-tui";
 import xterm from "@xterm/headless";

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonValue, type Message, type MessageRecord, messageText } from "@awaken/contract";
+import { isJsonObject, type JsonValue, type Message, messageText } from "@awaken/contract";
+import type { MessageRecord } from "@awaken/contract/store";
 import { type EditedCall, editOf } from "../executed-inputs.ts";
 import { clean } from "../sanitize.ts";
 import type { ToolState } from "./block.ts";

@@ -1,16 +1,5 @@
-import {
-  type EventCursor,
-  isJsonObject,
-  type JsonObject,
-  type MessageRecord,
-  messageText,
-  type RunPosition,
-  type ScopedStore,
-  type StoredEvent,
-  standingOf,
-  type ThreadRecord,
-  threadId,
-} from "@awaken/contract";
+import { isJsonObject, type JsonObject, messageText, standingOf, threadId } from "@awaken/contract";
+import type { EventCursor, MessageRecord, RunPosition, ScopedStore, StoredEvent, ThreadRecord } from "@awaken/contract/store";
 import { clean, cutAt } from "../sanitize.ts";
 import { cutText, jsonLine, prettyJson } from "./text-limits.ts";
 

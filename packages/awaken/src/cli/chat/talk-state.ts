@@ -1,4 +1,5 @@
-import type { RunRecord, ThreadCheckpoint } from "@awaken/contract";
+import type { RunRecord } from "@awaken/contract";
+import type { ThreadCheckpoint } from "@awaken/contract/store";
 import { activeAgent } from "@awaken/runtime";
 import type { Change } from "./block.ts";
 

@@ -1,4 +1,5 @@
-import { openTicketsOf, type RunRecord, runId, type ScopedStore, ticketId } from "@awaken/contract";
+import { openTicketsOf, type RunRecord, runId, ticketId } from "@awaken/contract";
+import type { ScopedStore } from "@awaken/contract/store";
 import type { DecisionInput } from "@awaken/runtime";
 import { CliError, usageError } from "../cli-error.ts";
 import { type FollowOptions, followRun } from "../follow-run.ts";

@@ -1,4 +1,4 @@
-import { type EventCursor, type EventScope, eventCursor, type ScopedStore, type StoredEvent } from "@awaken/contract";
+import { type EventCursor, type EventScope, eventCursor, type ScopedStore, type StoredEvent } from "@awaken/contract/store";
 import { COMMAND, quoted, sameProject } from "../command-name.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findRecord } from "../find-record.ts";

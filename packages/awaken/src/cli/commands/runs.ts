@@ -3,15 +3,13 @@ import {
   isSettled,
   nearestName,
   RUN_STANDINGS,
-  type RunFilter,
-  type RunPosition,
   type RunRecord,
   type RunStanding,
   type RunStatus,
-  type RunStore,
   standingOf,
   threadId,
 } from "@awaken/contract";
+import type { RunFilter, RunPosition, RunStore } from "@awaken/contract/store";
 import { usageError } from "../cli-error.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";

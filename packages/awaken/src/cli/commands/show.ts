@@ -1,14 +1,5 @@
-import {
-  type JsonValue,
-  type Message,
-  type MessageRecord,
-  messageText,
-  messageToolCalls,
-  type RunRecord,
-  type ScopedStore,
-  standingOf,
-  type ThreadId,
-} from "@awaken/contract";
+import { type JsonValue, type Message, messageText, messageToolCalls, type RunRecord, standingOf, type ThreadId } from "@awaken/contract";
+import type { MessageRecord, ScopedStore } from "@awaken/contract/store";
 import { COMMAND, sameProject } from "../command-name.ts";
 import { loadDecisions, printDecisions, type TakenDecision } from "../decisions.ts";
 import { type EditedCall, editOf, loadEdited, runsOf } from "../executed-inputs.ts";

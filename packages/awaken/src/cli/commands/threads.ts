@@ -1,4 +1,5 @@
-import { messageText, type ScopedStore, type ThreadPosition, type ThreadRecord } from "@awaken/contract";
+import { messageText } from "@awaken/contract";
+import type { ScopedStore, ThreadPosition, ThreadRecord } from "@awaken/contract/store";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
 import { Output, timeText } from "../output.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import { type RunRecord, type ScopedStore, type Store, type StoreStats, threadId } from "@awaken/contract";
+import { type RunRecord, threadId } from "@awaken/contract";
+import type { ScopedStore, Store, StoreStats } from "@awaken/contract/store";
 import type { StoreChoice } from "../choose-store.ts";
 import { sameProject } from "../command-name.ts";
 import { explainError } from "../explain-error.ts";

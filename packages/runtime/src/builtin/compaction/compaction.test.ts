@@ -1,17 +1,6 @@
 import { getEventListeners } from "node:events";
-import {
-  type ContextPolicy,
-  type JsonValue,
-  type LocalAgentSpec,
-  type Log,
-  type Message,
-  messageId,
-  messageText,
-  type Provider,
-  parseAgentSpec,
-  runId,
-  threadId,
-} from "@awaken/contract";
+import { type JsonValue, type Log, type Message, messageId, messageText, type Provider, runId, threadId } from "@awaken/contract";
+import { type ContextPolicy, type LocalAgentSpec, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { command } from "../../phase/command.ts";

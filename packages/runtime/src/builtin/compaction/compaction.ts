@@ -1,13 +1,13 @@
 import {
   type CompactionSection,
   type CompactionState,
-  type ContextPolicy,
   compactionOrderSchema,
   compactionSectionSchema,
   consoleLog,
   type Log,
   type Provider,
 } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "../../inference/infer.ts";
 import { type Command, command } from "../../phase/command.ts";
 import { defineEffect } from "../../phase/effect.ts";

@@ -1,4 +1,5 @@
-import { type ContextPolicy, type Message, messageId, messageToolCalls, toolCallId } from "@awaken/contract";
+import { type Message, messageId, messageToolCalls, toolCallId } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";

@@ -1,4 +1,5 @@
-import { type ContextPolicy, type Message, type MessageId, messageToolCalls, type ToolCallId } from "@awaken/contract";
+import { type Message, type MessageId, messageToolCalls, type ToolCallId } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import { estimateMessages } from "../../prompt/estimate.ts";
 import { summaryText } from "../../prompt/summary-message.ts";
 import { renderTranscript } from "./transcript.ts";

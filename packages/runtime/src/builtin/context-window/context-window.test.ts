@@ -1,4 +1,5 @@
-import { type ContextPolicy, type JsonValue, type Message, messageId, messageText, toolCallId } from "@awaken/contract";
+import { type JsonValue, type Message, messageId, messageText, toolCallId } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";

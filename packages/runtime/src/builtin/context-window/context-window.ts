@@ -1,4 +1,5 @@
-import { type ContextPolicy, contextTransformSectionSchema } from "@awaken/contract";
+import { contextTransformSectionSchema } from "@awaken/contract";
+import type { ContextPolicy } from "@awaken/contract/spec";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { estimateInstructions, estimateTools } from "../../prompt/estimate.ts";
 import { createPreviewer } from "../../prompt/preview.ts";

@@ -1,4 +1,5 @@
-import { type LocalAgentSpec, type Log, parseAgentSpec, runId, threadId } from "@awaken/contract";
+import { type Log, runId, threadId } from "@awaken/contract";
+import { type LocalAgentSpec, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { failedActions } from "../../phase/action-queue.ts";
 import { type Command, command } from "../../phase/command.ts";

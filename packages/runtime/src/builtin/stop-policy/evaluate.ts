@@ -1,4 +1,5 @@
-import { compileContentPattern, type StopCondition, type StopStats, type Termination, type Turn } from "@awaken/contract";
+import type { StopStats, Termination, Turn } from "@awaken/contract";
+import { compileContentPattern, type StopCondition } from "@awaken/contract/spec";
 
 type Stop = Extract<Termination, { type: "stopped" }>;
 

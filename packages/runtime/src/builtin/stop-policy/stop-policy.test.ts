@@ -1,4 +1,5 @@
-import { type JsonObject, runId, type StopCondition, type Turn } from "@awaken/contract";
+import { type JsonObject, runId, type Turn } from "@awaken/contract";
+import type { StopCondition } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { command } from "../../phase/command.ts";
 import { callOf, createBench, failedTurn, plugin, turnOf } from "../../plugin/engine-bench.test-support.ts";

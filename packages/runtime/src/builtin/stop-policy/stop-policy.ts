@@ -1,4 +1,4 @@
-import type { StopCondition } from "@awaken/contract";
+import type { StopCondition } from "@awaken/contract/spec";
 import { command } from "../../phase/command.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";

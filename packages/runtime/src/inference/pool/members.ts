@@ -1,4 +1,5 @@
-import type { InferenceFailure, PoolSpec, Provider } from "@awaken/contract";
+import type { InferenceFailure, Provider } from "@awaken/contract";
+import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
 import type { Admission, CircuitBreaker } from "../circuit-breaker.ts";
 import { isTransient } from "../open-stream.ts";

@@ -1,4 +1,5 @@
-import type { Log, PoolSpec, Provider } from "@awaken/contract";
+import type { Log, Provider } from "@awaken/contract";
+import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
 import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { BoundedMap } from "./bounded-map.ts";

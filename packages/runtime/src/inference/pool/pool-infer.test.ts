@@ -1,12 +1,5 @@
-import {
-  type AgentEvent,
-  InferenceError,
-  type InferenceRequest,
-  type PoolSpecInput,
-  type Provider,
-  parsePoolSpec,
-  threadId,
-} from "@awaken/contract";
+import { type AgentEvent, InferenceError, type InferenceRequest, type Provider, threadId } from "@awaken/contract";
+import { type PoolSpecInput, parsePoolSpec } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { countingIds, fakeClock } from "../../testing/fake-clock.ts";
 import { cut, failure, parts, type ScriptedTurn, stall, text } from "../../testing/script.ts";

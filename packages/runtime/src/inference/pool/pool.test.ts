@@ -3,12 +3,11 @@ import {
   type InferenceFailure,
   type InferenceFailureType,
   type InferenceRequest,
-  type PoolSpecInput,
   type Provider,
-  parsePoolSpec,
   type StreamPart,
   threadId,
 } from "@awaken/contract";
+import { type PoolSpecInput, parsePoolSpec } from "@awaken/contract/spec";
 import { describe, expect, it } from "vitest";
 import { fakeClock } from "../../testing/fake-clock.ts";
 import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";

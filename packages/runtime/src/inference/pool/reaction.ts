@@ -1,4 +1,5 @@
-import type { InferenceFailure, PoolSpec } from "@awaken/contract";
+import type { InferenceFailure } from "@awaken/contract";
+import type { PoolSpec } from "@awaken/contract/spec";
 
 /** What a failure of the active member means for the conversation: nothing, another member, or another member for good. */
 export type Reaction = "stay" | "switch" | "quarantine";

@@ -1,4 +1,5 @@
-import type { InferenceRequest, Log, PoolSpec } from "@awaken/contract";
+import type { InferenceRequest, Log } from "@awaken/contract";
+import type { PoolSpec } from "@awaken/contract/spec";
 import { BoundedMap } from "./bounded-map.ts";
 import type { Members } from "./members.ts";
 
