@@ -26,7 +26,7 @@ interface RoomRules {
 }
 
 const RUNTIME =
-  "composition mailbox relay run testing builtin resolve registry backend loop prompt inference plugin tool phase state stream";
+  "composition mailbox relay run testing builtin resolve registry backend loop prompt inference plugin tool phase commit state stream";
 
 const ROOMS: Readonly<Record<string, RoomRules>> = {
   "@awaken/runtime": {

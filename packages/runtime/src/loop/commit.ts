@@ -1,13 +1,13 @@
 import type { AgentEvent, Decided, Message, PersistedState, RunIdentity, RunLifecycle, Termination, Ticket } from "@awaken/contract";
 import type { LedgerClaim, LedgerOutcome } from "@awaken/contract/store";
+import { openTickets } from "../commit/open-tickets.ts";
+import type { RunLedger } from "../commit/run-ledger.ts";
+import type { Tally } from "../commit/tally.ts";
+import type { Transcript } from "../commit/transcript.ts";
 import type { Command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import { decided } from "./decided.ts";
-import { openTickets } from "./open-tickets.ts";
-import type { RunLedger } from "./run-ledger.ts";
-import type { Tally } from "./tally.ts";
-import type { Transcript } from "./transcript.ts";
 
 /** One durable write of a run: what is new since the last one. */
 export interface Checkpoint {

@@ -1,11 +1,11 @@
 import { type AgentEvent, AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
+import { decisionTaken } from "../commit/canonical-events.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { checkJsonSchema } from "../tool/json-schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
-import { decisionTaken } from "./canonical-events.ts";
 import type { TakenDecisions } from "./commit.ts";
 import { decided, isRepeated } from "./decided.ts";
 import { decisionDigest } from "./decision-digest.ts";

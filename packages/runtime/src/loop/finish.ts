@@ -14,6 +14,7 @@ import {
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
+import { openTickets } from "../commit/open-tickets.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -21,7 +22,6 @@ import { toolFailure } from "../tool/execute.ts";
 import { closedTicket, decided } from "./decided.ts";
 import { isOutcomeLost, lostResult } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
-import { openTickets } from "./open-tickets.ts";
 import { settleEarly } from "./output.ts";
 import { editOf } from "./resume.ts";
 import type { RunContext } from "./run-context.ts";

@@ -1,4 +1,5 @@
 import { errorMessage, type ToolResult, type Validated } from "@awaken/contract";
+import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { HookScene } from "../phase/hook.ts";
 import type { Work } from "../stream/bounds.ts";
 import { toolFailure } from "../tool/execute.ts";
@@ -10,7 +11,6 @@ import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
-import type { OpenEntry } from "./run-ledger.ts";
 import { settleUnknown } from "./unknown-outcome.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });

@@ -11,6 +11,9 @@ import {
   type ToolMessage,
 } from "@awaken/contract";
 import { effectiveMessages, type ProfileStore, type SequencedMessage, type StreamCheckpointStore } from "@awaken/contract/store";
+import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
+import { type Counted, Tally } from "../commit/tally.ts";
+import { Transcript } from "../commit/transcript.ts";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
@@ -40,10 +43,7 @@ import { lastWords, lateResult, retraction, SUPERSEDED } from "./messages.ts";
 import { outputRetries } from "./output.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { RunContext, RunOptions } from "./run-context.ts";
-import { type OpenEntry, RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
-import { type Counted, Tally } from "./tally.ts";
-import { Transcript } from "./transcript.ts";
 
 /** What the thread's records say. */
 export interface ThreadHistory {

@@ -1,5 +1,8 @@
 import type { AgentEvent, InferenceOverride, JsonObject, Log, Message, RunIdentity, ToolDescriptor, Validated } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { RunLedger } from "../commit/run-ledger.ts";
+import type { Tally } from "../commit/tally.ts";
+import type { Transcript } from "../commit/transcript.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -13,10 +16,7 @@ import type { AddressedDecision } from "./addressed-decision.ts";
 import type { Checkpoints } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
-import type { RunLedger } from "./run-ledger.ts";
 import type { RunPlan } from "./run-plan.ts";
-import type { Tally } from "./tally.ts";
-import type { Transcript } from "./transcript.ts";
 
 /** What the answer of the run must fit. */
 export interface OutputSpec {
@@ -37,6 +37,8 @@ export interface ActiveAgent {
   scene: RunScene;
   /** Each takes one plugin's hold on the run away. */
   bindings: (() => void)[];
+  /** What the messages of a request may weigh under this plan, since one was refused as too long. */
+  requestLimit?: { readonly plan: RunPlan; readonly tokens: number };
 }
 
 export interface RunOptions {

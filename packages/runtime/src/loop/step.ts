@@ -63,7 +63,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
 }
 
 function preparePrompt(ctx: RunContext): Prompt {
-  const { plan, descriptors } = ctx.active;
+  const { plan, descriptors, requestLimit } = ctx.active;
   const { threadId, runId } = ctx.identity;
   const prompt = assemblePrompt({
     agent: plan.agent,
@@ -79,7 +79,6 @@ function preparePrompt(ctx: RunContext): Prompt {
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output.schema },
     ids: ctx.ids,
   });
-  const { requestLimit } = ctx.tally;
   if (requestLimit?.plan !== plan) return prompt;
   return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };
 }
@@ -114,7 +113,7 @@ function shrink(ctx: RunContext, refused: InferenceRequest): InferenceRequest | 
     messages: refused.messages.length,
     kept: messages.length,
   });
-  ctx.tally.requestLimit = { plan, tokens: shrunk.tokens };
+  ctx.active.requestLimit = { plan, tokens: shrunk.tokens };
   return shrunk.request;
 }
 

@@ -12,10 +12,10 @@ import {
   type Termination,
 } from "@awaken/contract";
 import { type CommitResult, type EventAppend, MAX_COMMIT_ATTEMPTS, sameJson, type ThreadCommit } from "@awaken/contract/store";
-import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
+import { canonicalEvent, messageCommitted } from "../commit/canonical-events.ts";
+import { type CommitStore, inTransaction } from "../commit/commit-store.ts";
+import { takenUp } from "../commit/taken-up.ts";
 import type { Checkpoint, CheckpointPort } from "./commit.ts";
-import { type CommitStore, inTransaction } from "./commit-store.ts";
-import { takenUp } from "./taken-up.ts";
 
 export interface ThreadWriterInit {
   readonly store: CommitStore;

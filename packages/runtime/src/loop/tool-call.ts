@@ -9,6 +9,7 @@ import {
   toolOutcome,
 } from "@awaken/contract";
 import { effectKey } from "@awaken/contract/store";
+import { openTicketOf } from "../commit/open-tickets.ts";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
@@ -19,7 +20,6 @@ import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { lostResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
-import { openTicketOf } from "./open-tickets.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
 

@@ -3,7 +3,7 @@ import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
-import type { AllowedCall, Gated, LiveCall } from "./live-call.ts";
+import { type AllowedCall, type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
@@ -236,7 +236,8 @@ class Round {
     const { ledger, checkpoints, tally, signal } = this.#ctx;
     if (ledger === undefined) return true;
     if (!calls.some(hasEffect)) return true;
-    const claims = calls.filter(hasEffect).map((call) => ledger.claim(call, tally.steps));
+    const effects = calls.filter(hasEffect).map((live) => ({ messageId: live.messageId, call: { ...live.call, input: inputOf(live) } }));
+    const claims = effects.map((call) => ledger.claim(call, tally.steps));
     this.#isDirty = false;
     return checkpoints.claim(claims).then(() => !signal.aborted);
   }

@@ -1,6 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { StreamCheckpointStore } from "@awaken/contract/store";
-import type { CommitPorts } from "../loop/commit-store.ts";
+import type { CommitPorts } from "../commit/commit-store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { LastingRecords } from "./run-parts.ts";
 

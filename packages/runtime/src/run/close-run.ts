@@ -9,6 +9,8 @@ import {
   type ToolResult,
 } from "@awaken/contract";
 import { effectKey, type LedgerOutcome } from "@awaken/contract/store";
+import type { OpenEntry } from "../commit/run-ledger.ts";
+import { Tally } from "../commit/tally.ts";
 import type { Checkpoint } from "../loop/commit.ts";
 import { closedTicket } from "../loop/decided.ts";
 import type { LiveCall } from "../loop/live-call.ts";
@@ -16,8 +18,6 @@ import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "../loop/lost-call.ts
 import { lateResult } from "../loop/messages.ts";
 import { editOf, resumedWith } from "../loop/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
-import type { OpenEntry } from "../loop/run-ledger.ts";
-import { Tally } from "../loop/tally.ts";
 import { ThreadWriter } from "../loop/thread-writer.ts";
 import { reconcileCall } from "../loop/unknown-outcome.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";

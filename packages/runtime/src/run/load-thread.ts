@@ -9,9 +9,9 @@ import {
   threadId as toThreadId,
 } from "@awaken/contract";
 import { type SequencedMessage, sameJson, type ThreadCheckpoint } from "@awaken/contract/store";
+import { takenUp } from "../commit/taken-up.ts";
+import type { Counted } from "../commit/tally.ts";
 import type { ThreadHistory } from "../loop/open-run.ts";
-import { takenUp } from "../loop/taken-up.ts";
-import type { Counted } from "../loop/tally.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
 import { openWork } from "./open-work.ts";

@@ -1,6 +1,6 @@
 import { AwakenError, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
 import { type LedgerEntry, MAX_COMMIT_ATTEMPTS, sameJson } from "@awaken/contract/store";
-import { canonicalEvent, messageCommitted } from "../loop/canonical-events.ts";
+import { canonicalEvent, messageCommitted } from "../commit/canonical-events.ts";
 import { notDoneResult } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";
 import type { LastingRecords, RunParts } from "./run-parts.ts";

@@ -1,6 +1,6 @@
 import type { Log } from "@awaken/contract";
 import type { LedgerStore, MessageStore, ProfileStore, RunStore, StreamCheckpointStore, ThreadStore } from "@awaken/contract/store";
-import type { CommitStore } from "../loop/commit-store.ts";
+import type { CommitStore } from "../commit/commit-store.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";

@@ -1,5 +1,4 @@
 import { addUsage, type JsonValue, type MessageId, type ModelUsage, NO_USAGE, type Usage } from "@awaken/contract";
-import type { RunPlan } from "./run-plan.ts";
 
 /** What a run that goes on had counted before. */
 export interface Counted {
@@ -22,8 +21,6 @@ export class Tally implements Counted {
   output: { readonly value: JsonValue } | undefined;
   /** A step whose end is committed and told together with what follows it. */
   unsettledStep: number | undefined;
-  /** What the messages of a request may weigh under this plan, since one was refused as too long. */
-  requestLimit: { readonly plan: RunPlan; readonly tokens: number } | undefined;
 
   constructor({ answerId, steps, usage, usageByModel }: Counted) {
     this.answerId = answerId;

@@ -1,11 +1,19 @@
-import type { RunId, ToolResult } from "@awaken/contract";
+import type { MessageId, RunId, ToolCall, ToolResult } from "@awaken/contract";
 import { effectKey, type LedgerClaim, type LedgerEntry, type LedgerOutcome } from "@awaken/contract/store";
-import { inputOf, type LiveCall } from "./live-call.ts";
 
 /** What the ledger says about a run that goes on: calls that were claimed by a process that is gone, and calls that wait. */
 export type OpenEntry = Exclude<LedgerEntry, { status: "finished" }>;
 
-type CallKey = Pick<LiveCall, "messageId"> & { readonly call: { readonly id: LiveCall["call"]["id"] } };
+/** A call, as far as its row in the ledger is concerned: vendors repeat ids of calls, so its message belongs to it. */
+interface CallKey {
+  readonly messageId: MessageId;
+  readonly call: Pick<ToolCall, "id">;
+}
+
+/** A call with the input that it runs with. */
+interface ClaimedCall extends CallKey {
+  readonly call: ToolCall;
+}
 
 /** Where a call stands whose row in the ledger is open. */
 interface Tries {
@@ -40,16 +48,16 @@ export class RunLedger {
   }
 
   /** What to put on record before the call runs. It counts from `begin` on. */
-  claim(live: LiveCall, step: number): LedgerClaim {
-    const idempotencyKey = this.#keyOf(live);
+  claim({ messageId, call }: ClaimedCall, step: number): LedgerClaim {
+    const idempotencyKey = this.#keyOf({ messageId, call });
     return {
       idempotencyKey,
       attempt: (this.#tries?.get(idempotencyKey)?.attempt ?? 0) + 1,
-      messageId: live.messageId,
-      toolCallId: live.call.id,
-      toolName: live.call.name,
+      messageId,
+      toolCallId: call.id,
+      toolName: call.name,
       step,
-      input: inputOf(live),
+      input: call.input,
     };
   }
 
