@@ -5,9 +5,9 @@ import type { RunLedger } from "../commit/run-ledger.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
 import type { Command } from "../phase/command.ts";
+import { pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
-import { decided } from "./decided.ts";
 
 /** One durable write of a run: what is new since the last one. */
 export interface Checkpoint {
@@ -239,7 +239,7 @@ class DurableCheckpoints implements Checkpoints {
       runState: state.export("run"),
       threadState: state.export("thread"),
       tickets: openTickets({ state, identity }),
-      decided: state.snapshot().get(decided) ?? NO_DECISIONS,
+      decided: state.snapshot().get(pastTickets) ?? NO_DECISIONS,
       ending,
     };
   }

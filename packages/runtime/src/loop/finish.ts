@@ -16,14 +16,14 @@ import {
 } from "@awaken/contract";
 import { openTickets } from "../commit/open-tickets.ts";
 import { command } from "../phase/command.ts";
+import { closedTicket, pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
-import { closedTicket, decided } from "./decided.ts";
-import { isOutcomeLost, lostResult } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { settleEarly } from "./output.ts";
-import { editOf } from "./resume.ts";
+import { isOutcomeLost, lostResult } from "./resume/lost-call.ts";
+import { editOf } from "./resume/replay-decided.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface LoopResult {
@@ -77,7 +77,7 @@ function closeTickets(ctx: RunContext): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
     if (call.status !== "suspended" && call.status !== "resuming" && call.status !== "new") continue;
     const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
-    for (const ticket of closedTicket(call)) change.update(decided, { type: "closed", ticket });
+    for (const ticket of closedTicket(call)) change.update(pastTickets, { type: "closed", ticket });
     ctx.state.commit(change);
     const asked = { messageId: call.messageId, call };
     const isLost = isOutcomeLost(ctx.ledger, call);

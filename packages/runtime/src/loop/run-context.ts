@@ -12,10 +12,10 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { AddressedDecision } from "./addressed-decision.ts";
 import type { Checkpoints } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
+import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { RunPlan } from "./run-plan.ts";
 
 /** What the answer of the run must fit. */

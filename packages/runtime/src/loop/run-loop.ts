@@ -5,12 +5,12 @@ import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
-import { applyDecisions, tellDecisions } from "./decide.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
-import { recoverStep } from "./recover.ts";
-import { hasNext, hasSuspended, replayDecided } from "./resume.ts";
+import { recoverStep } from "./resume/recover-step.ts";
+import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
+import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 

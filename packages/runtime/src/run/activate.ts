@@ -1,5 +1,5 @@
 import { type RunActivation, type RunIdentity, type RunIntent, type RunRecord, runIdentity } from "@awaken/contract";
-import type { Activation } from "../loop/open-run.ts";
+import type { Activation } from "../loop/activation.ts";
 import type { OutputSpec } from "../loop/run-context.ts";
 import { ThreadWriter } from "../loop/thread-writer.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";

@@ -1,6 +1,6 @@
 import { type AgentEvent, AwakenError, type RunId, type ThreadId } from "@awaken/contract";
-import type { AddressedDecision } from "../loop/addressed-decision.ts";
 import type { LoopResult } from "../loop/finish.ts";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";

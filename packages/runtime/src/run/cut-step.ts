@@ -11,8 +11,8 @@ import {
   validateSync,
 } from "@awaken/contract";
 import type { LedgerEntry, SequencedMessage } from "@awaken/contract/store";
+import type { ThreadHistory } from "../loop/activation.ts";
 import type { LiveCall } from "../loop/live-call.ts";
-import type { ThreadHistory } from "../loop/open-run.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 
 export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {

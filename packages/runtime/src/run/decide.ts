@@ -10,9 +10,9 @@ import {
   ticketId,
 } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/addressed-decision.ts";
-import { isKnown, takeDecisions } from "../loop/decide.ts";
-import { isRepeated } from "../loop/decided.ts";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import { isRepeated } from "../loop/resume/same-decision.ts";
+import { isKnown, takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";

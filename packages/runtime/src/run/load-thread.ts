@@ -11,7 +11,7 @@ import {
 import { type SequencedMessage, sameJson, type ThreadCheckpoint } from "@awaken/contract/store";
 import { takenUp } from "../commit/taken-up.ts";
 import type { Counted } from "../commit/tally.ts";
-import type { ThreadHistory } from "../loop/open-run.ts";
+import type { ThreadHistory } from "../loop/activation.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
 import { openWork } from "./open-work.ts";

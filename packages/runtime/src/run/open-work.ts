@@ -8,7 +8,7 @@ import {
   type ThreadCheckpoint,
 } from "@awaken/contract/store";
 import type { OpenEntry } from "../commit/run-ledger.ts";
-import type { ThreadHistory } from "../loop/open-run.ts";
+import type { ThreadHistory } from "../loop/activation.ts";
 import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
 import type { LastingRecords, RunRecords } from "./run-parts.ts";
 

@@ -1,8 +1,8 @@
 import { AwakenError, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
 import { type LedgerEntry, MAX_COMMIT_ATTEMPTS, sameJson } from "@awaken/contract/store";
 import { canonicalEvent, messageCommitted } from "../commit/canonical-events.ts";
-import { notDoneResult } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";
+import { notDoneResult } from "../loop/resume/lost-call.ts";
 import type { LastingRecords, RunParts } from "./run-parts.ts";
 
 /** What somebody found out about a call whose outcome was lost: it happened, and this is what it gave; or it did not. */

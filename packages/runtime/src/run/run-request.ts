@@ -34,7 +34,7 @@ import {
   validateSync,
 } from "@awaken/contract";
 import { messageSchema } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/addressed-decision.ts";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";

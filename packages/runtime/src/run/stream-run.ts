@@ -12,10 +12,12 @@ import {
   type Validated,
   validate,
 } from "@awaken/contract";
+import type { Activation, RunHandles } from "../loop/activation.ts";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { type Activation, isSuperseding, openRun, type RunHandles } from "../loop/open-run.ts";
+import { openRun } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
+import { isSuperseding } from "../loop/resume/supersede.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";

@@ -20,11 +20,12 @@ import { type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec"
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
-import type { AddressedDecision } from "../loop/addressed-decision.ts";
+import type { Activation } from "../loop/activation.ts";
 import type { CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { type Activation, openRun } from "../loop/open-run.ts";
+import { openRun } from "../loop/open-run.ts";
 import { type Boundary, NO_QUEUE } from "../loop/pending-port.ts";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";

@@ -1,8 +1,8 @@
 import type { Message, PersistedState, RunId } from "@awaken/contract";
 import { effectiveMessages, type SequencedMessage } from "@awaken/contract/store";
 import type { Counted } from "../commit/tally.ts";
+import type { ThreadHistory } from "../loop/activation.ts";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
-import type { ThreadHistory } from "../loop/open-run.ts";
 
 const countedBy = ({ answerId, steps, usage, usageByModel }: Counted): Counted => ({ answerId, steps, usage, usageByModel });
 

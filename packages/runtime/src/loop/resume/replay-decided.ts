@@ -1,14 +1,14 @@
 import type { EditedInput, Termination, ToolCallState, ToolResult } from "@awaken/contract";
-import { command } from "../phase/command.ts";
-import type { ResumedCall } from "../phase/hook.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
-import { toolFailure } from "../tool/execute.ts";
-import { gateCall } from "./gate-call.ts";
-import type { LiveCall } from "./live-call.ts";
-import { toolMessage } from "./messages.ts";
-import type { RunContext } from "./run-context.ts";
-import { completeCall } from "./tool-call.ts";
-import { runToolRound } from "./tool-round.ts";
+import { command } from "../../phase/command.ts";
+import type { ResumedCall } from "../../phase/hook.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import { toolFailure } from "../../tool/execute.ts";
+import { gateCall } from "../gate-call.ts";
+import type { LiveCall } from "../live-call.ts";
+import { toolMessage } from "../messages.ts";
+import type { RunContext } from "../run-context.ts";
+import { completeCall } from "../tool-call.ts";
+import { runToolRound } from "../tool-round.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];

@@ -1,11 +1,11 @@
 import type { Termination } from "@awaken/contract";
-import { command } from "../phase/command.ts";
-import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
-import type { LiveCall } from "./live-call.ts";
-import type { RunContext } from "./run-context.ts";
-import { holdCall, interruptCall, listCalls } from "./tool-call.ts";
-import { type RoundOutcome, runToolRound } from "./tool-round.ts";
+import { command } from "../../phase/command.ts";
+import { runLifecycle, terminationOf } from "../../state/run-lifecycle.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import type { LiveCall } from "../live-call.ts";
+import type { RunContext } from "../run-context.ts";
+import { holdCall, interruptCall, listCalls } from "../tool-call.ts";
+import { type RoundOutcome, runToolRound } from "../tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */
 function dropOtherStates(ctx: RunContext): void {

@@ -1,4 +1,5 @@
-import { type DecisionAction, isJsonObject, type JsonValue } from "@awaken/contract";
+import { AwakenError, type DecidedTicket, type DecisionAction, isJsonObject, type JsonValue } from "@awaken/contract";
+import type { AddressedDecision } from "./addressed-decision.ts";
 
 /** The same text for the same JSON, whatever the order of its fields. */
 function canonical(value: JsonValue): string {
@@ -33,4 +34,20 @@ export function decisionDigest(decision: DecisionAction): string {
     case "answer":
       return digest(`answer ${canonical(decision.result)}`);
   }
+}
+
+const conflict = ({ decision, target }: AddressedDecision, ticketId: string): AwakenError =>
+  new AwakenError("decision_conflict", `the decision '${decision.id}' was taken before with another content`, {
+    details: { decisionId: decision.id, target, ticketId },
+  });
+
+/** Whether the decision is one of these once more. Throws when its id is known and it says something else, or about another ticket. */
+export function isRepeated(entries: readonly DecidedTicket[], addressed: AddressedDecision): boolean {
+  const { decision, target, isCall } = addressed;
+  const before = entries.find((entry) => entry.decisionId === decision.id);
+  if (before === undefined) return false;
+  const isSameTicket = before.ticketId === target || (isCall && (before.toolCallId ?? target) === target);
+  const isSame = isSameTicket && (before.digest === undefined || before.digest === decisionDigest(decision));
+  if (!isSame) throw conflict(addressed, before.ticketId);
+  return true;
 }

@@ -1,16 +1,16 @@
 import { type AgentEvent, AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
-import { decisionTaken } from "../commit/canonical-events.ts";
-import { command } from "../phase/command.ts";
-import { runLifecycle } from "../state/run-lifecycle.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
-import { checkJsonSchema } from "../tool/json-schema.ts";
-import type { Tool } from "../tool/tool.ts";
+import { decisionTaken } from "../../commit/canonical-events.ts";
+import { command } from "../../phase/command.ts";
+import { pastTickets } from "../../state/past-tickets.ts";
+import { runLifecycle } from "../../state/run-lifecycle.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import { checkJsonSchema } from "../../tool/json-schema.ts";
+import type { Tool } from "../../tool/tool.ts";
+import type { TakenDecisions } from "../commit.ts";
+import { prepareCall } from "../prepare-call.ts";
+import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
-import type { TakenDecisions } from "./commit.ts";
-import { decided, isRepeated } from "./decided.ts";
-import { decisionDigest } from "./decision-digest.ts";
-import { prepareCall } from "./prepare-call.ts";
-import type { RunContext } from "./run-context.ts";
+import { decisionDigest, isRepeated } from "./same-decision.ts";
 
 /** A call that waits, or did. The id of a call is good enough while the run has had no other ticket for it. */
 function find(calls: readonly ToolCallState[], known: Decided | undefined, { target, isCall }: AddressedDecision): ToolCallState {
@@ -69,7 +69,7 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
 /** Nothing has changed yet, and nothing does when one of them is refused. A decision that was taken before is passed over. */
 async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Promise<TakenDecisions> {
   const state = ctx.state.snapshot();
-  const known = state.get(decided);
+  const known = state.get(pastTickets);
   const entries = [...(known?.entries ?? [])];
   const calls = state.get(toolCallStates)?.calls ?? [];
   const change = command();
@@ -85,7 +85,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
     change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: ctx.clock.now() } });
     const ticket = call.suspension?.id ?? ticketId(call.id);
     const entry = { ticketId: ticket, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
-    change.update(decided, { type: "decided", ticket: entry });
+    change.update(pastTickets, { type: "decided", ticket: entry });
     entries.push(entry);
     facts.push(decisionTaken(call, ticket, decision));
   }
@@ -142,7 +142,7 @@ export function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision
 export function isKnown({ state }: Pick<RunContext, "state">, { target, isCall }: AddressedDecision): boolean {
   const snapshot = state.snapshot();
   const calls = snapshot.get(toolCallStates)?.calls ?? [];
-  const known = snapshot.get(decided);
+  const known = snapshot.get(pastTickets);
   const past = [...(known?.entries ?? []), ...(known?.closed ?? [])];
   return (
     calls.some((call) => call.suspension?.id === target || (isCall && call.id === target)) ||

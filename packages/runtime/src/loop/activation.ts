@@ -1,0 +1,72 @@
+import type { AgentEvent, Log, Message, PersistedState, RunIdentity } from "@awaken/contract";
+import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
+import type { OpenEntry } from "../commit/run-ledger.ts";
+import type { Counted } from "../commit/tally.ts";
+import type { InboxItem } from "../plugin/inbox.ts";
+import type { Reading } from "../state/persist.ts";
+import type { Bounds } from "../stream/bounds.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import type { Listeners } from "../stream/listeners.ts";
+import type { Queue } from "../stream/queue.ts";
+import type { CheckpointPort } from "./commit.ts";
+import type { LiveCall } from "./live-call.ts";
+import type { Boundary } from "./pending-port.ts";
+import type { AddressedDecision } from "./resume/addressed-decision.ts";
+import type { RunOptions } from "./run-context.ts";
+import type { RunPlan } from "./run-plan.ts";
+
+/** What the thread's records say. */
+export interface ThreadHistory {
+  /** The effective view. */
+  readonly messages: readonly SequencedMessage[];
+  /** Rows in the raw log. */
+  readonly messageCount: number;
+  readonly threadState: PersistedState | undefined;
+  /** Of the same run, when it goes on. */
+  readonly run: { readonly state: PersistedState | undefined; readonly counted: Counted } | undefined;
+  /** Calls of a step that was cut off; their message is in the view. */
+  readonly cutCalls: readonly LiveCall[];
+  /** What the effect ledger has open of the run. Undefined when none is kept. */
+  readonly ledger: readonly OpenEntry[] | undefined;
+}
+
+export const NO_HISTORY: ThreadHistory = {
+  messages: [],
+  messageCount: 0,
+  threadState: undefined,
+  run: undefined,
+  cutCalls: [],
+  ledger: undefined,
+};
+
+/** What to run, as data. */
+export interface Activation {
+  readonly identity: RunIdentity;
+  readonly plan: RunPlan;
+  readonly history: ThreadHistory;
+  /** New messages. Those that are in the log already belong into the history instead. */
+  readonly input: readonly Message[];
+  readonly options: RunOptions;
+  /** Default: each key decides about a stored value that does not fit it. */
+  readonly reading?: Reading;
+}
+
+/** What it runs with: live objects of this process. */
+export interface RunHandles {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Default: the default limits. */
+  readonly bounds?: Bounds;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** While nobody listens, no event is made that only a listener would read. */
+  readonly listeners: Listeners<AgentEvent>;
+  readonly inbox: Queue<InboxItem>;
+  readonly decisions: Queue<readonly AddressedDecision[]>;
+  readonly boundary: Boundary;
+  readonly checkpoints: CheckpointPort | undefined;
+  readonly profileStore: ProfileStore | undefined;
+  readonly streams?: StreamCheckpointStore | undefined;
+  readonly replan: (agentId: string) => Promise<RunPlan>;
+}

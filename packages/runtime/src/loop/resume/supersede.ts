@@ -1,0 +1,48 @@
+import type { Message, ToolCallState, ToolMessage } from "@awaken/contract";
+import type { RunLedger } from "../../commit/run-ledger.ts";
+import { command } from "../../phase/command.ts";
+import { closedTicket, pastTickets } from "../../state/past-tickets.ts";
+import type { StateStore } from "../../state/store.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import { toolFailure } from "../../tool/execute.ts";
+import type { Activation, RunHandles } from "../activation.ts";
+import { lateResult, retraction, SUPERSEDED } from "../messages.ts";
+import { isOutcomeLost, lostResult } from "./lost-call.ts";
+
+const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
+
+/** Whether calls that wait are abandoned by this activation. */
+export const isSuperseding = ({ options, input }: Activation): boolean => options.seededDecisions.length === 0 && input.some(isUserInput);
+
+/** Calls that wait, those behind them, and those whose decision was taken by a process that died before it could follow it. */
+const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
+
+/**
+ * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted; what may have
+ * had its effect stays in view and says so, and its row in the ledger stays open for whoever finds out. Their tickets are closed.
+ */
+export function supersede(
+  activation: Activation,
+  handles: RunHandles,
+  state: StateStore,
+  ledger: RunLedger | undefined,
+): readonly ToolMessage[] {
+  const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
+  const closing = activation.input.find(isUserInput);
+  if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return [];
+  const change = command().update(toolCallStates, { type: "clear" });
+  if (activation.options.isContinuation) {
+    for (const ticket of calls.flatMap((call) => closedTicket(call, closing.id))) change.update(pastTickets, { type: "closed", ticket });
+  }
+  state.commit(change);
+  const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.counted.steps ?? 0 } };
+  return calls.map((call) => {
+    const asked = { messageId: call.messageId, call };
+    if (isOutcomeLost(ledger, call)) {
+      ledger?.leaveOpen(asked);
+      return lateResult(run, call, lostResult(call.name));
+    }
+    ledger?.settle(asked, toolFailure("cancelled", SUPERSEDED));
+    return retraction(run, call);
+  });
+}

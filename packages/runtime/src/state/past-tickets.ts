@@ -1,0 +1,22 @@
+import { type ClosedTicket, type Decided, type DecidedTicket, decidedSchema, type MessageId, type ToolCallState } from "@awaken/contract";
+import { defineRuntimeState } from "./key.ts";
+
+export type PastTicketsUpdate =
+  | { readonly type: "decided"; readonly ticket: DecidedTicket }
+  /** Nobody can decide about it any more. */
+  | { readonly type: "closed"; readonly ticket: ClosedTicket };
+
+/** What became of the tickets of this run that are not open any more. */
+export const pastTickets = defineRuntimeState("decided", {
+  merge: "commutative",
+  schema: decidedSchema,
+  initial: (): Decided => ({ entries: [] }),
+  apply: (value, { type, ticket }: PastTicketsUpdate): Decided =>
+    type === "decided" ? { ...value, entries: [...value.entries, ticket] } : { ...value, closed: [...(value.closed ?? []), ticket] },
+});
+
+/** What is on record of a call that nobody can decide about any more; nothing when it has been decided. */
+export function closedTicket({ status, suspension, id }: ToolCallState, closedBy?: MessageId): readonly ClosedTicket[] {
+  if (status !== "suspended" || suspension === undefined) return [];
+  return [{ ticketId: suspension.id, toolCallId: id, ...(closedBy === undefined ? {} : { closedBy }) }];
+}
