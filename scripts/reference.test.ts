@@ -73,6 +73,7 @@ const LIMITS = namesOf<NonNullable<RuntimeInit["limits"]>>({
   effectMs: true,
   schemaMs: true,
   storeMs: true,
+  initializeMs: true,
 });
 const REQUEST = namesOf<RunRequest>({
   agent: true,

@@ -40,6 +40,7 @@ export {
   type HookInput,
   includeOnlyTools,
   type Plugin,
+  type PluginHost,
   type ProviderRemovalImpact,
   type ProviderRemovalPolicy,
   type ProviderRemovalPreview,
@@ -59,6 +60,7 @@ export {
   suspend,
   type Tool,
   type ToolContext,
+  type ToolSource,
   type Verdict,
   wait,
 } from "@awaken/runtime";

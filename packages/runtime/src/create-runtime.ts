@@ -1,11 +1,13 @@
-import { type AwakenError, consoleLog } from "@awaken/contract";
+import { AwakenError, consoleLog, type Log } from "@awaken/contract";
 import type { ScopedStore } from "@awaken/contract/store";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
+import { OpenPlugins } from "./plugin/open-plugins.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
+import { resolveModel } from "./resolve/serve-model.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
 import { boundRecords, boundStreams } from "./run/bound-records.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
@@ -22,8 +24,8 @@ import { openStream, type RunStream } from "./run/run-stream.ts";
 import { startRequest } from "./run/stream-run.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
-import { Bounds, toLimits } from "./stream/bounds.ts";
-import { systemClock } from "./stream/clock.ts";
+import { Bounds, toLimits, type Work } from "./stream/bounds.ts";
+import { type Clock, systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -35,7 +37,11 @@ export interface Runtime extends AsyncDisposable {
   readonly resolver: Resolver;
   /** As it was given. */
   readonly store: ScopedStore | undefined;
-  /** Call it when the sources that are read after the start are there: an agent that names a tool or agent that none of them has fails then, alone. */
+  /**
+   * Opens what plugins have to open, such as connections to MCP servers, and waits for it; throws when one of them cannot. From then on an
+   * agent that names a tool or agent that no source has fails, alone. Call it again for plugins that came later. Without it a run opens
+   * the plugins of its agent.
+   */
   initialize(): Promise<void>;
   /** Runs to the end, or to the next decision. */
   run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
@@ -80,20 +86,28 @@ const CLOSE_MS = 30_000;
 interface OpenRegistry {
   readonly registry: RegistryHandle;
   readonly resolver: LiveResolver;
+  readonly plugins: OpenPlugins;
 }
 
 const isNotFound = ({ code }: AwakenError): boolean => code.endsWith("_not_found");
 
 /** The registries, and who reads them. All mistakes are told at once: those of options, entries, references and agents. */
-function openRegistry(init: RuntimeInit, problems: Problems): OpenRegistry {
+function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSignal): OpenRegistry {
   const { set, unread } = readRegistry(init, problems);
   const error = validationError(diagnoseRegistry(set, unread));
   if (error !== undefined) problems.add(error);
   const { ids = uuidIds, clock = systemClock, log = consoleLog, state = [], checked = true } = init;
+  const pools = new PoolCache({ clock, log, breakerPolicy: { failureThreshold: POOL_FAILURES } });
+  const model = (id: string) => {
+    const { provider, upstream } = resolveModel(registry.snapshot().registries, id, pools);
+    return { provider, model: upstream };
+  };
+  const plugins = new OpenPlugins({ clock, log, signal: closing, model });
   const resolver = createResolver({
     snapshot: () => registry.snapshot(),
     log,
-    pools: new PoolCache({ clock, log, breakerPolicy: { failureThreshold: POOL_FAILURES } }),
+    pools,
+    openPlugins: (needed) => plugins.open(needed),
     runtimePlugins: runtimePlugins({ ids, log }),
     knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
     state,
@@ -103,7 +117,7 @@ function openRegistry(init: RuntimeInit, problems: Problems): OpenRegistry {
   const isTold = problems.size === 0 ? undefined : isNotFound;
   if (checked) problems.attempt(() => resolver.check(set, set.agents.values(), isTold));
   problems.throwAll();
-  return { registry, resolver };
+  return { registry, resolver, plugins };
 }
 
 function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal): RunParts {
@@ -135,8 +149,30 @@ function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal):
   return boundTo(new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs }));
 }
 
+/** A plugin that does not close is left behind. */
+async function closePlugins(plugins: OpenPlugins, clock: Clock, log: Log): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stopTimer = clock.timer(CLOSE_MS, () => {
+    log.error("the runtime was closed, but not all of its plugins");
+    resolve();
+  });
+  void plugins.close().then(resolve);
+  await promise;
+  stopTimer();
+}
+
+const INITIALIZING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
+
+/** Until everything is open, nothing is said to be missing. */
+async function initialize({ bounds, closing }: RunParts, { registry, resolver, plugins }: OpenRegistry): Promise<void> {
+  if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  const opening = plugins.open(registry.snapshot().registries.plugins.values());
+  if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
+  resolver.settle();
+}
+
 /** Whatever a run does not end for, the runtime is closed: what is left behind of it reaches nobody. */
-async function close({ active, log, clock, cancelGraceMs }: RunParts): Promise<void> {
+async function close({ active, log, clock, cancelGraceMs }: RunParts, plugins: OpenPlugins): Promise<void> {
   const runs = active.all();
   for (const run of runs) run.cancel("the runtime was closed");
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -144,6 +180,7 @@ async function close({ active, log, clock, cancelGraceMs }: RunParts): Promise<v
   void Promise.all(runs.map((run) => run.released)).then(() => resolve());
   await promise;
   stopTimer();
+  await closePlugins(plugins, clock, log);
   const left = active.all();
   if (left.length > 0) log.error(`the runtime was closed, but these runs did not end: ${left.map((run) => run.runId).join(", ")}`);
 }
@@ -152,14 +189,15 @@ async function close({ active, log, clock, cancelGraceMs }: RunParts): Promise<v
 export function createRuntime(given: RuntimeInit): Runtime {
   const problems = new Problems();
   const init = readInit(given, problems);
-  const { registry, resolver } = openRegistry(init, problems);
   const closing = new AbortController();
+  const opened = openRegistry(init, problems, closing.signal);
+  const { registry, resolver } = opened;
   const parts = openParts(init, resolver, closing.signal);
   return {
     registry,
     resolver,
     store: init.store,
-    initialize: async () => resolver.settle(),
+    initialize: () => initialize(parts, opened),
     run: async (request) => startRequest(parts, request).result,
     stream: (request) => openStream(parts, request),
     decide: (ticket, decision) => decide(parts, [{ ticket, decision }]),
@@ -172,7 +210,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     send: (id, input) => send(parts, id, input),
     async [Symbol.asyncDispose]() {
       closing.abort();
-      await close(parts);
+      await close(parts, opened.plugins);
     },
   };
 }

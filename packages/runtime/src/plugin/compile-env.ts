@@ -2,6 +2,7 @@ import { AwakenError, errorMessage, type JsonValue } from "@awaken/contract";
 import type { Plugin } from "./define-plugin.ts";
 import type { Env } from "./env.ts";
 import { EnvTables } from "./env-tables.ts";
+import { type ReadTools, readNow } from "./tool-source.ts";
 
 export interface EnvInit {
   /** The agent's plugins, in order. */
@@ -13,6 +14,8 @@ export interface EnvInit {
   readonly knownSections?: readonly string[];
   /** Ids of the plugins that may act; empty or absent means all. */
   readonly filter?: readonly string[];
+  /** How sources of tools are read. Default: as they are now. */
+  readonly readTools?: ReadTools;
 }
 
 function load(plugin: Plugin, init: EnvInit, tables: EnvTables, isActive: boolean): void {
@@ -41,7 +44,7 @@ const values = <T>(table: Map<string, { readonly value: T }>): Map<string, T> =>
 
 /** Plugins in, one frozen environment out. All or nothing: the first mistake of any plugin throws. */
 export function compileEnv(init: EnvInit): Env {
-  const tables = new EnvTables();
+  const tables = new EnvTables(init.readTools ?? readNow);
   const own = init.runtimePlugins ?? [];
   const plugins = [...init.plugins, ...own];
   const filter = new Set(init.filter ?? []);
@@ -64,7 +67,9 @@ export function compileEnv(init: EnvInit): Env {
     profileKeys: values(tables.profileKeys),
     gates: Object.freeze(tables.gates),
     tools: values(tables.tools),
+    lateTools: values(tables.lateTools),
+    sources: Object.freeze(tables.sources),
     transforms: Object.freeze(tables.transforms),
-    warnings: Object.freeze(unclaimed(init, plugins)),
+    warnings: Object.freeze([...unclaimed(init, plugins), ...tables.warnings]),
   });
 }

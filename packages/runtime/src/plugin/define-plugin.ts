@@ -14,6 +14,7 @@ import type { LocalAgentSpec } from "@awaken/contract/spec";
 import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { InboxItem } from "./inbox.ts";
+import type { ClosePlugin, PluginHost } from "./plugin-host.ts";
 import type { Registrar } from "./registrar.ts";
 
 /** What a plugin may do to a run from outside its phases. */
@@ -37,6 +38,11 @@ export interface PluginInit<C> {
   readonly config?: Schema<C>;
   /** Called once per resolution of an agent. Must register everything and do nothing else. */
   register(registrar: Registrar, config: NoInfer<C>): void;
+  /**
+   * The place to connect. Called once by a runtime: by `initialize()`, or else before the first run of an agent that has the plugin,
+   * and waited for. What it gives is called when the runtime is closed. When it throws, it is called again the next time.
+   */
+  onInitialize?(host: PluginHost): ClosePlugin | undefined | void | Promise<ClosePlugin | undefined | void>;
   /** Its agent starts, or takes over at a handoff. */
   onActivate?(agent: LocalAgentSpec, state: StateReader): Command | undefined;
   /** Its agent hands over to another one. */
@@ -50,6 +56,7 @@ const INIT: PartRules<PluginInit<unknown>> = {
   section: RULES.name,
   config: RULES.schema,
   register: needed(RULES.code),
+  onInitialize: RULES.code,
   onActivate: RULES.code,
   onDeactivate: RULES.code,
   onBind: RULES.code,
@@ -65,6 +72,8 @@ export interface Plugin {
   readonly hasConfig: boolean;
   /** What checks its section. */
   readonly config: Schema | undefined;
+  /** Connects, once per runtime; what it gives closes. */
+  readonly onInitialize: PluginInit<never>["onInitialize"];
   /** Its agent starts, or takes over at a handoff. */
   readonly onActivate: PluginInit<never>["onActivate"];
   /** Its agent hands over to another one. */
@@ -98,6 +107,7 @@ export function definePlugin<C = undefined>(init: PluginInit<C>): Plugin {
     section: init.section ?? init.id,
     hasConfig: config !== undefined,
     config,
+    onInitialize: init.onInitialize,
     onActivate: init.onActivate,
     onDeactivate: init.onDeactivate,
     onBind: init.onBind,

@@ -1,4 +1,13 @@
-import { AwakenError, type ErrorCode, type HookPhase, type JsonValue, type Schema, type Validated, validate } from "@awaken/contract";
+import {
+  AwakenError,
+  type ErrorCode,
+  errorMessage,
+  type HookPhase,
+  type JsonValue,
+  type Schema,
+  type Validated,
+  validate,
+} from "@awaken/contract";
 import type { ActionEntry, EffectEntry, HookEntry } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { AnyProfileKey } from "../state/profile.ts";
@@ -6,6 +15,7 @@ import { isPromise } from "../stream/bounds.ts";
 import { type GateEntry, policyGate } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Registrar, Transform } from "./registrar.ts";
+import { type ReadSource, type ReadTools, readNow, type ToolSource } from "./tool-source.ts";
 
 interface Owned<T> {
   readonly plugin: string;
@@ -52,7 +62,15 @@ export class EnvTables {
   readonly profileKeys = new Map<string, Owned<AnyProfileKey>>();
   readonly gates: GateEntry[] = [];
   readonly tools = new Map<string, Owned<Tool>>();
+  readonly lateTools = new Map<string, Owned<Tool>>();
+  readonly sources: ReadSource[] = [];
   readonly transforms: Transform[] = [];
+  readonly warnings: string[] = [];
+  readonly #readTools: ReadTools;
+
+  constructor(readTools: ReadTools = readNow) {
+    this.#readTools = readTools;
+  }
 
   /** The door for one plugin. A plugin that is not active only leaves its keys and handlers here. */
   registrar(plugin: string, isActive: boolean): Registrar {
@@ -103,9 +121,42 @@ export class EnvTables {
         }
         if (isActive) put(this.tools, tool.id, { plugin, value: tool }, "tool_already_registered", "tool");
       },
+      tools: (source) => {
+        if (isActive) this.#readSource(plugin, source);
+      },
       transform: (transform) => {
         if (isActive) this.transforms.push(checkedTransform(plugin, transform));
       },
     };
+  }
+
+  /** What a source brings is found while the program runs: what is wrong with one tool costs that tool, never the agent. */
+  #readSource(plugin: string, source: ToolSource): void {
+    const tools = this.#readTools(source);
+    this.sources.push({ source, tools });
+    for (const tool of tools) {
+      const problem = this.#lateProblem(source, tool);
+      if (problem !== undefined) {
+        this.warnings.push(`tool '${tool.id}' of plugin '${plugin}' is left out: ${problem}`);
+        continue;
+      }
+      for (const key of tool.state ?? []) this.stateKeys.set(key.name, { plugin, value: key });
+      this.lateTools.set(tool.id, { plugin, value: tool });
+    }
+  }
+
+  #lateProblem({ prefix }: ToolSource, tool: Tool): string | undefined {
+    if (!tool.id.startsWith(prefix)) return `its id does not begin with '${prefix}'`;
+    const owner = this.lateTools.get(tool.id)?.plugin;
+    if (owner !== undefined) return `plugin '${owner}' has one of that id`;
+    const taken = tool.state?.find((key) => (this.stateKeys.get(key.name)?.value ?? key) !== key);
+    if (taken !== undefined) return `its state key '${taken.name}' is another one's`;
+    try {
+      // Read for its failure alone: a model must be told what to give to it.
+      void tool.descriptor;
+      return undefined;
+    } catch (thrown) {
+      return `it has no JSON Schema: ${errorMessage(thrown)}`;
+    }
   }
 }

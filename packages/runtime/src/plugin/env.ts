@@ -5,6 +5,7 @@ import type { GateEntry } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Plugin } from "./define-plugin.ts";
 import type { Transform } from "./registrar.ts";
+import type { ReadSource } from "./tool-source.ts";
 
 /** All that an agent's plugins brought, compiled once per resolution and frozen. */
 export interface Env extends PhaseTable {
@@ -13,7 +14,11 @@ export interface Env extends PhaseTable {
   readonly profileKeys: ReadonlyMap<string, AnyProfileKey>;
   readonly gates: readonly GateEntry[];
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Those of sources, which give way to any other tool of their id. */
+  readonly lateTools: ReadonlyMap<string, Tool>;
+  /** The sources, as they were read for `lateTools`. */
+  readonly sources: readonly ReadSource[];
   readonly transforms: readonly Transform[];
-  /** What is odd but no error: a section that no plugin claims. */
+  /** What is odd but no error: a section that no plugin claims, a tool of a source that was left out. */
   readonly warnings: readonly string[];
 }

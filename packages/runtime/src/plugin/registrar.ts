@@ -6,6 +6,7 @@ import type { StateKey } from "../state/key.ts";
 import type { ProfileKey } from "../state/profile.ts";
 import type { Gate, Policy } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolSource } from "./tool-source.ts";
 
 /** Rewrites the messages of a request, after the prompt is assembled. Pure and synchronous; sees the tools and cannot change them. */
 export type Transform = (messages: readonly Message[], tools: readonly ToolDescriptor[]) => readonly Message[];
@@ -31,6 +32,8 @@ export interface Registrar {
   policy(policy: Policy): void;
   /** A tool for the agents that have the plugin. */
   tool(tool: Tool): void;
+  /** Tools that come and go. Each run reads the list when it starts; a tool whose id is taken is left out, with a warning. */
+  tools(source: ToolSource): void;
   /** Rewrites the messages of a request. Several run one after the other. */
   transform(transform: Transform): void;
 }

@@ -3,7 +3,7 @@ import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
 import type { Changes } from "./draft.ts";
 import { isLate } from "./late-ids.ts";
-import { pluginTools } from "./plugin-tools.ts";
+import { type BroughtTools, pluginTools } from "./plugin-tools.ts";
 import {
   AGENT_DELEGATE,
   AGENT_FILTER,
@@ -107,15 +107,15 @@ class Tables {
   tools(agent: LocalAgentSpec): Targets {
     const { has, ids } = this.of("tools");
     const isUnsure = agent.plugins.some((plugin) => this.#unread.has(`plugins/${plugin}`));
-    let brought: ReadonlySet<string> | undefined;
-    const fromPlugins = (): ReadonlySet<string> => {
+    let brought: BroughtTools | undefined;
+    const fromPlugins = (): BroughtTools => {
       brought ??= pluginTools(this.#set, agent);
       return brought;
     };
     const isDelegate = (id: string): boolean => agent.delegates.some((delegate) => id === `${DELEGATE_TOOL}${delegate}`);
     return {
-      has: (id) => has(id) || isLate(id) || isUnsure || isDelegate(id) || fromPlugins().has(id),
-      ids: () => [...ids(), ...fromPlugins()],
+      has: (id) => has(id) || isLate(id) || isUnsure || isDelegate(id) || fromPlugins().ids.has(id) || fromPlugins().isLate(id),
+      ids: () => [...ids(), ...fromPlugins().ids],
     };
   }
 }

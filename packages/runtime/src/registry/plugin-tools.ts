@@ -2,8 +2,14 @@ import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { EnvTables } from "../plugin/env-tables.ts";
 import type { RegistrySet } from "./registry-set.ts";
 
+export interface BroughtTools {
+  readonly ids: ReadonlySet<string>;
+  /** Whether a source may have it one day. */
+  isLate(id: string): boolean;
+}
+
 /** The ids of the tools that the agent's plugins bring, as far as they can be loaded: what is wrong with the others is told elsewhere. */
-export function pluginTools(set: RegistrySet, { plugins, sections }: LocalAgentSpec): ReadonlySet<string> {
+export function pluginTools(set: RegistrySet, { plugins, sections }: LocalAgentSpec): BroughtTools {
   const tables = new EnvTables();
   for (const id of plugins) {
     const plugin = set.plugins.get(id);
@@ -15,5 +21,9 @@ export function pluginTools(set: RegistrySet, { plugins, sections }: LocalAgentS
       // Told when the agent is resolved.
     }
   }
-  return new Set(tables.tools.keys());
+  const { sources } = tables;
+  return {
+    ids: new Set([...tables.tools.keys(), ...tables.lateTools.keys()]),
+    isLate: (id) => sources.some(({ source }) => id.startsWith(source.prefix)),
+  };
 }

@@ -5,11 +5,13 @@ import type { PoolCache } from "../inference/pool/pool-cache.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
+import type { Env } from "../plugin/env.ts";
+import { type ReadTools, readNow } from "../plugin/tool-source.ts";
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { Tool } from "../tool/tool.ts";
 import { fitAgent } from "./fit-agent.ts";
-import { filterTools, gatherTools } from "./select-tools.ts";
+import { addLateTools, filterTools, gatherTools } from "./select-tools.ts";
 import { resolveModel } from "./serve-model.ts";
 import { toolWarnings } from "./tool-warnings.ts";
 
@@ -86,8 +88,11 @@ function checkSchemas(tools: Iterable<Tool>): void {
   }
 }
 
+/** Ids that a source of the agent may have one day. */
+const lateIds = (sources: Env["sources"]) => (id: string) => sources.some(({ source }) => id.startsWith(source.prefix));
+
 /** From an agent's id to how it runs: look-up, plugins, tools. The first mistake throws, and nothing is left behind. */
-export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolveParts): Resolved {
+export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolveParts, readTools: ReadTools = readNow): Resolved {
   const spec = lookUpAgent(set, agentId);
   const policy = Object.freeze(readPolicy(spec.sections[RETRY_SECTION], spec.maxContinuationRetries));
   const served = resolveModel(set, spec.model, parts.pools);
@@ -104,17 +109,19 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
     sections: agent.sections,
     knownSections: [RETRY_SECTION, ...(parts.knownSections ?? [])],
     filter: agent.activePlugins,
+    readTools,
   });
 
   checkSchemas(env.tools.values());
-  const registered = gatherTools([
+  const declared = gatherTools([
     ["global", set.tools.values()],
     ["plugin", env.tools.values()],
   ]);
+  const { tools: registered, warnings } = addLateTools(declared, env.lateTools);
   const tools = filterTools(agent, registered);
   const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow: capabilities.known.contextWindow });
   return {
     plan: Object.freeze({ agent, env, provider, model, tools, policy }),
-    warnings: [...env.warnings, ...toolWarnings(agent, registered, tools)],
+    warnings: [...env.warnings, ...warnings, ...toolWarnings(agent, registered, tools, lateIds(env.sources))],
   };
 }

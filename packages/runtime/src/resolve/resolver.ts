@@ -2,6 +2,8 @@ import { AwakenError, errorMessage, type Log } from "@awaken/contract";
 import type { AgentSpec } from "@awaken/contract/spec";
 import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
+import type { Plugin } from "../plugin/define-plugin.ts";
+import { type ReadTools, readNow, type ToolSource } from "../plugin/tool-source.ts";
 import type { RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
 import { checkLateIds } from "./late-ids.ts";
@@ -25,6 +27,8 @@ export interface ResolutionRequest {
 export interface Resolution {
   readonly scope: ResolutionScope;
   readonly snapshot: RegistrySnapshot;
+  /** What the agent's plugins have to open before it can be resolved. Undefined when there is nothing to wait for, also for an agent that is not there. */
+  ready(agentId: string): Promise<void> | undefined;
   /** All or nothing. A plan holds nothing of a run, so runs may share it. */
   resolve(agentId: string): RunPlan;
 }
@@ -47,6 +51,8 @@ export interface LiveResolver extends Resolver {
 export interface ResolverInit extends ResolveParts {
   readonly snapshot: () => RegistrySnapshot;
   readonly log: Log;
+  /** Opens plugins; undefined when all of them are open. Default: there is nothing to open. */
+  readonly openPlugins?: (plugins: Iterable<Plugin>) => Promise<void> | undefined;
 }
 
 function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
@@ -60,22 +66,44 @@ function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
   }
 }
 
+/** Every source once: whoever resolves several agents, or one again, finds the same tools. */
+function readOnce(): ReadTools {
+  let read: Map<ToolSource, ReturnType<ReadTools>> | undefined;
+  return (source) => {
+    const known = read?.get(source);
+    if (known !== undefined) return known;
+    const tools = readNow(source);
+    read ??= new Map();
+    read.set(source, tools);
+    return tools;
+  };
+}
+
 /** A resolver over the live registries. It gives live plans only. */
 export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
   const compiled = new WeakMap<RegistrySet, BoundedMap<RunPlan>>();
   let isSettled = false;
 
-  const compile = (set: RegistrySet, agentId: string): RunPlan => {
-    const { plan, warnings } = resolveAgent(set, agentId, init);
+  const compile = (set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan => {
+    const { plan, warnings } = resolveAgent(set, agentId, init, readTools);
     for (const warning of warnings) init.log.warn(warning, { agentId });
     return plan;
   };
 
-  const resolve = (set: RegistrySet, agentId: string): RunPlan => {
+  const resolve = (set: RegistrySet, agentId: string, readTools = readNow): RunPlan => {
     const plans = compiled.get(set) ?? new BoundedMap<RunPlan>(MAX_PLANS);
     compiled.set(set, plans);
-    return plans.getOrCreate(agentId, () => compile(set, agentId));
+    const plan = plans.getOrCreate(agentId, () => compile(set, agentId, readTools));
+    if (plan.env.sources.every(({ source, tools }) => readTools(source) === tools)) return plan;
+    return plans.replace(agentId, compile(set, agentId, readTools));
+  };
+
+  /** Undefined as well when the agent or a plugin is missing: resolving it says so. */
+  const openPlugins = ({ agents, plugins }: RegistrySet, agentId: string): Promise<void> | undefined => {
+    const agent = agents.get(agentId);
+    if (agent?.type !== "local" || agent.plugins.length === 0) return undefined;
+    return init.openPlugins?.(agent.plugins.map((id) => plugins.get(id)).filter((plugin) => plugin !== undefined));
   };
 
   return {
@@ -83,12 +111,13 @@ export function createResolver(init: ResolverInit): LiveResolver {
       checkScope(request);
       const snapshot = init.snapshot();
       const { registries } = snapshot;
+      const readTools = readOnce();
       const resolveWhole = (agentId: string): RunPlan => {
-        const plan = resolve(registries, agentId);
+        const plan = resolve(registries, agentId, readTools);
         if (isSettled) checkLateIds(registries, plan);
         return plan;
       };
-      return { scope: LIVE, snapshot, resolve: resolveWhole };
+      return { scope: LIVE, snapshot, ready: (agentId) => openPlugins(registries, agentId), resolve: resolveWhole };
     },
     check(set, agents, isTold = () => false) {
       const problems = [...agents].flatMap((agent) => {

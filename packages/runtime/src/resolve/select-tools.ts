@@ -23,6 +23,17 @@ export function gatherTools(sources: readonly ToolSource[]): ReadonlyMap<string,
   return tools;
 }
 
+/** All tools, with those of sources that give way to none. What gives way is told. */
+export function addLateTools(
+  tools: ReadonlyMap<string, Tool>,
+  late: ReadonlyMap<string, Tool>,
+): { readonly tools: ReadonlyMap<string, Tool>; readonly warnings: readonly string[] } {
+  if (late.size === 0) return { tools, warnings: [] };
+  const taken = [...late.keys()].filter((id) => tools.has(id));
+  const warnings = taken.map((id) => `tool '${id}' of a source is left out: another tool has that id`);
+  return { tools: new Map([...late, ...tools]), warnings };
+}
+
 /** The tools that the agent's catalogue lets through. */
 export function filterTools(agent: LocalAgentSpec, tools: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> {
   const isVisible = compileToolCatalogue(agent);

@@ -11,10 +11,13 @@ const WITH_ARGUMENTS = /^([^()]+)\(.+\)$/s;
 const UNESCAPED_STAR = /(?<!\\)\*/;
 const IS_PATTERN = /[*?[]|^\/.*\/$/s;
 
-function deadPatterns({ toolPatterns, excludedToolPatterns }: LocalAgentSpec, registered: Ids): string[] {
+/** Whether a source may have the id, or ids of the pattern, one day. */
+type IsLate = (id: string) => boolean;
+
+function deadPatterns({ toolPatterns, excludedToolPatterns }: LocalAgentSpec, registered: Ids, isLate: IsLate): string[] {
   const ids = [...registered.keys()];
   return [...(toolPatterns ?? []), ...(excludedToolPatterns ?? [])]
-    .filter((pattern) => pattern !== ALLOW_ALL && !ids.some(compileToolPattern(pattern)))
+    .filter((pattern) => pattern !== ALLOW_ALL && !isLate(pattern) && !ids.some(compileToolPattern(pattern)))
     .map((pattern) => `tool pattern '${pattern}' matches no registered tool`);
 }
 
@@ -39,15 +42,22 @@ function ruledTool(rule: JsonValue): string | undefined {
   return IS_PATTERN.test(name) ? undefined : name;
 }
 
-function idleRules({ sections }: LocalAgentSpec, visible: Ids): string[] {
+function idleRules({ sections }: LocalAgentSpec, visible: Ids, isLate: IsLate): string[] {
   const { permission } = sections;
   const { rules } = isJsonObject(permission) ? permission : {};
   if (!Array.isArray(rules)) return [];
   const named = rules.map(ruledTool).filter((tool) => tool !== undefined);
-  return named.filter((tool) => !visible.has(tool)).map((tool) => `a permission rule names tool '${tool}', which the agent does not have`);
+  return named
+    .filter((tool) => !visible.has(tool) && !isLate(tool))
+    .map((tool) => `a permission rule names tool '${tool}', which the agent does not have`);
 }
 
 /** What is odd about an agent's choice of tools, but no error. */
-export function toolWarnings(agent: LocalAgentSpec, registered: Ids, visible: Ids): readonly string[] {
-  return [...deadPatterns(agent, registered), ...misplacedPermissions(agent), ...starsInLiterals(agent), ...idleRules(agent, visible)];
+export function toolWarnings(agent: LocalAgentSpec, registered: Ids, visible: Ids, isLate: IsLate = () => false): readonly string[] {
+  return [
+    ...deadPatterns(agent, registered, isLate),
+    ...misplacedPermissions(agent),
+    ...starsInLiterals(agent),
+    ...idleRules(agent, visible, isLate),
+  ];
 }

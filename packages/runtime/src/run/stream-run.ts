@@ -25,7 +25,7 @@ import type { ThreadWriter } from "../loop/thread-writer.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import type { Reading } from "../state/persist.ts";
 import { onAbort } from "../stream/abort.ts";
-import { Bounds } from "../stream/bounds.ts";
+import { Bounds, type Work } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
 import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
@@ -146,6 +146,8 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   const resolution = parts.resolver.open();
   const fallback = defaultAgent(resolution);
   let loaded = await loadThread(parts.records, order, fallback);
+  const opening = openPlugins(parts, resolution, loaded.actingAgentId);
+  if (opening !== undefined) await opening;
   let opened = open(parts, run, order, loaded, resolution);
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
     await closeLeft(parts, run, order, { left, resolution, plan: opened.activation.plan });
@@ -160,6 +162,14 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
   if (resumed !== undefined) await ctx.checkpoints.write();
   run.ctx = ctx;
   return { ctx, writer };
+}
+
+const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
+
+/** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
+function openPlugins({ bounds }: RunParts, resolution: Resolution, agentId: string): Promise<void> | undefined {
+  const opening = resolution.ready(agentId);
+  return opening === undefined ? undefined : bounds.wait(opening, OPENING);
 }
 
 /** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
@@ -204,7 +214,10 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writ
     checkpoints: new Recording(writer),
     profileStore: parts.profiles,
     streams: parts.streams,
-    replan: async (agentId) => resolution.resolve(agentId),
+    replan: async (agentId) => {
+      await openPlugins(parts, resolution, agentId);
+      return resolution.resolve(agentId);
+    },
   };
 }
 

@@ -15,6 +15,8 @@ export interface Limits {
   readonly schemaMs: number;
   /** One request to the store. Default 1 minute. */
   readonly storeMs: number;
+  /** The plugins that connect to something, all together. Default 2 minutes. */
+  readonly initializeMs: number;
 }
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
@@ -24,6 +26,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   effectMs: 60_000,
   schemaMs: 30_000,
   storeMs: 60_000,
+  initializeMs: 120_000,
 });
 
 const LIMIT = partRule("milliseconds above 0", (ms) => typeof ms === "number" && ms > 0);
@@ -36,6 +39,7 @@ export const LIMIT_RULES: PartRules<Limits> = {
   effectMs: LIMIT,
   schemaMs: LIMIT,
   storeMs: LIMIT,
+  initializeMs: LIMIT,
 };
 
 /** The given limits over the default ones. */

@@ -31,6 +31,12 @@ export class BoundedMap<V> {
     return value;
   }
 
+  /** Puts another value in the place of a known one. */
+  replace(key: string, value: V): V {
+    this.#entries.set(key, value);
+    return value;
+  }
+
   #evict(newest: string): void {
     for (const [key, value] of this.#entries) {
       if (key === newest || this.#isPinned(value)) continue;
