@@ -2,6 +2,8 @@ import { isJson, type JsonObject, type JsonValue } from "../json.ts";
 import type { Validated } from "../schema.ts";
 import { Evaluation } from "./evaluation.ts";
 import { type Evaluator, Unusable } from "./evaluator.ts";
+import { matches } from "./match.ts";
+import { compilePattern } from "./pattern.ts";
 import { References } from "./references.ts";
 
 const MAX_ISSUES = 5;
@@ -42,4 +44,14 @@ export function checkJson(schema: JsonObject, value: unknown): Validated<JsonVal
   if (problems.length === 0) return { type: "valid", value };
   const more = problems.length > MAX_ISSUES ? `; and ${problems.length - MAX_ISSUES} more` : "";
   return { type: "invalid", message: `${problems.slice(0, MAX_ISSUES).join("; ")}${more}` };
+}
+
+/**
+ * A regular expression as a search in linear time, whoever wrote it. Undefined for what is none, `unsupported` for what cannot be matched so.
+ * The search throws when it takes more than `maxSteps`: then nobody knows whether it matches.
+ */
+export function compileLinear(source: string, maxSteps: number): ((text: string) => boolean) | "unsupported" | undefined {
+  const pattern = compilePattern(source);
+  if (pattern === undefined || pattern === "unsupported") return pattern;
+  return (text) => matches(pattern, text, { left: maxSteps });
 }

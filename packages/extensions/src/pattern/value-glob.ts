@@ -8,7 +8,7 @@ interface Range {
   readonly to: number;
 }
 
-/** One place of the pattern. `maybe` skips the two places after it, the `**` and the slash behind it. */
+/** One place of the pattern. `maybe` may skip the two places after it, the `**` and the slash behind it. */
 type Place =
   | { readonly type: "literal"; readonly point: number }
   | { readonly type: "one" }
@@ -75,36 +75,61 @@ function takes(place: Place, point: number): boolean {
   return place.type === "one";
 }
 
-/** Walks all ways at once, so the time is the length of the text times that of the pattern and never more. */
-function matches(places: readonly Place[], text: string): boolean {
-  let here = new Uint8Array(places.length + 1);
-  let there = new Uint8Array(places.length + 1);
-  here[0] = 1;
-  const spread = (reached: Uint8Array): void => {
-    for (const [index, place] of places.entries()) {
-      if (reached[index] !== 1 || (place.type !== "run" && place.type !== "maybe")) continue;
-      reached[index + 1] = 1;
-      if (place.type === "maybe") reached[index + 3] = 1;
+/** The places that the walk stands at, each once. */
+class Front {
+  readonly #places: readonly Place[];
+  readonly #isIn: Uint8Array;
+  readonly at: number[] = [];
+
+  constructor(places: readonly Place[]) {
+    this.#places = places;
+    this.#isIn = new Uint8Array(places.length + 1);
+  }
+
+  has(index: number): boolean {
+    return this.#isIn[index] === 1;
+  }
+
+  /** With every place that is reached from there without a character. */
+  add(index: number): void {
+    for (let next = index; this.#isIn[next] !== 1; next++) {
+      this.#isIn[next] = 1;
+      this.at.push(next);
+      const type = this.#places[next]?.type;
+      if (type === "maybe") this.add(next + 3);
+      else if (type !== "run") return;
     }
-  };
-  spread(here);
+  }
+
+  clear(): void {
+    for (const index of this.at) this.#isIn[index] = 0;
+    this.at.length = 0;
+  }
+}
+
+/** Walks all ways at once, so the time is at most the length of the text times that of the pattern. */
+function matches(places: readonly Place[], text: string): boolean {
+  const end = places.length;
+  const isOpenEnded = places[end - 1]?.type === "run";
+  let here = new Front(places);
+  let there = new Front(places);
+  here.add(0);
   for (let at = 0; at < text.length; ) {
+    // Whatever follows, the star at the end takes it.
+    if (isOpenEnded && here.has(end)) return true;
     const point = pointAt(text, at);
     at += widthOf(point);
-    let isAlive = false;
-    for (const [index, place] of places.entries()) {
-      if (here[index] !== 1) continue;
-      if (place.type === "run") there[index] = 1;
-      else if (takes(place, point)) there[index + 1] = 1;
-      else continue;
-      isAlive = true;
+    for (const index of here.at) {
+      const place = places[index];
+      if (place === undefined) continue;
+      if (place.type === "run") there.add(index);
+      else if (takes(place, point)) there.add(index + 1);
     }
-    if (!isAlive) return false;
-    spread(there);
+    if (there.at.length === 0) return false;
+    here.clear();
     [here, there] = [there, here];
-    there.fill(0);
   }
-  return here[places.length] === 1;
+  return here.has(end);
 }
 
 /** The matcher of a glob that is part of a longer pattern and begins there at `offset`. Throws a `PatternProblem`. */
@@ -117,8 +142,7 @@ export function readValueGlob(glob: string, offset: number): ValueGlob {
 
 /**
  * `*` and `**` stand for any run of characters, slashes included, `?` for one, `[a-z]` and `[!a]` for one of a class. A `**` between two slashes
- * may also stand for no folder at all, one slash instead of two.
- * There is no escape: a star that means itself is `[*]`.
+ * may also stand for no folder at all, one slash instead of two. There is no escape: a star that means itself is `[*]`.
  */
 export function compileValueGlob(glob: string): ValueGlob {
   return parsing(glob, () => readValueGlob(glob, 0));
