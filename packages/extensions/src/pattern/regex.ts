@@ -5,7 +5,7 @@ import { PatternProblem } from "./pattern-error.ts";
 export type Regex = (text: string) => boolean;
 
 /** A call may have any size; what takes more than this is refused, and whoever asked has to be on the safe side. */
-const MAX_STEPS = 20_000_000;
+const MAX_STEPS = 5_000_000;
 
 interface Group {
   /** Whether something in it repeats without a limit. */
