@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EVENT_STAGES, EVENT_TABLE, type EventStage, type Schema, toJsonSchema, validateSync } from "./index.ts";
+import { EVENT_STAGES, EVENT_TABLE, type EventStage } from "./event-table.ts";
+import { type Schema, toJsonSchema, validateSync } from "./schema.ts";
 
 describe("the table of events", () => {
   const rows: readonly (readonly [string, { readonly schema: Schema; readonly stage: EventStage; readonly isStored: boolean }])[] =

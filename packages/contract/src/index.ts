@@ -7,7 +7,6 @@ export {
   type CompactionSection,
   type CompactionState,
   type ContextMessage,
-  type ContextMessageInput,
   compactionOrderSchema,
   compactionSectionSchema,
   compactionStateSchema,
@@ -25,7 +24,6 @@ export {
   knowledgeCutoffSectionSchema,
   outputRetriesSchema,
   pendingWorkSchema,
-  reasoningEffortSchema,
   type StopStats,
   stopStatsSchema,
   toolFilterSchema,
@@ -33,24 +31,17 @@ export {
 export {
   CONCLUSIONS,
   type Conclusion,
-  type ConclusionFacts,
-  type ConclusionStatus,
   conclude,
   concludeRecord,
   isSettled,
   RUN_STANDINGS,
-  type RunError,
   type RunStanding,
   type SettledRun,
-  type StopLimit,
   standingOf,
 } from "./conclusion.ts";
 export type {
   AssistantContent,
-  AudioContent,
   Content,
-  DocumentContent,
-  ImageContent,
   MediaContent,
   MediaSource,
   ProviderMetadata,
@@ -60,29 +51,18 @@ export type {
   ToolContent,
   ToolResultContent,
   UserContent,
-  VideoContent,
 } from "./content.ts";
 export { AwakenError, type AwakenErrorInit, ERROR_STATUS, type ErrorCode, errorMessage } from "./error.ts";
-export {
-  type AgentEvent,
-  type AgentEventType,
-  type ChildRun,
-  INPUT_MODES,
-  type InputMode,
-  type RunOutcome,
-  type ToolCallProgress,
-} from "./event.ts";
-export { EVENT_STAGES, EVENT_TABLE, type EventRow, type EventStage } from "./event-table.ts";
+export type { AgentEvent, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
+export { EVENT_TABLE, type EventStage } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode } from "./identity.ts";
 export {
   DEFAULT_SCOPE,
-  type DecisionId,
   type DispatchId,
   decisionId,
   dispatchId,
   type EventId,
   eventId,
-  type Id,
   type MessageId,
   messageId,
   type RunId,
@@ -108,7 +88,6 @@ export {
   type ReasoningEffort,
   type RoutingKey,
   type StopReason,
-  type StreamObserver,
   type StreamPart,
   type Turn,
 } from "./inference.ts";
@@ -130,39 +109,27 @@ export {
   type CompactionMark,
   type EditedInput,
   type Message,
-  type MessageMetadata,
   messageText,
   messageToolCalls,
-  type Role,
   type SystemMessage,
   type ToolMessage,
-  type ToolMessageMetadata,
   type UserMessage,
 } from "./message.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
-export { checkOptions, needed, optionProblems, type PartRule, type PartRules, partRule, RULES, reading } from "./options.ts";
-export { type HookPhase, PHASES, type Phase } from "./phase.ts";
+export { checkOptions, needed, optionProblems, type PartRules, partRule, RULES, reading } from "./options.ts";
+export { type HookPhase, PHASES } from "./phase.ts";
 export {
   type CreatedRun,
   checkRunTransition,
-  type DoneRun,
-  type FinalTermination,
-  type MessageRange,
   openTicketsOf,
   RUN_SCHEMA_VERSION,
   type RunActivation,
-  type RunEnding,
   type RunInput,
   type RunIntent,
-  type RunningRun,
   type RunProjection,
   type RunRecord,
-  type RunTrace,
-  type RunWaiting,
   runIdentity,
-  type SeededDecision,
   ticketIdsOf,
-  type WaitingRun,
 } from "./run.ts";
 export { type FailedAction, failedActionsSchema, type QueuedAction, queuedActionsSchema } from "./scheduled.ts";
 export { describeType, shorten } from "./schema/issue.ts";
@@ -170,28 +137,23 @@ export { knownFields, type Schema, toJsonSchema, type Validated, validate, valid
 export { Secret } from "./secret.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
 export { jsonValueSchema, terminationSchema } from "./stored.ts";
-export { type Decision, type DecisionAction, RESUME_MODES, type ResumeMode, type Suspension, type Ticket } from "./suspension.ts";
+export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export {
   canRunMove,
   errorTermination,
   RUN_STATUSES,
   type RunStatus,
-  TERMINATION_TYPES,
   type Termination,
   WAITING_REASONS,
   type WaitingReason,
 } from "./termination.ts";
 export {
-  TOOL_ERROR_CODES,
-  TOOL_OUTCOMES,
   type ToolCall,
   type ToolDescriptor,
   type ToolErrorCode,
   type ToolFailure,
-  type ToolOutcome,
   type ToolPending,
   type ToolResult,
-  type ToolSuccess,
   toolOutcome,
 } from "./tool.ts";
 export { addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";

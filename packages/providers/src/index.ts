@@ -1,5 +1,4 @@
-export { VENDOR_ADAPTERS, type VendorAdapter, type VendorSettings } from "./adapters.ts";
+export { VENDOR_ADAPTERS, type VendorAdapter } from "./adapters.ts";
 export { type AiSdkModel, type AiSdkProvider, type AiSdkSource, isAiSdkSource } from "./ai-sdk-source.ts";
 export { type AiSdkOptions, fromAiSdk } from "./from-ai-sdk.ts";
-export { providerFromSpec, type SpecOptions } from "./from-spec.ts";
-export { cleanSchema } from "./request/clean-schema.ts";
+export { providerFromSpec } from "./from-spec.ts";

@@ -1,18 +1,6 @@
 import * as z from "zod";
-import {
-  allow,
-  ask,
-  block,
-  command,
-  defineState,
-  defineTool,
-  fail,
-  reply,
-  type StateKey,
-  type StateReader,
-  type Tool,
-  wait,
-} from "./index.ts";
+import { allow, ask, block, command, defineState, defineTool, fail, reply, type StateKey, type Tool, wait } from "./index.ts";
+import type { StateReader } from "./state/snapshot.ts";
 
 // What `inference-budget.test-d.ts` imports and nothing more, so that the cost of the imports is known by itself.
 

@@ -1,18 +1,6 @@
 import * as z from "zod";
-import {
-  allow,
-  ask,
-  block,
-  command,
-  defineState,
-  defineTool,
-  fail,
-  reply,
-  type StateKey,
-  type StateReader,
-  type Tool,
-  wait,
-} from "./index.ts";
+import { allow, ask, block, command, defineState, defineTool, fail, reply, type StateKey, type Tool, wait } from "./index.ts";
+import type { StateReader } from "./state/snapshot.ts";
 
 // 30 state keys and 30 tools as a user writes them: no annotation but that of an update. `scripts/check-inference.ts` counts
 // what the compiler spends on this file.

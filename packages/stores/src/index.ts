@@ -1,1 +1,3 @@
-export { type MemoryStoreOptions, memoryStore } from "./memory/index.ts";
+// Public: what a caller hands in.
+export type { MemoryStoreOptions } from "./memory/index.ts";
+export { memoryStore } from "./memory/index.ts";

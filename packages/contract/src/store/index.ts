@@ -1,37 +1,34 @@
+// Public: stores of others spell it.
+export type { LatestRun, NewThread, ThreadMetadata, ThreadPatch } from "../thread.ts";
 export {
   checkLineage,
-  type LatestRun,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
   messageRecord,
-  type NewThread,
   patchThread,
   projectRun,
-  THREAD_SCHEMA_VERSION,
-  type ThreadMetadata,
-  type ThreadPatch,
   type ThreadRecord,
   threadRecord,
   threadState,
   toThreadRecord,
 } from "../thread.ts";
+// Public: stores of others spell it.
+export type { DispatchChange, PendingChange } from "./commit.ts";
 export {
   type CommitResult,
   type CommitThread,
   checkCommit,
-  type DispatchChange,
   followUp,
-  type Leftovers,
   MAX_COMMIT_ATTEMPTS,
   type MessageDelta,
   needsFence,
-  type PendingChange,
   type PendingConsumption,
   type ThreadCommit,
 } from "./commit.ts";
+// Public: stores of others spell it.
+export type { ConfigGuard } from "./config-records.ts";
 export {
   type ConfigEntry,
-  type ConfigGuard,
   type ConfigKey,
   type ConfigStore,
   checkConfigRevision,
@@ -39,23 +36,19 @@ export {
   stampConfigRecord,
   toConfigRow,
 } from "./config-records.ts";
+// Public: stores of others spell it.
+export type { AckedDispatch, CancelledDispatch, DeadLetterDispatch, DispatchEcho, DispatchResult } from "./dispatch-record.ts";
 export {
-  type AckedDispatch,
-  type CancelledDispatch,
   type ClaimedDispatch,
-  DEFAULT_MAX_ATTEMPTS,
-  DEFAULT_PRIORITY,
-  type DeadLetterDispatch,
-  DISPATCH_SCHEMA_VERSION,
   DISPATCH_STATUSES,
-  type DispatchEcho,
   type DispatchRecord,
-  type DispatchResult,
   type DispatchStatus,
   dispatchRecord,
   type QueuedDispatch,
   type SupersededDispatch,
 } from "./dispatch-record.ts";
+// Public: stores of others spell it.
+export type { Lease } from "./dispatch-transitions.ts";
 export {
   ackDispatch,
   cancelDispatch,
@@ -66,7 +59,6 @@ export {
   extendLease,
   isDispatchOver,
   isLeaseOver,
-  type Lease,
   type NewDispatch,
   nackDispatch,
   queueDispatch,
@@ -76,6 +68,7 @@ export {
   releaseDispatch,
   supersedeDispatch,
 } from "./dispatch-transitions.ts";
+// Public: stores of others spell it.
 export type {
   ClaimRequest,
   DispatchQueue,
@@ -91,7 +84,6 @@ export type {
 export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage, showEdit } from "./effective-view.ts";
 export {
   EVENT_SCHEMA_VERSION,
-  EVENT_VISIBILITIES,
   type EventAppend,
   type EventCursor,
   type EventDraft,
@@ -106,11 +98,11 @@ export {
   type StoredEvent,
   storedEvent,
 } from "./events.ts";
+// Public: stores of others spell it.
+export type { EffectOwner } from "./ledger.ts";
 export {
   claimEffect,
-  type EffectOwner,
   effectKey,
-  LEDGER_SCHEMA_VERSION,
   type LedgerClaim,
   type LedgerEntry,
   type LedgerOutcome,
@@ -121,30 +113,19 @@ export {
 export { isMediaList, messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
-export { clampLimit, DEFAULT_LIMIT, MAX_LIMIT, type Order, type Page } from "./page.ts";
+export { clampLimit, MAX_LIMIT, type Order, type Page } from "./page.ts";
+// Public: stores of others spell it.
+export type { DeliveryMode, PendingEdit } from "./pending.ts";
 export {
-  BOUNDARIES,
   type Boundary,
-  DEFAULT_DELIVERY,
-  type DeliveryMode,
   type NewPending,
-  PENDING_SCHEMA_VERSION,
-  type PendingEdit,
   type PendingQueue,
   type PendingRecord,
   type PendingStore,
   pendingRecord,
   selectPending,
 } from "./pending.ts";
-export {
-  type AppendPlace,
-  checkPendingRevision,
-  editPending,
-  renumberPending,
-  reorderPending,
-  toPendingRecords,
-  toQueue,
-} from "./pending-queue.ts";
+export { checkPendingRevision, editPending, renumberPending, reorderPending, toPendingRecords, toQueue } from "./pending-queue.ts";
 export {
   PROFILE_SCHEMA_VERSION,
   type ProfileOwner,
@@ -153,7 +134,7 @@ export {
   profileOwner,
   profileRecord,
 } from "./profiles.ts";
-export { defineRecord, type RecordKind, type RecordKindInit, sameJson } from "./record.ts";
+export { type RecordKind, sameJson } from "./record.ts";
 export { runRecord } from "./run-schema.ts";
 export type { RunFilter, RunPosition, RunStore } from "./runs.ts";
 export {
@@ -171,30 +152,10 @@ export {
   type SweepResult,
 } from "./store.ts";
 export {
-  DEFAULT_CHECKPOINT_AGE_MS,
-  isCheckpointUsable,
   STREAM_CHECKPOINT_SCHEMA_VERSION,
   type StreamCheckpoint,
   type StreamCheckpointStore,
   streamCheckpoint,
 } from "./stream-checkpoints.ts";
-export {
-  CHILD_STRATEGIES,
-  type ChildStrategy,
-  type ThreadCheckpoint,
-  type ThreadFilter,
-  type ThreadPosition,
-  type ThreadStore,
-} from "./threads.ts";
-export {
-  type AppendedWish,
-  type NewWish,
-  planWish,
-  resumeKey,
-  WISH_SCHEMA_VERSION,
-  type WishReads,
-  type WishRecord,
-  type WishStore,
-  wishIdOf,
-  wishRecord,
-} from "./wishes.ts";
+export type { ChildStrategy, ThreadCheckpoint, ThreadFilter, ThreadPosition, ThreadStore } from "./threads.ts";
+export { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf, wishRecord } from "./wishes.ts";

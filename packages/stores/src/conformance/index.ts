@@ -24,8 +24,6 @@ import { queueTransactionConformance, transactionConformance } from "./transacti
 import { fenceConformance, queueWishConformance, wishConformance } from "./wishes.ts";
 import { type ConformanceHooks, storeTest } from "./world.ts";
 
-export type { ConformanceHooks, StoredRow } from "./world.ts";
-
 /**
  * Declares the tests that every store has to pass, with vitest, in the test file that calls it. `open` is called once per test and gives
  * an empty store that takes its times from `clock`; the suite closes it. A store with a queue also calls `queueConformance`.
@@ -79,3 +77,5 @@ export function queueConformance<S extends QueueStore>(
     queueCorruptionConformance(it, hooks);
   });
 }
+// Public: for the tests of a store that somebody else writes.
+export type { ConformanceHooks, StoredRow } from "./world.ts";

@@ -1,1 +1,3 @@
-export { type MemoryStoreOptions, memoryStore } from "./store.ts";
+// Public: what a caller hands in.
+export type { MemoryStoreOptions } from "./store.ts";
+export { memoryStore } from "./store.ts";

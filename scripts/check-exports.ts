@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Finding, listFolders, listSources } from "./source-files.ts";
+
+// An index holds what others use. A name without a user outside its package stands in a statement right below a comment
+// `// Public: why`, or goes.
+
+/** The facade is what users import: all of it is public. */
+const FACADES = new Set(["awaken"]);
+const BESIDE = ["examples", "bench", "e2e", "scripts", "apps"];
+const CLAUSE = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)"/g;
+const LOADED = /\{([^{}]*)\}\s*=\s*await\s+import\("([^"]+)"\)/g;
+const EXPORT = /(^\/\/ Public: \S.*\n)?^export\s+(?:type\s+)?\{([^}]*)\}/gm;
+
+interface Entry {
+  readonly file: string;
+  readonly specifier: string;
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly exports?: Readonly<Record<string, { readonly "awaken-source"?: string }>>;
+}
+
+export interface ExportReport {
+  readonly findings: readonly Finding[];
+  /** Names a package exports, over all its entries. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** The names before `as`, or behind it: what another module gives, or what this one gives. */
+function namesOf(list: string, side: "given" | "taken"): string[] {
+  const entries = list.replace(/\/\/.*$/gm, "").split(",");
+  return entries.flatMap((entry) => {
+    const [first, last = first] = entry
+      .trim()
+      .replace(/^type\s+/, "")
+      .split(/\s+as\s+|\s*:\s*/);
+    const name = side === "given" ? last : first;
+    return name === undefined || name === "" ? [] : [name];
+  });
+}
+
+function entriesOf(root: string, dir: string): { readonly name: string; readonly entries: readonly Entry[] } {
+  const path = join(root, dir, "package.json");
+  const { name = dir, exports = {} }: Manifest = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+  const entries = Object.entries(exports).flatMap(([subpath, { "awaken-source": source }]) =>
+    source === undefined ? [] : [{ file: join(dir, source), specifier: `${name}${subpath.slice(1)}` }],
+  );
+  return { name, entries };
+}
+
+/** `specifier name` of everything that the file takes from a package. */
+function usesIn(text: string): string[] {
+  return [CLAUSE, LOADED].flatMap((pattern) =>
+    [...text.matchAll(pattern)].flatMap(([, names = "", specifier = ""]) => namesOf(names, "taken").map((name) => `${specifier} ${name}`)),
+  );
+}
+
+function collectUses(root: string, dirs: readonly string[]): ReadonlyMap<string, Set<string>> {
+  const users = new Map<string, Set<string>>();
+  for (const dir of [...dirs, ...BESIDE])
+    for (const file of listSources(root, dir))
+      for (const use of usesIn(readFileSync(join(root, file), "utf8"))) users.set(use, (users.get(use) ?? new Set()).add(dir));
+  return users;
+}
+
+export function checkExports(root: string): ExportReport {
+  const dirs = listFolders(root, "packages");
+  const users = collectUses(root, dirs);
+  const findings: Finding[] = [];
+  const counts = new Map<string, number>();
+  for (const dir of dirs) {
+    const { name, entries } = entriesOf(root, dir);
+    for (const { file, specifier } of entries) {
+      const text = readFileSync(join(root, file), "utf8");
+      if (/^export\s+(?:type\s+)?\*/m.test(text)) findings.push({ file, message: "`export *`: list the names" });
+      for (const [, mark, list = ""] of text.matchAll(EXPORT)) {
+        const names = namesOf(list, "given");
+        counts.set(name, (counts.get(name) ?? 0) + names.length);
+        if (mark !== undefined || FACADES.has(name)) continue;
+        const unused = names.filter((given) => ![...(users.get(`${specifier} ${given}`) ?? [])].some((user) => user !== dir));
+        findings.push(...unused.map((given) => ({ file, message: `${given} has no user outside ${name}, and no mark that it is public` })));
+      }
+    }
+  }
+  return { findings, counts };
+}
+
+if (import.meta.main) {
+  const { findings, counts } = checkExports(resolve(process.argv[2] ?? dirname(import.meta.dirname)));
+  for (const { file, message } of findings) console.log(`${file}: ${message}`);
+  const summary = [...counts].map(([name, count]) => `${name} ${count}`).join(", ");
+  console.log(`exports: ${summary}, ${findings.length === 0 ? "ok" : `${findings.length} unused`}`);
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}
