@@ -58,7 +58,7 @@ export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
 
     deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
 
-    release: (fence) => settle(fence, releaseDispatch),
+    release: (fence, delayMs) => settle(fence, (claimed, now) => releaseDispatch(claimed, now, delayMs)),
 
     supersedeClaimed: (fence, reason) => rows.moveOwn(fence, (claimed, now): SupersededDispatch => supersedeDispatch(claimed, reason, now)),
   };

@@ -82,7 +82,7 @@ export interface CommitResult {
 /**
  * The one durable write. One transaction, all or nothing; observers see all of it or none. In this order: `checkCommit` before any I/O;
  * lock the thread, and those of `outbound` with it by `touchedThreads`; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
- * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
+ * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed, unless the run `isForLater`); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
  * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
  * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes`, outbound, events; then
  * what is left over: the dispatch of `followUp`, if the store has a queue.
@@ -116,8 +116,12 @@ export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: b
   if (commit.takes !== undefined && !areUnique(commit.takes, (id) => id)) throw refuse("a wish is taken twice", commit);
 }
 
-/** Whether only the one who holds the thread may write this: a run or messages. */
-export const needsFence = ({ run, messageDelta }: ThreadCommit): boolean => run !== undefined || (messageDelta?.messages.length ?? 0) > 0;
+/** A run that is only put down for later. While somebody holds the thread it stands aside: no pointer of the thread moves to it. */
+export const isForLater = ({ run, isNewRun }: ThreadCommit): boolean => isNewRun === true && run?.status === "created";
+
+/** Whether only the one who holds the thread may write this: a run, unless it is for later, or messages. */
+export const needsFence = (commit: ThreadCommit): boolean =>
+  (commit.run !== undefined && !isForLater(commit)) || (commit.messageDelta?.messages.length ?? 0) > 0;
 
 /** What is left over when a commit is through. */
 export interface Leftovers {

@@ -114,9 +114,9 @@ export function expireDispatch(dispatch: ClaimedDispatch, now: number): QueuedDi
 }
 
 /** Given back unharmed, for a worker that shuts down: no try is used up. */
-export const releaseDispatch = (dispatch: ClaimedDispatch, now: number): QueuedDispatch => ({
+export const releaseDispatch = (dispatch: ClaimedDispatch, now: number, delayMs = 0): QueuedDispatch => ({
   ...requeue(dispatch, now),
-  availableAt: now,
+  availableAt: now + delayMs,
 });
 
 export const cancelDispatch = (dispatch: QueuedDispatch, now: number): CancelledDispatch => ({

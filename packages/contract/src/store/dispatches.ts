@@ -69,8 +69,8 @@ export interface DispatchStore {
 
   deadLetter(fence: Fence, error: string): Promise<DeadLetterDispatch>;
 
-  /** Back to the queue without using up a try. */
-  release(fence: Fence): Promise<QueuedDispatch>;
+  /** Back to the queue without using up a try; to be claimed again after `delayMs`, at once without. */
+  release(fence: Fence, delayMs?: number): Promise<QueuedDispatch>;
 
   /** Only a queued one; undefined, and no change, for any other. */
   cancel(id: DispatchId): Promise<CancelledDispatch | undefined>;
@@ -111,6 +111,12 @@ export interface ScopedDispatch {
   readonly dispatch: DispatchRecord;
 }
 
+export interface Consumer {
+  readonly name: string;
+  /** Milliseconds until the first of its leases is over; 0 when one is. */
+  readonly leaseEndsInMs: number;
+}
+
 /** The queues of all tenants, for the scheduler of the host; nothing of it may reach a client. */
 export interface DispatchQueue {
   /** Threads that have a dispatch to claim and none claimed; the longest available first. */
@@ -120,10 +126,13 @@ export interface DispatchQueue {
   nextDueInMs(): Promise<number | undefined>;
 
   /**
-   * Every claimed row whose lease `isLeaseOver` goes through `expireDispatch`; rows of an older epoch are superseded and not returned.
-   * Two callers never get the same row.
+   * Every claimed row whose lease `isLeaseOver`, or whose consumer is one of `gone`, goes through `expireDispatch`; rows of an older epoch
+   * are superseded and not returned. Two callers never get the same row.
    */
-  reclaimExpired(limit?: number): Promise<readonly ScopedDispatch[]>;
+  reclaimExpired(limit?: number, gone?: readonly string[]): Promise<readonly ScopedDispatch[]>;
+
+  /** Who holds claims, the one whose lease ends first in front. */
+  listConsumers(): Promise<readonly Consumer[]>;
 
   /** Dispatches that are over, the longest first. */
   listOver(query: { readonly updatedSince?: number; readonly limit?: number }): Promise<readonly ScopedDispatch[]>;

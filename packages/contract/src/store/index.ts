@@ -19,6 +19,7 @@ export {
   type CommitThread,
   checkCommit,
   followUp,
+  isForLater,
   MAX_COMMIT_ATTEMPTS,
   type MessageDelta,
   needsFence,
@@ -71,6 +72,7 @@ export {
 // Public: stores of others spell it.
 export type {
   ClaimRequest,
+  Consumer,
   DispatchQueue,
   DispatchStore,
   Fence,

@@ -15,7 +15,7 @@ export function dispatchConformance(it: QueueTest): void {
   });
 }
 
-const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
+export const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
 const idOf = (id: string): DispatchId => dispatchId(id);
 
 /** Enqueues a dispatch and claims it. */
@@ -226,11 +226,18 @@ function settling(it: QueueTest): void {
     expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
   });
 
-  it("a released dispatch is free at once and has used up no try; a dead letter is over", async ({ store }) => {
+  it("a released dispatch is free at once and has used up no try; with a delay it is free after that; a dead letter is over", async ({
+    store,
+    clock,
+  }) => {
     const first = await claimed(store);
     expect(await store.dispatches.release(fenceOf(first))).toMatchObject({ status: "queued", attemptCount: 0 });
     const second = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
-    expect(await store.dispatches.deadLetter(fenceOf(second), "401")).toMatchObject({ status: "dead-letter", lastError: "401" });
+    expect(await store.dispatches.release(fenceOf(second), 500)).toMatchObject({ attemptCount: 0, availableAt: clock.now() + 500 });
+    expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
+    clock.advance(500);
+    const third = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    expect(await store.dispatches.deadLetter(fenceOf(third), "401")).toMatchObject({ status: "dead-letter", lastError: "401" });
   });
 
   it("cancel takes a queued dispatch only", async ({ store, clock }) => {

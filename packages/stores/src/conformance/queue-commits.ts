@@ -1,6 +1,6 @@
 import type { ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { ACKED, append, dispatch, R1, R2, runs, T1, T2, user, WORKER, write } from "./records.ts";
+import { ACKED, append, dispatch, R1, R2, R3, runs, T1, T2, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
 export function queueCommitConformance(it: QueueTest): void {
@@ -72,6 +72,36 @@ function fencing(it: QueueTest): void {
 }
 
 function activation(it: QueueTest): void {
+  it("a run may be put down for later while another one executes: the thread stays with that one", async (world) => {
+    const { store } = world;
+    await store.dispatches.enqueue(dispatch("d1"));
+    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const fence = { dispatchId: row.dispatchId, claimToken: row.claimToken };
+    await store.commit(append(0, [user("m1")], { run: runs.running({ updatedAt: 5 }), fence }));
+    const later = runs.created({ runId: R2, createdAt: 9, updatedAt: 9 });
+    const enqueue = { type: "enqueue", dispatch: dispatch("d2", { runId: R2 }) } as const;
+    const put = {
+      threadId: T1,
+      runId: R2,
+      run: later,
+      isNewRun: true,
+      dispatch: enqueue,
+      pending: { append: [{ message: user("m2") }] },
+    } as const;
+    expect(await store.commit(put)).toMatchObject({ run: { ...later, ordinal: 2 }, dispatch: { status: "queued" } });
+    expect(await store.threads.load(T1)).toMatchObject({ activeRunId: R1, openRunId: R1, latestRun: { id: R1 } });
+    // Once it is there, and whatever else it brings, it needs the fence.
+    const { isNewRun: _, ...known } = put;
+    await failure(store.commit({ ...known, run: runs.running({ runId: R2, createdAt: 9, updatedAt: 10 }) }), "fence_lost");
+    await failure(
+      store.commit({ ...append(1, [user("m3")], { run: runs.created({ runId: R3 }), isNewRun: true }), runId: R3 }),
+      "fence_lost",
+    );
+    await store.commit(write(runs.done({ updatedAt: 7 }), { fence, dispatch: { type: "ack", result: ACKED } }));
+    expect((await store.threads.load(T1))?.openRunId).toBeUndefined();
+    expect(await store.queue.listDue()).toEqual([{ scopeId: "default", threadId: T1 }]);
+  });
+
   it("a dispatch must belong to the thread and run of the commit, and an ack needs its fence", async ({ store }) => {
     const hostile: readonly ThreadCommit[] = [
       { threadId: T2, runId: R1, dispatch: { type: "enqueue", dispatch: dispatch("d1") } },

@@ -1,8 +1,8 @@
 import { dispatchId, scopeId, threadId } from "@awaken/contract";
 import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { claimed } from "./dispatches.ts";
-import { append, dispatch, R1, T1, T2, T3, user, WORKER } from "./records.ts";
+import { claimed, fenceOf } from "./dispatches.ts";
+import { ACKED, append, dispatch, R1, runs, T1, T2, T3, user, WORKER, write } from "./records.ts";
 import { type ConformanceHooks, type QueueTest, take } from "./world.ts";
 
 export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
@@ -108,6 +108,31 @@ function reclaiming(it: QueueTest): void {
     expect(await store.queue.reclaimExpired()).toEqual([]);
   });
 
+  it("tells who holds claims, and rows of those who are known to be gone are reclaimed before their lease is over", async ({
+    store,
+    clock,
+  }) => {
+    expect(await store.queue.listConsumers()).toEqual([]);
+    const held = async (id: string, consumer: string) => {
+      await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`) }));
+      await store.dispatches.claim(threadId(`t-${id}`), { ...WORKER, consumer });
+    };
+    await held("a1", "alive");
+    clock.advance(10);
+    await held("g1", "gone");
+    await held("g2", "gone");
+    expect(await store.queue.listConsumers()).toEqual([
+      { name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 },
+      { name: "gone", leaseEndsInMs: WORKER.leaseMs },
+    ]);
+    const reclaimed = await store.queue.reclaimExpired(undefined, ["gone", "unknown"]);
+    expect(reclaimed.map((each) => each.dispatch.dispatchId).sort()).toEqual(["g1", "g2"]);
+    for (const { dispatch: row } of reclaimed) expect(row).toMatchObject({ status: "queued", attemptCount: 1, availableAt: clock.now() });
+    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 }]);
+    clock.advance(WORKER.leaseMs);
+    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: 0 }]);
+  });
+
   it("an expired row of an older epoch is superseded and not returned", async ({ store, clock }) => {
     await claimed(store);
     await store.dispatches.interrupt(T1);
@@ -149,6 +174,16 @@ function hints(it: QueueTest, hearsPeers: boolean): void {
   it("work that is enqueued and hints for runs reach whoever listens", async ({ store }) => hear(store, store));
 
   if (hearsPeers) it("hints of another process reach whoever listens", async ({ store, peer }) => hear(store, peer));
+
+  it("whoever listens hears of a thread that is free again while more waits on it", async ({ store }) => {
+    const row = await claimed(store);
+    await store.dispatches.enqueue(dispatch("next"));
+    const listening = new AbortController();
+    const heard = take(store.queue.hints({ signal: listening.signal }), 1);
+    await store.commit({ ...write(runs.done()), fence: fenceOf(row), dispatch: { type: "ack", result: ACKED } });
+    expect(await heard).toEqual([{ type: "enqueued", scopeId: "default", threadId: T1 }]);
+    listening.abort();
+  });
 
   it("listening ends with its signal", async ({ store }) => {
     const listening = new AbortController();

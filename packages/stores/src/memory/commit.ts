@@ -6,6 +6,7 @@ import {
   checkCommit,
   type DispatchRecord,
   followUp,
+  isForLater,
   projectRun,
   type QueuedDispatch,
   type StoredEvent,
@@ -87,10 +88,12 @@ function enqueueFollowUp(change: Change, row: ThreadRow, commit: ThreadCommit, {
   return enqueueNext(change, row, wanted, { isNewRun, held, isSettled: commit.dispatch !== undefined });
 }
 
-function writeThread({ tables, journal, now }: Change, row: ThreadRow, { threadId }: ThreadCommit, run: RunRecord | undefined): void {
+function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: ThreadCommit, run: RunRecord | undefined): void {
+  const { threadId, fence } = commit;
   const before = row.record ?? own(toThreadRecord({ id: threadId }, now));
   const touched = { ...before, metadata: { ...before.metadata, updatedAt: now } };
-  const record = run === undefined ? touched : projectRun(touched, run);
+  const isAside = isForLater(commit) && fence === undefined && row.claimedId !== undefined;
+  const record = run === undefined || isAside ? touched : projectRun(touched, run);
   if (record.parentThreadId !== before.parentThreadId) checkParent(tables, record);
   journal.keepField(row, "record", row.record);
   row.record = record;

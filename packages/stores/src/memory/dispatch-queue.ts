@@ -11,6 +11,7 @@ import {
   type ScopedHint,
   supersedeDispatch,
 } from "@awaken/contract/store";
+import { toConsumers } from "../plan/consumers.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Broadcast } from "./broadcast.ts";
 import { openDispatches, writeDispatch } from "./dispatch-rows.ts";
@@ -56,12 +57,21 @@ export function dispatchQueue(
         return next === undefined ? undefined : Math.max(next - clock(), 0);
       }),
 
-    reclaimExpired: (limit) =>
+    reclaimExpired: (limit, gone = []) =>
       runner.write((journal) => {
         const now = clock();
-        const expired = pickFirst(heldRows(tenants(), now), (a, b) => a.claimed.leaseUntil - b.claimed.leaseUntil, limit);
+        const isLost = (claimed: ClaimedDispatch) => isLeaseOver(claimed, now) || gone.includes(claimed.claimedBy);
+        const expired = pickFirst(heldRows(tenants(), isLost), (a, b) => a.claimed.leaseUntil - b.claimed.leaseUntil, limit);
         return expired.items.flatMap((held) => reclaim({ tables: held.tables, journal, now }, held.claimed) ?? []);
       }),
+
+    listConsumers: () =>
+      runner.read(() =>
+        toConsumers(
+          [...heldRows(tenants(), () => true)].map(({ claimed }) => claimed),
+          clock(),
+        ),
+      ),
 
     listOver: ({ updatedSince = 0, limit }) =>
       runner.read(() => {
@@ -89,12 +99,12 @@ function* waitingThreads(tenants: Iterable<Tables>, accepts: (availableAt: numbe
   }
 }
 
-function* heldRows(tenants: Iterable<Tables>, now: number): Iterable<Held> {
+function* heldRows(tenants: Iterable<Tables>, accepts: (claimed: ClaimedDispatch) => boolean): Iterable<Held> {
   for (const tables of tenants) {
     for (const threadId of tables.busyThreads) {
       const id = tables.threads.get(threadId)?.claimedId;
       const claimed = id === undefined ? undefined : tables.dispatches.get(id);
-      if (claimed?.status === "claimed" && isLeaseOver(claimed, now)) yield { tables, claimed };
+      if (claimed?.status === "claimed" && accepts(claimed)) yield { tables, claimed };
     }
   }
 }

@@ -39,7 +39,8 @@ export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch
   else if (row.claimedId === id) journal.assign(row, "claimedId", undefined);
   if (open.size > 0) journal.add(tables.busyThreads, threadId);
   else journal.remove(tables.busyThreads, threadId);
-  if (status === "queued") journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
+  const isFreed = isDispatchOver(dispatch) && open.size > 0 && row.claimedId === undefined;
+  if (status === "queued" || isFreed) journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
   return owned;
 }
 

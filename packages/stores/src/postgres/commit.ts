@@ -80,7 +80,8 @@ const resultOf = ({ thread, run, dispatch, events, openWishes, next }: CommitPla
   ...(dispatch && { dispatch: dispatch.after }),
 });
 
-function tellAll(access: Access, { dispatch, events, next, outbound }: CommitPlan): () => void {
+function tellAll(access: Access, { dispatch, events, next, outbound, isFreed, thread }: CommitPlan): () => void {
+  const { scopeId, wire } = access;
   const tellEvents = tellOf(access, events);
   const posted = outbound.deliveries.flatMap(({ dispatches }) => dispatches);
   if (dispatch === undefined && next === undefined && posted.length === 0) return tellEvents;
@@ -88,5 +89,6 @@ function tellAll(access: Access, { dispatch, events, next, outbound }: CommitPla
   return () => {
     tellEvents();
     tellDispatch();
+    if (isFreed) wire.hint({ type: "enqueued", scopeId, threadId: thread.after.record.id });
   };
 }

@@ -7,6 +7,7 @@ import {
   type ScopedDispatch,
   supersedeDispatch,
 } from "@awaken/contract/store";
+import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
@@ -43,7 +44,16 @@ export function dispatchQueue(access: QueueAccess): DispatchQueue {
       return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
     },
 
-    reclaimExpired: (limit) => reclaimExpired(access, clampLimit(limit)),
+    reclaimExpired: (limit, gone = []) => reclaimExpired(access, clampLimit(limit), gone),
+
+    async listConsumers() {
+      const text = "SELECT dispatch_id, record FROM ~dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT $1";
+      const held = (await session.read(sql(text, MAX_CLAIMS))).map(readDispatch);
+      return toConsumers(
+        held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
+        env.clock(),
+      );
+    },
 
     async listOver({ updatedSince = 0, limit }) {
       const text = `SELECT scope_id, dispatch_id, record FROM ~dispatch
@@ -59,7 +69,8 @@ export function dispatchQueue(access: QueueAccess): DispatchQueue {
 /** Rows that another node reclaims right now, or that a commit still relies on, are passed over. */
 const EXPIRED = `SELECT d.scope_id, d.dispatch_id, d.record,
     coalesce((SELECT e.epoch FROM ~thread_epoch e WHERE e.scope_id = d.scope_id AND e.thread_id = d.thread_id), 0) AS epoch
-  FROM ~dispatch d WHERE d.status = 'claimed' AND d.lease_until < $1 ORDER BY d.lease_until LIMIT $2 FOR UPDATE OF d SKIP LOCKED`;
+  FROM ~dispatch d WHERE d.status = 'claimed' AND (d.lease_until < $1 OR d.record ->> 'claimedBy' = ANY ($3::text[]))
+  ORDER BY d.lease_until LIMIT $2 FOR UPDATE OF d SKIP LOCKED`;
 
 interface Reclaimed {
   readonly scopeId: ScopeId;
@@ -73,10 +84,10 @@ function reclaim(row: Row, now: number): readonly Reclaimed[] {
   return [{ scopeId: scopeOf(row), dispatch: isStale ? supersedeDispatch(claimed, INTERRUPTED, now) : expireDispatch(claimed, now) }];
 }
 
-function reclaimExpired({ session, env, wire }: QueueAccess, limit: number): Promise<readonly ScopedDispatch[]> {
+function reclaimExpired({ session, env, wire }: QueueAccess, limit: number, gone: readonly string[]): Promise<readonly ScopedDispatch[]> {
   return session.write(async (tx) => {
     const now = env.clock();
-    const [rows = []] = await tx.read(sql(EXPIRED, now, limit));
+    const [rows = []] = await tx.read(sql(EXPIRED, now, limit, gone));
     const reclaimed = rows.flatMap((row) => reclaim(row, now));
     return {
       writes: reclaimed.flatMap(({ scopeId, dispatch }) => moveDispatches(scopeId, [dispatch])),

@@ -5,6 +5,7 @@ import {
   type EventAppend,
   foldedUpTo,
   followUp,
+  isForLater,
   type LedgerEntry,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
@@ -62,6 +63,8 @@ export interface CommitPlan {
   /** Wishes of the run that nobody took, when this is done. */
   readonly openWishes: readonly string[];
   readonly next: QueuedDispatch | undefined;
+  /** The commit lets go of the thread, and more waits in its queue. */
+  readonly isFreed: boolean;
   readonly outbound: OutboundPlan;
 }
 
@@ -84,7 +87,8 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, env: Env): 
   const planned = planEvents(outbound.events.length === 0 ? own : [...own, ...outbound.events], reads.events, env);
   const events = { ...planned, events: planned.events.slice(0, own.length) };
   const next = planNext({ commit, fenced, openWishes, pending, now }, reads, env);
-  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next, outbound };
+  const isFreed = dispatch?.before !== undefined && reads.hasQueued();
+  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next, isFreed, outbound };
 }
 
 interface Ending {
@@ -156,7 +160,8 @@ interface ThreadChange {
 function planThread({ commit, before, messages, run, now }: ThreadChange, reads: CommitReads): ThreadRow {
   const found = before?.record ?? toThreadRecord({ id: commit.threadId }, now);
   const touched: ThreadRecord = { ...found, metadata: { ...found.metadata, updatedAt: now } };
-  const record = run === undefined ? touched : projectRun(touched, run.after);
+  const isAside = isForLater(commit) && commit.fence === undefined && reads.hasClaim();
+  const record = run === undefined || isAside ? touched : projectRun(touched, run.after);
   if (record.parentThreadId !== undefined && record.parentThreadId !== found.parentThreadId) {
     checkLineage(record, reads.lineage(record.parentThreadId));
   }

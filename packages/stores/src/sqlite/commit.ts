@@ -77,6 +77,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   writePending(tx, access, { threadId, ...pending });
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);
   if (next !== undefined) writeDispatch(tx, access, next);
+  if (plan.isFreed) tx.afterCommit(() => access.channels.hints.send({ type: "enqueued", scopeId, threadId }));
   if (takes !== undefined) takeWishes(tx, scopeId, takes, env.clock());
   writeOutbound(tx, access, outbound);
   writeEvents(tx, access, events);

@@ -1,5 +1,6 @@
 import { type ScopeId, threadId, scopeId as toScopeId } from "@awaken/contract";
 import { clampLimit, type DispatchQueue, expireDispatch, type ScopedDispatch, supersedeDispatch } from "@awaken/contract/store";
+import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
@@ -40,11 +41,23 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
         return row && Math.max(numberOf(row, "available_at") - env.clock(), 0);
       }),
 
-    reclaimExpired: (limit) =>
+    reclaimExpired: (limit, gone = []) =>
       session.write((tx) => {
-        const sql = `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status = 'claimed' AND lease_until < ?
-          ORDER BY lease_until LIMIT ?`;
-        return tx.all(sql, env.clock(), clampLimit(limit)).flatMap((row) => reclaim(tx, row, { env, channels }) ?? []);
+        const sql = `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status = 'claimed'
+          AND (lease_until < ? OR record ->> 'claimedBy' IN (SELECT value FROM json_each(?))) ORDER BY lease_until LIMIT ?`;
+        return tx
+          .all(sql, env.clock(), JSON.stringify(gone), clampLimit(limit))
+          .flatMap((row) => reclaim(tx, row, { env, channels }) ?? []);
+      }),
+
+    listConsumers: () =>
+      session.read((db) => {
+        const sql = "SELECT dispatch_id, record FROM dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT ?";
+        const held = db.all(sql, MAX_CLAIMS).map(readDispatch);
+        return toConsumers(
+          held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
+          env.clock(),
+        );
       }),
 
     listOver: ({ updatedSince = 0, limit }) =>

@@ -50,7 +50,7 @@ function openNow(path: string, options: DatabaseOptions, channels: Channels): Op
   try {
     migrate(db);
     const writer = new Writer(db, path === IN_MEMORY ? "none" : options.synchronous === "normal" ? "moment" : "turn");
-    return { writer, unwatch: watchNeighbours(db, channels.bells) };
+    return { writer, unwatch: watchNeighbours(db, channels) };
   } catch (thrown) {
     db.close();
     throw toStorageError(thrown, path);
