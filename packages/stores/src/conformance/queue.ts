@@ -9,6 +9,7 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
   describe("the queue of all tenants", () => {
     due(it);
     reclaiming(it);
+    consumers(it);
     hints(it, hearsPeers);
   });
 }
@@ -71,6 +72,33 @@ function due(it: QueueTest): void {
   });
 }
 
+function consumers(it: QueueTest): void {
+  it("tells who holds claims, and rows of those who are known to be gone are reclaimed before their lease is over", async ({
+    store,
+    clock,
+  }) => {
+    expect(await store.queue.listConsumers()).toEqual([]);
+    const held = async (id: string, consumer: string) => {
+      await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`) }));
+      await store.dispatches.claim(threadId(`t-${id}`), { ...WORKER, consumer });
+    };
+    await held("a1", "alive");
+    clock.advance(10);
+    await held("g1", "gone");
+    await held("g2", "gone");
+    expect(await store.queue.listConsumers()).toEqual([
+      { name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 },
+      { name: "gone", leaseEndsInMs: WORKER.leaseMs },
+    ]);
+    const reclaimed = await store.queue.reclaimExpired(undefined, ["gone", "unknown"]);
+    expect(reclaimed.map((each) => each.dispatch.dispatchId).sort()).toEqual(["g1", "g2"]);
+    for (const { dispatch: row } of reclaimed) expect(row).toMatchObject({ status: "queued", attemptCount: 1, availableAt: clock.now() });
+    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 }]);
+    clock.advance(WORKER.leaseMs);
+    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: 0 }]);
+  });
+}
+
 function reclaiming(it: QueueTest): void {
   const statusOf = async (store: QueueStore, id: string): Promise<DispatchStatus | undefined> =>
     (await store.dispatches.load(dispatchId(id)))?.status;
@@ -106,31 +134,6 @@ function reclaiming(it: QueueTest): void {
     expect(await store.dispatches.extendLease(row, WORKER.leaseMs)).toEqual({ hasWishes: false });
     clock.advance(WORKER.leaseMs);
     expect(await store.queue.reclaimExpired()).toEqual([]);
-  });
-
-  it("tells who holds claims, and rows of those who are known to be gone are reclaimed before their lease is over", async ({
-    store,
-    clock,
-  }) => {
-    expect(await store.queue.listConsumers()).toEqual([]);
-    const held = async (id: string, consumer: string) => {
-      await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`) }));
-      await store.dispatches.claim(threadId(`t-${id}`), { ...WORKER, consumer });
-    };
-    await held("a1", "alive");
-    clock.advance(10);
-    await held("g1", "gone");
-    await held("g2", "gone");
-    expect(await store.queue.listConsumers()).toEqual([
-      { name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 },
-      { name: "gone", leaseEndsInMs: WORKER.leaseMs },
-    ]);
-    const reclaimed = await store.queue.reclaimExpired(undefined, ["gone", "unknown"]);
-    expect(reclaimed.map((each) => each.dispatch.dispatchId).sort()).toEqual(["g1", "g2"]);
-    for (const { dispatch: row } of reclaimed) expect(row).toMatchObject({ status: "queued", attemptCount: 1, availableAt: clock.now() });
-    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 }]);
-    clock.advance(WORKER.leaseMs);
-    expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: 0 }]);
   });
 
   it("an expired row of an older epoch is superseded and not returned", async ({ store, clock }) => {
