@@ -126,6 +126,7 @@ export {
   type RunActivation,
   type RunInput,
   type RunIntent,
+  type RunOptions,
   type RunProjection,
   type RunRecord,
   runIdentity,

@@ -27,17 +27,20 @@ export interface SeededDecision {
   readonly decision: Decision;
 }
 
+/** What is asked of a run besides its input, the one spelling that is stored and that the loop reads. */
+export interface RunOptions {
+  readonly overrides?: InferenceOverride;
+  readonly frontendTools: readonly ToolDescriptor[];
+  /** JSON Schema of the answer: whoever goes on with the run asks for the same. */
+  readonly output?: JsonObject;
+  /** How often an answer that does not fit is asked for again; absent stands for the default. */
+  readonly outputRetries?: number;
+}
+
 /** The data of an activation. With the record's `input` and the log it is enough to build the request again after a crash. */
 export interface RunActivation {
   readonly intent: RunIntent;
-  readonly options: {
-    readonly overrides?: InferenceOverride;
-    readonly frontendTools: readonly ToolDescriptor[];
-    /** JSON Schema of the answer: whoever goes on with the run asks for the same. */
-    readonly output?: JsonObject;
-    /** How often an answer that does not fit is asked for again; absent stands for the default. */
-    readonly outputRetries?: number;
-  };
+  readonly options: RunOptions;
   readonly trace: RunTrace;
   /** Durable decisions that the next activation applies before it does anything else. */
   readonly seededDecisions: readonly SeededDecision[];

@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, Message, PersistedState, RunIdentity } from "@awaken/contract";
+import type { AgentEvent, Log, Message, PersistedState, RunIdentity, RunOptions } from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
@@ -13,7 +13,7 @@ import type { CheckpointPort } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
-import type { RunOptions } from "./run-context.ts";
+import type { OutputCheck } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 
 /** What the thread's records say. */
@@ -48,6 +48,12 @@ export interface Activation {
   /** New messages. Those that are in the log already belong into the history instead. */
   readonly input: readonly Message[];
   readonly options: RunOptions;
+  /** Set when the options ask for an answer of a certain shape. */
+  readonly checkOutput: OutputCheck | undefined;
+  /** The same run goes on: it was waiting, or its process died. */
+  readonly isContinuation: boolean;
+  /** What a run that waits is resumed with. */
+  readonly seededDecisions: readonly AddressedDecision[];
   /** Default: each key decides about a stored value that does not fit it. */
   readonly reading?: Reading;
 }
@@ -68,5 +74,7 @@ export interface RunHandles {
   readonly checkpoints: CheckpointPort | undefined;
   readonly profileStore: ProfileStore | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
+  /** After a cancel: how long a tool may take to stop by itself. */
+  readonly cancelGraceMs: number;
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }

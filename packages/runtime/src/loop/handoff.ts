@@ -3,6 +3,7 @@ import { type Command, extendCommand } from "../phase/command.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { createProfileAccess } from "../state/profile.ts";
+import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveAgent, RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 
@@ -26,7 +27,7 @@ function descriptorsOf(plan: RunPlan): readonly ToolDescriptor[] {
 export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const { frontendTools } = run.options;
   const hasOwn = frontendTools.length > 0;
-  const tools = hasOwn ? new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, tool] as const)]) : plan.tools;
+  const tools = hasOwn ? new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, frontendTool(tool)] as const)]) : plan.tools;
   const scene = {
     agent: plan.agent,
     identity: run.identity,

@@ -54,7 +54,7 @@ function openState(activation: Activation, log: Log): StateStore {
   if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
   const seated = state.snapshot().get(activeAgent);
-  const isAsked = !activation.options.isContinuation || isSuperseding(activation);
+  const isAsked = !activation.isContinuation || isSuperseding(activation);
   if (isAsked && typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
   return state;
 }
@@ -79,20 +79,23 @@ function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
-  const { identity, options, plan, history } = activation;
+  const { identity, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
   const ledger = history.ledger === undefined ? undefined : new RunLedger(identity.runId, history.ledger);
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
-  if (options.isContinuation) tally.response = lastWords(history.messages, identity.runId);
+  if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
   const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger, tell });
-  const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: options.cancelGraceMs });
+  const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
     identity,
     options,
+    checkOutput,
+    isContinuation,
+    cancelGraceMs: handles.cancelGraceMs,
     active,
     state,
     phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log, bounds }),

@@ -3,7 +3,10 @@ import { command } from "../phase/command.ts";
 import { defineRuntimeState } from "../state/key.ts";
 import { isPromise } from "../stream/bounds.ts";
 import { note } from "./messages.ts";
-import type { OutputSpec, RunContext } from "./run-context.ts";
+import type { OutputCheck, RunContext } from "./run-context.ts";
+
+/** How often an answer that does not fit is asked for again, when nobody says. */
+export const OUTPUT_RETRIES = 2;
 
 const FENCE = "```";
 
@@ -33,8 +36,8 @@ function recorded(value: unknown, text: string): JsonValue {
   }
 }
 
-async function checkAnswer({ bounds }: RunContext, output: OutputSpec, value: unknown): Promise<Validated<unknown>> {
-  const checking = output.validate(value);
+async function checkAnswer({ bounds }: RunContext, checkOutput: OutputCheck, value: unknown): Promise<Validated<unknown>> {
+  const checking = checkOutput(value);
   if (!isPromise(checking)) return checking;
   return bounds.wait(checking, { limit: "schemaMs", onAbort: "leave", name: () => "the schema of the answer" });
 }
@@ -48,13 +51,13 @@ export const outputRetries = defineRuntimeState("output_retries", {
 
 const invalid = (message: string) => ({ type: "invalid", message }) as const;
 
-async function check(ctx: RunContext, output: OutputSpec): Promise<Validated<unknown>> {
+async function check(ctx: RunContext, checkOutput: OutputCheck): Promise<Validated<unknown>> {
   // An answer that was given before counts no more.
   ctx.tally.output = undefined;
   const { response } = ctx.tally;
   const parsed = parse(response);
   if ("problem" in parsed) return invalid(parsed.problem);
-  const checked = await checkAnswer(ctx, output, parsed.value);
+  const checked = await checkAnswer(ctx, checkOutput, parsed.value);
   if (checked.type === "invalid") return checked;
   const value = recorded(checked.value, response);
   if (!isJson(value)) return invalid("it is nested too deeply to be stored");
@@ -67,12 +70,12 @@ async function check(ctx: RunContext, output: OutputSpec): Promise<Validated<unk
  * allows; then the run fails.
  */
 export async function settleOutput(ctx: RunContext): Promise<"settled" | "again" | Termination> {
-  const { output } = ctx.options;
-  if (output === undefined) return "settled";
-  const checked = await check(ctx, output);
+  const { checkOutput } = ctx;
+  if (checkOutput === undefined) return "settled";
+  const checked = await check(ctx, checkOutput);
   if (checked.type === "valid") return "settled";
   const asked = ctx.state.snapshot().get(outputRetries)?.count ?? 0;
-  if (asked >= output.retries) {
+  if (asked >= (ctx.options.outputRetries ?? OUTPUT_RETRIES)) {
     const times = asked === 1 ? "once" : `${asked} times`;
     const tried = asked === 0 ? "" : `, after it was asked for again ${times}`;
     return { type: "error", code: "output_invalid", message: `the answer does not fit the required schema${tried}: ${checked.message}` };
@@ -86,10 +89,10 @@ export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"
 
 /** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. Never rejects. */
 export async function settleEarly(ctx: RunContext, termination: Termination): Promise<void> {
-  const { output } = ctx.options;
-  if (output === undefined || termination.type !== "behavior-requested") return;
+  const { checkOutput } = ctx;
+  if (checkOutput === undefined || termination.type !== "behavior-requested") return;
   try {
-    await check(ctx, output);
+    await check(ctx, checkOutput);
   } catch (thrown) {
     ctx.tally.output = undefined;
     ctx.log.warn(`the answer could not be checked: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });

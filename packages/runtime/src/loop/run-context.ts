@@ -1,4 +1,4 @@
-import type { AgentEvent, InferenceOverride, JsonObject, Log, Message, RunIdentity, ToolDescriptor, Validated } from "@awaken/contract";
+import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ToolDescriptor, Validated } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RunLedger } from "../commit/run-ledger.ts";
 import type { Tally } from "../commit/tally.ts";
@@ -18,12 +18,13 @@ import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { RunPlan } from "./run-plan.ts";
 
-/** What the answer of the run must fit. */
-export interface OutputSpec {
+/** Whether an answer fits what the run was asked for. */
+export type OutputCheck = (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
+
+/** The schema of an answer, with the code that checks it. */
+export interface LiveOutput {
   readonly schema: JsonObject;
-  readonly validate: (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
-  /** How often an answer that does not fit is asked for again. */
-  readonly retries: number;
+  readonly check: OutputCheck;
 }
 
 /** The agent that is active now. Only a handoff changes it, between two steps. */
@@ -41,17 +42,6 @@ export interface ActiveAgent {
   requestLimit?: { readonly plan: RunPlan; readonly tokens: number };
 }
 
-export interface RunOptions {
-  readonly overrides: InferenceOverride | undefined;
-  readonly frontendTools: readonly Tool[];
-  readonly output: OutputSpec | undefined;
-  /** The same run goes on: it was waiting, or its process died. */
-  readonly isContinuation: boolean;
-  readonly seededDecisions: readonly AddressedDecision[];
-  /** After a cancel: how long a tool may take to stop by itself. */
-  readonly cancelGraceMs: number;
-}
-
 /** Where decisions are taken about calls that wait while the run is active. */
 export interface Desk {
   /** The run is leaving: whoever comes now finds it in its record. */
@@ -66,6 +56,12 @@ export interface Desk {
 export interface RunContext {
   readonly identity: RunIdentity;
   readonly options: RunOptions;
+  /** Set when the options ask for an answer of a certain shape. */
+  readonly checkOutput: OutputCheck | undefined;
+  /** The same run goes on: it was waiting, or its process died. */
+  readonly isContinuation: boolean;
+  /** After a cancel: how long a tool may take to stop by itself. */
+  readonly cancelGraceMs: number;
   readonly active: ActiveAgent;
   readonly state: StateStore;
   readonly phases: PhaseEngine;

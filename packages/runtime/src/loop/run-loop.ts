@@ -8,19 +8,11 @@ import { crossBoundary } from "./boundary.ts";
 import { finish, type LoopResult, settleStep } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
 import { settleOutput } from "./output.ts";
-import { recoverStep } from "./resume/recover-step.ts";
 import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
+import { finishOpenCalls } from "./resume/resume.ts";
 import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
-
-/**
- * Before the run begins: takes the decisions that it is resumed with. Throws, with nothing changed, when one of them does not fit:
- * the run stays as it was, waiting.
- */
-export async function takeSeededDecisions(ctx: RunContext): Promise<void> {
-  if (ctx.options.seededDecisions.length > 0) await applyDecisions(ctx, ctx.options.seededDecisions);
-}
 
 /** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once. */
 export async function runLoop(ctx: RunContext): Promise<LoopResult> {
@@ -57,16 +49,16 @@ function failureOf(ctx: RunContext, thrown: unknown): Termination {
 const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
 
 function announce(ctx: RunContext): void {
-  const { identity, input, tally, options } = ctx;
+  const { identity, input, tally, isContinuation } = ctx;
   const { threadId, runId } = identity;
-  ctx.emit({ type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: options.isContinuation });
+  ctx.emit({ type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation });
   tellDecisions(ctx);
   if (input.length > 0) ctx.emit({ type: "input-accepted", messages: input, mode: "start" });
 }
 
 /** Up to the first step. Gives a termination when the run does not get there. */
 async function begin(ctx: RunContext): Promise<Termination | undefined> {
-  const { isContinuation } = ctx.options;
+  const { isContinuation } = ctx;
   const start =
     isContinuation && ctx.state.snapshot().get(runLifecycle) !== undefined
       ? ({ type: "set-running", ...now(ctx) } as const)
@@ -77,7 +69,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   await ctx.checkpoints.write();
   const activated = activateAgent(ctx);
   if (activated !== undefined) await activated;
-  const ended = (await recoverStep(ctx)) ?? (await replayDecided(ctx));
+  const ended = await finishOpenCalls(ctx);
   if (ended !== undefined) return ended;
   const outcome = ctx.phases.run("runStart", { isContinuation });
   if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };

@@ -76,7 +76,7 @@ function preparePrompt(ctx: RunContext): Prompt {
     canOverrideModel: plan.provider.canOverrideModel ?? true,
     maxOutputTokens: plan.model.maxOutputTokens,
     routing: { threadId, runId, inferenceId: newInferenceId() },
-    responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output.schema },
+    responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output },
     ids: ctx.ids,
   });
   if (requestLimit?.plan !== plan) return prompt;

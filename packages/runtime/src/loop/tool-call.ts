@@ -225,7 +225,7 @@ export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { too
     run: ctx.signal,
     clock: ctx.clock,
     timeoutMs,
-    graceMs: ctx.options.cancelGraceMs,
+    graceMs: ctx.cancelGraceMs,
     reporter,
   });
 }

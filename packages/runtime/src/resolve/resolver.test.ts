@@ -45,14 +45,10 @@ async function run(view: Resolution, agentId: string) {
       plan: view.resolve(agentId),
       history: NO_HISTORY,
       input: [{ id: messageId("hello"), role: "user", content: [{ type: "text", text: "hello" }] }],
-      options: {
-        overrides: undefined,
-        frontendTools: [],
-        output: undefined,
-        isContinuation: false,
-        seededDecisions: [],
-        cancelGraceMs: 1000,
-      },
+      options: { frontendTools: [] },
+      checkOutput: undefined,
+      isContinuation: false,
+      seededDecisions: [],
     },
     {
       signal: new AbortController().signal,
@@ -65,6 +61,7 @@ async function run(view: Resolution, agentId: string) {
       boundary: NO_QUEUE,
       checkpoints: undefined,
       profileStore: undefined,
+      cancelGraceMs: 1000,
       replan: async (id) => view.resolve(id),
     },
   );

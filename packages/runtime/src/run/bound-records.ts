@@ -1,8 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import type { StreamCheckpointStore } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
+import type { LastingRecords } from "../loop/run-records.ts";
 import type { Bounds } from "../stream/bounds.ts";
-import type { LastingRecords } from "./run-parts.ts";
 
 type Ask = <T>(what: string, asked: Promise<T>) => Promise<T>;
 

@@ -13,10 +13,12 @@ import {
 } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
+import { endOrder, resumeOrder } from "../loop/resume/run-order.ts";
 import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { toMessages } from "./message-input.ts";
 import type { RunParts } from "./run-parts.ts";
-import { endOrder, type RunRequest, resumeOrder, toMessages } from "./run-request.ts";
+import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { beginRun, startRun } from "./stream-run.ts";
 

@@ -11,13 +11,13 @@ import {
 } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import { resumeOrder } from "../loop/resume/run-order.ts";
 import { isRepeated } from "../loop/resume/same-decision.ts";
 import { isKnown, takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import type { RunParts } from "./run-parts.ts";
-import { resumeOrder } from "./run-request.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
 import { beginRun } from "./stream-run.ts";
 

@@ -1,8 +1,5 @@
 import type { RunId } from "@awaken/contract";
-import type { OutputSpec } from "../loop/run-context.ts";
-
-/** The schema of an answer, with the code that checks it. */
-export type LiveOutput = Pick<OutputSpec, "schema" | "validate">;
+import type { LiveOutput } from "../loop/run-context.ts";
 
 const MAX_KEPT = 1_000;
 

@@ -22,7 +22,7 @@ import {
   type ThreadRecord,
   toThreadRecord,
 } from "@awaken/contract/store";
-import type { VolatileRecords } from "./run-parts.ts";
+import type { VolatileRecords } from "../loop/run-records.ts";
 
 interface Row {
   record: ThreadRecord;

@@ -3,7 +3,8 @@ import { type LedgerEntry, MAX_COMMIT_ATTEMPTS, sameJson } from "@awaken/contrac
 import { canonicalEvent, messageCommitted } from "../commit/canonical-events.ts";
 import { lateResult } from "../loop/messages.ts";
 import { notDoneResult } from "../loop/resume/lost-call.ts";
-import type { LastingRecords, RunParts } from "./run-parts.ts";
+import type { LastingRecords } from "../loop/run-records.ts";
+import type { RunParts } from "./run-parts.ts";
 
 /** What somebody found out about a call whose outcome was lost: it happened, and this is what it gave; or it did not. */
 export type Finding = (

@@ -1,31 +1,12 @@
 import type { Log } from "@awaken/contract";
-import type { LedgerStore, MessageStore, ProfileStore, RunStore, StreamCheckpointStore, ThreadStore } from "@awaken/contract/store";
-import type { CommitStore } from "../commit/commit-store.ts";
+import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
-
-interface Records extends CommitStore {
-  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint">;
-  readonly runs: Pick<RunStore, "load" | "listByTicket">;
-}
-
-/** Records that go with the process. */
-export interface VolatileRecords extends Records {
-  readonly messages: Pick<MessageStore, "load">;
-  readonly ledger: undefined;
-}
-
-export interface LastingRecords extends Records {
-  readonly messages: Pick<MessageStore, "load" | "list">;
-  readonly ledger: Pick<LedgerStore, "load" | "list">;
-}
-
-/** What runs need of a store. */
-export type RunRecords = VolatileRecords | LastingRecords;
 
 /** What every run of one runtime shares. */
 export interface RunParts {

@@ -12,30 +12,22 @@ import {
   type Validated,
   validate,
 } from "@awaken/contract";
-import type { Activation, RunHandles } from "../loop/activation.ts";
 import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { openRun } from "../loop/open-run.ts";
 import { NO_QUEUE } from "../loop/pending-port.ts";
-import { isSuperseding } from "../loop/resume/supersede.ts";
+import { type OpenedRun, type TakeUp, takeUp } from "../loop/resume/resume.ts";
+import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunContext } from "../loop/run-context.ts";
-import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
+import { runLoop } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { ThreadWriter } from "../loop/thread-writer.ts";
-import type { Resolution } from "../resolve/resolver.ts";
-import type { Reading } from "../state/persist.ts";
 import { onAbort } from "../stream/abort.ts";
-import { Bounds, type Work } from "../stream/bounds.ts";
+import { Bounds } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
-import { activate, openWriter } from "./activate.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { closeLeft } from "./close-left.ts";
 import { defaultAgent } from "./default-agent.ts";
-import { endingPlan } from "./ending-plan.ts";
-import type { LiveOutput } from "./live-outputs.ts";
-import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
 import type { RunParts } from "./run-parts.ts";
-import { type RunOrder, type RunRequest, readRequest } from "./run-request.ts";
+import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
@@ -76,7 +68,7 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
   try {
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
-    const { run, result } = startRun(parts, output.spec === undefined ? order : { ...order, output: output.spec }, listen);
+    const { run, result } = startRun(parts, output.addTo(order), listen);
     return { run, result: result.then((ended) => toRunResult(ended, (recorded) => output.read(recorded))) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
@@ -89,25 +81,30 @@ const isUnasked = <O>(schema: Schema<O> | undefined, _value: unknown): _value is
 
 /** Keeps the answer as the schema gave it: what is recorded of it is JSON, and its type is gone. */
 class TypedOutput<O> {
-  readonly spec: LiveOutput | undefined;
   readonly #schema: Schema<O> | undefined;
-  #settled: { readonly value: O } | undefined;
+  #checked: { readonly value: O } | undefined;
 
   constructor(schema: Schema<O> | undefined) {
     this.#schema = schema;
-    this.spec = schema === undefined ? undefined : { schema: toJsonSchema(schema), validate: (value) => this.#check(schema, value) };
+  }
+
+  addTo(order: RunOrder): RunOrder {
+    const schema = this.#schema;
+    if (schema === undefined) return order;
+    const options = { ...order.options, output: toJsonSchema(schema) };
+    return { ...order, options, checkOutput: (value) => this.#check(schema, value) };
   }
 
   /** Of a run that is done. One that goes on may have been asked for an answer before: then it is that of its record. */
   read(recorded: JsonValue | undefined): O {
-    if (this.#settled !== undefined) return this.#settled.value;
+    if (this.#checked !== undefined) return this.#checked.value;
     if (isUnasked(this.#schema, recorded)) return recorded;
     throw new AwakenError("internal", "a run with a typed answer is done without one");
   }
 
   async #check(schema: Schema<O>, value: unknown): Promise<Validated<O>> {
     const checked = await validate(schema, value);
-    this.#settled = checked.type === "valid" ? { value: checked.value } : undefined;
+    this.#checked = checked.type === "valid" ? { value: checked.value } : undefined;
     return checked;
   }
 }
@@ -135,72 +132,34 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
-function rememberOutput({ outputs }: RunParts, { options: { output }, identity: { runId } }: RunContext, { status }: LoopResult): void {
-  if (output === undefined) return;
-  if (status === "waiting") outputs.keep(runId, output);
+function rememberOutput({ outputs }: RunParts, ctx: RunContext, { status, runId }: LoopResult): void {
+  const { options, checkOutput } = ctx;
+  if (options.output === undefined || checkOutput === undefined) return;
+  if (status === "waiting") outputs.keep(runId, { schema: options.output, check: checkOutput });
   else outputs.forget(runId);
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder) {
+async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promise<OpenedRun> {
   const resolution = parts.resolver.open();
-  const fallback = defaultAgent(resolution);
-  let loaded = await loadThread(parts.records, order, fallback);
-  const opening = openPlugins(parts, resolution, loaded.actingAgentId);
-  if (opening !== undefined) await opening;
-  let opened = open(parts, run, order, loaded, resolution);
-  for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
-    await closeLeft(parts, run, order, { left, resolution, plan: opened.activation.plan });
-    loaded = await loadThread(parts.records, order, fallback);
-    opened = open(parts, run, order, loaded, resolution);
-  }
-  const { ctx, writer } = opened;
-  const { resumed } = loaded;
-  if (resumed !== undefined) parts.active.adopt(run, resumed.runId);
-  await takeSeededDecisions(ctx);
-  // Decisions are on record before anything comes of them, and of two who take the run up only one gets past this.
-  if (resumed !== undefined) await ctx.checkpoints.write();
-  run.ctx = ctx;
-  return { ctx, writer };
+  const resolve = (agentId: string): RunPlan => resolution.resolve(agentId);
+  const opened = await takeUp({
+    order,
+    threadId: run.threadId,
+    runId: run.runId,
+    outputOf: (id) => parts.outputs.of(id),
+    records: parts.records,
+    resolve,
+    defaultAgent: defaultAgent(resolution),
+    handles: handlesOf(parts, run, resolve),
+    recordingOf: (writer) => new Recording(writer),
+    adopt: (id) => parts.active.adopt(run, id),
+  });
+  run.ctx = opened.ctx;
+  return opened;
 }
 
-const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
-
-/** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
-function openPlugins({ bounds }: RunParts, resolution: Resolution, agentId: string): Promise<void> | undefined {
-  const opening = resolution.ready(agentId);
-  return opening === undefined ? undefined : bounds.wait(opening, OPENING);
-}
-
-/** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
-function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): LeftRun | undefined {
-  return left?.status === "waiting" && !isSuperseding(activation) ? undefined : left;
-}
-
-/** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */
-function open(parts: RunParts, run: ActiveRun, order: RunOrder, loaded: LoadedThread, resolution: Resolution): OpenedRun {
-  const { actingAgentId } = loaded;
-  const openWith = (plan: RunPlan, reading: Reading) => {
-    const activation = { ...activate(parts, run, order, loaded, plan), reading };
-    const writer = openWriter(parts, activation, order, loaded);
-    return { activation, writer, ctx: openRun(activation, handlesOf(parts, run, resolution, writer)) };
-  };
-  try {
-    return openWith(resolution.resolve(actingAgentId), "as-key-says");
-  } catch (thrown) {
-    if (order.isEnding === undefined) throw thrown;
-    parts.log.warn(`run '${run.runId}' is ended without the hooks of its agent: ${errorMessage(thrown)}`, { runId: run.runId });
-    return openWith(endingPlan(actingAgentId), "lenient");
-  }
-}
-
-interface OpenedRun {
-  readonly activation: Activation;
-  readonly writer: ThreadWriter;
-  readonly ctx: RunContext;
-}
-
-function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writer: ThreadWriter): RunHandles {
+function handlesOf(parts: RunParts, run: ActiveRun, resolve: (agentId: string) => RunPlan): TakeUp["handles"] {
   return {
     signal: run.controller.signal,
     clock: parts.clock,
@@ -211,13 +170,10 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolution: Resolution, writ
     inbox: run.inbox,
     decisions: run.decisions,
     boundary: NO_QUEUE,
-    checkpoints: new Recording(writer),
     profileStore: parts.profiles,
     streams: parts.streams,
-    replan: async (agentId) => {
-      await openPlugins(parts, resolution, agentId);
-      return resolution.resolve(agentId);
-    },
+    cancelGraceMs: parts.cancelGraceMs,
+    replan: async (agentId) => resolve(agentId),
   };
 }
 

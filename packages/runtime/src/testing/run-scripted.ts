@@ -26,7 +26,8 @@ import type { LoopResult } from "../loop/finish.ts";
 import { openRun } from "../loop/open-run.ts";
 import { type Boundary, NO_QUEUE } from "../loop/pending-port.ts";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
-import { runLoop, takeSeededDecisions } from "../loop/run-loop.ts";
+import { takeSeededDecisions } from "../loop/resume/take-decisions.ts";
+import { runLoop } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
@@ -35,7 +36,6 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
-import { frontendTool } from "../tool/frontend-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import { EventChecker } from "./event-checker.ts";
 import { countingIds, fakeClock } from "./fake-clock.ts";
@@ -140,16 +140,14 @@ function activationOf(init: ScriptedRunInit, provider: Provider, thread: ThreadL
     history: thread.history(resume),
     input: inputOf(init, ids),
     options: {
-      overrides: init.overrides,
-      frontendTools: (init.frontendTools ?? []).map((tool) => frontendTool(tool)),
-      output:
-        output === undefined
-          ? undefined
-          : { schema: toJsonSchema(output), validate: (value) => validate(output, value), retries: init.outputRetries ?? 2 },
-      isContinuation: resume !== undefined,
-      seededDecisions: init.decisions ?? [],
-      cancelGraceMs: 30_000,
+      frontendTools: init.frontendTools ?? [],
+      ...(init.overrides === undefined ? {} : { overrides: init.overrides }),
+      ...(output === undefined ? {} : { output: toJsonSchema(output) }),
+      ...(init.outputRetries === undefined ? {} : { outputRetries: init.outputRetries }),
     },
+    checkOutput: output === undefined ? undefined : (value) => validate(output, value),
+    isContinuation: resume !== undefined,
+    seededDecisions: init.decisions ?? [],
   };
 }
 
@@ -174,7 +172,8 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     checker.see(event);
     init.onEvent?.(event);
   });
-  const ctx = openRun(activationOf(init, init.model ?? model ?? scripted([]), thread, ids), {
+  const activation = activationOf(init, init.model ?? model ?? scripted([]), thread, ids);
+  const ctx = openRun(activation, {
     signal: init.signal ?? new AbortController().signal,
     clock,
     ids,
@@ -185,9 +184,10 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     boundary: init.boundary ?? NO_QUEUE,
     checkpoints: init.checkpoints ?? thread,
     profileStore: undefined,
+    cancelGraceMs: 30_000,
     replan: (agentId) => replan(init, agentId),
   });
-  await takeSeededDecisions(ctx);
+  await takeSeededDecisions(ctx, activation);
   const result = await runLoop(ctx);
   checker.end();
   return { events, result, model, thread };

@@ -12,7 +12,7 @@ import { isOutcomeLost, lostResult } from "./lost-call.ts";
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
 /** Whether calls that wait are abandoned by this activation. */
-export const isSuperseding = ({ options, input }: Activation): boolean => options.seededDecisions.length === 0 && input.some(isUserInput);
+export const isSuperseding = ({ seededDecisions, input }: Activation): boolean => seededDecisions.length === 0 && input.some(isUserInput);
 
 /** Calls that wait, those behind them, and those whose decision was taken by a process that died before it could follow it. */
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
@@ -31,7 +31,7 @@ export function supersede(
   const closing = activation.input.find(isUserInput);
   if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return [];
   const change = command().update(toolCallStates, { type: "clear" });
-  if (activation.options.isContinuation) {
+  if (activation.isContinuation) {
     for (const ticket of calls.flatMap((call) => closedTicket(call, closing.id))) change.update(pastTickets, { type: "closed", ticket });
   }
   state.commit(change);

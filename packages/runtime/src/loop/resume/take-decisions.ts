@@ -6,6 +6,7 @@ import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Tool } from "../../tool/tool.ts";
+import type { Activation } from "../activation.ts";
 import type { TakenDecisions } from "../commit.ts";
 import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
@@ -118,6 +119,14 @@ function inTurn<T>({ desk }: RunContext, decide: () => Promise<T>): Promise<T> {
 /** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
 export const applyDecisions = (ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> =>
   inTurn(ctx, async () => apply(ctx, await judge(ctx, batch)));
+
+/**
+ * Before the run begins: takes the decisions that it is resumed with. Throws, with nothing changed, when one of them does not fit:
+ * the run stays as it was, waiting.
+ */
+export async function takeSeededDecisions(ctx: RunContext, { seededDecisions }: Pick<Activation, "seededDecisions">): Promise<void> {
+  if (seededDecisions.length > 0) await applyDecisions(ctx, seededDecisions);
+}
 
 /** It is told to stop, or a hook has ended it: it follows no decision any more. */
 const isLeaving = ({ desk, signal, state }: RunContext): boolean =>

@@ -7,10 +7,10 @@ import {
   type SequencedMessage,
   type ThreadCheckpoint,
 } from "@awaken/contract/store";
-import type { OpenEntry } from "../commit/run-ledger.ts";
-import type { ThreadHistory } from "../loop/activation.ts";
+import type { OpenEntry } from "../../commit/run-ledger.ts";
+import type { ThreadHistory } from "../activation.ts";
+import type { LastingRecords, RunRecords } from "../run-records.ts";
 import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
-import type { LastingRecords, RunRecords } from "./run-parts.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
 

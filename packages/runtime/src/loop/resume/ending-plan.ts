@@ -1,8 +1,8 @@
 import { AwakenError, type Provider } from "@awaken/contract";
 import { parseAgentSpec } from "@awaken/contract/spec";
-import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
-import type { RunPlan } from "../loop/run-plan.ts";
-import { compileEnv } from "../plugin/compile-env.ts";
+import { DEFAULT_INFERENCE_POLICY } from "../../inference/infer.ts";
+import { compileEnv } from "../../plugin/compile-env.ts";
+import type { RunPlan } from "../run-plan.ts";
 
 const NOBODY: Provider = {
   name: "nobody",

@@ -9,28 +9,34 @@ import {
   type ToolResult,
 } from "@awaken/contract";
 import { effectKey, type LedgerOutcome } from "@awaken/contract/store";
-import type { OpenEntry } from "../commit/run-ledger.ts";
-import { Tally } from "../commit/tally.ts";
-import type { Checkpoint } from "../loop/commit.ts";
-import type { LiveCall } from "../loop/live-call.ts";
-import { lateResult } from "../loop/messages.ts";
-import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "../loop/resume/lost-call.ts";
-import { editOf, resumedWith } from "../loop/resume/replay-decided.ts";
-import { reconcileCall } from "../loop/resume/unknown-outcome.ts";
-import type { RunContext } from "../loop/run-context.ts";
-import { ThreadWriter } from "../loop/thread-writer.ts";
-import { closedTicket } from "../state/past-tickets.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
-import { toolFailure } from "../tool/execute.ts";
+import type { OpenEntry } from "../../commit/run-ledger.ts";
+import { Tally } from "../../commit/tally.ts";
+import { closedTicket } from "../../state/past-tickets.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import { toolFailure } from "../../tool/execute.ts";
+import type { RunHandles } from "../activation.ts";
+import type { Checkpoint } from "../commit.ts";
+import type { LiveCall } from "../live-call.ts";
+import { lateResult } from "../messages.ts";
+import type { RunContext } from "../run-context.ts";
+import type { RunRecords } from "../run-records.ts";
+import { ThreadWriter } from "../thread-writer.ts";
 import { storedCalls } from "./cut-step.ts";
 import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
-import type { RunParts } from "./run-parts.ts";
+import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
+import { editOf, resumedWith } from "./replay-decided.ts";
+import { reconcileCall } from "./unknown-outcome.ts";
 
 export interface LeftScene {
   readonly loaded: LoadedThread;
   readonly ctx: RunContext | undefined;
   /** The message that closes it. */
   readonly by: MessageId;
+}
+
+/** What a run is ended with: where to write, and how to name what is written. */
+export interface ClosingParts extends Pick<RunHandles, "ids" | "clock"> {
+  readonly records: RunRecords;
 }
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
@@ -42,7 +48,7 @@ interface StartedCall {
   readonly state: ToolCallState | undefined;
 }
 
-interface SettledCall extends StartedCall {
+interface ClosedCall extends StartedCall {
   readonly result: ToolResult;
   /** False: its row in the ledger stays open, for whoever finds out. */
   readonly isKnown: boolean;
@@ -77,7 +83,7 @@ function startedCalls({ history }: LoadedThread, states: readonly ToolCallState[
 }
 
 /** A person's word stands, when there is one that needs nothing to run; else the tool is asked. It is not run again: nobody waits for it. */
-async function settle(ctx: RunContext | undefined, call: StartedCall): Promise<SettledCall> {
+async function closeCall(ctx: RunContext | undefined, call: StartedCall): Promise<ClosedCall> {
   const { live, entry, state } = call;
   const { name } = live.call;
   const decision = isAsked(entry) ? state?.decision : undefined;
@@ -96,19 +102,15 @@ async function settle(ctx: RunContext | undefined, call: StartedCall): Promise<S
 }
 
 /** The thread's state without these calls. Those that never began are left for the run that comes, which retracts them. */
-function stateWithout(
-  state: PersistedState | undefined,
-  states: readonly ToolCallState[],
-  settled: readonly SettledCall[],
-): PersistedState {
+function stateWithout(state: PersistedState | undefined, states: readonly ToolCallState[], closed: readonly ClosedCall[]): PersistedState {
   if (state === undefined) return NO_STATE;
-  const isSettled = ({ messageId, id }: ToolCallState) => settled.some(({ live }) => live.messageId === messageId && live.call.id === id);
-  const left = states.filter((call) => !isSettled(call));
+  const isClosed = ({ messageId, id }: ToolCallState) => closed.some(({ live }) => live.messageId === messageId && live.call.id === id);
+  const left = states.filter((call) => !isClosed(call));
   return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
 }
 
-function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, settled: readonly SettledCall[]): readonly AgentEvent[] {
-  const facts = settled.map(({ live: { call, messageId }, result }): AgentEvent => {
+function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, closed: readonly ClosedCall[]): readonly AgentEvent[] {
+  const facts = closed.map(({ live: { call, messageId }, result }): AgentEvent => {
     const told = result.type === "success" ? result.data : { error: result.message ?? "" };
     const outcome = result.type === "success" ? "succeeded" : "failed";
     return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, outcome, result: told };
@@ -118,7 +120,7 @@ function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, settled
   return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }];
 }
 
-const outcomeOf = ({ live, entry, result }: SettledCall): LedgerOutcome => ({
+const outcomeOf = ({ live, entry, result }: ClosedCall): LedgerOutcome => ({
   idempotencyKey: effectKey(entry.runId, live.messageId, live.call.id),
   attempt: entry.attempt,
   result,
@@ -129,28 +131,28 @@ interface Closing {
   readonly run: LeftRun;
   readonly loaded: LoadedThread;
   readonly states: readonly ToolCallState[];
-  readonly settled: readonly SettledCall[];
+  readonly closed: readonly ClosedCall[];
   /** The message that closes it. */
   readonly by: MessageId;
 }
 
-function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Closing): Checkpoint {
+function checkpointOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closing): Checkpoint {
   const { runId, steps } = run;
   const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
-  const messages = settled.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
-  const closed = states.flatMap((call) => closedTicket(call, by));
+  const messages = closed.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
+  const tickets = states.flatMap((call) => closedTicket(call, by));
   const termination = { type: "cancelled" } as const;
   return {
     delta: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
     tally: new Tally(countedBy(run, loaded.history.messages)),
     runState: run.state ?? NO_STATE,
-    threadState: stateWithout(loaded.history.threadState, states, settled),
+    threadState: stateWithout(loaded.history.threadState, states, closed),
     tickets: [],
-    decided: { entries: run.decided, closed: [...(run.closed ?? []), ...closed] },
-    events: factsOf(run, settled),
+    decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
+    events: factsOf(run, closed),
     claims: [],
-    outcomes: settled.filter(({ isKnown }) => isKnown).map(outcomeOf),
+    outcomes: closed.filter(({ isKnown }) => isKnown).map(outcomeOf),
     ending: termination,
   };
 }
@@ -160,9 +162,9 @@ function checkpointOf(parts: RunParts, { run, loaded, states, settled, by }: Clo
  * is known, and those of which nothing is known stay open in the ledger. `ctx` is that of the run, to ask its tools with; without one
  * nobody is there to ask.
  */
-export async function closeRun(parts: RunParts, run: LeftRun, { loaded, ctx, by }: LeftScene): Promise<void> {
+export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, ctx, by }: LeftScene): Promise<void> {
   const states = storedCalls(loaded.history.threadState);
-  const settled = await Promise.all(startedCalls(loaded, states).map((call) => settle(ctx, call)));
+  const closed = await Promise.all(startedCalls(loaded, states).map((call) => closeCall(ctx, call)));
   const writer = new ThreadWriter({
     store: parts.records,
     identity: runIdentity(run),
@@ -173,5 +175,5 @@ export async function closeRun(parts: RunParts, run: LeftRun, { loaded, ctx, by 
     latestAt: loaded.latestAt,
     now: () => parts.clock.now(),
   });
-  await writer.write(checkpointOf(parts, { run, loaded, states, settled, by }));
+  await writer.write(checkpointOf(parts, { run, loaded, states, closed, by }));
 }

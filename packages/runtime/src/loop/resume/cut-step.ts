@@ -11,9 +11,9 @@ import {
   validateSync,
 } from "@awaken/contract";
 import type { LedgerEntry, SequencedMessage } from "@awaken/contract/store";
-import type { ThreadHistory } from "../loop/activation.ts";
-import type { LiveCall } from "../loop/live-call.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
+import type { ThreadHistory } from "../activation.ts";
+import type { LiveCall } from "../live-call.ts";
 
 export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
   const stored = validateSync(toolCallStatesSchema, state?.extensions[toolCallStates.name]);

@@ -1,22 +1,13 @@
-import {
-  AwakenError,
-  type MessageId,
-  messageId,
-  type PersistedState,
-  type RunId,
-  type RunRecord,
-  type ThreadId,
-  threadId as toThreadId,
-} from "@awaken/contract";
+import { AwakenError, type MessageId, messageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import { type SequencedMessage, sameJson, type ThreadCheckpoint } from "@awaken/contract/store";
-import { takenUp } from "../commit/taken-up.ts";
-import type { Counted } from "../commit/tally.ts";
-import type { ThreadHistory } from "../loop/activation.ts";
-import { activeAgent } from "../state/active-agent.ts";
+import { takenUp } from "../../commit/taken-up.ts";
+import type { Counted } from "../../commit/tally.ts";
+import { activeAgent } from "../../state/active-agent.ts";
+import type { ThreadHistory } from "../activation.ts";
+import type { RunRecords } from "../run-records.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
 import { openWork } from "./open-work.ts";
-import type { RunRecords } from "./run-parts.ts";
-import type { RunIntentInput, RunOrder } from "./run-request.ts";
+import type { OrderIntent, RunOrder } from "./run-order.ts";
 
 /** What the records say that a new activation depends on. */
 export interface LoadedThread {
@@ -38,7 +29,7 @@ export interface LoadedThread {
   readonly latestAt: number;
 }
 
-type ResumeIntent = Extract<RunIntentInput, { type: "resume" }>;
+type ResumeIntent = Extract<OrderIntent, { type: "resume" }>;
 type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
 
 /** A run of the thread that is not over, and that nobody goes on with. */
@@ -75,8 +66,8 @@ async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId):
   return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
 }
 
-async function checkParent(records: RunRecords, id: string): Promise<void> {
-  if ((await records.threads.load(toThreadId(id))) !== undefined) return;
+async function checkParent(records: RunRecords, id: ThreadId): Promise<void> {
+  if ((await records.threads.load(id)) !== undefined) return;
   throw new AwakenError("thread_not_found", `parent thread not found: ${id}`, { details: { threadId: id } });
 }
 

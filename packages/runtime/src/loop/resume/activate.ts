@@ -1,0 +1,107 @@
+import {
+  type RunActivation,
+  type RunId,
+  type RunIdentity,
+  type RunIntent,
+  type RunOptions,
+  runIdentity,
+  type ThreadId,
+} from "@awaken/contract";
+import { checkJsonSchema } from "../../tool/json-schema.ts";
+import type { Activation } from "../activation.ts";
+import { OUTPUT_RETRIES } from "../output.ts";
+import type { LiveOutput } from "../run-context.ts";
+import type { RunPlan } from "../run-plan.ts";
+import type { RunRecords } from "../run-records.ts";
+import { ThreadWriter } from "../thread-writer.ts";
+import type { LoadedThread } from "./load-thread.ts";
+import type { RunOrder } from "./run-order.ts";
+
+/** What was asked, and who it is asked of. */
+export interface Asked {
+  readonly order: RunOrder;
+  readonly threadId: ThreadId;
+  /** Of the new run, if it is one. */
+  readonly runId: RunId;
+  /** The schema that a run here was asked for, with the code that checks it, as long as that is at hand. */
+  readonly outputOf: (run: RunId) => LiveOutput | undefined;
+}
+
+/** A run that goes on is who it was. */
+function identityOf({ order: { trace, intent }, threadId, runId }: Asked, { agentId, resumed }: LoadedThread): RunIdentity {
+  if (resumed === undefined) return { threadId, runId, agentId, origin: "user", runMode: "foreground", adapter: "internal", ...trace };
+  const { runMode = intent.type === "resume" ? "resume" : "foreground" } = trace;
+  return { ...runIdentity(resumed), agentId, runMode };
+}
+
+/**
+ * What the answer must fit: the schema of the request, or that of the run that goes on. Its own code checks it where it is at hand,
+ * elsewhere its JSON Schema, which the record has.
+ */
+function outputOf({ order, outputOf: live }: Asked, { resumed }: LoadedThread): LiveOutput | undefined {
+  const { output: asked } = order.options;
+  if (asked !== undefined && order.checkOutput !== undefined) return { schema: asked, check: order.checkOutput };
+  if (resumed === undefined) return undefined;
+  const kept = live(resumed.runId);
+  const schema = resumed.activation.options.output;
+  return kept ?? (schema === undefined ? undefined : { schema, check: (value) => checkJsonSchema(schema, value) });
+}
+
+/** What the request leaves out is as the record has it. */
+function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, output: LiveOutput | undefined): RunOptions {
+  const stored = resumed?.activation.options;
+  const overrides = options.overrides ?? stored?.overrides;
+  const outputRetries = options.outputRetries ?? stored?.outputRetries ?? OUTPUT_RETRIES;
+  return {
+    frontendTools: options.frontendTools ?? stored?.frontendTools ?? NOTHING,
+    ...(overrides === undefined ? undefined : { overrides }),
+    ...(output === undefined ? undefined : { output: output.schema }),
+    ...(output === undefined || outputRetries === OUTPUT_RETRIES ? undefined : { outputRetries }),
+  };
+}
+
+/** What to run, as data: the order with what the records add to it. */
+export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Activation {
+  const { resumed, history, logged } = loaded;
+  const { input, intent } = asked.order;
+  const output = outputOf(asked, loaded);
+  return {
+    identity: identityOf(asked, loaded),
+    plan,
+    history,
+    input: logged.size === 0 ? input : input.filter((message) => !logged.has(message.id)),
+    options: optionsOf(asked, loaded, output),
+    checkOutput: output?.check,
+    isContinuation: resumed !== undefined && resumed.status !== "created",
+    seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
+  };
+}
+
+const NOTHING: readonly never[] = Object.freeze([]);
+
+function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
+  if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
+  if (resumed === undefined || resumed.status === "created") return { type: "new-intent" };
+  return { type: "continuation-from-run", runId: resumed.runId };
+}
+
+/** Where the run's commits go, with its activation as the record keeps it. */
+export function openWriter(
+  { records, now }: { readonly records: RunRecords; readonly now: () => number },
+  { identity, options }: Activation,
+  order: RunOrder,
+  loaded: LoadedThread,
+): ThreadWriter {
+  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, ...trace } = identity;
+  const activation: RunActivation = { intent: intentOf(order, loaded), options, trace, seededDecisions: NOTHING };
+  return new ThreadWriter({
+    store: records,
+    identity,
+    activation,
+    input: order.input.map((message) => message.id),
+    resumed: loaded.resumed,
+    messageCount: loaded.history.messageCount,
+    latestAt: loaded.latestAt,
+    now,
+  });
+}

@@ -1,0 +1,59 @@
+import { errorMessage, messageId } from "@awaken/contract";
+import { Listeners } from "../../stream/listeners.ts";
+import { Queue } from "../../stream/queue.ts";
+import type { RunHandles } from "../activation.ts";
+import { openRun } from "../open-run.ts";
+import { NO_QUEUE } from "../pending-port.ts";
+import type { RunContext } from "../run-context.ts";
+import type { RunPlan } from "../run-plan.ts";
+import type { RunRecords } from "../run-records.ts";
+import { type Asked, activate } from "./activate.ts";
+import { closeRun } from "./close-run.ts";
+import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
+import { resumeOrder } from "./run-order.ts";
+
+/** What a run is ended for: another one that begins. */
+export interface Leaving {
+  readonly left: LeftRun;
+  readonly resolve: (agentId: string) => RunPlan;
+  /** Of the run that begins. */
+  readonly plan: RunPlan;
+  /** Of the run that begins. */
+  readonly asked: Asked;
+  readonly records: RunRecords;
+  readonly handles: Omit<RunHandles, "checkpoints">;
+}
+
+/** Ends a run that the new one leaves behind, with whatever its tools can tell about calls that were under way. */
+export async function closeLeft(leaving: Leaving): Promise<void> {
+  const { left, asked, records, handles } = leaving;
+  const { input } = asked.order;
+  const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id);
+  const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
+  const { ids, clock } = handles;
+  await closeRun({ records, ids, clock }, left, { loaded, ctx: openLeft(leaving, loaded), by });
+}
+
+/** The run as it would be resumed, only to ask its tools: nothing of it is heard or written. Undefined when it cannot be opened any more. */
+function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: LoadedThread): RunContext | undefined {
+  const { bounds: _own, streams: _none, ...live } = handles;
+  try {
+    const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan);
+    return openRun(
+      { ...activation, reading: "lenient" },
+      { ...live, listeners: new Listeners(), inbox: new Queue(), decisions: new Queue(), boundary: NO_QUEUE, checkpoints: undefined },
+    );
+  } catch (thrown) {
+    handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });
+    return undefined;
+  }
+}
+
+/** Undefined when its agent is gone: the tools of the one that comes may know. */
+function ownPlan(resolve: Leaving["resolve"], { actingAgentId }: LoadedThread): RunPlan | undefined {
+  try {
+    return resolve(actingAgentId);
+  } catch {
+    return undefined;
+  }
+}

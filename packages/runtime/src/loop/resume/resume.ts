@@ -1,0 +1,92 @@
+import { errorMessage, type RunId, type Termination } from "@awaken/contract";
+import type { Reading } from "../../state/persist.ts";
+import type { Activation, RunHandles } from "../activation.ts";
+import type { CheckpointPort } from "../commit.ts";
+import { openRun } from "../open-run.ts";
+import type { RunContext } from "../run-context.ts";
+import type { RunPlan } from "../run-plan.ts";
+import type { RunRecords } from "../run-records.ts";
+import type { ThreadWriter } from "../thread-writer.ts";
+import { type Asked, activate, openWriter } from "./activate.ts";
+import { closeLeft } from "./close-left.ts";
+import { endingPlan } from "./ending-plan.ts";
+import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
+import { recoverStep } from "./recover-step.ts";
+import { replayDecided } from "./replay-decided.ts";
+import { isSuperseding } from "./supersede.ts";
+import { takeSeededDecisions } from "./take-decisions.ts";
+
+/*
+ * How a run goes on, after a decision, a cut or a new message. A new run goes the same way and finds less:
+ *
+ *   1. loaded      `loadThread`           the record of the run, its thread, and the step that was cut off, shown whole again
+ *   2. opened      `activate`, `openRun`  what was asked over what is stored; calls that a new message abandons are superseded
+ *   3. others left `closeLeft`            a run that this one leaves behind is ended first, and everything is loaded again
+ *   4. taken up    `takeSeededDecisions`  decisions are checked, and on record before anything comes of them
+ *   5. calls ended `finishOpenCalls`      the loop's first work: calls of the cut step, then decided ones, then those held behind them
+ *   6.             `runLoop`              steps, as in any run
+ */
+
+/** What a run is taken up with. */
+export interface TakeUp extends Asked {
+  readonly records: RunRecords;
+  readonly resolve: (agentId: string) => RunPlan;
+  /** For a thread that is with no agent yet. */
+  readonly defaultAgent: string;
+  readonly handles: Omit<RunHandles, "checkpoints">;
+  /** Who the loop gives its checkpoints to. */
+  readonly recordingOf: (writer: ThreadWriter) => CheckpointPort;
+  /** The claim turns out to be for a run that exists. */
+  readonly adopt: (run: RunId) => void;
+}
+
+export interface OpenedRun {
+  readonly activation: Activation;
+  readonly writer: ThreadWriter;
+  readonly ctx: RunContext;
+}
+
+/** Stages 1 to 4. What throws here leaves the run as it was on record. */
+export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
+  const { records, order, defaultAgent } = taking;
+  let loaded = await loadThread(records, order, defaultAgent);
+  let opened = open(taking, loaded);
+  for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
+    await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
+    loaded = await loadThread(records, order, defaultAgent);
+    opened = open(taking, loaded);
+  }
+  const { resumed } = loaded;
+  if (resumed !== undefined) taking.adopt(resumed.runId);
+  await takeSeededDecisions(opened.ctx, opened.activation);
+  // Of two who take the run up only one gets past this.
+  if (resumed !== undefined) await opened.ctx.checkpoints.write();
+  return opened;
+}
+
+/** Stage 5. Gives the termination when a gate or a hook ends the run on the way. */
+export const finishOpenCalls = async (ctx: RunContext): Promise<Termination | undefined> =>
+  (await recoverStep(ctx)) ?? (await replayDecided(ctx));
+
+/** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */
+function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
+  const { order, handles, records, runId } = taking;
+  const { actingAgentId } = loaded;
+  const openWith = (plan: RunPlan, reading: Reading): OpenedRun => {
+    const activation = { ...activate(taking, loaded, plan), reading };
+    const writer = openWriter({ records, now: () => handles.clock.now() }, activation, order, loaded);
+    return { activation, writer, ctx: openRun(activation, { ...handles, checkpoints: taking.recordingOf(writer) }) };
+  };
+  try {
+    return openWith(taking.resolve(actingAgentId), "as-key-says");
+  } catch (thrown) {
+    if (order.isEnding === undefined) throw thrown;
+    handles.log.warn(`run '${runId}' is ended without the hooks of its agent: ${errorMessage(thrown)}`, { runId });
+    return openWith(endingPlan(actingAgentId), "lenient");
+  }
+}
+
+/** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
+function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): LeftRun | undefined {
+  return left?.status === "waiting" && !isSuperseding(activation) ? undefined : left;
+}

@@ -1,0 +1,44 @@
+import type { Message, MessageId, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
+import type { OutputCheck } from "../run-context.ts";
+import type { AddressedDecision } from "./addressed-decision.ts";
+
+/** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
+export type OrderIntent =
+  | { readonly type: "new"; readonly runId: RunId | undefined }
+  | {
+      readonly type: "resume";
+      readonly runId: RunId;
+      readonly decisions: readonly AddressedDecision[];
+      /** The record on which it was decided to go on: when it has changed since, somebody else has the run. */
+      readonly seen: RunRecord | undefined;
+    };
+
+/** Where a run comes from, as far as its request says. */
+export type OrderTrace = Partial<Omit<RunIdentity, "threadId" | "runId" | "agentId" | "dispatchId">>;
+
+/** A request that was read: nothing in it is wrong by itself. */
+export interface RunOrder {
+  readonly threadId: ThreadId;
+  readonly intent: OrderIntent;
+  readonly agentId?: string | undefined;
+  readonly input: readonly Message[];
+  /** Ids that the caller gave to messages: they may be in the log already. */
+  readonly namedMessages: readonly MessageId[];
+  readonly trace: OrderTrace;
+  /** What it leaves out a run that goes on has on record. */
+  readonly options: Partial<RunOptions>;
+  /** The code of the schema whose JSON Schema the options have. */
+  readonly checkOutput?: OutputCheck | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The run is taken up only to be ended: what became of its agent, its plugins or its state does not keep it from that. */
+  readonly isEnding?: true;
+}
+
+/** Goes on with a run, with nothing new but decisions. */
+export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecision[]): RunOrder {
+  const { threadId, runId } = run;
+  return { threadId, intent: { type: "resume", runId, decisions, seen: run }, input: [], namedMessages: [], trace: {}, options: {} };
+}
+
+/** Takes a run up to end it. */
+export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, []), isEnding: true });

@@ -1,0 +1,21 @@
+import type { LedgerStore, MessageStore, RunStore, ThreadStore } from "@awaken/contract/store";
+import type { CommitStore } from "../commit/commit-store.ts";
+
+interface Records extends CommitStore {
+  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint">;
+  readonly runs: Pick<RunStore, "load" | "listByTicket">;
+}
+
+/** Records that go with the process. */
+export interface VolatileRecords extends Records {
+  readonly messages: Pick<MessageStore, "load">;
+  readonly ledger: undefined;
+}
+
+export interface LastingRecords extends Records {
+  readonly messages: Pick<MessageStore, "load" | "list">;
+  readonly ledger: Pick<LedgerStore, "load" | "list">;
+}
+
+/** What runs need of a store. */
+export type RunRecords = VolatileRecords | LastingRecords;

@@ -1,0 +1,77 @@
+import {
+  ADAPTERS,
+  type Adapter,
+  AwakenError,
+  checkOptions,
+  ORIGINS,
+  type Origin,
+  type PartRules,
+  RULES,
+  RUN_MODES,
+  type RunMode,
+  runId,
+  threadId,
+  toolCallId,
+} from "@awaken/contract";
+import type { OrderTrace } from "../loop/resume/run-order.ts";
+
+/** Where a run comes from, for records and hooks. */
+export interface RunTraceInput {
+  /** Who asked for it. Default `user`. */
+  readonly origin?: Origin;
+  /** Whether somebody waits for it. Default `foreground`. */
+  readonly runMode?: RunMode;
+  /** The protocol that it came in by. Default `internal`. */
+  readonly adapter?: Adapter;
+  /** The run that started this one. */
+  readonly parentRunId?: string;
+  /** The thread of that run. */
+  readonly parentThreadId?: string;
+  /** The call of the parent run that started this one. */
+  readonly parentToolCallId?: string;
+  /** The session of the client. */
+  readonly sessionId?: string;
+  /** The request that brought it, as the transport names it. */
+  readonly transportRequestId?: string;
+  /** What the caller ties its own records together with. */
+  readonly correlationId?: string;
+}
+
+const CODE = "invalid_activation";
+
+const refuse = (why: string): never => {
+  throw new AwakenError(CODE, `invalid activation: ${why}`);
+};
+
+const TRACE: PartRules<RunTraceInput> = {
+  origin: RULES.oneOf(...ORIGINS),
+  runMode: RULES.oneOf(...RUN_MODES),
+  adapter: RULES.oneOf(...ADAPTERS),
+  parentRunId: RULES.name,
+  parentThreadId: RULES.name,
+  parentToolCallId: RULES.name,
+  sessionId: RULES.name,
+  transportRequestId: RULES.name,
+  correlationId: RULES.name,
+};
+
+const NO_TRACE: OrderTrace = Object.freeze({});
+
+/** Callers without our compiler settings may give `undefined` for what they leave out. */
+export function readTrace(trace: RunTraceInput | undefined, thread: string | undefined): OrderTrace {
+  if (trace === undefined) return NO_TRACE;
+  checkOptions(CODE, "the trace of a run request", trace, TRACE);
+  const { origin, runMode, adapter, parentRunId, parentThreadId, parentToolCallId, sessionId, transportRequestId, correlationId } = trace;
+  if (thread !== undefined && parentThreadId === thread) refuse(`thread '${thread}' cannot be its own parent`);
+  return {
+    ...(origin === undefined ? undefined : { origin }),
+    ...(runMode === undefined ? undefined : { runMode }),
+    ...(adapter === undefined ? undefined : { adapter }),
+    ...(parentRunId === undefined ? undefined : { parentRunId: runId(parentRunId) }),
+    ...(parentThreadId === undefined ? undefined : { parentThreadId: threadId(parentThreadId) }),
+    ...(parentToolCallId === undefined ? undefined : { parentToolCallId: toolCallId(parentToolCallId) }),
+    ...(sessionId === undefined ? undefined : { sessionId }),
+    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
+    ...(correlationId === undefined ? undefined : { correlationId }),
+  };
+}
