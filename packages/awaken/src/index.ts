@@ -33,6 +33,7 @@ export {
   defineProfile,
   defineState,
   defineTool,
+  deny,
   type Effect,
   excludeTool,
   fail,

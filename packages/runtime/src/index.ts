@@ -42,4 +42,4 @@ export { defineTool } from "./tool/define-tool.ts";
 export type { Gate } from "./tool/gate.ts";
 export { fail, reply, wait } from "./tool/reply.ts";
 export type { Tool, ToolContext } from "./tool/tool.ts";
-export { allow, answer, ask, block, suspend, type Verdict } from "./tool/verdict.ts";
+export { allow, answer, ask, block, deny, suspend, type Verdict } from "./tool/verdict.ts";

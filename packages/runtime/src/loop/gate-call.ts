@@ -3,7 +3,7 @@ import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { HookScene } from "../phase/hook.ts";
 import type { Work } from "../stream/bounds.ts";
 import { toolFailure } from "../tool/execute.ts";
-import { resolveGates } from "../tool/gate.ts";
+import { isAnswered, resolveGates } from "../tool/gate.ts";
 import { plainVerdict } from "../tool/plain.ts";
 import type { PreparedCall, Tool } from "../tool/tool.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
@@ -20,19 +20,13 @@ const settled = (live: LiveCall, result: ToolResult): Gated => ({
   call: { ...live, reply: { result, command: undefined } },
 });
 
-/** Whoever approved this call has answered every question about it; a refusal still stands. */
-function isAnswered(live: LiveCall, intercept: Intercept): boolean {
-  return intercept.type === "suspend" && live.resume !== undefined && live.resume.decision.action !== "deny";
-}
-
 async function pluginIntercept(ctx: RunContext, live: LiveCall, tool: Tool | undefined): Promise<Intercept | undefined> {
   const { gates } = ctx.active.plan.env;
   if (gates.length === 0) return undefined;
   const toolKind = tool?.traits.kind ?? guessToolKind(live.call.name);
   const call = { ...live.call, input: inputOf(live) };
   const input = { ...scene(ctx), phase: "toolGate", call, toolKind, resume: live.resume } as const;
-  const intercept = await resolveGates(gates, input, ctx.log, ctx.bounds);
-  return intercept !== undefined && isAnswered(live, intercept) ? undefined : intercept;
+  return resolveGates(gates, input, ctx.log, ctx.bounds);
 }
 
 async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepared: PreparedCall): Promise<Intercept | undefined> {
@@ -40,11 +34,11 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
   const work: Work = { limit: "gateMs", onAbort: "leave", name: () => `\`approve\` of tool '${tool.id}'` };
   const given: Verdict | undefined = await ctx.bounds.wait(prepared.approve(scene(ctx)), work);
   const verdict = plainVerdict(`\`approve\` of tool '${tool.id}'`, given ?? allow());
-  return verdict.type === "allow" || isAnswered(live, verdict) ? undefined : verdict;
+  return verdict.type === "allow" || isAnswered(live.resume, verdict) ? undefined : verdict;
 }
 
 /**
- * Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's block needs no second opinion. A call that may
+ * Plugins' gates first, then the tool's own `approve` on the checked input; a plugin's refusal needs no second opinion. A call that may
  * have had its effect already is past its gates: first it is found out what became of it.
  */
 export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
@@ -78,7 +72,7 @@ const refusedByTool = (live: LiveCall, thrown: unknown): Gated => settled(live, 
 
 async function askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated> {
   const intercept = await pluginIntercept(ctx, live, tool);
-  if (intercept?.type === "block" || intercept?.type === "answer") return { type: "intercepted", intercept };
+  if (intercept !== undefined && intercept.type !== "suspend") return { type: "intercepted", intercept };
   if (tool === undefined) {
     if (intercept !== undefined) return { type: "intercepted", intercept };
     return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
@@ -98,7 +92,7 @@ async function gateByTool(
   checked: Validated<PreparedCall>,
 ): Promise<Gated> {
   const own = checked.type === "valid" ? await toolIntercept(ctx, live, tool, checked.value) : undefined;
-  const strongest = own?.type === "block" ? own : (intercept ?? own);
+  const strongest = own?.type === "block" || own?.type === "deny" ? own : (intercept ?? own);
   if (checked.type === "valid" && strongest !== undefined) return { type: "intercepted", intercept: strongest };
   return admit(live, tool, checked);
 }

@@ -28,15 +28,17 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const { frontendTools } = run.options;
   const hasOwn = frontendTools.length > 0;
   const tools = hasOwn ? new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, frontendTool(tool)] as const)]) : plan.tools;
+  const descriptors = hasOwn ? describe(tools) : descriptorsOf(plan);
   const scene = {
     agent: plan.agent,
     identity: run.identity,
     messages: run.transcript.messages,
+    tools: descriptors,
     signal: run.signal,
     clock: run.clock,
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
-  return { plan, tools, descriptors: hasOwn ? describe(tools) : descriptorsOf(plan), scene, bindings: [] };
+  return { plan, tools, descriptors, scene, bindings: [] };
 }
 
 function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {

@@ -187,12 +187,13 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
 }
 
 function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
-  const { agent, identity, messages, clock, profile } = ctx.active.scene;
+  const { agent, identity, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   return {
     agent,
     identity,
     messages,
+    tools,
     clock,
     profile,
     state: ctx.state.snapshot(),

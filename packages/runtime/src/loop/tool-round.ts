@@ -112,6 +112,9 @@ class Round {
       case "block":
         await this.#complete(live, toolFailure("denied", intercept.reason, { rejected: true }));
         return intercept.reason;
+      case "deny":
+        await this.#complete(live, toolFailure("denied", intercept.reason, { rejected: true }));
+        return undefined;
       case "suspend":
         this.#keepOrder();
         this.#open.delete(live.call.id);

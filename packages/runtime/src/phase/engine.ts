@@ -136,8 +136,8 @@ export class PhaseEngine {
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
     return (state: Snapshot): HookInput<P> => {
-      const { agent, identity, messages, signal, clock, profile } = this.#scene();
-      const own: RunScene & { state: Snapshot; phase: P } = { agent, identity, messages, signal, clock, profile, state, phase };
+      const { agent, identity, messages, tools, signal, clock, profile } = this.#scene();
+      const own: RunScene & { state: Snapshot; phase: P } = { agent, identity, messages, tools, signal, clock, profile, state, phase };
       return Object.assign(own, facts);
     };
   }

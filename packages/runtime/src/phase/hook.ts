@@ -7,6 +7,7 @@ import type {
   Suspension,
   Termination,
   ToolCall,
+  ToolDescriptor,
   ToolResult,
   Turn,
 } from "@awaken/contract";
@@ -24,6 +25,8 @@ export interface RunScene {
   readonly identity: RunIdentity;
   /** The conversation so far; in a tool round also the assistant message and the results that exist. */
   readonly messages: readonly Message[];
+  /** The tools that the agent has, sorted by id, before anything is hidden from the model. One list until another agent takes over. */
+  readonly tools: readonly ToolDescriptor[];
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   /** Time as the runtime knows it: in tests it may stand still. */

@@ -69,6 +69,7 @@ export function sceneOf(more: Partial<RunScene> = {}): RunScene {
     messages: [],
     signal: new AbortController().signal,
     clock: { now: () => 1_000, timer: () => () => {} },
+    tools: [],
     profile: createProfileAccess({ store: undefined, keys: new Map() }),
     ...more,
   };

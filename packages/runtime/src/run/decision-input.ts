@@ -5,6 +5,8 @@ import {
   decisionId,
   describeType,
   isJson,
+  isJsonObject,
+  type JsonObject,
   needed,
   type PartRules,
   RULES,
@@ -20,6 +22,8 @@ export type DecisionInput = DecisionAction & {
   readonly id?: string;
   /** Who decides; kept on record. */
   readonly by?: string;
+  /** For plugins, kept with the decision: whether it is to be remembered, what signed it. */
+  readonly metadata?: JsonObject;
   /**
    * The run that it is about, by its id: then the ticket may also be the id of a call, which may not even wait yet. A ticket that names
    * itself needs no run; with one, or the id of its thread, it has to be of that run.
@@ -47,6 +51,7 @@ const DECISION: PartRules<AnyDecision> = {
   result: RULES.any,
   id: RULES.name,
   by: RULES.text,
+  metadata: RULES.any,
   run: RULES.name,
 };
 
@@ -71,9 +76,12 @@ function readAction(decision: DecisionInput): DecisionAction {
 }
 
 const readDecision = ({ ticket, decision }: TicketDecision, ids: Ids, clock: Clock): Omit<AddressedDecision, "isCall"> => {
-  const { id = ids(), by } = decision;
+  const { id = ids(), by, metadata } = decision;
   const said = readAction(decision);
-  return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...(by === undefined ? {} : { by }) } };
+  if (metadata !== undefined && !(isJson(metadata) && isJsonObject(metadata)))
+    return refuse("the metadata of a decision must be a JSON object");
+  const more = { ...(by === undefined ? {} : { by }), ...(metadata === undefined ? {} : { metadata }) };
+  return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...more } };
 };
 
 /** One or more decisions as the loop takes them. Throws when one of them says nothing that could be applied. */

@@ -1,9 +1,9 @@
-import { dispatchId, type ToolResult } from "@awaken/contract";
+import { decisionId, dispatchId, type ToolResult } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { callOf, plugin, recordedLog, sceneOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
 import { type Gate, type GateEntry, type GateInput, type PolicyInput, policyGate, resolveGates } from "./gate.ts";
-import { allow, answer, ask, block, suspend, type Verdict } from "./verdict.ts";
+import { allow, answer, ask, block, deny, suspend, type Verdict } from "./verdict.ts";
 
 const input = (more: Partial<GateInput> = {}): GateInput => ({
   ...sceneOf(),
@@ -39,6 +39,22 @@ describe("resolveGates", () => {
     }
     expect((await resolved(given, wait)).verdict).toEqual(wait);
     expect((await resolved(wait, given)).verdict).toEqual(wait);
+  });
+
+  it("a refusal of the call is stronger than a question and than an answer, and weaker than the end of the run", async () => {
+    const no = deny("not that");
+    expect((await resolved(given, wait, no)).verdict).toEqual(no);
+    expect((await resolved(no, wait, given)).verdict).toEqual(no);
+    expect((await resolved(no, stop)).verdict).toEqual(stop);
+  });
+
+  it("of a call that was approved, questions are answered, and whatever else was said still stands", async () => {
+    const decision = { action: "approve", id: decisionId("d"), decidedAt: 0 } as const;
+    const resume = { suspension: { action: "approve" }, decision };
+    const after = (...all: readonly Verdict[]) => resolveGates(gates(...all), input({ resume }), recordedLog());
+    expect(await after(wait)).toBeUndefined();
+    expect(await after(wait, given)).toEqual(given);
+    expect(await after(wait, deny("no"))).toEqual(deny("no"));
   });
 
   it("core-execution 29: of two equals the first is kept, and the mistake is logged", async () => {
@@ -86,7 +102,7 @@ describe("resolveGates", () => {
       }),
     );
     expect(thrown).toMatchObject({ code: "hook_failed", details: { plugin: "p2", phase: "toolGate" }, cause: new Error("broken") });
-    for (const odd of [{ type: "deny" }, true, "block", {}, { type: "constructor" }]) {
+    for (const odd of [{ type: "refuse" }, true, "block", {}, { type: "constructor" }]) {
       const untyped: Gate = () => JSON.parse(JSON.stringify(odd));
       expect((await thrownBy(() => resolved(untyped))).code).toBe("hook_failed");
       expect((await thrownBy(() => resolved(stop, untyped))).code).toBe("hook_failed");

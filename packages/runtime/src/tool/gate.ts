@@ -63,7 +63,11 @@ export function policyGate(policy: Policy): Gate {
   };
 }
 
-const RANK: Record<Intercept["type"], number> = { block: 3, suspend: 2, answer: 1 };
+const RANK: Record<Intercept["type"], number> = { block: 4, deny: 3, suspend: 2, answer: 1 };
+
+/** Whoever approved this call has answered every question about it; a refusal still stands. */
+export const isAnswered = (resume: ResumedCall | undefined, { type }: Intercept): boolean =>
+  type === "suspend" && resume !== undefined && resume.decision.action !== "deny";
 
 /** Asks all gates, one after the other. The strongest intercept wins, the first among equals; two equals are a mistake and logged. */
 export async function resolveGates(
@@ -75,7 +79,7 @@ export async function resolveGates(
   let winner: { readonly verdict: Intercept; readonly plugin: string } | undefined;
   for (const { plugin, gate } of gates) {
     const verdict = await callGate(plugin, gate, input, bounds);
-    if (verdict === undefined || verdict.type === "allow") continue;
+    if (verdict === undefined || verdict.type === "allow" || isAnswered(input.resume, verdict)) continue;
     const difference = winner === undefined ? 1 : RANK[verdict.type] - RANK[winner.verdict.type];
     if (difference > 0) winner = { verdict, plugin };
     else if (difference === 0) {

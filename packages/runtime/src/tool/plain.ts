@@ -82,6 +82,8 @@ export function plainVerdict(giver: string, given: Verdict): Verdict {
       return given;
     case "block":
       return { type: "block", reason: String(given.reason) };
+    case "deny":
+      return { type: "deny", reason: String(given.reason) };
     case "suspend":
       return { type: "suspend", suspension: plainSuspension(giver, given.suspension) };
     case "answer":

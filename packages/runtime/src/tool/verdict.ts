@@ -9,6 +9,11 @@ export type Verdict =
       readonly reason: string;
     }
   | {
+      readonly type: "deny";
+      /** The model reads it. */
+      readonly reason: string;
+    }
+  | {
       readonly type: "suspend";
       /** What the call waits for. */
       readonly suspension: Suspension;
@@ -29,6 +34,9 @@ export const allow = (): Verdict => ALLOW;
 
 /** Refuses the call and ends the run. */
 export const block = (reason: string): Intercept => ({ type: "block", reason });
+
+/** Refuses the call: the model reads why, and the run goes on. No approval changes it. */
+export const deny = (reason: string): Intercept => ({ type: "deny", reason });
 
 /** Waits for a person to approve the call; on approval the tool runs with the original or the edited input. */
 export function ask(

@@ -69,7 +69,7 @@ function openRun(provider: Provider, setting: Setting = {}) {
     adapter: "internal",
   } as const;
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
-  const scene = { agent: local(sections), identity, messages, signal: abort.signal, clock, profile };
+  const scene = { agent: local(sections), identity, messages, tools: [], signal: abort.signal, clock, profile };
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
   const inbox: InboxItem[] = [];
   const live = {

@@ -38,6 +38,7 @@ function openSteps(plugins: readonly Plugin[]) {
     messages: [],
     signal: new AbortController().signal,
     clock: fakeClock(),
+    tools: [],
     profile: createProfileAccess({ store: undefined, keys: new Map() }),
   } as const;
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });

@@ -36,10 +36,21 @@ export function editOf({ decision }: ToolCallState): EditedInput | undefined {
   return by === undefined ? { input } : { input, by };
 }
 
-/** The call is over without having run; the model reads why. */
-function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: string | undefined): void {
+/** The call is over without having run; the model reads why, and hooks see its result. */
+async function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: string | undefined): Promise<void> {
   const result = toolFailure("denied", reason?.trim() ? reason : "the call was not approved", { rejected: true });
-  ctx.state.commit(command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } }));
+  const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
+  try {
+    await ctx.phases.run("afterToolExecute", { call: live.call, resume: live.resume, result }, change);
+  } catch (thrown) {
+    ctx.state.commit(change);
+    throw thrown;
+  } finally {
+    tellDenied(ctx, live, call, result, reason);
+  }
+}
+
+function tellDenied(ctx: RunContext, live: LiveCall, call: ToolCallState, result: ToolResult, reason: string | undefined): void {
   ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
   ctx.ledger?.settle(live, result);
   const said = { action: "deny", ...(reason === undefined ? {} : { reason }) };
@@ -48,12 +59,13 @@ function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason: stri
   ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, ...ticket, outcome: "denied", result: said });
 }
 
-/** The decision is the result; a gate may still refuse it. Gives the reason of a refusal. */
+/** The decision is the result; a gate may still refuse it. Gives the reason when it ends the run. */
 async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Promise<string | undefined> {
   const gated = await gateCall(ctx, live);
-  if (gated.type === "intercepted" && gated.intercept.type === "block") {
-    await completeCall(ctx, live, { result: toolFailure("denied", gated.intercept.reason, { rejected: true }), command: undefined });
-    return gated.intercept.reason;
+  if (gated.type === "intercepted" && (gated.intercept.type === "block" || gated.intercept.type === "deny")) {
+    const { type, reason } = gated.intercept;
+    await completeCall(ctx, live, { result: toolFailure("denied", reason, { rejected: true }), command: undefined });
+    return type === "block" ? reason : undefined;
   }
   await completeCall(ctx, live, { result, command: undefined });
   return undefined;
@@ -76,7 +88,7 @@ async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string |
     ...(edited === undefined ? {} : { edited }),
   };
   if (decision.action === "deny") {
-    deny(ctx, live, call, decision.reason);
+    await deny(ctx, live, call, decision.reason);
     return undefined;
   }
   if (decision.action === "answer" && call.resumeMode !== "pass-decision-to-tool") {

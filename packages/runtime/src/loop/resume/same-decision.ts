@@ -1,4 +1,4 @@
-import { AwakenError, type DecidedTicket, type DecisionAction, isJsonObject, type JsonValue } from "@awaken/contract";
+import { AwakenError, type DecidedTicket, type Decision, type DecisionAction, isJsonObject, type JsonValue } from "@awaken/contract";
 import type { AddressedDecision } from "./addressed-decision.ts";
 
 /** The same text for the same JSON, whatever the order of its fields. */
@@ -25,14 +25,15 @@ function digest(text: string): string {
 }
 
 /** What a decision says, so that a repeated one can be told from another one under the same id. Who decided, and when, does not count. */
-export function decisionDigest(decision: DecisionAction): string {
+export function decisionDigest(decision: DecisionAction & Pick<Decision, "metadata">): string {
+  const more = decision.metadata === undefined ? "" : ` ${canonical(decision.metadata)}`;
   switch (decision.action) {
     case "approve":
-      return digest(`approve ${decision.input === undefined ? "" : canonical(decision.input)}`);
+      return digest(`approve ${decision.input === undefined ? "" : canonical(decision.input)}${more}`);
     case "deny":
-      return digest(`deny ${decision.reason ?? ""}`);
+      return digest(`deny ${decision.reason ?? ""}${more}`);
     case "answer":
-      return digest(`answer ${canonical(decision.result)}`);
+      return digest(`answer ${canonical(decision.result)}${more}`);
   }
 }
 
