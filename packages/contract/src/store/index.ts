@@ -112,6 +112,7 @@ export {
   ledgerEntry,
   settleEffect,
 } from "./ledger.ts";
+export { type LiveStore, MAX_PARCEL_BYTES, type Parcel } from "./live.ts";
 export { isMediaList, messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";

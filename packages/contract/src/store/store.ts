@@ -6,6 +6,7 @@ import type { DispatchStatus } from "./dispatch-record.ts";
 import type { DispatchQueue, DispatchStore } from "./dispatches.ts";
 import type { EventStore } from "./events.ts";
 import type { LedgerStore } from "./ledger.ts";
+import type { LiveStore } from "./live.ts";
 import type { MessageStore } from "./messages.ts";
 import type { PendingStore } from "./pending.ts";
 import type { ProfileStore } from "./profiles.ts";
@@ -49,6 +50,9 @@ export function hasQueue<Ports extends StorePorts>(ports: Ports): ports is Ports
 /** The handle of one tenant; cheap, and nothing to close. */
 export interface ScopedStore extends StorePorts {
   readonly scopeId: ScopeId;
+
+  /** A store may leave it out: then nobody is woken, and whoever waits has to ask. */
+  readonly live?: LiveStore;
 
   /**
    * Runs `work` in one transaction: it reads its own writes, and all of them or none stay. It may hold back every other writer, so

@@ -10,6 +10,7 @@ import { eventConformance } from "./events.ts";
 import { familyConformance } from "./families.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
+import { liveConformance } from "./live.ts";
 import { messageConformance } from "./messages.ts";
 import { outboundConformance, queueOutboundConformance } from "./outbound.ts";
 import { pendingConformance } from "./pending.ts";
@@ -43,6 +44,7 @@ export function storeConformance<S extends Store>(
     atomicityConformance(it);
     transactionConformance(it);
     eventConformance(it);
+    liveConformance(it, hooks);
     ledgerConformance(it);
     wishConformance(it);
     outboundConformance(it);

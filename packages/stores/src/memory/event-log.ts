@@ -157,6 +157,18 @@ export class EventLog<Batch extends Stretch> {
     });
   }
 
+  /** Calls `wake` at every append that stays. */
+  listen(wake: () => void): () => void {
+    this.enter();
+    const wakes = this.#audience?.wakes;
+    // A function of its own, so that two who give the same one are two.
+    const own = () => wake();
+    wakes?.add(own);
+    return () => {
+      if (wakes?.delete(own)) this.leave();
+    };
+  }
+
   wake(): void {
     for (const wake of [...(this.#audience?.wakes ?? [])]) wake();
   }

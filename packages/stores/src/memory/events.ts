@@ -57,7 +57,7 @@ function logOf(tables: Tables, scope: EventScope): RowLog | undefined {
 }
 
 /** For a reader that comes before the first event. */
-function openLog(tables: Tables, scope: EventScope): RowLog {
+export function openLog(tables: Tables, scope: EventScope): RowLog {
   const found = logOf(tables, scope);
   if (found !== undefined) return found;
   const log = new EventLog<EventBatch>(scope.type, tables.tags);

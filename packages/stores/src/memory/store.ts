@@ -1,5 +1,6 @@
 import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
 import type { QueueStore, ScopedHint, ScopedQueueStore, SweepResult } from "@awaken/contract/store";
+import { Parcels } from "../parcels.ts";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";
@@ -11,6 +12,7 @@ import { Tags } from "./event-log.ts";
 import { eventPort } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { ledgerPort } from "./ledger.ts";
+import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
 import { pendingPort } from "./pending.ts";
 import { profilePort } from "./profiles.ts";
@@ -48,7 +50,7 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
   const hints = new Broadcast<ScopedHint>();
-  const shared: Shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints };
+  const shared: Shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints, parcels: new Parcels() };
   const gate = new Gate();
   const tenants = new Map<ScopeId, Tables>();
 
@@ -57,6 +59,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
     tenants.set(scopeId, tables);
     return {
       scopeId,
+      live: livePort(tables),
       ...portsOf(MAKERS, accessTo(tables, gate)),
       transaction: (work) => gate.transaction((inside) => work(portsOf(MAKERS, accessTo(tables, inside)))),
     };

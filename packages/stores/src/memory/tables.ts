@@ -24,6 +24,7 @@ import type {
   ThreadRecord,
   WishRecord,
 } from "@awaken/contract/store";
+import type { Parcels } from "../parcels.ts";
 import { Broadcast } from "./broadcast.ts";
 import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
 import type { Tags } from "./event-log.ts";
@@ -38,6 +39,7 @@ export interface Shared {
   readonly tags: Tags;
   readonly heads: HeadLists;
   readonly hints: Broadcast<ScopedHint>;
+  readonly parcels: Parcels;
 }
 
 /** All that belongs to one thread id. The record is absent while only queues know the thread. */

@@ -57,6 +57,11 @@ export class Connections {
     this.#statements = new Statements(init.schema);
   }
 
+  /** Whether the pool is this store's alone. */
+  get isOwn(): boolean {
+    return this.#init.isOwn;
+  }
+
   async use<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw closedError();
     const used = this.#lend(work);

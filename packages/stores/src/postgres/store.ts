@@ -13,6 +13,7 @@ import { dispatchPort } from "./dispatches.ts";
 import { createPool, type PgPool } from "./driver.ts";
 import { eventPort } from "./events.ts";
 import { ledgerPort } from "./ledger.ts";
+import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
 import { pendingPort } from "./pending.ts";
 import { profilePort } from "./profiles.ts";
@@ -73,7 +74,12 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
     const portsIn = (own: Session, cache?: ViewCache) => portsOf(MAKERS, { scopeId, session: own, env, wire, written, views: cache });
-    return { scopeId, ...portsIn(session, views), transaction: (work) => session.transaction((inside) => work(portsIn(inside))) };
+    return {
+      scopeId,
+      live: livePort({ scopeId, wire }),
+      ...portsIn(session, views),
+      transaction: (work) => session.transaction((inside) => work(portsIn(inside))),
+    };
   }
 
   const close = () => {

@@ -83,6 +83,7 @@ async function damage(store: QueueStore, row: StoredRow, fields: JsonObject): Pr
 
 export const hooks: ConformanceHooks<QueueStore> = {
   reopen: reopenTestStore,
+  hearsPeers: true,
   corrupt: damage,
   openPeer: async (store, clock) => warmUp(postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 })),
 };

@@ -1,8 +1,9 @@
 import { hash, randomUUID } from "node:crypto";
 import { isJsonObject, type ScopeId } from "@awaken/contract";
 import type { ScopedHint } from "@awaken/contract/store";
+import type { ScopedParcel } from "../parcels.ts";
 import { bellKey, type Log } from "../sql/event-log.ts";
-import { type Bell, type Channels, createChannels, type ScopedConfigKey } from "../sql/listeners.ts";
+import { type Bell, Bells, type Channels, createChannels, type Ringer, type ScopedConfigKey } from "../sql/listeners.ts";
 import type { Connections } from "./connections.ts";
 import type { PgClient } from "./driver.ts";
 
@@ -10,12 +11,13 @@ import type { PgClient } from "./driver.ts";
 type Notice =
   | { readonly type: "log"; readonly key: string }
   | { readonly type: "hint"; readonly hint: ScopedHint }
-  | { readonly type: "config"; readonly change: ScopedConfigKey };
+  | { readonly type: "config"; readonly change: ScopedConfigKey }
+  | { readonly type: "parcel"; readonly scoped: ScopedParcel };
 
 const MAX_BYTES = 7_900;
 /** Notices of so short a time are sent together. */
 const PAUSE_MS = 10;
-/** A notice may be lost with its process; so followers look by themselves now and then. */
+/** A notice may be lost with its process; so subscribers look by themselves now and then. */
 const LOOK_MS = 5_000;
 const MAX_DELAY_MS = 5_000;
 
@@ -32,6 +34,8 @@ const keyOf = (scopeId: ScopeId, log: Log): string => hash("sha256", bellKey(sco
 export class Wire {
   readonly #connections: Connections;
   readonly #channels: Channels = createChannels();
+  /** Who is only woken: these look by themselves when they have a reason to. */
+  readonly #followers = new Bells();
   readonly #origin = randomUUID();
   readonly #waiting = new Set<string>();
   readonly #look: NodeJS.Timeout;
@@ -63,6 +67,22 @@ export class Wire {
   follow(scopeId: ScopeId, log: Log, bell: Bell): () => void {
     this.#listen();
     return this.#channels.bells.hang(keyOf(scopeId, log), bell);
+  }
+
+  /** As `follow`, for somebody who does not want to be rung when nothing has happened. */
+  wake(scopeId: ScopeId, log: Log, bell: Ringer): () => void {
+    this.#listen();
+    return this.#followers.hang(keyOf(scopeId, log), bell);
+  }
+
+  sendParcel(scoped: ScopedParcel): void {
+    this.#publish({ type: "parcel", scoped });
+  }
+
+  parcels(receive: (scoped: ScopedParcel) => void): () => void {
+    // A pool that was handed in may have no connection to spare for somebody who only might be asked something.
+    if (this.#connections.isOwn) this.#listen();
+    return this.#channels.parcels.listen(receive);
   }
 
   hints(signals: readonly AbortSignal[]): AsyncIterable<ScopedHint> {
@@ -125,7 +145,10 @@ export class Wire {
   }
 
   #deliver(notice: Notice): void {
-    if (notice.type === "log") this.#channels.bells.ring(notice.key);
+    if (notice.type === "log") {
+      this.#channels.bells.ring(notice.key);
+      this.#followers.ring(notice.key);
+    } else if (notice.type === "parcel") this.#channels.parcels.send(notice.scoped);
     else if (notice.type === "hint") this.#channels.hints.send(notice.hint);
     else this.#channels.config.send(notice.change);
   }
@@ -162,6 +185,7 @@ export class Wire {
     this.#failures = 0;
     // What was told before this moment went past us.
     this.#channels.bells.ringAll();
+    this.#followers.ringAll();
   }
 
   #reconnect(): void {
@@ -184,8 +208,13 @@ function parse(text: string | undefined): unknown {
 /** Only our own kind writes to the channel, but anybody may. */
 function isNotice(value: unknown): value is Notice {
   if (!isJsonObject(value)) return false;
-  const { type, key, hint, change } = value;
+  const { type, key, hint, change, scoped } = value;
   if (type === "log") return typeof key === "string";
   if (type === "hint") return isJsonObject(hint) && typeof hint["scopeId"] === "string" && typeof hint["type"] === "string";
+  if (type === "parcel") {
+    if (!isJsonObject(scoped) || typeof scoped["scopeId"] !== "string") return false;
+    const parcel: unknown = scoped["parcel"];
+    return isJsonObject(parcel) && typeof parcel["threadId"] === "string" && isJsonObject(parcel["body"]);
+  }
   return type === "config" && isJsonObject(change) && typeof change["scopeId"] === "string" && isJsonObject(change["key"]);
 }

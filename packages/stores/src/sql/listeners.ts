@@ -1,5 +1,6 @@
 import type { ScopeId } from "@awaken/contract";
 import type { ConfigKey, ScopedHint } from "@awaken/contract/store";
+import { Parcels } from "../parcels.ts";
 
 /** Beyond this a listener that does not read misses something: what goes through here is best effort. */
 const MAX_WAITING = 1_000;
@@ -101,15 +102,20 @@ export class Bell {
   }
 }
 
+/** What can be rung. */
+export interface Ringer {
+  ring(): void;
+}
+
 /** Bells by what they wait for. */
 export class Bells {
-  readonly #bells = new Map<string, Set<Bell>>();
+  readonly #bells = new Map<string, Set<Ringer>>();
 
   get size(): number {
     return this.#bells.size;
   }
 
-  hang(key: string, bell: Bell): () => void {
+  hang(key: string, bell: Ringer): () => void {
     const bells = this.#bells.get(key) ?? new Set();
     this.#bells.set(key, bells.add(bell));
     return () => {
@@ -132,6 +138,7 @@ export interface Channels {
   /** Followers of event logs. */
   readonly bells: Bells;
   readonly hints: Broadcast<ScopedHint>;
+  readonly parcels: Parcels;
   readonly config: Broadcast<ScopedConfigKey>;
 }
 
@@ -140,4 +147,9 @@ export interface ScopedConfigKey {
   readonly key: ConfigKey;
 }
 
-export const createChannels = (): Channels => ({ bells: new Bells(), hints: new Broadcast(), config: new Broadcast() });
+export const createChannels = (): Channels => ({
+  bells: new Bells(),
+  hints: new Broadcast(),
+  parcels: new Parcels(),
+  config: new Broadcast(),
+});

@@ -13,6 +13,7 @@ import { dispatchPort } from "./dispatches.ts";
 import { eventPort } from "./events.ts";
 import { Handle } from "./handle.ts";
 import { ledgerPort } from "./ledger.ts";
+import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
 import { openFile } from "./open-file.ts";
 import { pendingPort } from "./pending.ts";
@@ -57,8 +58,21 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Que
 
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
-    const portsIn = (session: Session, cache?: ViewCache) => portsOf(MAKERS, { scopeId, session, env, channels, written, views: cache });
-    return { scopeId, ...portsIn(handle, views), transaction: (work) => handle.transaction((inside) => work(portsIn(inside))) };
+    const accessIn = (session: Session, cache?: ViewCache): Access => ({
+      scopeId,
+      session,
+      env,
+      channels,
+      written,
+      views: cache,
+    });
+    const portsIn = (session: Session, cache?: ViewCache) => portsOf(MAKERS, accessIn(session, cache));
+    return {
+      scopeId,
+      live: livePort(accessIn(handle)),
+      ...portsIn(handle, views),
+      transaction: (work) => handle.transaction((inside) => work(portsIn(inside))),
+    };
   }
 
   const close = () => {
