@@ -1,5 +1,6 @@
 import { AwakenError, consoleLog, type Log } from "@awaken/contract";
 import type { ScopedStore } from "@awaken/contract/store";
+import { MemoryThreads } from "./commit/memory-threads.ts";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
 import { OpenPlugins } from "./plugin/open-plugins.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
@@ -15,7 +16,6 @@ import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
-import { MemoryThreads } from "./run/memory-threads.ts";
 import { type Finding, reconcile } from "./run/reconcile.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";

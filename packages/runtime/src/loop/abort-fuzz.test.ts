@@ -175,7 +175,7 @@ describe("abort fuzz", () => {
           events.filter((event) => event.type === "run-end" && event.result !== undefined),
           at,
         ).toHaveLength(1);
-        expect(thread.checkpoints.at(-1)?.lifecycle.status, at).toBe("done");
+        expect(thread.run?.status, at).toBe("done");
         expectPaired(effectiveMessages(thread.rows).map((entry) => entry.message));
         expect(clock.pendingTimers, at).toBe(0);
         expect(isClosed, at).toBe(true);

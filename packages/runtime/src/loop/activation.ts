@@ -1,5 +1,6 @@
 import type { AgentEvent, Log, Message, PersistedState, RunIdentity, RunOptions } from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
+import type { Landing } from "../commit/land.ts";
 import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -9,9 +10,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
-import type { CheckpointPort } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { OutputCheck } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
@@ -70,8 +69,8 @@ export interface RunHandles {
   readonly listeners: Listeners<AgentEvent>;
   readonly inbox: Queue<InboxItem>;
   readonly decisions: Queue<readonly AddressedDecision[]>;
-  readonly boundary: Boundary;
-  readonly checkpoints: CheckpointPort | undefined;
+  /** Where its commits go. */
+  readonly landing: Landing;
   readonly profileStore: ProfileStore | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
   /** After a cancel: how long a tool may take to stop by itself. */

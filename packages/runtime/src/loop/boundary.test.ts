@@ -1,5 +1,6 @@
-import { type Message, messageId, messageText } from "@awaken/contract";
-import type { Boundary as BoundaryName, SequencedMessage } from "@awaken/contract/store";
+import { type Message, messageId, messageText, threadId } from "@awaken/contract";
+import type { Boundary, PendingRecord } from "@awaken/contract/store";
+
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { command } from "../phase/command.ts";
@@ -26,11 +27,23 @@ const last = (messages: readonly Message[] | undefined) => {
   return message === undefined ? "" : messageText(message);
 };
 
+const pending = (position: number, message: Message, boundary: Boundary): PendingRecord => ({
+  schemaVersion: 1,
+  pendingId: message.id,
+  threadId: threadId("thread"),
+  position,
+  message,
+  revision: 1,
+  deliveryMode: { boundary, granularity: "batch", barrier: false, fallbackToNewRun: true },
+  createdAt: 0,
+  updatedAt: 0,
+});
+
 describe("background and delivery", () => {
   it("core-execution 67: work in the background leaves a top-level run waiting, after a natural end and one step end per step", async () => {
     const { result, events, thread } = await runScripted({ turns: [text("started")], plugins: [busy(() => true)] });
     expect(result).toMatchObject({ status: "waiting", termination: { type: "natural-end" } });
-    expect(thread.checkpoints.at(-1)?.lifecycle).toMatchObject({ status: "waiting", waitingReason: "awaiting-tasks" });
+    expect(thread.run).toMatchObject({ status: "waiting", waiting: { reason: "awaiting-tasks" } });
     expect(eventTypes(events).filter((type) => type === "step-end")).toHaveLength(1);
   });
 
@@ -164,28 +177,29 @@ describe("background and delivery", () => {
   });
 
   it("core-execution 69: what waits in the thread's queue enters at its boundary, committed first", async () => {
-    const queue: { readonly at: BoundaryName; readonly entry: SequencedMessage }[] = [
-      { at: "next-step", entry: { seq: 50, message: userMessage("steer", "p1") } },
-      { at: "on-natural-end", entry: { seq: 51, message: userMessage("and then", "p2") } },
-    ];
-    const asked: BoundaryName[] = [];
-    const { model, result } = await runScripted({
+    const queue = [pending(1, userMessage("steer", "p1"), "next-step"), pending(2, userMessage("and then", "p2"), "on-natural-end")];
+    const asked: Boundary[] = [];
+    const { model, result, thread } = await runScripted({
       turns: [toolCall("noop", {}), text("one"), text("two")],
       tools: [noop],
-      boundary: {
-        stage: undefined,
-        freeze: async (at) => {
+      holding: {
+        riders: () => ({}),
+        landed({ pending: change }) {
+          for (const { pendingId } of change?.consume?.entries ?? []) {
+            queue.splice(
+              queue.findIndex((entry) => entry.pendingId === pendingId),
+              1,
+            );
+          }
+        },
+        waiting: (at) => {
           asked.push(at);
-          return queue
-            .filter((item) => item.at === at)
-            .splice(0, 1)
-            .flatMap((item) => {
-              queue.splice(queue.indexOf(item), 1);
-              return [item.entry];
-            });
+          return queue.filter((entry) => entry.deliveryMode.boundary === at);
         },
       },
     });
+    expect(thread.messages.map(messageText)).toEqual(["hello", "", "null", "steer", "one", "and then", "two"]);
+    expect(thread.run?.input.triggerMessageIds).toEqual([thread.messages[0]?.id, "p1", "p2"]);
     expect(asked).toEqual(["next-step", "on-natural-end", "on-natural-end"]);
     expect(last(model?.requests[1]?.messages)).toBe("steer");
     expect(last(model?.requests[2]?.messages)).toBe("and then");

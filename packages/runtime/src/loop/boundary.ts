@@ -1,7 +1,6 @@
 import { type InputMode, type Message, messageId } from "@awaken/contract";
 import type { Boundary as BoundaryName } from "@awaken/contract/store";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
-import { NO_QUEUE } from "./pending-port.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
@@ -34,8 +33,8 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
 }
 
 /** Takes in what came since the last boundary. True when the model has something new to read; bookkeeping does not count. */
-export function crossBoundary(ctx: RunContext, at: BoundaryName): boolean | Promise<boolean> {
-  return ctx.inbox.size === 0 && ctx.boundary === NO_QUEUE ? false : takeIn(ctx, at);
+export async function crossBoundary(ctx: RunContext, at: BoundaryName): Promise<boolean> {
+  return ctx.inbox.size > 0 || ctx.writer.hasQueue ? takeIn(ctx, at) : false;
 }
 
 /** What people sent; news of background work is nobody's input. */
@@ -45,24 +44,13 @@ function accept(ctx: RunContext, messages: readonly Message[], mode: InputMode):
 }
 
 async function takeIn(ctx: RunContext, at: BoundaryName): Promise<boolean> {
-  let isNew = false;
   const arrived: Message[] = [];
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
   // Senders try again when they are not sure; the log has room for a message once.
   const fresh = arrived.filter((message) => !ctx.transcript.has(message.id));
-  if (ctx.boundary.stage !== undefined && fresh.length > 0) await ctx.boundary.stage(fresh);
-  else {
-    for (const message of fresh) ctx.transcript.append(message);
-    accept(ctx, fresh, "steer");
-    isNew = fresh.length > 0;
-  }
-  const frozen = await ctx.boundary.freeze(at);
-  for (const entry of frozen) ctx.transcript.show(entry);
-  accept(
-    ctx,
-    frozen.map(({ message }) => message),
-    "queue",
-  );
-  isNew ||= frozen.length > 0;
-  return isNew;
+  for (const message of fresh) ctx.transcript.append(message);
+  accept(ctx, fresh, "steer");
+  const queued = await ctx.writer.takeIn(at);
+  accept(ctx, queued, "queue");
+  return fresh.length + queued.length > 0;
 }

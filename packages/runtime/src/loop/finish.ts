@@ -50,7 +50,10 @@ function tellStepEnd(ctx: RunContext): void {
 }
 
 /** Commits the step that was closed last, then tells. */
-export const settleStep = (ctx: RunContext): Promise<void> => ctx.checkpoints.write().then(() => tellStepEnd(ctx));
+export async function settleStep(ctx: RunContext): Promise<void> {
+  await ctx.writer.write();
+  tellStepEnd(ctx);
+}
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
 function isOver(ctx: RunContext, termination: Termination): boolean {
@@ -124,15 +127,14 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
     await settleEarly(ctx, termination);
-    const done = ctx.phases.run("runEnd", { termination });
-    if (typeof done !== "string") await done;
+    await ctx.phases.run("runEnd", { termination });
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
   let event = runEnd(ctx, termination);
-  ctx.checkpoints.stage(event);
+  ctx.writer.stage(event);
   try {
-    await ctx.checkpoints.write(termination);
+    await ctx.writer.write(termination);
   } catch (thrown) {
     ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
     termination = lostCommit(thrown);

@@ -1,6 +1,8 @@
 import { type AgentEvent, type Message, messageToolCalls, type ToolDescriptor } from "@awaken/contract";
+import type { ThreadCommit } from "@awaken/contract/store";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { CommitStore } from "../commit/commit-store.ts";
 import { command } from "../phase/command.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -347,18 +349,25 @@ describe("decisions", () => {
   });
 });
 
+/** The thread, with somebody who sees its commits before they are written. */
+const onCommit = (thread: ThreadLog, see: (commit: ThreadCommit) => void): CommitStore => {
+  const commit: CommitStore["commit"] = async (given) => {
+    see(given);
+    return thread.commit(given);
+  };
+  const { runs, threads } = thread;
+  return { runs, threads, commit, transaction: (work) => work({ runs, commit }) };
+};
+
 describe("aborts that come between", () => {
   it("a cancel while a suspension is being committed makes the run done, not waiting", async () => {
     const controller = new AbortController();
     const thread = new ThreadLog();
-    const checkpoints = {
-      async write(checkpoint: Parameters<ThreadLog["write"]>[0]) {
-        if (checkpoint.lifecycle.status === "waiting") controller.abort();
-        return thread.write(checkpoint);
-      },
-    };
+    const store = onCommit(thread, ({ run }) => {
+      if (run?.status === "running" && run.tickets !== undefined) controller.abort();
+    });
     const asks = simple("asks", { approve: () => ask("may I?") });
-    const { result } = await runScripted({ turns: [toolCall("asks", {})], tools: [asks], thread, checkpoints, signal: controller.signal });
+    const { result } = await runScripted({ turns: [toolCall("asks", {})], tools: [asks], thread, store, signal: controller.signal });
     expect(result).toMatchObject({ status: "done", termination: { type: "cancelled" }, tickets: [] });
   });
 
@@ -479,18 +488,15 @@ describe("a log that fails", () => {
   it.each([1, 2, 3, 4])("at write %i: one terminal event, and what is told last is that it failed", async (failAt) => {
     const thread = new ThreadLog();
     let writes = 0;
-    const checkpoints = {
-      async write(checkpoint: Parameters<ThreadLog["write"]>[0]) {
-        writes += 1;
-        if (writes === failAt) throw new Error("disk full");
-        return thread.write(checkpoint);
-      },
-    };
+    const store = onCommit(thread, () => {
+      writes += 1;
+      if (writes === failAt) throw new Error("disk full");
+    });
     const { result, events } = await runScripted({
       turns: [toolCall("ok", {}), text("done")],
       tools: [simple("ok")],
       thread,
-      checkpoints,
+      store,
       clock: fakeClock(),
     });
     if (failAt === 4) expect(result.termination).toEqual({ type: "natural-end" });

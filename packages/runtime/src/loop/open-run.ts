@@ -1,6 +1,7 @@
 import { type AgentEvent, EVENT_TABLE, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
 import { effectiveMessages } from "@awaken/contract/store";
 import { RunLedger } from "../commit/run-ledger.ts";
+import { RunWriter } from "../commit/run-writer.ts";
 import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
@@ -17,7 +18,6 @@ import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Activation, RunHandles } from "./activation.ts";
-import { type Checkpoints, createCheckpoints } from "./commit.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import { outputRetries } from "./output.ts";
@@ -68,11 +68,10 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 }
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
-function emitter(tell: (event: AgentEvent) => void, checkpoints: Checkpoints): (event: AgentEvent) => void {
-  if (!checkpoints.isDurable) return tell;
+function emitter(tell: (event: AgentEvent) => void, writer: RunWriter): (event: AgentEvent) => void {
   return (event) => {
     // By far the most of them, and never a fact.
-    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) checkpoints.stage(event);
+    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) writer.stage(event);
     tell(event);
   };
 }
@@ -85,9 +84,9 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { signal, clock, ids, log, listeners, inbox, decisions, boundary, profileStore, replan } = handles;
+  const { signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
-  const checkpoints = createCheckpoints({ port: handles.checkpoints, identity, state, transcript, tally, ledger, tell });
+  const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
   return {
@@ -100,7 +99,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     state,
     phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log, bounds }),
     transcript,
-    checkpoints,
+    writer,
     ledger,
     cutCalls: history.cutCalls,
     tally,
@@ -108,7 +107,6 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     decisions,
     desk: { isClosed: false, taking: undefined, untold: [] },
     input: activation.input,
-    boundary,
     signal,
     clock,
     bounds,
@@ -118,7 +116,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     streams: handles.streams,
     replan,
     tell,
-    emit: emitter(tell, checkpoints),
+    emit: emitter(tell, writer),
     emitSnapshot() {
       if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
     },

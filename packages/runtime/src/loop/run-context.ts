@@ -1,6 +1,7 @@
 import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ToolDescriptor, Validated } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RunLedger } from "../commit/run-ledger.ts";
+import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
@@ -12,9 +13,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { Checkpoints } from "./commit.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { Boundary } from "./pending-port.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { RunPlan } from "./run-plan.ts";
 
@@ -66,7 +65,8 @@ export interface RunContext {
   readonly state: StateStore;
   readonly phases: PhaseEngine;
   readonly transcript: Transcript;
-  readonly checkpoints: Checkpoints;
+  /** The one way to the store. */
+  readonly writer: RunWriter;
   /** Undefined when nothing of the run can outlive its process. */
   readonly ledger: RunLedger | undefined;
   /** Calls of a step that was cut off after its turn was committed. */
@@ -78,7 +78,6 @@ export interface RunContext {
   /** Decisions about calls that do not wait yet, kept to the end of the step. */
   readonly decisions: Queue<readonly AddressedDecision[]>;
   readonly desk: Desk;
-  readonly boundary: Boundary;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** How long the code of others may keep it waiting. */

@@ -181,7 +181,7 @@ describe("run and step", () => {
     });
     expect(result.termination).toMatchObject({ type: "error", code: "inference_unauthorized" });
     expect(result).toMatchObject({ status: "done", steps: 2 });
-    expect(thread.checkpoints[1]?.lifecycle).toMatchObject({ status: "running", stepCount: 1 });
+    expect(thread.commits[1]?.run).toMatchObject({ status: "running", steps: 1 });
     expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);
   });

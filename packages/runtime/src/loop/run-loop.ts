@@ -66,13 +66,11 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   ctx.state.commit(command().update(runLifecycle, start));
   announce(ctx);
   // Whatever happens from here on, the run and what it was asked are on record.
-  await ctx.checkpoints.write();
-  const activated = activateAgent(ctx);
-  if (activated !== undefined) await activated;
+  await ctx.writer.write();
+  await activateAgent(ctx);
   const ended = await finishOpenCalls(ctx);
   if (ended !== undefined) return ended;
-  const outcome = ctx.phases.run("runStart", { isContinuation });
-  if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return { type: "cancelled" };
+  if ((await ctx.phases.run("runStart", { isContinuation })) === "cancelled") return { type: "cancelled" };
   // Decided ones, too: somebody may have been quicker than this.
   return hasSuspended(ctx) || hasNext(ctx) ? suspend(ctx) : undefined;
 }
@@ -93,13 +91,11 @@ async function drive(ctx: RunContext): Promise<Termination> {
     } catch (thrown) {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
-    const closed = closeStep(ctx, reached);
-    if (typeof closed !== "string") await closed;
+    await closeStep(ctx, reached);
     const outcome = settledOutcome(ctx, reached);
     // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
     if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
-    const following = follow(ctx, outcome);
-    const termination = following instanceof Promise ? await following : following;
+    const termination = await follow(ctx, outcome);
     if (termination !== undefined) return termination;
   }
 }
@@ -132,16 +128,15 @@ function settledOutcome(ctx: RunContext, reached: StepOutcome): StepOutcome {
 }
 
 /** What comes after a step: undefined means another one. */
-function follow(ctx: RunContext, outcome: StepOutcome): Termination | undefined | Promise<Termination | undefined> {
+async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;
     case "suspended":
       return suspend(ctx);
-    case "continue": {
-      const taken = crossBoundary(ctx, "next-step");
-      return typeof taken === "boolean" ? undefined : taken.then(() => undefined);
-    }
+    case "continue":
+      await crossBoundary(ctx, "next-step");
+      return undefined;
     case "natural-end":
       return endNaturally(ctx);
   }

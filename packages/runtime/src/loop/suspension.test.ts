@@ -82,8 +82,8 @@ describe("suspension", () => {
       }),
     ]);
     expect(new Set(result.tickets.map(({ id }) => id)).size).toBe(3);
-    expect(thread.checkpoints.at(-1)).toMatchObject({ lifecycle: { status: "waiting", waitingReason: "suspended" } });
-    expect(thread.checkpoints.at(-1)?.tickets).toEqual(result.tickets);
+    expect(thread.run).toMatchObject({ status: "waiting", waiting: { reason: "suspended" } });
+    expect(thread.tickets).toEqual(result.tickets);
     expect(paid.map(({ amount }) => amount)).toEqual([5]);
     expect(model?.requests).toHaveLength(1);
     expect(events.filter((event) => event.type === "run-end")).toHaveLength(1);
@@ -112,7 +112,7 @@ describe("suspension", () => {
     const resume = { tools, thread: first.thread, resume: first.result.runId };
     const bad = runScripted({ ...resume, decisions: [decide("c1", { action: "approve", input: { amount: "lots" } }, "d1")] });
     await expect(bad).rejects.toMatchObject({ code: "invalid_resume", message: expect.stringContaining("amount") });
-    expect(first.thread.checkpoints.at(-1)?.lifecycle.status).toBe("waiting");
+    expect(first.thread.run?.status).toBe("waiting");
     expect(paid).toEqual([]);
   });
 
@@ -263,14 +263,14 @@ describe("suspension", () => {
     const { tools, turn } = await twoWaiting(paid);
     const first = await runScripted({ turns: [turn], tools });
     const resume = { tools, thread: first.thread, resume: first.result.runId };
-    const commits = first.thread.checkpoints.length;
+    const commits = first.thread.commits.length;
     const unknown = runScripted({
       ...resume,
       decisions: [decide("c1", { action: "approve" }), decide("nope", { action: "approve" })],
     });
     await expect(unknown).rejects.toMatchObject({ code: "ticket_not_found", message: "tool call or suspension nope not found" });
     expect(paid).toEqual([]);
-    expect(first.thread.checkpoints).toHaveLength(commits);
+    expect(first.thread.commits).toHaveLength(commits);
     await runScripted({ ...resume, decisions: [decide("c1", { action: "approve" }, "first")] });
     const finished = runScripted({ ...resume, decisions: [decide("c1", { action: "approve" }, "second")] });
     await expect(finished).rejects.toMatchObject({ code: "ticket_not_open" });

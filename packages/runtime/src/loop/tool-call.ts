@@ -87,7 +87,7 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   ctx.emit({ type: "tool-call-end", toolCallId: call.id, toolName: call.name, messageId: message.id, outcome, result });
   if (result.type !== "pending") return;
   const ticket = openTicketOf(ctx, call.id);
-  if (ticket !== undefined) ctx.checkpoints.announce({ type: "ticket-open", ticket });
+  if (ticket !== undefined) ctx.writer.announce({ type: "ticket-open", ticket });
 }
 
 function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {

@@ -167,7 +167,7 @@ describe("tool round", () => {
     expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool", "tool"]);
     expect(toolTexts(thread.messages)).toEqual(["Denied: not today", "[Tool execution was interrupted]"]);
     expect(result).toMatchObject({ status: "done", termination: { type: "blocked", reason: "not today" } });
-    expect(thread.checkpoints.at(-1)?.lifecycle).toMatchObject({ status: "done", termination: { type: "blocked", reason: "not today" } });
+    expect(thread.run).toMatchObject({ status: "done", outcome: { termination: { type: "blocked", reason: "not today" } } });
   });
 
   it("core-execution 49: two parallel tools that add 3 to an exclusive counter make 6", async () => {
@@ -182,7 +182,7 @@ describe("tool round", () => {
       tools: [add],
       plugins: [keys],
     });
-    expect(thread.checkpoints.at(-1)?.runState.extensions["test.counter"]).toBe(6);
+    expect(thread.run?.state?.extensions["test.counter"]).toBe(6);
   });
 
   it("core-execution 23: an action that a tool schedules runs once, before the next inference", async () => {

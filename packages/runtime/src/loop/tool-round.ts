@@ -225,7 +225,7 @@ class Round {
     this.#isDirty = false;
     this.#keepOrder();
     try {
-      await this.#ctx.checkpoints.write();
+      await this.#ctx.writer.write();
     } catch (thrown) {
       this.#ctx.log.warn(`results could not be put on record yet: ${errorMessage(thrown)}`, { runId: this.#ctx.identity.runId });
     }
@@ -236,13 +236,13 @@ class Round {
    * when the run was cancelled meanwhile.
    */
   #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
-    const { ledger, checkpoints, tally, signal } = this.#ctx;
+    const { ledger, writer, tally, signal } = this.#ctx;
     if (ledger === undefined) return true;
     if (!calls.some(hasEffect)) return true;
     const effects = calls.filter(hasEffect).map((live) => ({ messageId: live.messageId, call: { ...live.call, input: inputOf(live) } }));
     const claims = effects.map((call) => ledger.claim(call, tally.steps));
     this.#isDirty = false;
-    return checkpoints.claim(claims).then(() => !signal.aborted);
+    return writer.claim(claims).then(() => !signal.aborted);
   }
 
   /** False when the run was cancelled meanwhile. */

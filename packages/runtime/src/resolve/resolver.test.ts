@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
+import { Landing } from "../commit/land.ts";
+import { MemoryThreads } from "../commit/memory-threads.ts";
 import { PoolCache } from "../inference/pool/pool-cache.ts";
 import { NO_HISTORY } from "../loop/activation.ts";
 import { openRun } from "../loop/open-run.ts";
-import { NO_QUEUE } from "../loop/pending-port.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { command } from "../phase/command.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
@@ -39,9 +40,13 @@ function open(init: RegistryInit) {
 /** One run that resolves everything, its handoffs too, in the view that it was given. */
 async function run(view: Resolution, agentId: string) {
   const ids = countingIds("m");
+  const trace = { origin: "user", runMode: "foreground", adapter: "internal" } as const;
+  const identity = { threadId: threadId("t"), runId: runId("r"), agentId, ...trace };
+  const activation = { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace, seededDecisions: [] } as const;
+  const store = new MemoryThreads(() => 0);
   const ctx = openRun(
     {
-      identity: { threadId: threadId("t"), runId: runId("r"), agentId, origin: "user", runMode: "foreground", adapter: "internal" },
+      identity,
       plan: view.resolve(agentId),
       history: NO_HISTORY,
       input: [{ id: messageId("hello"), role: "user", content: [{ type: "text", text: "hello" }] }],
@@ -58,8 +63,7 @@ async function run(view: Resolution, agentId: string) {
       listeners: new Listeners(),
       inbox: new Queue(),
       decisions: new Queue(),
-      boundary: NO_QUEUE,
-      checkpoints: undefined,
+      landing: new Landing({ store, identity, activation, input: [], resumed: undefined, messageCount: 0, latestAt: 0, now: () => 0 }),
       profileStore: undefined,
       cancelGraceMs: 1000,
       replan: async (id) => view.resolve(id),

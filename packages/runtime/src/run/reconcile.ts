@@ -1,6 +1,6 @@
 import { AwakenError, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
-import { type LedgerEntry, MAX_COMMIT_ATTEMPTS, sameJson } from "@awaken/contract/store";
-import { canonicalEvent, messageCommitted } from "../commit/canonical-events.ts";
+import { type LedgerEntry, sameJson } from "@awaken/contract/store";
+import { Landing } from "../commit/land.ts";
 import { lateResult } from "../loop/messages.ts";
 import { notDoneResult } from "../loop/resume/lost-call.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
@@ -64,7 +64,7 @@ export async function reconcile({ records, ids, clock }: RunParts, target: strin
   if (entry === undefined || run === undefined) throw unknown(target);
   checkClosed(run, entry);
   const result = readFinding(finding, entry);
-  const { idempotencyKey, attempt, threadId, runId, messageId, toolCallId, toolName, input } = entry;
+  const { idempotencyKey, attempt, threadId, messageId, toolCallId, toolName, input } = entry;
   if (entry.status === "finished") {
     if (sameJson(entry.result, result)) return;
     throw new AwakenError("idempotency_conflict", `the outcome of '${toolName}' is on record already`, { details: { idempotencyKey } });
@@ -72,22 +72,10 @@ export async function reconcile({ records, ids, clock }: RunParts, target: strin
   const identity = runIdentity(run);
   const message = lateResult({ ids, identity, tally: { steps: entry.step } }, { id: toolCallId, name: toolName, input, messageId }, result);
   const by = finding.by === undefined ? {} : { by: finding.by };
-  const fact = { type: "outcome-found", toolCallId, toolName, idempotencyKey, found: finding.type, foundAt: clock.now(), ...by } as const;
-  let count = (await records.threads.loadCheckpoint(threadId))?.messageCount ?? 0;
-  for (let tries = 1; ; tries++) {
-    try {
-      await records.commit({
-        threadId,
-        runId,
-        messageDelta: { messages: [message], expectedMessageCount: count },
-        ledger: { claims: [], outcomes: [{ idempotencyKey, attempt, result }] },
-        events: [messageCommitted(identity, message, count + 1), canonicalEvent(identity, fact, true)],
-      });
-      return;
-    } catch (thrown) {
-      const actual = AwakenError.is(thrown) && thrown.code === "message_version_conflict" ? thrown.details["actual"] : undefined;
-      if (typeof actual !== "number" || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
-      count = actual;
-    }
-  }
+  const now = () => clock.now();
+  const fact = { type: "outcome-found", toolCallId, toolName, idempotencyKey, found: finding.type, foundAt: now(), ...by } as const;
+  const messageCount = (await records.threads.loadCheckpoint(threadId))?.messageCount ?? 0;
+  const { activation } = run;
+  const landing = new Landing({ store: records, identity, activation, input: [], resumed: undefined, messageCount, latestAt: 0, now });
+  await landing.append({ messages: [message], events: [fact], outcomes: [{ idempotencyKey, attempt, result }] });
 }

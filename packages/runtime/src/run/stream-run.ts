@@ -12,17 +12,15 @@ import {
   type Validated,
   validate,
 } from "@awaken/contract";
-import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { NO_QUEUE } from "../loop/pending-port.ts";
-import { type OpenedRun, type TakeUp, takeUp } from "../loop/resume/resume.ts";
+import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
-import type { ThreadWriter } from "../loop/thread-writer.ts";
+import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";
-import { Bounds } from "../stream/bounds.ts";
+import { Bounds, type Work } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
@@ -112,21 +110,24 @@ class TypedOutput<O> {
 async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopResult> {
   const { signal } = order;
   let off: (() => void) | undefined;
+  let letGo: (() => void) | undefined;
   try {
     if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
     const { clock, limits, cancelGraceMs: graceMs } = parts;
     const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
-    const { ctx, writer } = await prepare(parts.boundTo(bounds), run, order);
+    letGo = bounds.hold();
+    const ctx = await prepare(parts.boundTo(bounds), run, order);
     onBegun?.();
     try {
       const ended = await runLoop(ctx);
       rememberOutput(parts, ctx, ended);
       return ended;
     } finally {
-      if (run.inbox.size > 0) await keepUnread(run, ctx, writer);
+      if (run.inbox.size > 0) await keepUnread(run, ctx);
     }
   } finally {
     off?.();
+    letGo?.();
     parts.active.release(run);
   }
 }
@@ -140,10 +141,11 @@ function rememberOutput({ outputs }: RunParts, ctx: RunContext, { status, runId 
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promise<OpenedRun> {
+async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promise<RunContext> {
   const resolution = parts.resolver.open();
   const resolve = (agentId: string): RunPlan => resolution.resolve(agentId);
-  const opened = await takeUp({
+  const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
+  const { ctx } = await takeUp({
     order,
     threadId: run.threadId,
     runId: run.runId,
@@ -151,15 +153,26 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promis
     records: parts.records,
     resolve,
     defaultAgent: defaultAgent(resolution),
-    handles: handlesOf(parts, run, resolve),
-    recordingOf: (writer) => new Recording(writer),
+    ready,
+    handles: handlesOf(parts, run, async (agentId) => {
+      await ready(agentId);
+      return resolve(agentId);
+    }),
     adopt: (id) => parts.active.adopt(run, id),
   });
-  run.ctx = opened.ctx;
-  return opened;
+  run.ctx = ctx;
+  return ctx;
 }
 
-function handlesOf(parts: RunParts, run: ActiveRun, resolve: (agentId: string) => RunPlan): TakeUp["handles"] {
+const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
+
+/** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
+function openPlugins({ bounds }: RunParts, resolution: Resolution, agentId: string): Promise<void> | undefined {
+  const opening = resolution.ready(agentId);
+  return opening === undefined ? undefined : bounds.wait(opening, OPENING);
+}
+
+function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]): TakeUp["handles"] {
   return {
     signal: run.controller.signal,
     clock: parts.clock,
@@ -169,34 +182,15 @@ function handlesOf(parts: RunParts, run: ActiveRun, resolve: (agentId: string) =
     listeners: run.listeners,
     inbox: run.inbox,
     decisions: run.decisions,
-    boundary: NO_QUEUE,
     profileStore: parts.profiles,
     streams: parts.streams,
     cancelGraceMs: parts.cancelGraceMs,
-    replan: async (agentId) => resolve(agentId),
+    replan,
   };
 }
 
-/**
- * A record says that its run waits only when the run has left: until then a decision may still let it go on here, and nobody else
- * may take it up.
- */
-class Recording implements CheckpointPort {
-  readonly #writer: ThreadWriter;
-
-  constructor(writer: ThreadWriter) {
-    this.#writer = writer;
-  }
-
-  write(checkpoint: Checkpoint): ReturnType<CheckpointPort["write"]> {
-    const { lifecycle, ending } = checkpoint;
-    if (lifecycle.status !== "waiting" || ending !== undefined) return this.#writer.write(checkpoint);
-    return this.#writer.write({ ...checkpoint, lifecycle: { ...lifecycle, status: "running" } });
-  }
-}
-
 /** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread. Never rejects. */
-async function keepUnread({ inbox }: ActiveRun, { log, identity }: RunContext, writer: ThreadWriter): Promise<void> {
+async function keepUnread({ inbox }: ActiveRun, { log, identity, writer }: RunContext): Promise<void> {
   const unread = inbox.drain().flatMap((item) => (item.type === "messages" ? item.messages : []));
   if (unread.length === 0) return;
   try {

@@ -84,52 +84,132 @@ const NOTHING = () => {};
 export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 
-/** What one run waits for, and for how long. What it does not wait for any more is left behind: what comes of that later reaches nobody. */
+/** Something that is waited for. */
+interface Watch {
+  readonly onAbort: OnAbort;
+  readonly fire: (why: Cut) => void;
+  /** Elapsed time. */
+  until: number;
+  why: Cut;
+}
+
+/**
+ * What one run waits for, and for how long. What it does not wait for any more is left behind: what comes of that later reaches nobody.
+ * All of it shares one timer and one listener on the abort: a run asks its store often, and nearly every answer is there in time.
+ */
 export class Bounds {
   readonly #init: BoundsInit;
-  /** By the clock; set when the abort is first noticed. */
+  readonly #watched = new Set<Watch>();
+  /** Elapsed time; set when the abort is first noticed. */
   #graceEnd: number | undefined;
+  #holders = 0;
+  #isListening = false;
+  /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
+  #timer: { readonly at: number; stop: () => void } | undefined;
 
   constructor(init: BoundsInit) {
     this.#init = init;
   }
 
+  /** Timer and listener stay between two waits, until the returned function is called. Otherwise nothing is left behind when nothing is watched. */
+  hold(): () => void {
+    this.#holders += 1;
+    return () => {
+      this.#holders -= 1;
+      this.#rest();
+    };
+  }
+
   /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
   #timeLeft(onAbort: Exclude<OnAbort, "leave">): number {
-    const { clock, graceMs } = this.#init;
-    const now = clock.now();
+    const { graceMs } = this.#init;
+    const now = this.#now();
     this.#graceEnd ??= now + graceMs;
     if (onAbort === "record") return RECORD_MS;
     const left = Math.min(graceMs, Math.max(0, this.#graceEnd - now));
     return onAbort === "finish" ? Math.min(left, FINISH_MS) : Math.max(left, FINISH_MS);
   }
 
-  /** Calls `fire` once when it is time to go, unless the returned function is called first. Leaves no timer and no listener behind. */
+  /** Calls `fire` once when it is time to go, unless the returned function is called first. */
   watch({ limit, onAbort }: Work, fire: (why: Cut) => void): () => void {
-    const { signal, clock, limits } = this.#init;
-    let isOver = false;
-    let stopLimit = NOTHING;
-    let stopGrace = NOTHING;
-    const stop = () => {
-      isOver = true;
-      stopLimit();
-      stopGrace();
-      signal.removeEventListener("abort", abort);
+    const { signal, limits } = this.#init;
+    const watch: Watch = { onAbort, fire, until: this.#now() + limits[limit], why: "late" };
+    this.#watched.add(watch);
+    if (signal.aborted) this.#abort(watch);
+    else this.#listen();
+    this.#setTimer(watch.until);
+    return () => {
+      if (this.#watched.delete(watch)) this.#rest();
     };
-    const cut = (why: Cut) => {
-      if (isOver) return;
-      stop();
-      fire(why);
-    };
-    const abort = () => {
-      if (onAbort === "leave") return cut("cancelled");
-      stopGrace = clock.timer(this.#timeLeft(onAbort), () => cut("cancelled"));
-    };
-    const ms = limits[limit];
-    if (ms !== Number.POSITIVE_INFINITY) stopLimit = clock.timer(ms, () => cut("late"));
-    if (signal.aborted) abort();
-    else if (!isOver) signal.addEventListener("abort", abort, { once: true });
-    return stop;
+  }
+
+  #cut(watch: Watch, why: Cut): void {
+    if (!this.#watched.delete(watch)) return;
+    this.#rest();
+    watch.fire(why);
+  }
+
+  #abort(watch: Watch): void {
+    if (watch.onAbort === "leave") {
+      this.#cut(watch, "cancelled");
+      return;
+    }
+    const until = this.#now() + this.#timeLeft(watch.onAbort);
+    if (until >= watch.until) return;
+    watch.until = until;
+    watch.why = "cancelled";
+    this.#setTimer(until);
+  }
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#init.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  readonly #onAbort = (): void => {
+    this.#isListening = false;
+    for (const watch of [...this.#watched]) this.#abort(watch);
+  };
+
+  #setTimer(at: number): void {
+    if (at === Number.POSITIVE_INFINITY) {
+      // A wait without a limit may be long: no timer goes off for nothing meanwhile.
+      if (this.#watched.size <= 1) this.#stopTimer();
+      return;
+    }
+    if (this.#watched.size === 0 || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    this.#timer?.stop();
+    const timer = { at, stop: NOTHING };
+    this.#timer = timer;
+    timer.stop = this.#init.clock.timer(Math.max(0, at - this.#now()), () => this.#due(at));
+  }
+
+  #now(): number {
+    const { clock } = this.#init;
+    return clock.elapsed === undefined ? clock.now() : clock.elapsed();
+  }
+
+  #due(now: number): void {
+    this.#timer = undefined;
+    for (const watch of [...this.#watched]) if (watch.until <= now) this.#cut(watch, watch.why);
+    let next = Number.POSITIVE_INFINITY;
+    for (const { until } of this.#watched) next = Math.min(next, until);
+    this.#setTimer(next);
+  }
+
+  #stopTimer(): void {
+    this.#timer?.stop();
+    this.#timer = undefined;
+  }
+
+  /** Nothing is watched and nobody holds it: it leaves nothing behind. */
+  #rest(): void {
+    if (this.#watched.size > 0 || this.#holders > 0) return;
+    this.#stopTimer();
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    this.#init.signal.removeEventListener("abort", this.#onAbort);
   }
 
   /** The value, or an error that says why nobody waits for it any more. */

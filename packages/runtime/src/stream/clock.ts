@@ -4,6 +4,8 @@ import { onAbort } from "./abort.ts";
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
+  /** Milliseconds since some moment, that nobody can set: how long something takes is measured with it. Default: `now`. */
+  elapsed?(): number;
   /** Calls `fire` once after `ms`, unless the returned function is called first. */
   timer(ms: number, fire: () => void): () => void;
 }
@@ -13,6 +15,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   timer(ms, fire) {
     if (ms > MAX_TIMER_MS) return longTimer(ms, fire);
     const handle = setTimeout(fire, ms);

@@ -1,6 +1,7 @@
 import { type InferenceRequest, type Message, messageToolCalls, type RunId } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { CommitStore } from "../commit/commit-store.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 import { CRASH_POINTS, CrashError, type CrashPlan, type CrashPoints, crashPoints } from "./crash-points.ts";
@@ -59,12 +60,12 @@ const tools = ({ paid }: World) => [
 function activate(world: World, crash: CrashPoints, run: RunId | undefined) {
   const { thread } = world;
   const known = run !== undefined && thread.history(run).run !== undefined ? run : undefined;
-  const tickets = known === undefined ? [] : (thread.checkpoints.at(-1)?.tickets ?? []);
+  const tickets = known === undefined ? [] : thread.tickets;
   return runScripted({
     model: scripted(new Array(9).fill(answer)),
     thread,
     tools: crash.tools(tools(world)),
-    checkpoints: crash.commits<Pick<ThreadLog, "write">>(thread, "write"),
+    store: crash.commits<CommitStore>(thread, "commit", "transaction"),
     onEvent: crash.emits(() => {}),
     decisions: tickets.map((ticket) => decide(ticket.id, { action: "approve" })),
     ...(known === undefined ? {} : { resume: known }),
@@ -77,7 +78,7 @@ async function play(world: World, crashing: number, crash: CrashPoints): Promise
   for (let activation = 0; activation < 6; activation++) {
     const { result } = await activate(world, activation === crashing ? crash : crashPoints(), run);
     run = world.thread.history(result.runId).run === undefined ? run : result.runId;
-    if (world.thread.checkpoints.at(-1)?.lifecycle.status === "done") return;
+    if (world.thread.run?.status === "done") return;
   }
   throw new Error("the run does not come to its end");
 }
@@ -130,10 +131,10 @@ describe("crash points", () => {
   it("a commit may land without anybody hearing of it", async () => {
     const thread = new ThreadLog();
     const crash = crashPoints({ at: "commit-end", nth: 1, mode: "throw" });
-    const checkpoints = crash.commits<Pick<ThreadLog, "write">>(thread, "write");
-    const { result } = await runScripted({ turns: [], thread, checkpoints });
+    const store = crash.commits<CommitStore>(thread, "commit");
+    const { result } = await runScripted({ turns: [], thread, store });
     expect(result.termination.type).toBe("error");
-    expect(thread.checkpoints).toHaveLength(1);
+    expect(thread.commits).toHaveLength(1);
   });
 
   it("mode kill calls what it was given, once, at the point", async () => {

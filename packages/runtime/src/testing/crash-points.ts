@@ -25,7 +25,7 @@ type Write = (...args: never[]) => Promise<unknown>;
 
 /** Wraps what a run touches the world with, and lets it crash at one point. Without a plan it only counts. */
 export interface CrashPoints {
-  /** A store, a checkpoint port or any object: its methods of these names count as commits. The rest of it stays reachable. */
+  /** A store or any object: its methods of these names count as commits. The rest of it stays reachable. */
   commits<T extends object>(port: T, ...methods: readonly (keyof T & string)[]): T;
   /** A listener. In mode `throw` it never throws into the run: what comes after the crash is not heard. */
   emits(listen: (event: AgentEvent) => void): (event: AgentEvent) => void;

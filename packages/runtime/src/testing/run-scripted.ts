@@ -19,12 +19,13 @@ import {
 import { type LocalAgentSpecInput, parseAgentSpec } from "@awaken/contract/spec";
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
+import type { CommitStore } from "../commit/commit-store.ts";
+import type { Holding } from "../commit/holding.ts";
+import { Landing } from "../commit/land.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
 import type { Activation } from "../loop/activation.ts";
-import type { CheckpointPort } from "../loop/commit.ts";
 import type { LoopResult } from "../loop/finish.ts";
 import { openRun } from "../loop/open-run.ts";
-import { type Boundary, NO_QUEUE } from "../loop/pending-port.ts";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { takeSeededDecisions } from "../loop/resume/take-decisions.ts";
 import { runLoop } from "../loop/run-loop.ts";
@@ -96,8 +97,9 @@ export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {
   readonly log?: Log;
   readonly inbox?: Queue<InboxItem>;
   readonly decisionQueue?: Queue<readonly AddressedDecision[]>;
-  readonly boundary?: Boundary;
-  readonly checkpoints?: CheckpointPort;
+  /** Where commits go instead of right into the thread. */
+  readonly store?: CommitStore;
+  readonly holding?: Holding;
   readonly onEvent?: (event: AgentEvent) => void;
 }
 
@@ -157,6 +159,23 @@ async function replan(init: ScriptedRunInit, agentId: string): Promise<RunPlan> 
   return planFor(agent, agentId);
 }
 
+function landingOf({ store, resume, holding }: ScriptedRunInit, activation: Activation, thread: ThreadLog, clock: Clock): Landing {
+  const { identity, input, history } = activation;
+  const { threadId: _t, runId: _r, agentId: _a, ...trace } = identity;
+  const resumed = resume === undefined ? undefined : thread.record(resume);
+  return new Landing({
+    store: store ?? thread,
+    identity,
+    activation: { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace, seededDecisions: [] },
+    input: input.map(({ id }) => id),
+    resumed,
+    messageCount: history.messageCount,
+    latestAt: 0,
+    now: () => clock.now(),
+    holding,
+  });
+}
+
 /** Runs the loop once over a script and checks the order of its events. */
 export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   runs += 1;
@@ -181,8 +200,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     listeners,
     inbox: init.inbox ?? new Queue(),
     decisions: init.decisionQueue ?? new Queue(),
-    boundary: init.boundary ?? NO_QUEUE,
-    checkpoints: init.checkpoints ?? thread,
+    landing: landingOf(init, activation, thread, clock),
     profileStore: undefined,
     cancelGraceMs: 30_000,
     replan: (agentId) => replan(init, agentId),

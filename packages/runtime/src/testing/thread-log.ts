@@ -1,44 +1,78 @@
-import type { Message, PersistedState, RunId } from "@awaken/contract";
-import { effectiveMessages, type SequencedMessage } from "@awaken/contract/store";
-import type { Counted } from "../commit/tally.ts";
+import { type Message, type RunId, type RunProjection, type RunRecord, runId, type Ticket, threadId } from "@awaken/contract";
+import { effectiveMessages, type SequencedMessage, type ThreadCommit } from "@awaken/contract/store";
+import type { CommitPorts, CommitStore } from "../commit/commit-store.ts";
+import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ThreadHistory } from "../loop/activation.ts";
-import type { Checkpoint, CheckpointPort } from "../loop/commit.ts";
 
-const countedBy = ({ answerId, steps, usage, usageByModel }: Counted): Counted => ({ answerId, steps, usage, usageByModel });
+const THREAD = threadId("thread");
 
-/** A thread's records in memory, for tests of the loop alone: what a run commits is what the next one finds. */
-export class ThreadLog implements CheckpointPort {
+/** One thread in memory, for tests of the loop alone: what a run commits is what the next one finds. */
+export class ThreadLog implements CommitStore {
   readonly rows: SequencedMessage[] = [];
-  readonly checkpoints: Checkpoint[] = [];
-  readonly #runs = new Map<RunId, NonNullable<ThreadHistory["run"]>>();
-  #threadState: PersistedState | undefined;
+  /** What was committed, in order. */
+  readonly commits: ThreadCommit[] = [];
+  readonly #memory = new MemoryThreads(() => 0);
+  readonly #runs = new Map<RunId, RunRecord>();
+
+  readonly runs: CommitStore["runs"] = { load: (id) => this.#memory.runs.load(id) };
+  readonly threads: CommitStore["threads"] = { loadCheckpoint: (id) => this.#memory.threads.loadCheckpoint(id) };
 
   get messages(): readonly Message[] {
     return this.rows.map((row) => row.message);
   }
 
+  /** The run that was written last, as it was. */
+  get run(): RunProjection | undefined {
+    return this.commits.findLast((commit) => commit.run !== undefined)?.run;
+  }
+
+  /** Its open tickets. */
+  get tickets(): readonly Ticket[] {
+    const { run } = this;
+    if (run?.status === "waiting") return run.waiting.tickets;
+    return run?.status === "running" ? (run.tickets ?? []) : [];
+  }
+
   /** A later process sees JSON, so this one does too. */
-  async write(checkpoint: Checkpoint): Promise<{ readonly rowsBefore: number }> {
-    const rowsBefore = this.rows.length;
-    for (const message of checkpoint.delta(rowsBefore)) this.rows.push({ seq: this.rows.length + 1, message: structuredClone(message) });
-    this.#threadState = structuredClone(checkpoint.threadState);
-    this.#runs.set(checkpoint.lifecycle.runId, {
-      state: structuredClone(checkpoint.runState),
-      counted: countedBy(checkpoint.tally),
-    });
-    this.checkpoints.push(checkpoint);
-    return { rowsBefore };
+  readonly commit: CommitStore["commit"] = async (given) => {
+    const commit = structuredClone(given);
+    const result = await this.#memory.commit(commit);
+    for (const message of commit.messageDelta?.messages ?? []) this.rows.push({ seq: this.rows.length + 1, message });
+    if (result.run !== undefined) this.#runs.set(result.run.runId, result.run);
+    this.commits.push(commit);
+    return result;
+  };
+
+  transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  /** Puts a message into the log, as somebody else would. */
+  async append(message: Message): Promise<void> {
+    const messageDelta = { messages: [message], expectedMessageCount: this.rows.length };
+    await this.commit({ threadId: THREAD, runId: runId("somebody"), messageDelta });
+  }
+
+  /** The record of a run. */
+  record(id: RunId): RunRecord | undefined {
+    return this.#runs.get(id);
   }
 
   /** As the next activation reads it; with the run's own state when that run goes on. */
   history(resumed?: RunId): ThreadHistory {
+    const run = resumed === undefined ? undefined : this.#runs.get(resumed);
     return {
       messages: effectiveMessages(this.rows),
       messageCount: this.rows.length,
-      threadState: this.#threadState,
-      run: resumed === undefined ? undefined : this.#runs.get(resumed),
+      threadState: this.#memory.read(THREAD)?.state,
+      run: run === undefined ? undefined : { state: run.state, counted: countedBy(run) },
       cutCalls: [],
       ledger: undefined,
     };
   }
+}
+
+function countedBy({ steps, usage, usageByModel = [], answerId }: RunRecord): NonNullable<ThreadHistory["run"]>["counted"] {
+  if (answerId === undefined) throw new TypeError("a run of today has the id of its answer");
+  return { steps, usage, usageByModel, answerId };
 }

@@ -15,10 +15,10 @@ import { compaction } from "./compaction.ts";
 const LONG = "x".repeat(8_000);
 const policy = toContextPolicy({ autocompactThreshold: 2_000, compactionRawSuffixMessages: 1 });
 
-function oldThread(): ThreadLog {
+async function oldThread(): Promise<ThreadLog> {
   const thread = new ThreadLog();
   const answer: Message = { id: messageId("old-answer"), role: "assistant", content: [{ type: "text", text: LONG }] };
-  for (const message of [userMessage(LONG, "old-question"), answer]) thread.rows.push({ seq: thread.rows.length + 1, message });
+  for (const message of [userMessage(LONG, "old-question"), answer]) await thread.append(message);
   return thread;
 }
 
@@ -30,7 +30,7 @@ describe("compaction in a run", () => {
     const clock = fakeClock();
     using summaries = scripted([text("what happened")], { clock });
     const look = defineTool({ id: "look", description: "looks", input: z.object({}), execute: () => clock.advance(0) });
-    const thread = oldThread();
+    const thread = await oldThread();
     const plugins = [compaction({ policy, provider: summaries, model: "m", ids: countingIds("task") }), contextWindow(policy)];
     const { model, result } = await runScripted({
       turns: [toolCall("look", {}), text("the answer")],
@@ -55,11 +55,11 @@ describe("compaction in a run", () => {
     const clock = fakeClock();
     using summaries = scripted([text("what happened")], { clock });
     const look = defineTool({ id: "look", description: "looks", input: z.object({}), execute: () => clock.advance(0) });
-    const thread = oldThread();
+    const thread = await oldThread();
     // The last answer of the thread stays beside the new question: the cut falls in front of an answer.
     const keeping = toContextPolicy({ autocompactThreshold: 2_000, compactionRawSuffixMessages: 2 });
     const more: Message = { id: messageId("short-answer"), role: "assistant", content: [{ type: "text", text: "short" }] };
-    thread.rows.push({ seq: thread.rows.length + 1, message: more });
+    await thread.append(more);
     const plugins = [compaction({ policy: keeping, provider: summaries, model: "m", ids: countingIds("task") }), contextWindow(keeping)];
     const first = await runScripted({
       turns: [toolCall("look", {}), text("the answer")],
@@ -80,7 +80,7 @@ describe("compaction in a run", () => {
     const clock = fakeClock();
     using summaries = scripted([stall(text("never"), 0)], { clock });
     const plugins = [compaction({ policy, provider: summaries, model: "m", ids: countingIds("task") })];
-    const thread = oldThread();
+    const thread = await oldThread();
     const { result } = await runScripted({ turns: [text("the answer")], runtimePlugins: plugins, thread, clock });
     await clock.advance(0);
     expect(result.text).toBe("the answer");

@@ -7,13 +7,13 @@ import {
   runIdentity,
   type ThreadId,
 } from "@awaken/contract";
+import { Landing } from "../../commit/land.ts";
 import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Activation } from "../activation.ts";
 import { OUTPUT_RETRIES } from "../output.ts";
 import type { LiveOutput } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
-import { ThreadWriter } from "../thread-writer.ts";
 import type { LoadedThread } from "./load-thread.ts";
 import type { RunOrder } from "./run-order.ts";
 
@@ -86,15 +86,15 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
 }
 
 /** Where the run's commits go, with its activation as the record keeps it. */
-export function openWriter(
+export function openLanding(
   { records, now }: { readonly records: RunRecords; readonly now: () => number },
   { identity, options }: Activation,
   order: RunOrder,
   loaded: LoadedThread,
-): ThreadWriter {
+): Landing {
   const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, ...trace } = identity;
   const activation: RunActivation = { intent: intentOf(order, loaded), options, trace, seededDecisions: NOTHING };
-  return new ThreadWriter({
+  return new Landing({
     store: records,
     identity,
     activation,
@@ -103,5 +103,6 @@ export function openWriter(
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,
     now,
+    holding: order.holding,
   });
 }

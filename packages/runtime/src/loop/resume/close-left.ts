@@ -1,9 +1,9 @@
-import { errorMessage, messageId } from "@awaken/contract";
+import { errorMessage, messageId, runIdentity } from "@awaken/contract";
+import { Landing } from "../../commit/land.ts";
 import { Listeners } from "../../stream/listeners.ts";
 import { Queue } from "../../stream/queue.ts";
 import type { RunHandles } from "../activation.ts";
 import { openRun } from "../open-run.ts";
-import { NO_QUEUE } from "../pending-port.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
@@ -21,7 +21,7 @@ export interface Leaving {
   /** Of the run that begins. */
   readonly asked: Asked;
   readonly records: RunRecords;
-  readonly handles: Omit<RunHandles, "checkpoints">;
+  readonly handles: Omit<RunHandles, "landing">;
 }
 
 /** Ends a run that the new one leaves behind, with whatever its tools can tell about calls that were under way. */
@@ -31,17 +31,28 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
   const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id);
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
   const { ids, clock } = handles;
-  await closeRun({ records, ids, clock }, left, { loaded, ctx: openLeft(leaving, loaded), by });
+  const landing = new Landing({
+    store: records,
+    identity: runIdentity(left),
+    activation: left.activation,
+    input: [],
+    resumed: left,
+    messageCount: loaded.history.messageCount,
+    latestAt: loaded.latestAt,
+    now: () => clock.now(),
+    holding: asked.order.holding,
+  });
+  await closeRun({ ids, clock }, left, { loaded, landing, ctx: openLeft(leaving, loaded, landing), by });
 }
 
 /** The run as it would be resumed, only to ask its tools: nothing of it is heard or written. Undefined when it cannot be opened any more. */
-function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: LoadedThread): RunContext | undefined {
+function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: LoadedThread, landing: Landing): RunContext | undefined {
   const { bounds: _own, streams: _none, ...live } = handles;
   try {
     const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan);
     return openRun(
       { ...activation, reading: "lenient" },
-      { ...live, listeners: new Listeners(), inbox: new Queue(), decisions: new Queue(), boundary: NO_QUEUE, checkpoints: undefined },
+      { ...live, listeners: new Listeners(), inbox: new Queue(), decisions: new Queue(), landing },
     );
   } catch (thrown) {
     handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });

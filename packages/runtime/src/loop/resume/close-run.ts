@@ -9,18 +9,17 @@ import {
   type ToolResult,
 } from "@awaken/contract";
 import { effectKey, type LedgerOutcome } from "@awaken/contract/store";
+import type { News } from "../../commit/compose.ts";
+import type { Landing } from "../../commit/land.ts";
 import type { OpenEntry } from "../../commit/run-ledger.ts";
 import { Tally } from "../../commit/tally.ts";
 import { closedTicket } from "../../state/past-tickets.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { RunHandles } from "../activation.ts";
-import type { Checkpoint } from "../commit.ts";
 import type { LiveCall } from "../live-call.ts";
 import { lateResult } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
-import type { RunRecords } from "../run-records.ts";
-import { ThreadWriter } from "../thread-writer.ts";
 import { storedCalls } from "./cut-step.ts";
 import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
 import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
@@ -29,15 +28,14 @@ import { reconcileCall } from "./unknown-outcome.ts";
 
 export interface LeftScene {
   readonly loaded: LoadedThread;
+  readonly landing: Landing;
   readonly ctx: RunContext | undefined;
   /** The message that closes it. */
   readonly by: MessageId;
 }
 
-/** What a run is ended with: where to write, and how to name what is written. */
-export interface ClosingParts extends Pick<RunHandles, "ids" | "clock"> {
-  readonly records: RunRecords;
-}
+/** How what is written is named and dated. */
+type ClosingParts = Pick<RunHandles, "ids" | "clock">;
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
 
@@ -136,14 +134,14 @@ interface Closing {
   readonly by: MessageId;
 }
 
-function checkpointOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closing): Checkpoint {
+function newsOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closing): News {
   const { runId, steps } = run;
   const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
   const messages = closed.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
   const tickets = states.flatMap((call) => closedTicket(call, by));
   const termination = { type: "cancelled" } as const;
   return {
-    delta: () => messages,
+    messages: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
     tally: new Tally(countedBy(run, loaded.history.messages)),
     runState: run.state ?? NO_STATE,
@@ -162,18 +160,8 @@ function checkpointOf(parts: ClosingParts, { run, loaded, states, closed, by }: 
  * is known, and those of which nothing is known stay open in the ledger. `ctx` is that of the run, to ask its tools with; without one
  * nobody is there to ask.
  */
-export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, ctx, by }: LeftScene): Promise<void> {
+export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, landing, ctx, by }: LeftScene): Promise<void> {
   const states = storedCalls(loaded.history.threadState);
   const closed = await Promise.all(startedCalls(loaded, states).map((call) => closeCall(ctx, call)));
-  const writer = new ThreadWriter({
-    store: parts.records,
-    identity: runIdentity(run),
-    activation: run.activation,
-    input: [],
-    resumed: run,
-    messageCount: loaded.history.messageCount,
-    latestAt: loaded.latestAt,
-    now: () => parts.clock.now(),
-  });
-  await writer.write(checkpointOf(parts, { run, loaded, states, closed, by }));
+  await landing.land(newsOf(parts, { run, loaded, states, closed, by }));
 }

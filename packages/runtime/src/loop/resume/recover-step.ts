@@ -28,7 +28,7 @@ async function finishCalls(ctx: RunContext): Promise<RoundOutcome> {
   listCalls(ctx, ctx.cutCalls);
   const first = await runToolRound(ctx, unknown, "parallel");
   // The rest may last.
-  if (unknown.length > 0 && rest.length > 0) await ctx.checkpoints.write();
+  if (unknown.length > 0 && rest.length > 0) await ctx.writer.write();
   if (first.type === "completed") return runToolRound(ctx, rest);
   const isStopped = first.type === "blocked" || ctx.active.plan.agent.toolExecution === "sequential";
   if (!isStopped) {
@@ -52,7 +52,7 @@ export async function recoverStep(ctx: RunContext): Promise<Termination | undefi
   const round = await finishCalls(ctx);
   ctx.state.commit(command().update(runLifecycle, { type: "step-completed", at: ctx.clock.now() }));
   await ctx.phases.run("stepEnd", { step: ctx.tally.steps });
-  await ctx.checkpoints.write();
+  await ctx.writer.write();
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (round.type === "blocked") return { type: "blocked", reason: round.reason };
   return terminationOf(ctx.state.snapshot().get(runLifecycle));

@@ -132,6 +132,6 @@ export async function replayDecided(ctx: RunContext): Promise<Termination | unde
   }
   const ended = await runHeld(ctx);
   if (ended !== undefined) return ended;
-  await ctx.checkpoints.write();
+  await ctx.writer.write();
   return undefined;
 }

@@ -1,13 +1,11 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
 import type { Activation, RunHandles } from "../activation.ts";
-import type { CheckpointPort } from "../commit.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
-import type { ThreadWriter } from "../thread-writer.ts";
-import { type Asked, activate, openWriter } from "./activate.ts";
+import { type Asked, activate, openLanding } from "./activate.ts";
 import { closeLeft } from "./close-left.ts";
 import { endingPlan } from "./ending-plan.ts";
 import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
@@ -33,16 +31,15 @@ export interface TakeUp extends Asked {
   readonly resolve: (agentId: string) => RunPlan;
   /** For a thread that is with no agent yet. */
   readonly defaultAgent: string;
-  readonly handles: Omit<RunHandles, "checkpoints">;
-  /** Who the loop gives its checkpoints to. */
-  readonly recordingOf: (writer: ThreadWriter) => CheckpointPort;
+  /** Undefined when what the agent needs is there. */
+  readonly ready: (agentId: string) => Promise<void> | undefined;
+  readonly handles: Omit<RunHandles, "landing">;
   /** The claim turns out to be for a run that exists. */
   readonly adopt: (run: RunId) => void;
 }
 
 export interface OpenedRun {
   readonly activation: Activation;
-  readonly writer: ThreadWriter;
   readonly ctx: RunContext;
 }
 
@@ -50,6 +47,7 @@ export interface OpenedRun {
 export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   const { records, order, defaultAgent } = taking;
   let loaded = await loadThread(records, order, defaultAgent);
+  await taking.ready(loaded.actingAgentId);
   let opened = open(taking, loaded);
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
     await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
@@ -60,7 +58,7 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   if (resumed !== undefined) taking.adopt(resumed.runId);
   await takeSeededDecisions(opened.ctx, opened.activation);
   // Of two who take the run up only one gets past this.
-  if (resumed !== undefined) await opened.ctx.checkpoints.write();
+  if (resumed !== undefined) await opened.ctx.writer.write();
   return opened;
 }
 
@@ -74,8 +72,8 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   const { actingAgentId } = loaded;
   const openWith = (plan: RunPlan, reading: Reading): OpenedRun => {
     const activation = { ...activate(taking, loaded, plan), reading };
-    const writer = openWriter({ records, now: () => handles.clock.now() }, activation, order, loaded);
-    return { activation, writer, ctx: openRun(activation, { ...handles, checkpoints: taking.recordingOf(writer) }) };
+    const landing = openLanding({ records, now: () => handles.clock.now() }, activation, order, loaded);
+    return { activation, ctx: openRun(activation, { ...handles, landing }) };
   };
   try {
     return openWith(taking.resolve(actingAgentId), "as-key-says");

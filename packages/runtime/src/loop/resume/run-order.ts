@@ -1,4 +1,5 @@
 import type { Message, MessageId, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
+import type { Holding } from "../../commit/holding.ts";
 import type { OutputCheck } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
 
@@ -32,6 +33,8 @@ export interface RunOrder {
   readonly signal?: AbortSignal | undefined;
   /** The run is taken up only to be ended: what became of its agent, its plugins or its state does not keep it from that. */
   readonly isEnding?: true;
+  /** Of whoever holds the thread by a dispatch. */
+  readonly holding?: Holding | undefined;
 }
 
 /** Goes on with a run, with nothing new but decisions. */

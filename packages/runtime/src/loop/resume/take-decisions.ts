@@ -1,5 +1,6 @@
 import { type AgentEvent, AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
 import { decisionTaken } from "../../commit/canonical-events.ts";
+import type { TakenDecisions } from "../../commit/run-writer.ts";
 import { command } from "../../phase/command.ts";
 import { pastTickets } from "../../state/past-tickets.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
@@ -7,7 +8,6 @@ import { toolCallStates } from "../../state/tool-call-states.ts";
 import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Tool } from "../../tool/tool.ts";
 import type { Activation } from "../activation.ts";
-import type { TakenDecisions } from "../commit.ts";
 import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
@@ -95,7 +95,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
 
 function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
   ctx.state.commit(change);
-  for (const fact of facts) ctx.checkpoints.stage(fact);
+  for (const fact of facts) ctx.writer.stage(fact);
   ctx.desk.untold.push(...facts);
 }
 
@@ -141,7 +141,7 @@ export function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision
     if (isLeaving(ctx)) return false;
     const judged = await judge(ctx, batch);
     if (isLeaving(ctx)) return false;
-    if (judged.facts.length > 0) await ctx.checkpoints.decide(judged);
+    if (judged.facts.length > 0) await ctx.writer.decide(judged);
     for (const fact of judged.facts) ctx.tell(fact);
     return true;
   });

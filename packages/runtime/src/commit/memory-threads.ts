@@ -10,19 +10,23 @@ import {
 } from "@awaken/contract";
 import {
   type CommitResult,
+  type CommitThread,
   checkCommit,
   foldedUpTo,
   GrowingView,
   MESSAGE_SCHEMA_VERSION,
   type MessageDelta,
+  type MessageStore,
   projectRun,
+  type RunStore,
   type SequencedMessage,
   type ThreadCheckpoint,
   type ThreadCommit,
   type ThreadRecord,
+  type ThreadStore,
   toThreadRecord,
 } from "@awaken/contract/store";
-import type { VolatileRecords } from "../loop/run-records.ts";
+import type { CommitPorts, CommitStore } from "./commit-store.ts";
 
 interface Row {
   record: ThreadRecord;
@@ -35,7 +39,7 @@ interface Row {
 }
 
 /** The threads of a runtime that was given no store: what its runs need of one, and no more. They live as long as it does. */
-export class MemoryThreads implements VolatileRecords {
+export class MemoryThreads implements CommitStore {
   readonly #now: () => number;
   readonly #rows = new Map<ThreadId, Row>();
   readonly #runs = new Map<RunId, RunRecord>();
@@ -47,12 +51,12 @@ export class MemoryThreads implements VolatileRecords {
   /** A claim is for whoever goes on when the process is gone. */
   readonly ledger = undefined;
 
-  readonly threads: VolatileRecords["threads"] = {
+  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint"> = {
     load: async (id) => this.#rows.get(id)?.record,
-    loadCheckpoint: async (id) => this.#checkpoint(this.#rows.get(id)),
+    loadCheckpoint: async (id) => this.read(id),
   };
 
-  readonly runs: VolatileRecords["runs"] = {
+  readonly runs: Pick<RunStore, "load" | "listByTicket"> = {
     load: async (id) => this.#runs.get(id),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
@@ -61,7 +65,7 @@ export class MemoryThreads implements VolatileRecords {
     },
   };
 
-  readonly messages: VolatileRecords["messages"] = {
+  readonly messages: Pick<MessageStore, "load"> = {
     load: async (threadId, ids) => {
       const row = this.#rows.get(threadId);
       const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
@@ -76,14 +80,16 @@ export class MemoryThreads implements VolatileRecords {
   };
 
   /** In one synchronous piece: nobody sees half of it. Everything that can refuse comes before the first change. */
-  readonly commit: VolatileRecords["commit"] = async (commit) => this.#commit(commit);
+  readonly commit: CommitThread = async (commit) => this.#commit(commit);
 
   /** Runs of one thread come one after the other in this process, so nothing has to be kept apart. */
-  transaction<T>(work: (ports: VolatileRecords) => Promise<T>): Promise<T> {
+  transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T> {
     return work(this);
   }
 
-  #checkpoint(row: Row | undefined): ThreadCheckpoint | undefined {
+  /** The thread as it stands. */
+  read(id: ThreadId): ThreadCheckpoint | undefined {
+    const row = this.#rows.get(id);
     if (row === undefined) return undefined;
     const { record, state, log } = row;
     const latestRun = record.latestRun === undefined ? undefined : this.#runs.get(record.latestRun.id);

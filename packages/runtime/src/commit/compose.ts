@@ -1,0 +1,209 @@
+import {
+  type AgentEvent,
+  type Decided,
+  type Message,
+  type MessageId,
+  type PersistedState,
+  RUN_SCHEMA_VERSION,
+  type RunActivation,
+  type RunIdentity,
+  type RunInput,
+  type RunLifecycle,
+  type RunProjection,
+  type Termination,
+  type Ticket,
+} from "@awaken/contract";
+import type { EventAppend, LedgerClaim, LedgerOutcome, PendingConsumption, ThreadCommit } from "@awaken/contract/store";
+import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
+import type { Tally } from "./tally.ts";
+
+/** Messages of the thread's queue that enter with a commit, behind what else is new. */
+export interface TakenIn {
+  readonly messages: readonly Message[];
+  readonly consume: PendingConsumption;
+}
+
+/** What is new in a run, for one commit. */
+export interface News {
+  /** New messages for a log of `count` rows. A summary among them learns its rows from the count, so it is asked for again on a conflict. */
+  readonly messages: (count: number) => readonly Message[];
+  readonly takenIn?: TakenIn | undefined;
+  readonly lifecycle: RunLifecycle;
+  readonly tally: Readonly<Tally>;
+  readonly runState: PersistedState;
+  readonly threadState: PersistedState;
+  readonly tickets: readonly Ticket[];
+  readonly decided: Decided;
+  /** Facts that have to be on record together with it. */
+  readonly events: readonly AgentEvent[];
+  /** Calls that are about to run. */
+  readonly claims: readonly LedgerClaim[];
+  /** Results of calls that were claimed. */
+  readonly outcomes: readonly LedgerOutcome[];
+  /** The run leaves with it. */
+  readonly ending: Termination | undefined;
+}
+
+/** What stays the same in every record of one activation. */
+export interface RunBasis {
+  readonly identity: RunIdentity;
+  readonly activation: RunActivation;
+  readonly createdAt: number;
+  readonly startedAt: number;
+}
+
+/** How the last commit left thread and run. */
+export interface Standing {
+  /** Rows in the log. */
+  readonly count: number;
+  /** The run is on record: a start is told as a resumption. */
+  readonly isResumed: boolean;
+  readonly input: RunInput;
+  readonly output: RunBody["output"];
+  /** When it is now, for the record: later than whatever the thread has. */
+  readonly at: number;
+}
+
+/** While it is put together. */
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+type RunBody = Omit<Extract<RunProjection, { status: "created" }>, "status">;
+
+/** The commit that says what is new. It decides nothing and asks nobody. */
+export function compose(basis: RunBasis, standing: Standing, news: News): ThreadCommit {
+  const { threadId, runId } = basis.identity;
+  const { claims, outcomes, threadState, takenIn } = news;
+  const own = news.messages(standing.count);
+  const messages = takenIn === undefined ? own : [...own, ...takenIn.messages];
+  const commit: Writable<ThreadCommit> = {
+    threadId,
+    runId,
+    run: project(basis, standing, news, messages),
+    events: factsOf(basis.identity, standing, news.events, messages),
+  };
+  if (messages.length > 0) commit.messageDelta = { messages, expectedMessageCount: standing.count };
+  if (takenIn !== undefined) commit.pending = { consume: takenIn.consume };
+  if (claims.length + outcomes.length > 0) commit.ledger = { claims, outcomes };
+  if (Object.keys(threadState.extensions).length > 0) commit.threadState = threadState;
+  return commit;
+}
+
+/** What is put on record beside a run: its own record stays as it is. */
+export interface Addition {
+  readonly messages: readonly Message[];
+  readonly events?: readonly AgentEvent[];
+  readonly outcomes?: readonly LedgerOutcome[];
+}
+
+export function composeAddition(identity: RunIdentity, standing: Standing, { messages, events = [], outcomes }: Addition): ThreadCommit {
+  const { threadId, runId } = identity;
+  return {
+    threadId,
+    runId,
+    messageDelta: { messages, expectedMessageCount: standing.count },
+    events: factsOf(identity, standing, events, messages),
+    ...(outcomes === undefined ? undefined : { ledger: { claims: [], outcomes } }),
+  };
+}
+
+const rowsOf = (identity: RunIdentity, count: number, messages: readonly Message[]): EventAppend[] =>
+  messages.map((message, index) => messageCommitted(identity, message, count + 1 + index));
+
+function factsOf(
+  identity: RunIdentity,
+  { count, isResumed }: Standing,
+  events: readonly AgentEvent[],
+  messages: readonly Message[],
+): readonly EventAppend[] {
+  const facts = rowsOf(identity, count, messages);
+  let isKnown = isResumed;
+  for (const event of events) {
+    facts.push(canonicalEvent(identity, event, isKnown));
+    if (event.type === "run-start") isKnown = true;
+  }
+  return facts;
+}
+
+/** From the first to the last row that the run wrote itself. */
+function outputRange({ count, output }: Standing, messages: readonly Message[]): RunBody["output"] {
+  let first = output?.fromSeq;
+  let last: number | undefined;
+  for (let index = 0; index < messages.length; index++) {
+    const role = messages[index]?.role;
+    if (role !== "assistant" && role !== "tool") continue;
+    last = count + 1 + index;
+    first ??= last;
+  }
+  return last === undefined || first === undefined ? output : { fromSeq: first, toSeq: last };
+}
+
+/** A run answers what it was asked first, and what came to it since. */
+export function withTriggers(input: RunInput, added: readonly MessageId[]): RunInput {
+  const fresh = added.filter((id) => !input.triggerMessageIds.includes(id));
+  return fresh.length === 0 ? input : { ...input, triggerMessageIds: [...input.triggerMessageIds, ...fresh] };
+}
+
+function project(basis: RunBasis, standing: Standing, news: News, messages: readonly Message[]): RunProjection {
+  const { identity, activation, createdAt } = basis;
+  const { decided, tally, takenIn } = news;
+  const output = outputRange(standing, messages);
+  const taken = takenIn?.messages.map(({ id }) => id);
+  const body: Writable<RunBody> = {
+    schemaVersion: RUN_SCHEMA_VERSION,
+    runId: identity.runId,
+    threadId: identity.threadId,
+    agentId: identity.agentId,
+    activation,
+    input: taken === undefined ? standing.input : withTriggers(standing.input, taken),
+    createdAt,
+    updatedAt: standing.at,
+    steps: tally.steps,
+    usage: tally.usage,
+    state: news.runState,
+    decided: decided.entries,
+    answerId: tally.answerId,
+  };
+  if (tally.usageByModel.length > 0) body.usageByModel = tally.usageByModel;
+  if (decided.closed !== undefined) body.closed = decided.closed;
+  if (output !== undefined) body.output = output;
+  if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
+  if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
+  return withStatus(body, basis, news);
+}
+
+/**
+ * A record says that its run waits, or is done, only when the run has left: until then a decision may still let it go on here, hooks of
+ * its end run, and nobody else may take it up.
+ */
+function statusOf({ lifecycle, ending }: News): RunLifecycle["status"] {
+  return ending === undefined && lifecycle.status !== "created" ? "running" : lifecycle.status;
+}
+
+function withStatus(body: RunBody, { startedAt }: RunBasis, news: News): RunProjection {
+  const { lifecycle, tickets, tally, ending } = news;
+  switch (statusOf(news)) {
+    case "created":
+      return { ...body, status: "created" };
+    case "running":
+      return { ...body, status: "running", startedAt, ...(tickets.length === 0 ? undefined : { tickets }) };
+    case "waiting":
+      return { ...body, status: "waiting", startedAt, waiting: { reason: lifecycle.waitingReason ?? "suspended", tickets } };
+    case "done":
+      return {
+        ...body,
+        status: "done",
+        startedAt,
+        finishedAt: body.updatedAt,
+        outcome: {
+          termination: final(lifecycle.termination ?? ending),
+          response: tally.response,
+          ...(tally.output === undefined ? undefined : { output: tally.output.value }),
+        },
+      };
+  }
+}
+
+function final(termination: Termination | undefined): Exclude<Termination, { type: "suspended" }> {
+  if (termination === undefined || termination.type === "suspended") return { type: "error", message: "the run is done without a reason" };
+  return termination;
+}

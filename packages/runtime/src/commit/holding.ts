@@ -1,0 +1,30 @@
+import type { RunId, RunProjection } from "@awaken/contract";
+import type { Boundary, CommitResult, DispatchResult, PendingRecord, ThreadCommit } from "@awaken/contract/store";
+
+/** What rides in a commit beside what the run itself has to say. */
+export type Riders = Pick<ThreadCommit, "fence" | "dispatch" | "pending" | "takes" | "outbound">;
+
+/** A commit that is about to be sent. */
+export interface Departure {
+  /** Also of a run that the thread's new one leaves behind, and that is ended for it. */
+  readonly runId: RunId;
+  /** As it will be on record. Undefined: messages alone. */
+  readonly run: RunProjection | undefined;
+  /** Nothing of this activation is on record yet. */
+  readonly isFirst: boolean;
+  /** The run leaves with this commit, done or waiting; undefined while it goes on. */
+  readonly result: DispatchResult | undefined;
+}
+
+/** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
+export interface Holding {
+  /** Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. */
+  riders(departure: Departure): Riders;
+  /**
+   * It is on record. Without a result the store's answer was lost, and the commit was found there. Nothing else is committed before this
+   * is over. It must not throw.
+   */
+  landed(commit: ThreadCommit, result: CommitResult | undefined): void | Promise<void>;
+  /** What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. */
+  waiting(at: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
+}

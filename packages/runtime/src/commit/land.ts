@@ -1,0 +1,174 @@
+import { AwakenError, type MessageId, type RunActivation, type RunIdentity, type RunRecord } from "@awaken/contract";
+import {
+  type Boundary,
+  type CommitResult,
+  type DispatchResult,
+  MAX_COMMIT_ATTEMPTS,
+  type PendingRecord,
+  sameJson,
+  type ThreadCommit,
+} from "@awaken/contract/store";
+import { type CommitStore, inTransaction } from "./commit-store.ts";
+import { type Addition, compose, composeAddition, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
+import type { Holding } from "./holding.ts";
+import { takenUp } from "./taken-up.ts";
+
+export interface LandingInit {
+  readonly store: CommitStore;
+  readonly identity: RunIdentity;
+  readonly activation: RunActivation;
+  /** Ids of the messages that the run answers. */
+  readonly input: readonly MessageId[];
+  /** The stored run, when it goes on. */
+  readonly resumed: RunRecord | undefined;
+  /** Rows in the log when the thread was read. */
+  readonly messageCount: number;
+  /** When the latest run of the thread changed last, by whatever clock; 0 without one. */
+  readonly latestAt: number;
+  readonly now: () => number;
+  /** Undefined: nobody holds the thread by a dispatch. */
+  readonly holding?: Holding | undefined;
+}
+
+/** A commit that is on record. */
+export interface Landed {
+  readonly commit: ThreadCommit;
+  /** Rows in the log before it. */
+  readonly rowsBefore: number;
+}
+
+const NOTHING: readonly never[] = Object.freeze([]);
+
+const basisOf = ({ identity, activation, resumed, now }: LandingInit): RunBasis => {
+  const at = now();
+  const startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? at;
+  return { identity, activation, createdAt: resumed?.createdAt ?? at, startedAt };
+};
+
+/** `at`: later than what other runs of the thread wrote, else the thread would take this one for an old one when clocks differ. */
+const standingOf = ({ resumed, input, messageCount, latestAt }: LandingInit): Standing => ({
+  count: messageCount,
+  isResumed: resumed !== undefined && resumed.status !== "created",
+  input: resumed === undefined ? { triggerMessageIds: input, selectedMessageIds: [] } : withTriggers(resumed.input, input),
+  output: resumed?.output,
+  at: Math.max(resumed?.updatedAt ?? 0, latestAt),
+});
+
+function resultOf({ run }: ThreadCommit, { ending }: News): DispatchResult | undefined {
+  if (ending === undefined || run === undefined) return undefined;
+  if (run.status === "done") return { type: "done", termination: run.outcome.termination, response: run.outcome.response };
+  return { type: "waiting", termination: ending };
+}
+
+/**
+ * Brings what is new in a run onto its thread: the one way to the store. One at a time; whoever calls it waits for the one before. What
+ * somebody else appended meanwhile stays before it, and an answer that was lost is looked up.
+ */
+export class Landing {
+  readonly #init: LandingInit;
+  readonly #basis: RunBasis;
+  #standing: Standing;
+  /** Nothing of this activation is on record yet. */
+  #isFirst = true;
+
+  constructor(init: LandingInit) {
+    this.#init = init;
+    this.#basis = basisOf(init);
+    this.#standing = standingOf(init);
+  }
+
+  /** Whether messages wait in a queue of the thread, as far as this run is concerned. */
+  get hasQueue(): boolean {
+    return this.#init.holding !== undefined;
+  }
+
+  async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
+    const { holding } = this.#init;
+    return holding === undefined ? NOTHING : holding.waiting(at);
+  }
+
+  land(news: News): Promise<Landed> {
+    return this.#land(() => {
+      // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
+      const at = Math.max(this.#init.now(), this.#standing.at + 1);
+      const composed = compose(this.#basis, { ...this.#standing, at }, news);
+      const commit = this.#isFirst && this.#init.resumed === undefined ? { ...composed, isNewRun: true as const } : composed;
+      return this.#withRiders(commit, resultOf(commit, news));
+    });
+  }
+
+  /** The same for what no news of the run is going to bring. */
+  async append(addition: Addition): Promise<void> {
+    await this.#land(() => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
+  }
+
+  #withRiders(commit: ThreadCommit, result: DispatchResult | undefined): ThreadCommit {
+    const { holding } = this.#init;
+    if (holding === undefined) return commit;
+    const riders = holding.riders({ runId: commit.runId, run: commit.run, isFirst: this.#isFirst, result });
+    const pending = { ...riders.pending, ...commit.pending };
+    return { ...commit, ...riders, ...(riders.pending === undefined && commit.pending === undefined ? undefined : { pending }) };
+  }
+
+  async #land(next: () => ThreadCommit): Promise<Landed> {
+    for (let attempt = 1; ; attempt++) {
+      const rowsBefore = this.#standing.count;
+      const commit = next();
+      let result: CommitResult | undefined;
+      try {
+        result = await this.#send(commit);
+      } catch (thrown) {
+        if (attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
+        if (!(await this.#hasLandedAfterAll(commit, thrown))) continue;
+      }
+      this.#note(commit, result);
+      await this.#init.holding?.landed(commit, result);
+      return { commit, rowsBefore };
+    }
+  }
+
+  #note({ run, messageDelta }: ThreadCommit, result: CommitResult | undefined): void {
+    const before = this.#standing;
+    const count = result?.messageCount ?? before.count + (messageDelta?.messages.length ?? 0);
+    if (run === undefined) {
+      this.#standing = { ...before, count };
+      return;
+    }
+    this.#isFirst = false;
+    this.#standing = { count, isResumed: true, input: run.input, output: run.output, at: run.updatedAt };
+  }
+
+  /** False: it has to be tried again, on the count that is known now. Throws when there is no use in that. */
+  async #hasLandedAfterAll(commit: ThreadCommit, thrown: unknown): Promise<boolean> {
+    if (!AwakenError.is(thrown)) throw thrown;
+    const { actual } = thrown.details;
+    if (thrown.code === "message_version_conflict" && typeof actual === "number") {
+      this.#standing = { ...this.#standing, count: actual };
+      return false;
+    }
+    if (thrown.code !== "commit_unknown") throw thrown;
+    return this.#isOnRecord(commit);
+  }
+
+  #send(commit: ThreadCommit): Promise<CommitResult> {
+    const { store, resumed } = this.#init;
+    return this.#isFirst && resumed !== undefined ? this.#takeUp(resumed, commit) : store.commit(commit);
+  }
+
+  /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
+  #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
+    return inTransaction(this.#init.store, async ({ runs, commit: write }) => {
+      if (sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
+      throw takenUp(resumed);
+    });
+  }
+
+  async #isOnRecord({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {
+    const { store } = this.#init;
+    const stored = await store.runs.load(runId);
+    if (run !== undefined && !sameJson(stored, { ...run, ordinal: stored?.ordinal })) return false;
+    if (messageDelta === undefined) return true;
+    const { messages, expectedMessageCount } = messageDelta;
+    return ((await store.threads.loadCheckpoint(threadId))?.messageCount ?? 0) >= expectedMessageCount + messages.length;
+  }
+}
