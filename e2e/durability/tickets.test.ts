@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageText, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { ask, createRuntime, defineTool } from "@awaken/runtime";
 import { type ScriptStep, scripted, text, ticketsOf, toolCalls } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -37,7 +37,7 @@ function world() {
 
 type Tools = ReturnType<typeof world>["tools"];
 
-const open = (turns: readonly ScriptStep[], store: ScopedStore, tools: Tools, toolExecution: "parallel" | "sequential" = "parallel") =>
+const open = (turns: readonly ScriptStep[], store: Store, tools: Tools, toolExecution: "parallel" | "sequential" = "parallel") =>
   createRuntime({
     providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
@@ -55,7 +55,7 @@ describe("tickets in the records of a database", () => {
 
   for (const engine of ["sqlite", "postgres"] as const) {
     /** Two nodes on one database. */
-    const onNodes = async (work: (here: ScopedStore, there: ScopedStore) => Promise<void>) => {
+    const onNodes = async (work: (here: Store, there: Store) => Promise<void>) => {
       using folder = tempFolder();
       await using schema = freshSchema(server.url);
       const place: Place =

@@ -1,5 +1,5 @@
 import { type InferenceRequest, type Message, messageText } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import {
   ask,
   command,
@@ -145,7 +145,7 @@ const counting = definePlugin({
 });
 
 export type CorpusRuntimeInit = Pick<RuntimeInit, "clock" | "ids" | "log"> & {
-  readonly store: ScopedStore;
+  readonly store: Store;
   readonly world: World;
   readonly wrap?: (tools: readonly Tool[]) => readonly Tool[];
 };

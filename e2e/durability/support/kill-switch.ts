@@ -1,5 +1,5 @@
 import type { AgentEvent } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 
 /**
  * Where a process dies. Before a commit nothing of it is there; inside, it is written in a transaction that is still open; during, it
@@ -44,7 +44,7 @@ export class KillSwitch {
   }
 
   /** Commits, and transactions of which one is a part. */
-  store(store: ScopedStore): ScopedStore {
+  store(store: Store): Store {
     return {
       ...store,
       commit: async (commit) => {

@@ -1,8 +1,12 @@
 import { reading } from "@awaken/contract";
 import type { AgentSpecInput, LocalAgentSpecInput, ModelSpecInput } from "@awaken/contract/spec";
-import type { ScopedStore } from "@awaken/contract/store";
 import { type AiSdkModel, isAiSdkSource } from "@awaken/providers";
-import { type RuntimeInit as CoreInit, type Runtime as CoreRuntime, createRuntime as createCoreRuntime } from "@awaken/runtime";
+import {
+  type RuntimeInit as CoreInit,
+  type Runtime as CoreRuntime,
+  createRuntime as createCoreRuntime,
+  type RuntimeStore,
+} from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { checkPlatform } from "./check-platform.ts";
 import { Registry } from "./registry.ts";
@@ -22,8 +26,8 @@ export interface RuntimeInit extends Omit<CoreInit, "providers" | "models" | "ag
   readonly models?: { readonly [id: string]: ModelSpecInput };
   /** By id. One agent alone is the default; of several the one called `default` is. */
   readonly agents: { readonly [id: string]: AgentInput };
-  /** Default: in memory. */
-  readonly store?: ScopedStore;
+  /** Of all tenants. Default: in memory. */
+  readonly store?: RuntimeStore;
 }
 
 export interface Runtime extends Omit<CoreRuntime, "registry"> {

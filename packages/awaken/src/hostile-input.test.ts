@@ -10,6 +10,7 @@ import {
   defineProfile,
   defineState,
   defineTool,
+  memoryStore,
   previewProviderRemoval,
   rebuildAgentModelProvider,
 } from "./index.ts";
@@ -110,7 +111,9 @@ type Any = any;
 const guarded = defineTool({ id: "guarded", description: "", input: z.object({}), approve: () => ask("sure?"), execute: () => "done" });
 
 async function open() {
+  const store = memoryStore();
   const runtime = createRuntime({
+    store,
     providers: { main: scripted([toolCall("guarded", {}), text("ok")]) },
     models: { fast: { provider: "main", model: "m" } },
     agents: { assistant: { model: "fast" } },
@@ -119,7 +122,7 @@ async function open() {
   });
   const waiting = await runtime.run({ thread: "t", input: "go" });
   const ticket = waiting.status === "waiting" ? (waiting.tickets[0]?.id ?? "") : "";
-  return { runtime, ticket, runId: waiting.runId };
+  return { runtime, store, ticket, runId: waiting.runId };
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
@@ -250,8 +253,7 @@ describe("hostile input", () => {
       if (!(answer instanceof Error)) expect(REFUSALS, what).toContain(answer);
     }
     expect(runtime.registry.version).toBe(1);
-    const { store } = runtime;
-    expect((await store?.threads.list({ limit: 10 }))?.items.map(({ id }) => id)).toEqual(["t"]);
+    expect((await opened.store.threads.list({ limit: 10 })).items.map(({ id }) => id)).toEqual(["t"]);
     // The call still waits, and the decision that is right is taken.
     const decided = await runtime.decide(ticket, { action: "approve" });
     expect(await decided.result).toMatchObject({ runId, status: "done", text: "ok" });

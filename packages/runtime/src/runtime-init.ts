@@ -1,7 +1,7 @@
 import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, partRule, RULES, reading } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
+import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type AnyStateKey, isKeyList } from "./state/key.ts";
 import { LIMIT_RULES, type Limits } from "./stream/bounds.ts";
 import type { Clock } from "./stream/clock.ts";
@@ -10,8 +10,8 @@ import type { Ids } from "./stream/ids.ts";
 export interface RuntimeInit extends RegistryInit {
   /** State keys that every agent has, so that tools and hooks can use them without a plugin that registers them. */
   readonly state?: readonly AnyStateKey[];
-  /** Where threads, runs, their state and profiles live. Without one they live in memory, as long as the runtime. */
-  readonly store?: ScopedStore;
+  /** Where threads, runs, their state and profiles of all tenants live. Without one they live in memory, as long as the runtime. */
+  readonly store?: RuntimeStore;
   /** Keeps answers in the store while they are streamed, so that a resumed run goes on in mid-sentence. Default false. */
   readonly streamCheckpoints?: boolean;
   /** What tells time and sets timers. Default: the machine's; tests hand in one that stands still. */
@@ -38,7 +38,7 @@ const OPTIONS: PartRules<RuntimeInit> = {
   plugins: RULES.any,
   backends: RULES.any,
   state: partRule("a list of keys made with defineState", isKeyList),
-  store: RULES.withMethods("a store", "commit", "transaction"),
+  store: RULES.withMethods("a store", "commit", "transaction", "scoped"),
   streamCheckpoints: RULES.flag,
   clock: RULES.withMethods("a clock", "now", "timer"),
   ids: RULES.code,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import type { ProjectConfig } from "../config.ts";
 import type { Runtime } from "../create-runtime.ts";
 import { checkConfig } from "./check-config.ts";
@@ -22,7 +22,7 @@ export interface LoadedConfig {
 
 /** A store as it was found, and what has to be closed with it. */
 export interface ProjectStore extends AsyncDisposable {
-  readonly store: ScopedStore;
+  readonly store: Store;
   readonly label: string;
 }
 
@@ -35,10 +35,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   return { file, root, config };
 }
 
-const isClosable = (store: ScopedStore): store is ScopedStore & AsyncDisposable =>
+const isClosable = (store: Store): store is Store & AsyncDisposable =>
   Symbol.asyncDispose in store && typeof store[Symbol.asyncDispose] === "function";
 
-async function close(store: ScopedStore): Promise<void> {
+async function close(store: Store): Promise<void> {
   if (isClosable(store)) await store[Symbol.asyncDispose]();
 }
 
@@ -76,7 +76,7 @@ export async function openRecords(options: LoadOptions): Promise<ProjectStore> {
 }
 
 /** The runtime of a config over this store. A mistake in any agent is told here. */
-export async function openRuntime({ config, file }: LoadedConfig, store: ScopedStore): Promise<Runtime> {
+export async function openRuntime({ config, file }: LoadedConfig, store: Store): Promise<Runtime> {
   const { outputs: _outputs, ...init } = config;
   // Commands that only read do not load it.
   const { createRuntime } = await import("../create-runtime.ts");

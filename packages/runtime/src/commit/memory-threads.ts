@@ -1,10 +1,12 @@
 import {
   AwakenError,
   checkRunTransition,
+  DEFAULT_SCOPE,
   type MessageId,
   type PersistedState,
   type RunId,
   type RunRecord,
+  type ScopeId,
   type ThreadId,
   ticketIdsOf,
 } from "@awaken/contract";
@@ -38,36 +40,54 @@ interface Row {
   runCount: number;
 }
 
+/** What one tenant has. */
+interface Tables {
+  readonly rows: Map<ThreadId, Row>;
+  readonly runs: Map<RunId, RunRecord>;
+}
+
 /** The threads of a runtime that was given no store: what its runs need of one, and no more. They live as long as it does. */
 export class MemoryThreads implements CommitStore {
   readonly #now: () => number;
-  readonly #rows = new Map<ThreadId, Row>();
-  readonly #runs = new Map<RunId, RunRecord>();
+  readonly #scopeId: ScopeId;
+  /** There is nothing in it for a tenant that wrote nothing. */
+  readonly #tenants: Map<ScopeId, Tables>;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, scopeId: ScopeId = DEFAULT_SCOPE, tenants: Map<ScopeId, Tables> = new Map()) {
     this.#now = now;
+    this.#scopeId = scopeId;
+    this.#tenants = tenants;
+  }
+
+  /** Those of another tenant. */
+  scoped(scopeId: ScopeId): MemoryThreads {
+    return new MemoryThreads(this.#now, scopeId, this.#tenants);
+  }
+
+  get #own(): Tables | undefined {
+    return this.#tenants.get(this.#scopeId);
   }
 
   /** A claim is for whoever goes on when the process is gone. */
   readonly ledger = undefined;
 
   readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint"> = {
-    load: async (id) => this.#rows.get(id)?.record,
+    load: async (id) => this.#own?.rows.get(id)?.record,
     loadCheckpoint: async (id) => this.read(id),
   };
 
   readonly runs: Pick<RunStore, "load" | "listByTicket"> = {
-    load: async (id) => this.#runs.get(id),
+    load: async (id) => this.#own?.runs.get(id),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
-      const found = [...this.#runs.values()].filter((run) => ticketIdsOf(run).has(id));
+      const found = [...(this.#own?.runs.values() ?? [])].filter((run) => ticketIdsOf(run).has(id));
       return [...found.filter(isOpen), ...found.filter((run) => !isOpen(run)).reverse()];
     },
   };
 
   readonly messages: Pick<MessageStore, "load"> = {
     load: async (threadId, ids) => {
-      const row = this.#rows.get(threadId);
+      const row = this.#own?.rows.get(threadId);
       const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
       const entries = seqs.flatMap((seq) => row?.log[seq - 1] ?? []);
       return entries.map((entry) => ({
@@ -89,11 +109,11 @@ export class MemoryThreads implements CommitStore {
 
   /** The thread as it stands. */
   read(id: ThreadId): ThreadCheckpoint | undefined {
-    const row = this.#rows.get(id);
+    const row = this.#own?.rows.get(id);
     if (row === undefined) return undefined;
     const { record, state, log } = row;
-    const latestRun = record.latestRun === undefined ? undefined : this.#runs.get(record.latestRun.id);
-    const openRun = record.openRunId === undefined ? undefined : this.#runs.get(record.openRunId);
+    const latestRun = record.latestRun === undefined ? undefined : this.#own?.runs.get(record.latestRun.id);
+    const openRun = record.openRunId === undefined ? undefined : this.#own?.runs.get(record.openRunId);
     return {
       thread: record,
       messages: effectiveOf(row),
@@ -107,10 +127,12 @@ export class MemoryThreads implements CommitStore {
   #commit(commit: ThreadCommit): CommitResult {
     checkCommit(commit);
     const { threadId, messageDelta, threadState } = commit;
-    const row = this.#rows.get(threadId) ?? this.#newRow(threadId);
+    const own = this.#own ?? { rows: new Map<ThreadId, Row>(), runs: new Map<RunId, RunRecord>() };
+    const row = own.rows.get(threadId) ?? this.#newRow(threadId);
     if (messageDelta !== undefined) checkDelta(row, threadId, messageDelta);
     const run = this.#nextRun(row, commit);
-    this.#rows.set(threadId, row);
+    this.#tenants.set(this.#scopeId, own);
+    own.rows.set(threadId, row);
     for (const message of messageDelta?.messages ?? []) {
       row.log.push({ seq: row.log.length + 1, message });
       row.seqs.set(message.id, row.log.length);
@@ -119,7 +141,7 @@ export class MemoryThreads implements CommitStore {
     if (run !== undefined) {
       row.runCount = Math.max(row.runCount, run.ordinal);
       row.record = projectRun(row.record, run);
-      this.#runs.set(run.runId, run);
+      own.runs.set(run.runId, run);
     }
     return { messageCount: row.log.length, events: [], hasWishes: false, ...(run === undefined ? {} : { run }) };
   }
@@ -131,7 +153,7 @@ export class MemoryThreads implements CommitStore {
 
   #nextRun(row: Row, { run, runId, isNewRun }: ThreadCommit): RunRecord | undefined {
     if (run === undefined) return undefined;
-    const before = this.#runs.get(runId);
+    const before = this.#own?.runs.get(runId);
     if (before !== undefined) {
       if (isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
       checkRunTransition(before, run);

@@ -1,13 +1,15 @@
-import { type AgentEvent, AwakenError, type RunId, type ThreadId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, DEFAULT_SCOPE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
+import { keyIn } from "./scope-key.ts";
 
 /** What controls a run from outside while it is active. */
 export class ActiveRun {
+  readonly scopeId: ScopeId;
   readonly threadId: ThreadId;
   readonly controller = new AbortController();
   readonly inbox = new Queue<InboxItem>();
@@ -24,7 +26,8 @@ export class ActiveRun {
   #prepared: PromiseWithResolvers<void> | undefined;
   #released: PromiseWithResolvers<void> | undefined;
 
-  constructor(threadId: ThreadId, runId: RunId) {
+  constructor(threadId: ThreadId, runId: RunId, scopeId: ScopeId = DEFAULT_SCOPE) {
+    this.scopeId = scopeId;
     this.threadId = threadId;
     this.runId = runId;
     this.runIds = [runId];
@@ -79,24 +82,46 @@ export class ActiveRun {
 
 export type Found = { readonly type: "found"; readonly run: ActiveRun } | { readonly type: "none" } | { readonly type: "ambiguous" };
 
-/** The runs of this process: at most one per thread and one per run id. */
-export class ActiveRuns {
-  readonly #byThread = new Map<string, ActiveRun>();
-  readonly #byRun = new Map<string, ActiveRun>();
+/** The runs of all tenants. There is nothing in it for a tenant without an active run. */
+interface Slots {
+  readonly byThread: Map<string, ActiveRun>;
+  readonly byRun: Map<string, ActiveRun>;
+}
 
+/** The runs of this process that are of one tenant: at most one per thread and one per run id. */
+export class ActiveRuns {
+  readonly #scopeId: ScopeId;
+  readonly #slots: Slots;
+
+  constructor(scopeId: ScopeId = DEFAULT_SCOPE, slots: Slots = { byThread: new Map(), byRun: new Map() }) {
+    this.#scopeId = scopeId;
+    this.#slots = slots;
+  }
+
+  /** Those of another tenant. */
+  scoped(scopeId: ScopeId): ActiveRuns {
+    return new ActiveRuns(scopeId, this.#slots);
+  }
+
+  /** Of all tenants. */
   get size(): number {
-    return this.#byThread.size;
+    return this.#slots.byThread.size;
+  }
+
+  /** Of all tenants. */
+  all(): readonly ActiveRun[] {
+    return [...this.#slots.byThread.values()];
   }
 
   /** Takes the thread, in one synchronous step. */
   claim(threadId: ThreadId, runId: RunId): ActiveRun {
-    if (this.#byThread.has(threadId)) {
+    if (this.onThread(threadId) !== undefined) {
       throw new AwakenError("thread_already_running", `thread already has an active run: ${threadId}`, { details: { threadId } });
     }
     this.#refuseActive(runId);
-    const run = new ActiveRun(threadId, runId);
-    this.#byThread.set(threadId, run);
-    this.#byRun.set(runId, run);
+    const run = new ActiveRun(threadId, runId, this.#scopeId);
+    this.#slots.byThread.set(this.#key(threadId), run);
+    this.#slots.byRun.set(this.#key(runId), run);
     return run;
   }
 
@@ -104,24 +129,25 @@ export class ActiveRuns {
   adopt(run: ActiveRun, runId: RunId): void {
     if (run.runId === runId) return;
     this.#refuseActive(runId);
-    this.#byRun.set(runId, run);
+    this.#slots.byRun.set(this.#key(runId), run);
     run.runIds.push(runId);
     run.runId = runId;
   }
 
   /** Frees what this very run holds: a late release cannot free a newer run. */
   release(run: ActiveRun): void {
-    if (this.#byThread.get(run.threadId) === run) this.#byThread.delete(run.threadId);
-    for (const id of run.runIds) if (this.#byRun.get(id) === run) this.#byRun.delete(id);
+    const { byThread, byRun } = this.#slots;
+    if (this.onThread(run.threadId) === run) byThread.delete(this.#key(run.threadId));
+    for (const id of run.runIds) if (this.byRun(id) === run) byRun.delete(this.#key(id));
     run.close();
   }
 
   onThread(threadId: string): ActiveRun | undefined {
-    return this.#byThread.get(threadId);
+    return this.#slots.byThread.get(this.#key(threadId));
   }
 
   byRun(runId: string): ActiveRun | undefined {
-    return this.#byRun.get(runId);
+    return this.#slots.byRun.get(this.#key(runId));
   }
 
   /** By run id or thread id. One id that names two runs names none. */
@@ -133,12 +159,12 @@ export class ActiveRuns {
     return run === undefined ? { type: "none" } : { type: "found", run };
   }
 
-  all(): readonly ActiveRun[] {
-    return [...this.#byThread.values()];
+  #key(id: string): string {
+    return keyIn(this.#scopeId, id);
   }
 
   #refuseActive(runId: RunId): void {
-    if (!this.#byRun.has(runId)) return;
+    if (this.byRun(runId) === undefined) return;
     throw new AwakenError("thread_already_running", `run is already active: ${runId}`, { details: { runId } });
   }
 }

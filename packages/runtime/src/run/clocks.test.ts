@@ -1,5 +1,5 @@
 import { threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -18,7 +18,7 @@ const T = threadId("t");
 const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => "seen" });
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
 
-const open = (store: ScopedStore, clock: Clock, turns: Parameters<typeof scripted>[0]) =>
+const open = (store: Store, clock: Clock, turns: Parameters<typeof scripted>[0]) =>
   createRuntime({
     providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
@@ -28,7 +28,7 @@ const open = (store: ScopedStore, clock: Clock, turns: Parameters<typeof scripte
     clock,
   });
 
-const openRunOf = async (store: ScopedStore) => (await store.threads.loadCheckpoint(T))?.openRun;
+const openRunOf = async (store: Store) => (await store.threads.loadCheckpoint(T))?.openRun;
 
 describe("clocks that cannot be trusted", () => {
   it("a run that begins while the clock stands still is the latest of its thread, and can be cancelled by it", async () => {

@@ -1,5 +1,5 @@
 import { AwakenError, openTicketsOf, type Provider, type RunRecord, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -67,7 +67,7 @@ function dice(seeds: readonly number[]): Provider {
   };
 }
 
-function open(store: ScopedStore, provider: Provider, paid: string[]) {
+function open(store: Store, provider: Provider, paid: string[]) {
   const pay = defineTool({
     id: "pay",
     description: "",
@@ -91,7 +91,7 @@ function open(store: ScopedStore, provider: Provider, paid: string[]) {
 }
 
 interface World {
-  readonly store: ScopedStore;
+  readonly store: Store;
   readonly here: Runtime;
   readonly there: Runtime;
   readonly pending: Promise<unknown>[];
@@ -115,7 +115,7 @@ const tolerate = (work: Promise<unknown>): Promise<unknown> =>
     if (!AwakenError.is(thrown) || !EXPECTED.has(thrown.code)) throw thrown;
   });
 
-async function openTicket(store: ScopedStore, name: string): Promise<string> {
+async function openTicket(store: Store, name: string): Promise<string> {
   const run = (await store.threads.loadCheckpoint(threadId(name)))?.openRun;
   return (run === undefined ? undefined : openTicketsOf(run)[0]?.id) ?? "none";
 }

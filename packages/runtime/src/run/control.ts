@@ -6,6 +6,7 @@ import {
   isSettled,
   type PartRules,
   RULES,
+  type RunId,
   type RunRecord,
   type SettledRun,
   threadId,
@@ -64,10 +65,10 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
 export async function wait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<RunResult> {
   checkOptions("invalid_activation", "wait", options, WAIT_OPTIONS);
   const { timeoutMs = WAIT_MS } = options;
-  return toUntypedResult(await settled(parts, id, parts.clock.now() + timeoutMs));
+  return toUntypedResult(await settled(parts, toRunId(id), parts.clock.now() + timeoutMs));
 }
 
-async function settled(parts: RunParts, id: string, until: number): Promise<LoopResult> {
+async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
   for (;;) {
     const active = parts.active.byRun(id);
     if (active?.result !== undefined) return active.result;

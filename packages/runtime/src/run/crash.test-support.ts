@@ -1,5 +1,5 @@
 import { messageText, type Provider, runId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { expect } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
@@ -49,7 +49,7 @@ export function open(provider: Provider, init: Partial<RuntimeInit> = {}) {
 }
 
 /** Runs until the process dies at the given point. */
-export async function crash(store: ScopedStore, at: CrashPoint, nth: number, provider: Provider, init: Partial<RuntimeInit>) {
+export async function crash(store: Store, at: CrashPoint, nth: number, provider: Provider, init: Partial<RuntimeInit>) {
   const points = crashPoints({ at, nth, mode: "throw" });
   const tools = Array.isArray(init.tools) ? points.tools(init.tools) : [];
   const runtime = open(provider, { ...init, tools, store: points.commits(store, "commit", "transaction") });
@@ -59,7 +59,7 @@ export async function crash(store: ScopedStore, at: CrashPoint, nth: number, pro
   return run.id;
 }
 
-export const openEntries = (store: ScopedStore, run: string) => store.ledger.list(runId(run));
+export const openEntries = (store: Store, run: string) => store.ledger.list(runId(run));
 
 export const lastPrompt = ({ requests }: ScriptedProvider) =>
   requests.at(-1)?.messages.map((message) => `${message.role}: ${messageText(message)}`);

@@ -1,5 +1,5 @@
 import { AwakenError, messageText, runId, threadId } from "@awaken/contract";
-import type { ScopedStore, ThreadCommit } from "@awaken/contract/store";
+import type { Store, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { command } from "../phase/command.ts";
@@ -17,11 +17,11 @@ import { ask } from "../tool/verdict.ts";
 import { crash, input, lastPrompt, open, openEntries, World } from "./crash.test-support.ts";
 
 const pay = (n: number, id = "c1") => toolCall("pay", { n }, { id });
-const statuses = async (store: ScopedStore, run: string) =>
+const statuses = async (store: Store, run: string) =>
   (await openEntries(store, run)).map(({ toolName, status, attempt }) => `${toolName} ${status} ${attempt}`);
 
 /** The first commit that claims something is lost on its way, and nobody knows. */
-function losingClaim(store: ScopedStore): ScopedStore {
+function losingClaim(store: Store): Store {
   let isLost = false;
   const commit = async (given: ThreadCommit) => {
     if (isLost || given.ledger === undefined || given.ledger.claims.length === 0) return store.commit(given);
@@ -221,7 +221,7 @@ describe("a step that was cut off", () => {
 });
 
 /** A process that had looked for runs of the thread before the one that was cut off began. */
-const early = (store: ScopedStore): ScopedStore => ({
+const early = (store: Store): Store => ({
   ...store,
   threads: {
     ...store.threads,
@@ -303,7 +303,7 @@ describe("two processes", () => {
   });
 
   /** Lets something happen before the n-th read of the records. */
-  function between(store: ScopedStore, nth: number, happen: () => Promise<unknown>, onRead = () => {}): ScopedStore {
+  function between(store: Store, nth: number, happen: () => Promise<unknown>, onRead = () => {}): Store {
     let reads = 0;
     const before = async () => {
       onRead();

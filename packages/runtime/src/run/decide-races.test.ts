@@ -1,5 +1,5 @@
 import { openTicketsOf, runId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
@@ -52,23 +52,23 @@ function world() {
 }
 
 /** A store whose commits fail as long as it is told so. */
-function breakable(store: ScopedStore) {
+function breakable(store: Store) {
   const disk = { isFull: false };
-  const commit: ScopedStore["commit"] = async (given) => {
+  const commit: Store["commit"] = async (given) => {
     if (disk.isFull) throw new Error("the disk is full");
     return store.commit(given);
   };
   return { disk, store: { ...store, commit } };
 }
 
-const STORES: readonly (readonly [string, () => ScopedStore | Promise<ScopedStore>])[] = [
+const STORES: readonly (readonly [string, () => Store | Promise<Store>])[] = [
   ["memory", memoryStore],
   ["sqlite", () => sqliteStore(":memory:")],
 ];
 
 describe.each(STORES)("decisions about a run that is active, %s", (_, make) => {
   /** The tickets of a turn, open beside a call that runs. */
-  async function waiting(calls: Parameters<typeof toolCalls>[0], store: ScopedStore, tools: ReturnType<typeof world>["tools"]) {
+  async function waiting(calls: Parameters<typeof toolCalls>[0], store: Store, tools: ReturnType<typeof world>["tools"]) {
     const runtime = open(scripted([toolCalls(calls), text("over")]), { store, tools });
     const run = runtime.stream({ thread: "t", input: "go" });
     const heard = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import { AwakenError, type Provider } from "@awaken/contract";
-import type { ScopedStore, ThreadCommit } from "@awaken/contract/store";
+import type { Store, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -62,7 +62,7 @@ const one = toolCall("pay", { amount: 1 }, { id: "c1" });
 const APPROVE = { action: "approve" } as const;
 
 /** The store with something done before each commit. */
-function beforeCommit(store: ScopedStore, act: (commit: ThreadCommit) => void | Promise<void>): ScopedStore {
+function beforeCommit(store: Store, act: (commit: ThreadCommit) => void | Promise<void>): Store {
   return {
     ...store,
     commit: async (commit) => {

@@ -1,5 +1,5 @@
 import { messageToolCalls, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { crashPoints } from "../testing/crash-points.ts";
@@ -22,7 +22,7 @@ const only = <T>(items: readonly T[]): T => {
   if (first === undefined || rest.length > 0) throw new Error(`one was expected, not ${items.length}`);
   return first;
 };
-const logOf = async (store: ScopedStore) => (await store.messages.list(threadId("t"), { visibility: "all", limit: 200 })).items;
+const logOf = async (store: Store) => (await store.messages.list(threadId("t"), { visibility: "all", limit: 200 })).items;
 
 describe("a call that was approved with another input", () => {
   it.each([

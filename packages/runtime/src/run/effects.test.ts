@@ -9,7 +9,7 @@ import {
   type Ticket,
   threadId,
 } from "@awaken/contract";
-import { effectiveMessages, type ScopedStore } from "@awaken/contract/store";
+import { effectiveMessages, type Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -81,7 +81,7 @@ describe("the effect ledger", () => {
   it("lets nothing run whose claim cannot be written", async () => {
     const world = new World();
     const store = memoryStore();
-    const failing: ScopedStore = {
+    const failing: Store = {
       ...store,
       commit: async (commit) => {
         if (commit.ledger !== undefined && commit.ledger.claims.length > 0) throw new AwakenError("storage_io", "the disk is full");
@@ -338,7 +338,7 @@ describe("a crash at every point of a run with every kind of tool", () => {
 
   /** One process: goes on wherever the thread stands and follows it, until it is over or the process is. */
   async function live(
-    store: ScopedStore,
+    store: Store,
     world: World,
     agents: NonNullable<RuntimeInit["agents"]>,
     death: Life | undefined,
@@ -413,7 +413,7 @@ describe("a crash at every point of a run with every kind of tool", () => {
   );
 
   /** Every call that was claimed is in view, with a result; of each thing that was asked for, at most one happened. */
-  async function expectNothingTwice(store: ScopedStore, world: World, where: string): Promise<void> {
+  async function expectNothingTwice(store: Store, world: World, where: string): Promise<void> {
     const effects = world.done.filter((effect) => !effect.startsWith("pure"));
     expect(effects.length, `${where}: ${effects.join(", ")}`).toBe(new Set(effects).size);
     const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];

@@ -1,5 +1,5 @@
 import { AwakenError, messageId, messageText, type Provider, RUN_STATUSES, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -13,7 +13,7 @@ import type { RunRequest } from "./run-request.ts";
 const SILENT = { warn() {}, error() {} };
 
 /** What is done at each call of the store: the n-th may throw, or anything else may happen. */
-function watched(store: ScopedStore, onCall: () => void): ScopedStore {
+function watched(store: Store, onCall: () => void): Store {
   const tap = <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) => {
     return async (...args: A): Promise<R> => {
       onCall();
@@ -52,7 +52,7 @@ const model: Provider = {
   },
 };
 
-const open = (store: ScopedStore | undefined, provider = model) =>
+const open = (store: Store | undefined, provider = model) =>
   createRuntime({
     providers: { model: provider },
     models: { fast: { provider: "model", model: "m" } },
@@ -88,7 +88,7 @@ async function scenario(runtime: Runtime, more: Partial<RunRequest> = {}): Promi
   return outcomes;
 }
 
-async function expectLegal(store: ScopedStore): Promise<void> {
+async function expectLegal(store: Store): Promise<void> {
   const { items } = await store.runs.list({ threadId: threadId("t") });
   for (const run of items) {
     expect(RUN_STATUSES).toContain(run.status);
@@ -99,9 +99,9 @@ async function expectLegal(store: ScopedStore): Promise<void> {
 }
 
 /** Answers that are lost: the n-th commit throws, after it was written or before. */
-function forgetful(store: ScopedStore, at: number, isWritten: boolean): ScopedStore {
+function forgetful(store: Store, at: number, isWritten: boolean): Store {
   let commits = 0;
-  const commit: ScopedStore["commit"] = async (change) => {
+  const commit: Store["commit"] = async (change) => {
     commits += 1;
     if (commits !== at) return store.commit(change);
     if (isWritten) await store.commit(change);
@@ -130,7 +130,7 @@ describe("whatever fails", () => {
   it("core-execution 60: a message that somebody else commits meanwhile and those of the run both stay, in the order of the log", async () => {
     const memory = memoryStore();
     let isDone = false;
-    const store: ScopedStore = {
+    const store: Store = {
       ...memory,
       async commit(change) {
         const { run, threadId: thread, runId } = change;

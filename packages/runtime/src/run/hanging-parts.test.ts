@@ -1,5 +1,5 @@
 import { AwakenError, type HookPhase, type Schema, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import * as z from "zod";
@@ -72,7 +72,7 @@ type Given = undefined | ReturnType<typeof command>;
 interface Place {
   readonly register?: (r: Registrar, hang: Hang<Given>) => void;
   readonly tool?: (hang: Hang<Given>) => Partial<ToolInit<{ n: number }, unknown>>;
-  readonly store?: (store: ScopedStore, hang: Hang<Given>) => ScopedStore;
+  readonly store?: (store: Store, hang: Hang<Given>) => Store;
   readonly output?: (hang: Hang<Given>) => Schema<JsonAnswer>;
   /** How the run ends when the limit passes instead. Default: it fails with `timeout`, and a text that names this. */
   readonly late: "goes-on" | RegExp;
@@ -172,7 +172,7 @@ function open(place: Place, hang: Hang<Given>, init: Partial<RuntimeInit> = {}) 
   return { runtime, clock, store, lines, request };
 }
 
-const marksOf = async (store: ScopedStore) => (await store.threads.loadCheckpoint(threadId("t")))?.state?.extensions["marks"];
+const marksOf = async (store: Store) => (await store.threads.loadCheckpoint(threadId("t")))?.state?.extensions["marks"];
 
 const unhandled: unknown[] = [];
 const noteUnhandled = (reason: unknown) => unhandled.push(reason);

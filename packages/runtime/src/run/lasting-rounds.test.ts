@@ -8,7 +8,7 @@ import {
   type Ticket,
   threadId,
 } from "@awaken/contract";
-import { effectiveMessages, type ScopedStore } from "@awaken/contract/store";
+import { effectiveMessages, type Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
@@ -72,7 +72,7 @@ function turnsOf(request: InferenceRequest | undefined): readonly string[] {
   });
 }
 
-const STORES: readonly (readonly [string, () => ScopedStore | Promise<ScopedStore>])[] = [
+const STORES: readonly (readonly [string, () => Store | Promise<Store>])[] = [
   ["memory", memoryStore],
   ["sqlite", () => sqliteStore(":memory:")],
 ];

@@ -1,5 +1,5 @@
 import { messageText, messageToolCalls, runId, threadId } from "@awaken/contract";
-import type { LedgerEntry, ScopedStore } from "@awaken/contract/store";
+import type { LedgerEntry, Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -26,7 +26,7 @@ const only = <T>(items: readonly T[]): T => {
 };
 const callsSeen = ({ requests }: ScriptedProvider) =>
   requests.at(-1)?.messages.flatMap((message) => messageToolCalls(message).map(({ name, input }) => `${name} ${JSON.stringify(input)}`));
-const statusOf = async (store: ScopedStore, run: string) => (await store.runs.load(runId(run)))?.status;
+const statusOf = async (store: Store, run: string) => (await store.runs.load(runId(run)))?.status;
 
 /** A process that died in `pay`, and the next message: what the model reads of it. */
 async function messageAfterCrash(kind: Kind, at: "tool-start" | "tool-end", next: Partial<RuntimeInit> = {}) {
@@ -316,7 +316,7 @@ describe("a user message while nobody has said what became of a call", () => {
 });
 
 describe("reconcile, by whoever knows", () => {
-  const keyOf = async (store: ScopedStore, run: string): Promise<string> => only<LedgerEntry>(await openEntries(store, run)).idempotencyKey;
+  const keyOf = async (store: Store, run: string): Promise<string> => only<LedgerEntry>(await openEntries(store, run)).idempotencyKey;
 
   it("core-execution 97: takes the key of a call that never had a ticket, once, and not another outcome", async () => {
     const { store, run } = await messageAfterCrash({}, "tool-end");

@@ -1,4 +1,4 @@
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -12,7 +12,7 @@ import { defineTool } from "../tool/define-tool.ts";
 const taste = defineProfile("taste", { schema: z.object({ colour: z.string() }), initial: () => ({ colour: "none" }) });
 const unknown = defineProfile("unknown", { schema: z.string(), initial: () => "" });
 
-function open(turns: readonly ScriptStep[], seen: unknown[], storage: { store?: ScopedStore } = { store: memoryStore() }) {
+function open(turns: readonly ScriptStep[], seen: unknown[], storage: { store?: Store } = { store: memoryStore() }) {
   const learn = defineTool({
     id: "learn",
     description: "",

@@ -1,5 +1,5 @@
 import { threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ import { defineTool } from "../tool/define-tool.ts";
 import { reply } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
 
-const STORES: readonly (readonly [string, () => { store?: ScopedStore }])[] = [
+const STORES: readonly (readonly [string, () => { store?: Store }])[] = [
   ["memory", () => ({ store: memoryStore() })],
   ["sqlite", () => ({ store: sqliteStore(":memory:") })],
   ["no store", () => ({})],

@@ -1,5 +1,5 @@
 import { AwakenError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -96,7 +96,7 @@ describe("parts that break their promises", () => {
   it("a store that throws instead of rejecting is asked again after a conflict", async () => {
     const store = memoryStore();
     let commits = 0;
-    const commit: ScopedStore["commit"] = (change) => {
+    const commit: Store["commit"] = (change) => {
       commits += 1;
       if (commits === 1) {
         const details = { threadId: change.threadId, expected: 0, actual: 0 };

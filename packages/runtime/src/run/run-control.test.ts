@@ -1,5 +1,5 @@
 import { type InferenceRequest, messageText, type Provider, runId, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -55,7 +55,7 @@ function held(answer: string) {
 
 const texts = (request: InferenceRequest | undefined) => request?.messages.map((message) => `${message.role}: ${messageText(message)}`);
 
-const STORES: readonly (readonly [string, () => { store?: ScopedStore }])[] = [
+const STORES: readonly (readonly [string, () => { store?: Store }])[] = [
   ["a memory store", () => ({ store: memoryStore() })],
   ["no store", () => ({})],
 ];

@@ -1,4 +1,4 @@
-import type { Log } from "@awaken/contract";
+import type { Log, ScopeId } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolver } from "../resolve/resolver.ts";
@@ -8,8 +8,9 @@ import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
 
-/** What every run of one runtime shares. */
+/** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
 export interface RunParts {
+  readonly scopeId: ScopeId;
   readonly resolver: Resolver;
   readonly records: RunRecords;
   readonly profiles: ProfileStore;
@@ -25,6 +26,8 @@ export interface RunParts {
   readonly bounds: Bounds;
   /** The same parts for one run, whose requests to the store are raced against its abort. */
   boundTo(bounds: Bounds): RunParts;
+  /** The parts of another tenant: nobody keeps them, so they cost nothing that must be released. */
+  scoped(scopeId: ScopeId): RunParts;
   /** Aborted when the runtime is closed: nothing starts and nobody waits any more. */
   readonly closing: AbortSignal;
 }

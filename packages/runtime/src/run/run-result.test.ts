@@ -1,5 +1,5 @@
 import { CONCLUSIONS, ERROR_STATUS, INFERENCE_FAILURES } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, expectTypeOf, it, test } from "vitest";
@@ -116,7 +116,7 @@ const CASES: readonly (readonly [string, Played, Partial<RunResult> & object])[]
   ],
 ];
 
-const open = (store: ScopedStore | undefined, { script, agent }: Played, init: Partial<RuntimeInit> = {}) =>
+const open = (store: Store | undefined, { script, agent }: Played, init: Partial<RuntimeInit> = {}) =>
   createRuntime({
     providers: { scripted: scripted(script) },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
@@ -129,7 +129,7 @@ const open = (store: ScopedStore | undefined, { script, agent }: Played, init: P
     ...init,
   });
 
-async function play(store: ScopedStore | undefined, played: Played): Promise<RunResult> {
+async function play(store: Store | undefined, played: Played): Promise<RunResult> {
   const runtime = open(store, played);
   const run = runtime.stream({ thread: "t", input: "go" });
   for await (const event of run) if (event.type === "step-start" && played.isCancelled) await runtime.cancel("t");

@@ -1,5 +1,5 @@
 import { type JsonValue, messageText, runId, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it, test } from "vitest";
 import * as z from "zod";
@@ -47,7 +47,7 @@ const add = defineTool({
   execute: ({ n }) => reply({ added: n }, { command: command().update(score, n) }),
 });
 
-const storedState = async (store: ScopedStore, thread: string): Promise<JsonValue | undefined> =>
+const storedState = async (store: Store, thread: string): Promise<JsonValue | undefined> =>
   (await store.threads.loadCheckpoint(threadId(thread)))?.state?.extensions["app.score"];
 
 describe("core-execution 84: a value outside its key's schema", () => {
@@ -157,7 +157,7 @@ describe("core-execution 84: a value outside its key's schema", () => {
 });
 
 /** A thread with a run that waits and a value that an earlier program stored. */
-async function leaveOld(store: ScopedStore, isWaiting: boolean) {
+async function leaveOld(store: Store, isWaiting: boolean) {
   const old = defineState("app.score", {
     scope: "thread",
     schema: z.string(),

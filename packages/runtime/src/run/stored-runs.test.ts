@@ -1,5 +1,5 @@
 import { AwakenError, type CreatedRun, messageText, NO_USAGE, type Provider, RUN_SCHEMA_VERSION, runId, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -93,13 +93,13 @@ describe("wait", () => {
 });
 
 /** The store of a process that dies at its n-th commit: nothing of what it does from then on is written. */
-function dyingStore(store: ScopedStore, lastCommit: number) {
+function dyingStore(store: Store, lastCommit: number) {
   let commits = 0;
   const isAlive = () => {
     commits += 1;
     if (commits > lastCommit) throw new AwakenError("storage_io", "the process is dead");
   };
-  const dying: ScopedStore = {
+  const dying: Store = {
     ...store,
     commit: async (commit) => {
       isAlive();

@@ -1,5 +1,5 @@
 import { type Message, messageText, messageToolCalls, runId, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
@@ -77,11 +77,11 @@ function open(turns: readonly ScriptStep[], init: Partial<RuntimeInit>) {
 const pay = (value: number, id = "call_0") => ({ name: "pay", input: { amount: value }, id });
 const call = (name: string, id: string) => ({ name, input: {}, id });
 
-async function logOf(store: ScopedStore): Promise<readonly Message[]> {
+async function logOf(store: Store): Promise<readonly Message[]> {
   return (await store.messages.list(threadId("t"), { visibility: "all" })).items.map(({ message }) => message);
 }
 
-const STORES: readonly (readonly [string, () => ScopedStore | Promise<ScopedStore>])[] = [
+const STORES: readonly (readonly [string, () => Store | Promise<Store>])[] = [
   ["memory", memoryStore],
   ["sqlite", () => sqliteStore(":memory:")],
 ];
@@ -341,7 +341,7 @@ describe("a decision whose run leaves while its record is read", () => {
     const store = memoryStore();
     const { tools, paid, release } = world();
     const [isRead, hasLeft] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const listByTicket: ScopedStore["runs"]["listByTicket"] = async (id) => {
+    const listByTicket: Store["runs"]["listByTicket"] = async (id) => {
       const runs = await store.runs.listByTicket(id);
       if (runs[0]?.status !== "running") return runs;
       isRead.resolve();

@@ -1,4 +1,4 @@
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, it, test } from "vitest";
@@ -23,7 +23,7 @@ const ends = definePlugin({
     r.hook("stepEnd", () => command().update(runLifecycle, { type: "done", termination: { type: "behavior-requested" }, at: 5 })),
 });
 
-const open = (model: ScriptedProvider, store: ScopedStore, init: Partial<RuntimeInit> = {}) =>
+const open = (model: ScriptedProvider, store: Store, init: Partial<RuntimeInit> = {}) =>
   createRuntime({
     providers: { scripted: model },
     models: { fast: { provider: "scripted", model: "scripted-1" } },

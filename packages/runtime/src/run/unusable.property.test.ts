@@ -1,5 +1,5 @@
 import { AwakenError, type HookPhase, type JsonValue, messageToolCalls, type Provider, threadId } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
+import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -74,7 +74,7 @@ function dice(seeds: readonly number[]): Provider {
   };
 }
 
-function open(store: ScopedStore, provider: Provider, { hasAgent, schema, onInvalid, hangs, writes }: Omit<Program, "move">) {
+function open(store: Store, provider: Provider, { hasAgent, schema, onInvalid, hangs, writes }: Omit<Program, "move">) {
   const clock = instantClock(1);
   const value = defineState<JsonValue, JsonValue>("value", {
     scope: "thread",
@@ -128,13 +128,13 @@ const tolerate = (work: Promise<unknown>): Promise<unknown> =>
     if (!AwakenError.is(thrown) || !EXPECTED.has(thrown.code)) throw thrown;
   });
 
-async function play(store: ScopedStore, runtime: Runtime, { move }: Program): Promise<void> {
+async function play(store: Store, runtime: Runtime, { move }: Program): Promise<void> {
   const openRun = (await store.threads.loadCheckpoint(threadId(THREAD)))?.openRun;
   switch (move) {
     case "run":
     case "run-and-cancel": {
       const run = runtime.stream({ agent: "keeper", thread: THREAD, input: "go" });
-      if (move === "run-and-cancel") setImmediate(() => void runtime.cancel(THREAD));
+      if (move === "run-and-cancel") setImmediate(() => void tolerate(runtime.cancel(THREAD)));
       await tolerate(run.result);
       return;
     }
@@ -151,7 +151,7 @@ async function play(store: ScopedStore, runtime: Runtime, { move }: Program): Pr
 }
 
 /** After any program: nobody is left running, every call has its result, and what is stored was once taken by its key. */
-async function checkThread(store: ScopedStore): Promise<void> {
+async function checkThread(store: Store): Promise<void> {
   const checkpoint = await store.threads.loadCheckpoint(threadId(THREAD));
   expect(["done", "waiting", undefined]).toContain(checkpoint?.latestRun?.status);
   expect(isOfSome(checkpoint?.state?.extensions["value"])).toBe(true);

@@ -8,9 +8,9 @@ import {
 } from "@awaken/contract/store";
 import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
-import type { Access, Change } from "./tables.ts";
+import type { Access, Change, ScopedConfigKey } from "./tables.ts";
 
-export function configPort({ read, write, closing, configChanges }: Access): ConfigStore {
+export function configPort({ scopeId, read, write, closing, configChanges }: Access): ConfigStore {
   return {
     load: ({ namespace, id }) => read((tables) => share(tables.config.get(namespace)?.get(id))),
 
@@ -49,10 +49,14 @@ export function configPort({ read, write, closing, configChanges }: Access): Con
         return true;
       }),
 
-    watch: ({ signal }) => configChanges.listen([signal, closing]),
+    watch: ({ signal }) => keysOf(configChanges.listen([signal, closing], (change) => change.scopeId === scopeId)),
   };
 }
 
+async function* keysOf(changes: AsyncIterable<ScopedConfigKey>): AsyncGenerator<ConfigKey, void, undefined> {
+  for await (const { key } of changes) yield key;
+}
+
 function announce({ tables, journal }: Change, key: ConfigKey): void {
-  journal.after(() => tables.configChanges.send(key));
+  journal.after(() => tables.configChanges.send({ scopeId: tables.scopeId, key }));
 }

@@ -43,7 +43,7 @@ export function eventPort(access: Access): EventStore {
     loadHead: (scope) => read((tables) => logOf(tables, scope)?.head),
 
     subscribe: (scope, from, { signal }) =>
-      read((tables) => {
+      write(({ tables }) => {
         const log = openLog(tables, scope);
         const position = startOf(log, from);
         log.enter();

@@ -1,12 +1,13 @@
+import type { ScopeId } from "@awaken/contract";
 import type { LiveStore } from "@awaken/contract/store";
 import { openLog } from "./events.ts";
-import type { Tables } from "./tables.ts";
+import type { Shared, Tenants } from "./tables.ts";
 
-export const livePort = (tables: Tables): LiveStore => ({
-  follow: (scope, wake) => openLog(tables, scope).listen(wake),
-  send: ({ threadId, body }) => tables.parcels.send({ scopeId: tables.scopeId, parcel: { threadId, body: structuredClone(body) } }),
+export const livePort = (own: ScopeId, tenants: Tenants, { parcels }: Shared): LiveStore => ({
+  follow: (scope, wake) => openLog(tenants.open(own), scope).listen(wake),
+  send: ({ threadId, body }) => parcels.send({ scopeId: own, parcel: { threadId, body: structuredClone(body) } }),
   listen: (receive) =>
-    tables.parcels.listen(({ scopeId, parcel }) => {
-      if (scopeId === tables.scopeId) receive(parcel);
+    parcels.listen(({ scopeId, parcel }) => {
+      if (scopeId === own) receive(parcel);
     }),
 });

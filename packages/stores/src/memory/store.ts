@@ -1,5 +1,5 @@
 import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
-import type { QueueStore, ScopedHint, ScopedQueueStore, SweepResult } from "@awaken/contract/store";
+import type { QueueStore, Retention, ScopedHint, ScopedQueueStore, SweepResult } from "@awaken/contract/store";
 import { Parcels } from "../parcels.ts";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
@@ -10,7 +10,7 @@ import { dispatchPort } from "./dispatches.ts";
 import { HeadLists } from "./event-batch.ts";
 import { Tags } from "./event-log.ts";
 import { eventPort } from "./events.ts";
-import { Gate } from "./gate.ts";
+import { Gate, type Runner } from "./gate.ts";
 import { ledgerPort } from "./ledger.ts";
 import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
@@ -20,7 +20,7 @@ import { runPort } from "./runs.ts";
 import { statsOf } from "./stats.ts";
 import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
-import { type Access, accessTo, createTables, type Shared, type Tables } from "./tables.ts";
+import { type Access, type ScopedConfigKey, Tenants } from "./tables.ts";
 import { threadPort } from "./threads.ts";
 import { wishPort } from "./wishes.ts";
 
@@ -50,28 +50,32 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   const { clock = Date.now, ids = () => crypto.randomUUID() } = options;
   const hints = new Broadcast<ScopedHint>();
-  const shared: Shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints, parcels: new Parcels() };
+  const configChanges = new Broadcast<ScopedConfigKey>();
+  const shared = { clock, ids, tags: new Tags(ids()), heads: new HeadLists(), hints, parcels: new Parcels(), configChanges };
+  const tenants = new Tenants(shared);
   const gate = new Gate();
-  const tenants = new Map<ScopeId, Tables>();
 
-  function scoped(scopeId: ScopeId): ScopedQueueStore {
-    const tables = tenants.get(scopeId) ?? createTables(toScopeId(scopeId), shared);
-    tenants.set(scopeId, tables);
-    return {
-      scopeId,
-      live: livePort(tables),
-      ...portsOf(MAKERS, accessTo(tables, gate)),
-      transaction: (work) => gate.transaction((inside) => work(portsOf(MAKERS, accessTo(tables, inside)))),
-    };
+  function scoped(id: ScopeId): ScopedQueueStore {
+    const scopeId = toScopeId(id);
+    const portsIn = (runner: Runner) => portsOf(MAKERS, tenants.accessTo(scopeId, runner));
+    const transaction: ScopedQueueStore["transaction"] = (work) => gate.transaction((inside) => work(portsIn(inside)));
+    return { scopeId, live: livePort(scopeId, tenants, shared), ...portsIn(gate), transaction };
   }
+
+  const sweep = (retention: Retention) =>
+    gate.write(() => {
+      const swept = sum(tenants.all().map((tables) => sweepTables(tables, retention, clock())));
+      tenants.sweep();
+      return swept;
+    });
 
   const close = () => gate.close();
   return {
     ...scoped(DEFAULT_SCOPE),
     scoped,
-    queue: dispatchQueue(gate, () => tenants.values(), hints, clock),
-    sweep: (retention) => gate.write(() => sum([...tenants.values()].map((tables) => sweepTables(tables, retention, clock())))),
-    stats: () => gate.read(() => statsOf([...tenants.values()])),
+    queue: dispatchQueue(gate, () => tenants.all(), hints, clock),
+    sweep,
+    stats: () => gate.read(() => statsOf(tenants.all())),
     close,
     [Symbol.asyncDispose]: close,
   };

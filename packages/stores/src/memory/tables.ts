@@ -25,7 +25,7 @@ import type {
   WishRecord,
 } from "@awaken/contract/store";
 import type { Parcels } from "../parcels.ts";
-import { Broadcast } from "./broadcast.ts";
+import type { Broadcast } from "./broadcast.ts";
 import type { EventBatch, HeadLists, RowLog } from "./event-batch.ts";
 import type { Tags } from "./event-log.ts";
 import type { Runner } from "./gate.ts";
@@ -40,6 +40,12 @@ export interface Shared {
   readonly heads: HeadLists;
   readonly hints: Broadcast<ScopedHint>;
   readonly parcels: Parcels;
+  readonly configChanges: Broadcast<ScopedConfigKey>;
+}
+
+export interface ScopedConfigKey {
+  readonly scopeId: ScopeId;
+  readonly key: ConfigKey;
 }
 
 /** All that belongs to one thread id. The record is absent while only queues know the thread. */
@@ -95,14 +101,12 @@ export interface Tables extends Shared {
   readonly streamCheckpoints: Map<RunId, Map<number, StreamCheckpoint>>;
   readonly profiles: Map<ProfileOwner, Map<string, ProfileRecord>>;
   readonly config: Map<string, Map<string, ConfigEntry>>;
-  readonly configChanges: Broadcast<ConfigKey>;
 }
 
 export function createTables(scopeId: ScopeId, shared: Shared): Tables {
   return {
     ...shared,
     scopeId,
-    configChanges: new Broadcast(),
     threads: new Map(),
     runs: new Map(),
     lastActivation: undefined,
@@ -134,19 +138,55 @@ export interface Change {
 
 /** How the ports of one tenant get at its tables. */
 export interface Access {
+  readonly scopeId: ScopeId;
   read<T>(work: (tables: Tables) => T): Promise<T>;
   /** All of `work` or nothing of it. */
   write<T>(work: (change: Change) => T): Promise<T>;
   readonly closing: AbortSignal;
-  readonly configChanges: Broadcast<ConfigKey>;
+  readonly configChanges: Broadcast<ScopedConfigKey>;
 }
 
-export const accessTo = (tables: Tables, runner: Runner): Access => ({
-  read: (work) => runner.read(() => work(tables)),
-  write: (work) => runner.write((journal) => work({ tables, journal, now: tables.clock() })),
-  closing: runner.closing,
-  configChanges: tables.configChanges,
-});
+/** The tenants that have written something, or have somebody who listens: a handle alone is kept by nobody. */
+export class Tenants {
+  readonly #byId = new Map<ScopeId, Tables>();
+  readonly #shared: Shared;
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
+  all(): readonly Tables[] {
+    return [...this.#byId.values()];
+  }
+
+  accessTo(scopeId: ScopeId, runner: Runner): Access {
+    const { configChanges, clock } = this.#shared;
+    return {
+      scopeId,
+      read: (work) => runner.read(() => work(this.#byId.get(scopeId) ?? createTables(scopeId, this.#shared))),
+      write: (work) => runner.write((journal) => work({ tables: this.open(scopeId), journal, now: clock() })),
+      closing: runner.closing,
+      configChanges,
+    };
+  }
+
+  /** Lets go of those that have nothing any more. */
+  sweep(): void {
+    for (const [id, tables] of this.#byId) if (isEmpty(tables)) this.#byId.delete(id);
+  }
+
+  /** Not taken back with what is written first: somebody may follow the tenant already. */
+  open(scopeId: ScopeId): Tables {
+    const found = this.#byId.get(scopeId);
+    if (found !== undefined) return found;
+    const tables = createTables(scopeId, this.#shared);
+    this.#byId.set(scopeId, tables);
+    return tables;
+  }
+}
+
+const isEmpty = (tables: Tables): boolean =>
+  Object.values(tables).every((table) => !(table instanceof Map || table instanceof Set) || table.size === 0);
 
 const NO_PENDING: readonly PendingRecord[] = [];
 

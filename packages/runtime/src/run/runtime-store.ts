@@ -1,0 +1,15 @@
+import type { ScopeId } from "@awaken/contract";
+import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { LastingRecords } from "../loop/run-records.ts";
+
+/** What a runtime calls of a store, for one tenant. The commits that it is given have no part of a queue. */
+export interface TenantStore extends LastingRecords {
+  readonly profiles: ProfileStore;
+  /** Only a runtime that keeps its streams asks for it. */
+  readonly streamCheckpoints?: StreamCheckpointStore;
+}
+
+/** The store of all tenants, as far as a runtime calls it: the records of the default tenant, and those of any other one. */
+export interface RuntimeStore extends TenantStore {
+  scoped(scopeId: ScopeId): TenantStore;
+}

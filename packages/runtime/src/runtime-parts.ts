@@ -1,0 +1,104 @@
+import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
+import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import { MemoryThreads } from "./commit/memory-threads.ts";
+import type { RunRecords } from "./loop/run-records.ts";
+import type { OpenPlugins } from "./plugin/open-plugins.ts";
+import type { Resolver } from "./resolve/resolver.ts";
+import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
+import { boundRecords, boundStreams } from "./run/bound-records.ts";
+import { LiveOutputs } from "./run/live-outputs.ts";
+import { MemoryProfiles } from "./run/memory-profiles.ts";
+import type { RunParts } from "./run/run-parts.ts";
+import type { RuntimeStore } from "./run/runtime-store.ts";
+import type { RuntimeInit } from "./runtime-init.ts";
+import { Bounds, toLimits } from "./stream/bounds.ts";
+import { systemClock } from "./stream/clock.ts";
+import { uuidIds } from "./stream/ids.ts";
+
+const CANCEL_GRACE_MS = 30_000;
+/** After the grace: for the store to take the ends of the runs. */
+const CLOSE_MS = 30_000;
+
+/** Where the records of one tenant are. */
+interface Place {
+  readonly profiles: ProfileStore;
+  recordsWithin(bounds: Bounds): RunRecords;
+  streamsWithin(bounds: Bounds): StreamCheckpointStore | undefined;
+}
+
+type FindPlace = (scopeId: ScopeId) => Place;
+
+function placesIn(store: RuntimeStore, keepsStreams: boolean): FindPlace {
+  return (scopeId) => {
+    const own = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
+    const streams = keepsStreams ? own.streamCheckpoints : undefined;
+    return {
+      profiles: own.profiles,
+      recordsWithin: (bounds) => boundRecords(own, bounds),
+      streamsWithin: (bounds) => (streams === undefined ? undefined : boundStreams(streams, bounds)),
+    };
+  };
+}
+
+/** What lives in memory answers always. */
+function placesInMemory(now: () => number): FindPlace {
+  const threads = new MemoryThreads(now);
+  const profiles = new MemoryProfiles(now);
+  return (scopeId) => {
+    const records = threads.scoped(scopeId);
+    return { profiles: profiles.scoped(scopeId), recordsWithin: () => records, streamsWithin: () => undefined };
+  };
+}
+
+/** The parts of the default tenant, from which those of all others are made. */
+export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal): RunParts {
+  const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
+  const limits = toLimits(init.limits);
+  const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
+  const active = new ActiveRuns();
+  const outputs = new LiveOutputs();
+  const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
+  const shared = { resolver, clock, ids, log, cancelGraceMs, limits, closing };
+  function scoped(scopeId: ScopeId): RunParts {
+    const place = placeOf(scopeId);
+    const own = { ...shared, scopeId, profiles: place.profiles, active: active.scoped(scopeId), outputs: outputs.scoped(scopeId), scoped };
+    const boundTo = (bounds: Bounds): RunParts => ({
+      ...own,
+      records: place.recordsWithin(bounds),
+      streams: place.streamsWithin(bounds),
+      bounds,
+      boundTo,
+    });
+    return boundTo(ofRuntime);
+  }
+  return scoped(DEFAULT_SCOPE);
+}
+
+const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);
+
+/** A plugin that does not close is left behind. */
+async function closePlugins(plugins: OpenPlugins, { clock, log }: RunParts): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stopTimer = clock.timer(CLOSE_MS, () => {
+    log.error("the runtime was closed, but not all of its plugins");
+    resolve();
+  });
+  void plugins.close().then(resolve);
+  await promise;
+  stopTimer();
+}
+
+/** Whatever a run of whatever tenant does not end for, the runtime is closed: what is left behind of it reaches nobody. */
+export async function closeParts(parts: RunParts, plugins: OpenPlugins): Promise<void> {
+  const { active, log, clock, cancelGraceMs } = parts;
+  const runs = active.all();
+  for (const run of runs) run.cancel("the runtime was closed");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stopTimer = clock.timer(cancelGraceMs + CLOSE_MS, resolve);
+  void Promise.all(runs.map((run) => run.released)).then(() => resolve());
+  await promise;
+  stopTimer();
+  await closePlugins(plugins, parts);
+  const left = active.all();
+  if (left.length > 0) log.error(`the runtime was closed, but these runs did not end: ${left.map(nameOf).join(", ")}`);
+}

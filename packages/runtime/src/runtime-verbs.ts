@@ -1,0 +1,72 @@
+import { AwakenError, type ScopeId } from "@awaken/contract";
+import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
+import { decide } from "./run/decide.ts";
+import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+import { type Finding, reconcile } from "./run/reconcile.ts";
+import type { RunParts } from "./run/run-parts.ts";
+import type { RunRequest } from "./run/run-request.ts";
+import type { RunResult } from "./run/run-result.ts";
+import { openStream, type RunStream } from "./run/run-stream.ts";
+import { startRequest } from "./run/stream-run.ts";
+
+/**
+ * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
+ * and there is nothing to close; when the runtime is closed, every verb is refused as `cancelled`.
+ */
+export interface ScopedRuntime {
+  /** The tenant. */
+  readonly scopeId: ScopeId;
+  /** Runs to the end, or to the next decision. */
+  run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
+  /** The same, with its events. Leaving the iteration detaches; the run goes on. */
+  stream<O>(request: RunRequest<O>): RunStream<O>;
+  /**
+   * Decides a ticket; the run goes on in this process. The decision is on record when this resolves, with the run from there on: its
+   * events and its result. The same decision id twice decides once.
+   */
+  decide(ticket: string, decision: DecisionInput): Promise<RunStream>;
+  /** Several tickets of one run, all or none. */
+  decideAll(decisions: readonly TicketDecision[]): Promise<RunStream>;
+  /**
+   * Puts on record what became of a call whose outcome was lost, by its ticket or its idempotency key, when a later message has closed it
+   * or its run is over. Nothing runs: it is the call's result from then on.
+   */
+  reconcile(target: string, finding: Finding): Promise<void>;
+  /** The result of a run, when it is over or waits; of one that another process executes it is asked for again and again. */
+  wait(runId: string, options?: WaitOptions): Promise<RunResult>;
+  /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
+  resume(runId: string): Promise<RunResult>;
+  /** By run id or thread id. True when a run was told to stop: an active one is told at once; one that waits is ended. */
+  cancel(id: string): Promise<boolean>;
+  /** The same, and waits up to 5 s, or as told, until the thread is free. */
+  cancelAndWait(
+    id: string,
+    options?: {
+      /** How long to wait. Default 5 s. */
+      readonly timeoutMs?: number;
+    },
+  ): Promise<boolean>;
+  /** Messages for a run that is active, read after its current step at the earliest. False when there is none. */
+  send(id: string, input: RunRequest["input"]): boolean;
+}
+
+/** The verbs of one tenant, each refused when the runtime is closed. */
+export function verbsOf(parts: RunParts): ScopedRuntime {
+  const open = (): RunParts => {
+    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+    return parts;
+  };
+  return {
+    scopeId: parts.scopeId,
+    run: async (request) => startRequest(parts, request).result,
+    stream: (request) => openStream(parts, request),
+    decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
+    decideAll: async (decisions) => decide(open(), decisions),
+    reconcile: async (target, finding) => reconcile(open(), target, finding),
+    wait: async (id, options) => wait(open(), id, options),
+    resume: async (id) => resume(open(), id),
+    cancel: async (id) => cancel(open(), id),
+    cancelAndWait: async (id, options) => cancelAndWait(open(), id, options),
+    send: (id, input) => send(open(), id, input),
+  };
+}
