@@ -4,7 +4,7 @@ import { join } from "node:path";
 import {
   compactionSectionSchema,
   contextTransformSectionSchema,
-  ERROR_STATUS,
+  ERROR_TABLE,
   knowledgeCutoffSectionSchema,
   type Schema,
   toJsonSchema,
@@ -179,7 +179,10 @@ describe("the reference", () => {
     const codes = section("## Error codes");
     const rows = codes.split("\n").filter((line) => line.startsWith("| `"));
     const explained = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ""));
-    expect(explained.toSorted()).toEqual(Object.keys(ERROR_STATUS).toSorted());
+    expect(explained.toSorted()).toEqual(Object.keys(ERROR_TABLE).toSorted());
+    const again = codes.split("\n").find((line) => line.startsWith("The same request may succeed")) ?? "";
+    const named = [...again.matchAll(/`(\w+)`/g)].map(([, code]) => code ?? "");
+    expect(named).toEqual(Object.entries(ERROR_TABLE).flatMap(([code, { canRetry }]) => (canRetry ? [code] : [])));
   });
 });
 

@@ -1,10 +1,6 @@
 import type { ErrorCode } from "./error.ts";
 import type { RunRecord } from "./run.ts";
-import type { RunStatus, Termination, WaitingReason } from "./termination.ts";
-
-/** How a run looks to whoever asked for it. A record says `done` for all but `waiting`; a person wants to know whether it worked. */
-export const CONCLUSIONS = ["waiting", "done", "stopped", "cancelled", "blocked", "failed"] as const;
-export type ConclusionStatus = (typeof CONCLUSIONS)[number];
+import { CONCLUSIONS, type RunStatus, type Termination, type WaitingReason } from "./termination.ts";
 
 /** A string that may be another one than those that an editor offers. */
 type OpenString = string & Record<never, never>;
@@ -105,6 +101,8 @@ export function conclude({ termination, status, waitingReason = "suspended", isO
       return { status: "blocked", termination, reason: termination.reason };
     case "error":
       return { status: "failed", termination, error: { code: termination.code ?? "internal", message: termination.message } };
+    default:
+      return termination satisfies never;
   }
   if (isOutputMissing) return { status: "failed", termination, error: { code: "output_invalid", message: NO_OUTPUT } };
   return { status: "done", termination };

@@ -1,111 +1,116 @@
 import type { JsonObject } from "./json.ts";
 
-/**
- * Every error code, with the HTTP status a server answers for it. Codes are stable; messages are for people.
- * 499 marks "the caller went away or cancelled".
- */
-export const ERROR_STATUS = {
-  // state
-  revision_conflict: 409,
-  mutation_base_revision_mismatch: 500,
-  plugin_already_installed: 500,
-  plugin_not_installed: 500,
-  key_already_registered: 500,
-  unknown_key: 500,
-  key_decode: 500,
-  key_encode: 500,
-  reducer_failed: 500,
-  parallel_merge_conflict: 500,
-  // phases and plugins
-  handler_already_registered: 500,
-  effect_handler_already_registered: 500,
-  profile_key_already_registered: 500,
-  profile_key_not_registered: 500,
-  unknown_scheduled_action_handler: 500,
-  unknown_effect_handler: 500,
-  phase_run_loop_exceeded: 500,
-  hook_failed: 500,
-  invalid_plugin: 500,
-  invalid_plugin_config: 400,
-  // tools
-  tool_already_registered: 500,
-  tool_id_conflict: 500,
-  invalid_tool: 500,
-  // input
-  invalid_id: 400,
-  invalid_spec: 400,
-  invalid_schema: 400,
-  invalid_pattern: 400,
-  invalid_activation: 400,
-  invalid_resume: 409,
-  capability_mismatch: 400,
-  // registries and resolution
-  agent_not_found: 404,
-  model_not_found: 404,
-  plugin_not_found: 404,
-  resolve_failed: 500,
-  registry_conflict: 409,
-  registry_validation_failed: 400,
-  registry_build_failed: 400,
-  config_validation_failed: 400,
-  unsupported_platform: 500,
-  /** A state key, profile, action or effect that is declared wrongly. */
-  invalid_definition: 500,
-  provider_already_exists: 409,
-  provider_not_found: 404,
-  provider_in_use: 409,
-  unsupported_persistence: 400,
-  // run control
-  thread_already_running: 409,
-  run_not_found: 404,
-  thread_not_found: 404,
-  ticket_not_found: 404,
-  ticket_not_open: 409,
-  decision_conflict: 409,
-  ambiguous_id: 409,
-  channel_closed: 409,
-  cancelled: 499,
-  timeout: 504,
-  // inference
-  inference_failed: 502,
-  // a run that failed because its inference did: one for each type of inference failure
-  inference_provider: 502,
-  inference_rate_limited: 429,
-  inference_overloaded: 503,
-  inference_timeout: 504,
-  inference_stream_interrupted: 502,
-  inference_context_overflow: 413,
-  inference_invalid_request: 502,
-  inference_unauthorized: 502,
-  inference_model_not_found: 502,
-  inference_content_filtered: 422,
-  inference_all_models_unavailable: 503,
-  inference_pool_attempts_exhausted: 503,
-  inference_cancelled: 499,
-  output_invalid: 502,
-  provider_unavailable: 503,
-  // storage
-  storage_validation: 400,
-  storage_not_found: 404,
-  storage_already_exists: 409,
-  version_conflict: 409,
-  message_version_conflict: 409,
-  pending_selection_conflict: 409,
-  already_consumed: 409,
-  idempotency_conflict: 409,
-  illegal_transition: 409,
-  fence_lost: 409,
-  cursor_expired: 410,
-  commit_unknown: 503,
-  storage_io: 503,
-  storage_corrupt: 500,
-  storage_too_new: 500,
-  data_integrity: 500,
-  // everything else
-  internal: 500,
-} as const satisfies Record<string, number>;
+/** What is to be said about an error code before there can be one. */
+export interface ErrorRow {
+  /** What a server answers for it. 499 marks "the caller went away or cancelled". */
+  readonly status: number;
+  /** Whether the same request may succeed when it is made again later, with nothing else changed and nothing done twice. */
+  readonly canRetry: boolean;
+}
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+/** The one closed table of error codes. Codes are stable; messages are for people. */
+export const ERROR_TABLE = {
+  // state
+  revision_conflict: { status: 409, canRetry: true },
+  mutation_base_revision_mismatch: { status: 500, canRetry: false },
+  plugin_already_installed: { status: 500, canRetry: false },
+  plugin_not_installed: { status: 500, canRetry: false },
+  key_already_registered: { status: 500, canRetry: false },
+  unknown_key: { status: 500, canRetry: false },
+  key_decode: { status: 500, canRetry: false },
+  key_encode: { status: 500, canRetry: false },
+  reducer_failed: { status: 500, canRetry: false },
+  parallel_merge_conflict: { status: 500, canRetry: false },
+  // phases and plugins
+  handler_already_registered: { status: 500, canRetry: false },
+  effect_handler_already_registered: { status: 500, canRetry: false },
+  profile_key_already_registered: { status: 500, canRetry: false },
+  profile_key_not_registered: { status: 500, canRetry: false },
+  unknown_scheduled_action_handler: { status: 500, canRetry: false },
+  unknown_effect_handler: { status: 500, canRetry: false },
+  phase_run_loop_exceeded: { status: 500, canRetry: false },
+  hook_failed: { status: 500, canRetry: false },
+  invalid_plugin: { status: 500, canRetry: false },
+  invalid_plugin_config: { status: 400, canRetry: false },
+  // tools
+  tool_already_registered: { status: 500, canRetry: false },
+  tool_id_conflict: { status: 500, canRetry: false },
+  invalid_tool: { status: 500, canRetry: false },
+  // input
+  invalid_id: { status: 400, canRetry: false },
+  invalid_spec: { status: 400, canRetry: false },
+  invalid_schema: { status: 400, canRetry: false },
+  invalid_pattern: { status: 400, canRetry: false },
+  invalid_activation: { status: 400, canRetry: false },
+  invalid_resume: { status: 409, canRetry: false },
+  capability_mismatch: { status: 400, canRetry: false },
+  // registries and resolution
+  agent_not_found: { status: 404, canRetry: false },
+  model_not_found: { status: 404, canRetry: false },
+  plugin_not_found: { status: 404, canRetry: false },
+  resolve_failed: { status: 500, canRetry: false },
+  registry_conflict: { status: 409, canRetry: true },
+  registry_validation_failed: { status: 400, canRetry: false },
+  registry_build_failed: { status: 400, canRetry: false },
+  config_validation_failed: { status: 400, canRetry: false },
+  unsupported_platform: { status: 500, canRetry: false },
+  /** A state key, profile, action or effect that is declared wrongly. */
+  invalid_definition: { status: 500, canRetry: false },
+  provider_already_exists: { status: 409, canRetry: false },
+  provider_not_found: { status: 404, canRetry: false },
+  provider_in_use: { status: 409, canRetry: false },
+  unsupported_persistence: { status: 400, canRetry: false },
+  // run control
+  thread_already_running: { status: 409, canRetry: true },
+  run_not_found: { status: 404, canRetry: false },
+  thread_not_found: { status: 404, canRetry: false },
+  ticket_not_found: { status: 404, canRetry: false },
+  ticket_not_open: { status: 409, canRetry: false },
+  decision_conflict: { status: 409, canRetry: false },
+  ambiguous_id: { status: 409, canRetry: false },
+  channel_closed: { status: 409, canRetry: false },
+  cancelled: { status: 499, canRetry: false },
+  timeout: { status: 504, canRetry: true },
+  // inference
+  inference_failed: { status: 502, canRetry: false },
+  // a run that failed because its inference did: one for each type of inference failure
+  inference_provider: { status: 502, canRetry: true },
+  inference_rate_limited: { status: 429, canRetry: true },
+  inference_overloaded: { status: 503, canRetry: true },
+  inference_timeout: { status: 504, canRetry: true },
+  inference_stream_interrupted: { status: 502, canRetry: true },
+  inference_context_overflow: { status: 413, canRetry: false },
+  inference_invalid_request: { status: 502, canRetry: false },
+  inference_unauthorized: { status: 502, canRetry: false },
+  inference_model_not_found: { status: 502, canRetry: false },
+  inference_content_filtered: { status: 422, canRetry: false },
+  inference_all_models_unavailable: { status: 503, canRetry: true },
+  inference_pool_attempts_exhausted: { status: 503, canRetry: true },
+  inference_cancelled: { status: 499, canRetry: false },
+  output_invalid: { status: 502, canRetry: false },
+  provider_unavailable: { status: 503, canRetry: true },
+  // storage
+  storage_validation: { status: 400, canRetry: false },
+  storage_not_found: { status: 404, canRetry: false },
+  storage_already_exists: { status: 409, canRetry: false },
+  version_conflict: { status: 409, canRetry: true },
+  message_version_conflict: { status: 409, canRetry: true },
+  pending_selection_conflict: { status: 409, canRetry: true },
+  already_consumed: { status: 409, canRetry: false },
+  idempotency_conflict: { status: 409, canRetry: false },
+  illegal_transition: { status: 409, canRetry: false },
+  fence_lost: { status: 409, canRetry: false },
+  cursor_expired: { status: 410, canRetry: false },
+  commit_unknown: { status: 503, canRetry: false },
+  storage_io: { status: 503, canRetry: true },
+  storage_corrupt: { status: 500, canRetry: false },
+  storage_too_new: { status: 500, canRetry: false },
+  data_integrity: { status: 500, canRetry: false },
+  // everything else
+  internal: { status: 500, canRetry: false },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
 
 export interface AwakenErrorInit {
   /** Structured facts for programs. They travel to logs and clients, so they never hold a secret. */
@@ -140,6 +145,11 @@ export class AwakenError extends Error {
   /** True for our errors, also when two copies of this package are installed. */
   static is(value: unknown): value is AwakenError {
     return typeof value === "object" && value !== null && MARKER in value;
+  }
+
+  /** Whether the same request may succeed when it is made again later. */
+  get canRetry(): boolean {
+    return ERROR_TABLE[this.code].canRetry;
   }
 
   /** The cause stays out: it may hold what a client must not see. */

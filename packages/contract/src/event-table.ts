@@ -19,15 +19,8 @@ import {
   timeSchema,
   usageSchema,
 } from "./store/schemas.ts";
-import {
-  jsonValueSchema,
-  runIdSchema,
-  terminationSchema,
-  threadIdSchema,
-  ticketIdSchema,
-  toolCallIdSchema,
-  waitingReasonSchema,
-} from "./stored.ts";
+import { jsonValueSchema, runIdSchema, threadIdSchema, ticketIdSchema, toolCallIdSchema, waitingReasonSchema } from "./stored.ts";
+import { terminationSchema } from "./termination-table.ts";
 import { TOOL_OUTCOMES } from "./tool.ts";
 
 /**

@@ -29,7 +29,6 @@ export {
   toolFilterSchema,
 } from "./builtin-state.ts";
 export {
-  CONCLUSIONS,
   type Conclusion,
   conclude,
   concludeRecord,
@@ -52,7 +51,7 @@ export type {
   ToolResultContent,
   UserContent,
 } from "./content.ts";
-export { AwakenError, type AwakenErrorInit, ERROR_STATUS, type ErrorCode, errorMessage } from "./error.ts";
+export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
 export type { AgentEvent, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode } from "./identity.ts";
@@ -137,9 +136,10 @@ export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
-export { jsonValueSchema, terminationSchema } from "./stored.ts";
+export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export {
+  CONCLUSIONS,
   canRunMove,
   errorTermination,
   RUN_STATUSES,
@@ -148,6 +148,7 @@ export {
   WAITING_REASONS,
   type WaitingReason,
 } from "./termination.ts";
+export { terminationSchema } from "./termination-table.ts";
 export {
   type ToolCall,
   type ToolDescriptor,

@@ -7,11 +7,11 @@ import {
   resumeModeSchema,
   runIdSchema,
   runStatusSchema,
-  terminationSchema,
   ticketIdSchema,
   toolCallIdSchema,
   waitingReasonSchema,
 } from "./stored.ts";
+import { terminationSchema } from "./termination-table.ts";
 
 /** Where a run stands. `termination` keeps the whole reason, so that nothing is lost on the way through a string. */
 export const runLifecycleSchema = s.object({

@@ -21,16 +21,6 @@ export const runStatusSchema = s.enum(RUN_STATUSES);
 export const waitingReasonSchema = s.enum(WAITING_REASONS);
 export const resumeModeSchema = s.enum(RESUME_MODES);
 
-export const terminationSchema = s.taggedUnion("type", [
-  s.object({ type: s.literal("natural-end") }),
-  s.object({ type: s.literal("behavior-requested") }),
-  s.object({ type: s.literal("stopped"), code: s.string(), detail: s.exactOptional(s.string()) }),
-  s.object({ type: s.literal("cancelled") }),
-  s.object({ type: s.literal("blocked"), reason: s.string() }),
-  s.object({ type: s.literal("suspended") }),
-  s.object({ type: s.literal("error"), message: s.string(), code: s.exactOptional(s.string()) }),
-]);
-
 const decided = {
   id: decisionIdSchema,
   by: s.exactOptional(s.string()),

@@ -44,10 +44,12 @@ export type Termination =
       readonly code?: string;
     };
 
-export const TERMINATION_TYPES = ["natural-end", "behavior-requested", "stopped", "cancelled", "blocked", "suspended", "error"] as const;
-
 /** Any thrown value as the termination of the run that it ended. */
 export function errorTermination(thrown: unknown): Termination {
   if (AwakenError.is(thrown)) return { type: "error", message: thrown.message, code: thrown.code };
   return { type: "error", message: thrown instanceof Error ? thrown.message : String(thrown) };
 }
+
+/** How a run looks to whoever asked for it. A record says `done` for all but `waiting`; a person wants to know whether it worked. */
+export const CONCLUSIONS = ["waiting", "done", "stopped", "cancelled", "blocked", "failed"] as const;
+export type ConclusionStatus = (typeof CONCLUSIONS)[number];

@@ -34,6 +34,8 @@ function failureOf(result: RunResult): ReturnType<typeof explainFailure> | undef
     case "done":
     case "waiting":
       return undefined;
+    default:
+      return result satisfies never;
   }
 }
 

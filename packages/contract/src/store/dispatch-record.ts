@@ -1,8 +1,9 @@
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
 import type { FinalTermination } from "../run.ts";
 import * as s from "../schema/index.ts";
-import { runIdSchema, terminationSchema, threadIdSchema } from "../stored.ts";
+import { runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Termination } from "../termination.ts";
+import { terminationSchema } from "../termination-table.ts";
 import { defineRecord } from "./record.ts";
 import { countSchema, dispatchIdSchema, finalTerminationSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
 

@@ -9,13 +9,13 @@ import {
   jsonValueSchema,
   resumeModeSchema,
   runIdSchema,
-  terminationSchema,
   threadIdSchema,
   ticketIdSchema,
   toolCallIdSchema,
 } from "../stored.ts";
 import type { Suspension, Ticket } from "../suspension.ts";
 import type { Termination } from "../termination.ts";
+import { terminationSchema } from "../termination-table.ts";
 import type { ToolCall, ToolDescriptor } from "../tool.ts";
 import type { ModelUsage, Usage } from "../usage.ts";
 

@@ -1,4 +1,4 @@
-import { CONCLUSIONS, ERROR_STATUS, INFERENCE_FAILURES } from "@awaken/contract";
+import { CONCLUSIONS, ERROR_TABLE, INFERENCE_FAILURES } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -168,7 +168,7 @@ test("core-execution 90: a store that fails is a failure with the store's code, 
 });
 
 it("has an error code for each type of inference failure", () => {
-  for (const type of Object.keys(INFERENCE_FAILURES)) expect(ERROR_STATUS).toHaveProperty(`inference_${type.replaceAll("-", "_")}`);
+  for (const type of Object.keys(INFERENCE_FAILURES)) expect(ERROR_TABLE).toHaveProperty(`inference_${type.replaceAll("-", "_")}`);
 });
 
 describe("types", () => {

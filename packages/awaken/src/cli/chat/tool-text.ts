@@ -68,6 +68,8 @@ export function terminationNote(termination: Termination): { readonly tone: Note
       return { tone: "warning", text: `blocked: ${termination.reason}` };
     case "error":
       return { tone: "error", text: failureText(termination.code, termination.message) };
+    default:
+      return termination satisfies never;
   }
 }
 
