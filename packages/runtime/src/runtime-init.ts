@@ -58,12 +58,15 @@ export function readInit(given: RuntimeInit, problems: Problems): RuntimeInit {
     const wrong = optionProblems(CREATE, given, OPTIONS);
     if (!isJsonObject(given)) throw refusal(wrong.join("; "));
     problems.add(...wrong.map(refusal));
-    const init = { ...given };
+    const init: RuntimeInit = { ...given };
     const { limits } = init;
     if (isJsonObject(limits)) problems.add(...optionProblems(`limits of ${CREATE}`, limits, LIMIT_RULES).map(refusal));
     for (const [name, rule] of Object.entries(OPTIONS)) {
       const value: unknown = Reflect.get(init, name);
       if (value !== undefined && !rule.is(value)) Reflect.deleteProperty(init, name);
+    }
+    if (init.streamCheckpoints === true && init.store !== undefined && init.store.streamCheckpoints === undefined) {
+      problems.add(refusal("streamCheckpoints is asked for, and the store keeps none"));
     }
     return init;
   });

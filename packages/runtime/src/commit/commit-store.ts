@@ -2,13 +2,16 @@ import { AwakenError } from "@awaken/contract";
 import { type CommitThread, MAX_COMMIT_ATTEMPTS, type RunStore, type ThreadStore } from "@awaken/contract/store";
 
 export interface CommitPorts {
+  /** Records of runs. */
   readonly runs: Pick<RunStore, "load">;
+  /** The one durable write of a thread. */
   readonly commit: CommitThread;
 }
 
 /** What writers of a run need of a store. */
 export interface CommitStore extends CommitPorts {
   readonly threads: Pick<ThreadStore, "loadCheckpoint">;
+  /** All of `work` or nothing of it. */
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T>;
 }
 
