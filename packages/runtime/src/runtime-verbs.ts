@@ -7,7 +7,7 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
-import { startRequest } from "./run/stream-run.ts";
+import { startRequest } from "./run/start-run.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,

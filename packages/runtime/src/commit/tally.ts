@@ -20,7 +20,7 @@ export class Tally implements Counted {
   /** The validated answer, once there is one. */
   output: { readonly value: JsonValue } | undefined;
   /** A step whose end is committed and told together with what follows it. */
-  unsettledStep: number | undefined;
+  untoldStep: number | undefined;
 
   constructor({ answerId, steps, usage, usageByModel }: Counted) {
     this.answerId = answerId;

@@ -1,5 +1,5 @@
 import { type InputMode, type Message, messageId } from "@awaken/contract";
-import type { Boundary as BoundaryName } from "@awaken/contract/store";
+import type { Boundary } from "@awaken/contract/store";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -33,7 +33,7 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
 }
 
 /** Takes in what came since the last boundary. True when the model has something new to read; bookkeeping does not count. */
-export async function crossBoundary(ctx: RunContext, at: BoundaryName): Promise<boolean> {
+export async function crossBoundary(ctx: RunContext, at: Boundary): Promise<boolean> {
   return ctx.inbox.size > 0 || ctx.writer.hasQueue ? takeIn(ctx, at) : false;
 }
 
@@ -43,7 +43,7 @@ function accept(ctx: RunContext, messages: readonly Message[], mode: InputMode):
   if (visible.length > 0) ctx.emit({ type: "input-accepted", messages: visible, mode });
 }
 
-async function takeIn(ctx: RunContext, at: BoundaryName): Promise<boolean> {
+async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   const arrived: Message[] = [];
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
   // Senders try again when they are not sure; the log has room for a message once.

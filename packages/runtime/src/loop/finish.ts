@@ -21,7 +21,7 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { toolMessage } from "./messages.ts";
-import { settleEarly } from "./output.ts";
+import { judgeEarly } from "./output.ts";
 import { isOutcomeLost, lostResult } from "./resume/lost-call.ts";
 import { editOf } from "./resume/replay-decided.ts";
 import type { RunContext } from "./run-context.ts";
@@ -42,15 +42,15 @@ export interface LoopResult {
 }
 
 function tellStepEnd(ctx: RunContext): void {
-  const step = ctx.tally.unsettledStep;
+  const step = ctx.tally.untoldStep;
   if (step === undefined) return;
-  ctx.tally.unsettledStep = undefined;
+  ctx.tally.untoldStep = undefined;
   ctx.emitSnapshot();
   ctx.tell({ type: "step-end", step });
 }
 
 /** Commits the step that was closed last, then tells. */
-export async function settleStep(ctx: RunContext): Promise<void> {
+export async function commitStep(ctx: RunContext): Promise<void> {
   await ctx.writer.write();
   tellStepEnd(ctx);
 }
@@ -126,7 +126,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   }
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
-    await settleEarly(ctx, termination);
+    await judgeEarly(ctx, termination);
     await ctx.phases.run("runEnd", { termination });
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });

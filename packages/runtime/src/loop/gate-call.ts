@@ -10,7 +10,7 @@ import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { prepareCall } from "./prepare-call.ts";
-import { settleUnknown } from "./resume/unknown-outcome.ts";
+import { findOutcome } from "./resume/unknown-outcome.ts";
 import type { RunContext } from "./run-context.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
@@ -47,7 +47,7 @@ export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated
 }
 
 async function settleFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
-  return (await settleUnknown(ctx, live, claim)) ?? passGates(ctx, live);
+  return (await findOutcome(ctx, live, claim)) ?? passGates(ctx, live);
 }
 
 /** Without a promise when there is nobody to ask. */

@@ -69,11 +69,11 @@ async function check(ctx: RunContext, checkOutput: OutputCheck): Promise<Validat
  * Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, as often as the request
  * allows; then the run fails.
  */
-export async function settleOutput(ctx: RunContext): Promise<"settled" | "again" | Termination> {
+export async function judgeOutput(ctx: RunContext): Promise<"fits" | "again" | Termination> {
   const { checkOutput } = ctx;
-  if (checkOutput === undefined) return "settled";
+  if (checkOutput === undefined) return "fits";
   const checked = await check(ctx, checkOutput);
-  if (checked.type === "valid") return "settled";
+  if (checked.type === "valid") return "fits";
   const asked = ctx.state.snapshot().get(outputRetries)?.count ?? 0;
   if (asked >= (ctx.options.outputRetries ?? OUTPUT_RETRIES)) {
     const times = asked === 1 ? "once" : `${asked} times`;
@@ -88,7 +88,7 @@ export async function settleOutput(ctx: RunContext): Promise<"settled" | "again"
 }
 
 /** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. Never rejects. */
-export async function settleEarly(ctx: RunContext, termination: Termination): Promise<void> {
+export async function judgeEarly(ctx: RunContext, termination: Termination): Promise<void> {
   const { checkOutput } = ctx;
   if (checkOutput === undefined || termination.type !== "behavior-requested") return;
   try {

@@ -5,9 +5,9 @@ import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
-import { finish, type LoopResult, settleStep } from "./finish.ts";
+import { commitStep, finish, type LoopResult } from "./finish.ts";
 import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
-import { settleOutput } from "./output.ts";
+import { judgeOutput } from "./output.ts";
 import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
@@ -92,9 +92,9 @@ async function drive(ctx: RunContext): Promise<Termination> {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
     await closeStep(ctx, reached);
-    const outcome = settledOutcome(ctx, reached);
+    const outcome = finalOutcome(ctx, reached);
     // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
-    if (outcome.type === "continue" || outcome.type === "suspended") await settleStep(ctx);
+    if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
     const termination = await follow(ctx, outcome);
     if (termination !== undefined) return termination;
   }
@@ -116,12 +116,12 @@ function closeStep(ctx: RunContext, reached: StepOutcome): PhaseOutcome | Promis
   if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
-  ctx.tally.unsettledStep = ctx.tally.steps;
+  ctx.tally.untoldStep = ctx.tally.steps;
   return ctx.phases.run("stepEnd", { step: ctx.tally.steps });
 }
 
 /** A hook may have made the step the last one. */
-function settledOutcome(ctx: RunContext, reached: StepOutcome): StepOutcome {
+function finalOutcome(ctx: RunContext, reached: StepOutcome): StepOutcome {
   const lifecycle = ctx.state.snapshot().get(runLifecycle);
   if (reached.type === "ended" || lifecycle?.status !== "done" || lifecycle.termination === undefined) return reached;
   return { type: "ended", termination: lifecycle.termination };
@@ -146,7 +146,7 @@ async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Terminatio
 async function leave(ctx: RunContext): Promise<Termination | undefined> {
   while (ctx.inbox.size > 0) {
     if (!(await crossBoundary(ctx, "on-natural-end"))) continue;
-    await settleStep(ctx);
+    await commitStep(ctx);
     return undefined;
   }
   ctx.inbox.close();
@@ -156,19 +156,19 @@ async function leave(ctx: RunContext): Promise<Termination | undefined> {
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.signal.aborted) return { type: "cancelled" };
-  const settled = (await crossBoundary(ctx, "on-natural-end")) ? "again" : await settleOutput(ctx);
-  if (settled === "again") {
-    await settleStep(ctx);
+  const judged = (await crossBoundary(ctx, "on-natural-end")) ? "again" : await judgeOutput(ctx);
+  if (judged === "again") {
+    await commitStep(ctx);
     return undefined;
   }
-  if (settled !== "settled") return settled;
+  if (judged !== "fits") return judged;
   if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (ctx.identity.origin !== "subagent") {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
     return { type: "natural-end" };
   }
-  await settleStep(ctx);
+  await commitStep(ctx);
   do {
     await ctx.inbox.ready(ctx.signal);
     if (ctx.signal.aborted) return { type: "cancelled" };

@@ -21,7 +21,7 @@ import { toMessages } from "./message-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
-import { beginRun, startRun } from "./stream-run.ts";
+import { beginRun, startRun } from "./start-run.ts";
 
 /** How often the record of a run is read that another process executes, and for how long. */
 const POLL_MS = 250;

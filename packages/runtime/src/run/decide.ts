@@ -19,7 +19,7 @@ import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
-import { beginRun } from "./stream-run.ts";
+import { beginRun } from "./start-run.ts";
 
 /** Decisions about tickets of one run. */
 interface Batch {

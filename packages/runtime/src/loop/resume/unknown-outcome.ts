@@ -58,7 +58,7 @@ export async function reconcileCall(ctx: RunContext, live: LiveCall): Promise<Re
  * A process claimed this call and died before it could tell what became of it. The tool finds out; else it is run again if that does no
  * harm; else a person decides. Undefined: it did not happen, and the call is as good as new.
  */
-export async function settleUnknown(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined> {
+export async function findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined> {
   const tool = ctx.active.tools.get(live.call.name);
   const call = tool === undefined ? undefined : await prepared(ctx, tool, claim.input);
   if (tool !== undefined && call !== undefined) {
