@@ -1,6 +1,5 @@
 import type { JsonObject } from "@awaken/contract";
-import type { ScopedStore } from "@awaken/contract/store";
-import { createRuntime, defineTool, type Plugin, type Tool } from "@awaken/runtime";
+import { createRuntime, defineTool, type Plugin, type RuntimeInit, type Tool } from "@awaken/runtime";
 import { type ScriptStep, scripted } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import * as z from "zod";
@@ -9,7 +8,7 @@ import type { PermissionSectionInput } from "./section.ts";
 
 export interface DeskInit {
   readonly section?: PermissionSectionInput;
-  readonly store?: ScopedStore;
+  readonly store?: NonNullable<RuntimeInit["store"]>;
   readonly plugins?: readonly Plugin[];
   readonly tools?: readonly Tool[];
 }

@@ -222,11 +222,16 @@ describe("layers", () => {
         .update(permissionPolicy, { type: "deny-tool", toolId: "Bash" })
         .update(permissionPolicy, { type: "set-rule", pattern: "Bash(*)", behavior: "ask" }),
     );
-    const desk = openDesk([toolCall("set", {}), bash("ls")], { tools: [set], section: { rules: [{ tool: "set", behavior: "allow" }] } });
+    const store = memoryStore();
+    const desk = openDesk([toolCall("set", {}), bash("ls")], {
+      store,
+      tools: [set],
+      section: { rules: [{ tool: "set", behavior: "allow" }] },
+    });
     expect((await firstTicket(desk)).toolName).toBe("Bash");
     const rule = { subject: { type: "tool", toolId: "Bash" }, behavior: "ask", source: "runtime" };
     const seen = openDesk([text("ok")], {
-      store: desk.runtime.store ?? memoryStore(),
+      store,
       plugins: [
         definePlugin({
           id: "look",
