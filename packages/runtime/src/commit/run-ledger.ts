@@ -81,14 +81,9 @@ export class RunLedger {
     else this.#tries.delete(idempotencyKey);
   }
 
-  /** Nobody found out what became of the call: whatever it is given as a result now is not its outcome. False when it is known. */
-  leaveUnknown(call: CallKey): boolean {
-    return this.unknownOf(call) !== undefined && this.leaveOpen(call);
-  }
-
   /** Its row stays as it is: what becomes known of it later is put on record then. */
-  leaveOpen(call: CallKey): boolean {
-    return this.#tries?.delete(this.#keyOf(call)) === true;
+  leaveOpen(call: CallKey): void {
+    this.#tries?.delete(this.#keyOf(call));
   }
 
   /** Outcomes for the commit that is about to be written. */

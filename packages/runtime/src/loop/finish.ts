@@ -22,7 +22,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
-import { isOutcomeLost, lostResult } from "./resume/lost-call.ts";
+import { closeCall, isOutcomeLost } from "./resume/lost-call.ts";
 import { editOf } from "./resume/replay-decided.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -75,6 +75,8 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result, usage, usageByModel };
 }
 
+const UNDECIDED = toolFailure("cancelled", "the run ended before there was a decision");
+
 /** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
 function closeTickets(ctx: RunContext): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
@@ -82,12 +84,9 @@ function closeTickets(ctx: RunContext): void {
     const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
     for (const ticket of closedTicket(call)) change.update(pastTickets, { type: "closed", ticket });
     ctx.state.commit(change);
-    const asked = { messageId: call.messageId, call };
-    const isLost = isOutcomeLost(ctx.ledger, call);
-    const result = isLost ? lostResult(call.name) : toolFailure("cancelled", "the run ended before there was a decision");
-    ctx.transcript.answer(toolMessage(ctx, call, result, editOf(call)), call.messageId);
-    if (isLost) ctx.ledger?.leaveOpen(asked);
-    else ctx.ledger?.settle(asked, result);
+    const { messageId } = call;
+    const result = closeCall(ctx.ledger, { messageId, call }, isOutcomeLost(ctx.ledger, call) ? undefined : UNDECIDED);
+    ctx.transcript.answer(toolMessage(ctx, call, result, editOf(call)), messageId);
   }
 }
 

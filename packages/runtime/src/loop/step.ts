@@ -36,7 +36,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   const { steps: step } = ctx.tally;
   for (const phase of BEFORE) {
     const outcome = ctx.phases.run(phase, { step });
-    if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return CANCELLED;
+    if ((await outcome) === "cancelled") return CANCELLED;
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
@@ -48,7 +48,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   try {
     const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
+    if ((await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
   } catch (thrown) {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);

@@ -20,7 +20,7 @@ import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
-import { lostResult, UNKNOWN_OUTCOME } from "./resume/lost-call.ts";
+import { closeCall, UNKNOWN_OUTCOME } from "./resume/lost-call.ts";
 import type { RunContext } from "./run-context.ts";
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
@@ -155,9 +155,11 @@ export function recordCall(ctx: RunContext, live: LiveCall, result: ToolResult):
   record(ctx, live, withTicket(ctx, result));
 }
 
+const INTERRUPTED: ToolResult = Object.freeze({ type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
+
 export function interruptCall(ctx: RunContext, live: LiveCall): void {
-  const isLost = ctx.ledger?.leaveUnknown(live) === true;
-  recordCall(ctx, live, isLost ? lostResult(live.call.name) : { type: "error", code: "interrupted", message: INTERRUPTED_RESULT });
+  const isLost = ctx.ledger?.unknownOf(live) !== undefined;
+  recordCall(ctx, live, closeCall(ctx.ledger, live, isLost ? undefined : INTERRUPTED));
 }
 
 const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");

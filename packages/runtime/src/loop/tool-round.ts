@@ -71,7 +71,7 @@ class Round {
   async #pass(): Promise<string | undefined> {
     for (const live of this.#calls) {
       const asked = gateCall(this.#ctx, live);
-      let gated = asked instanceof Promise ? await asked : asked;
+      let gated = await asked;
       if (this.#ctx.signal.aborted) return undefined;
       if (gated.type === "intercepted") {
         gated = await this.#lookAgain(live, gated);
@@ -170,11 +170,11 @@ class Round {
     if (allowed.length === 0) return;
     for (const call of allowed) {
       const mayRun = this.#before(call);
-      if (!(typeof mayRun === "boolean" ? mayRun : await mayRun)) return;
+      if (!(await mayRun)) return;
     }
     if (this.#ctx.signal.aborted) return;
     const isClaimed = this.#claim(allowed);
-    if (!(typeof isClaimed === "boolean" ? isClaimed : await isClaimed)) return;
+    if (!(await isClaimed)) return;
     if (this.#isSuspended) await this.#putOnRecord();
     for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
   }

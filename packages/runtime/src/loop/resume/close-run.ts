@@ -8,10 +8,10 @@ import {
   type ToolCallState,
   type ToolResult,
 } from "@awaken/contract";
-import { effectKey, type LedgerOutcome } from "@awaken/contract/store";
+import type { LedgerOutcome } from "@awaken/contract/store";
 import type { News } from "../../commit/compose.ts";
 import type { Landing } from "../../commit/land.ts";
-import type { OpenEntry } from "../../commit/run-ledger.ts";
+import { type OpenEntry, RunLedger } from "../../commit/run-ledger.ts";
 import { Tally } from "../../commit/tally.ts";
 import { closedTicket } from "../../state/past-tickets.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
@@ -22,7 +22,7 @@ import { lateResult } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
 import { storedCalls } from "./cut-step.ts";
 import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
-import { lostResult, notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
+import { closeCall, notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { editOf, resumedWith } from "./replay-decided.ts";
 import { reconcileCall } from "./unknown-outcome.ts";
 
@@ -48,8 +48,6 @@ interface StartedCall {
 
 interface ClosedCall extends StartedCall {
   readonly result: ToolResult;
-  /** False: its row in the ledger stays open, for whoever finds out. */
-  readonly isKnown: boolean;
 }
 
 /** A call that was decided, as it would be resumed. */
@@ -81,22 +79,13 @@ function startedCalls({ history }: LoadedThread, states: readonly ToolCallState[
 }
 
 /** A person's word stands, when there is one that needs nothing to run; else the tool is asked. It is not run again: nobody waits for it. */
-async function closeCall(ctx: RunContext | undefined, call: StartedCall): Promise<ClosedCall> {
-  const { live, entry, state } = call;
-  const { name } = live.call;
+async function findOut(ctx: RunContext | undefined, { live, entry, state }: StartedCall): Promise<ToolResult | undefined> {
   const decision = isAsked(entry) ? state?.decision : undefined;
-  if (decision?.action === "answer") return { ...call, result: { type: "success", data: decision.result }, isKnown: true };
-  if (decision?.action === "deny")
-    return { ...call, result: toolFailure("denied", decision.reason ?? "the call was not approved", { rejected: true }), isKnown: true };
+  if (decision?.action === "answer") return { type: "success", data: decision.result };
+  if (decision?.action === "deny") return toolFailure("denied", decision.reason ?? "the call was not approved", { rejected: true });
   const found = ctx === undefined || entry.status !== "claimed" ? undefined : await reconcileCall(ctx, live);
-  switch (found?.type) {
-    case "done":
-      return { ...call, result: { type: "success", data: found.data }, isKnown: true };
-    case "not-done":
-      return { ...call, result: notDoneResult(name), isKnown: true };
-    default:
-      return { ...call, result: lostResult(name), isKnown: false };
-  }
+  if (found?.type === "done") return { type: "success", data: found.data };
+  return found?.type === "not-done" ? notDoneResult(live.call.name) : undefined;
 }
 
 /** The thread's state without these calls. Those that never began are left for the run that comes, which retracts them. */
@@ -118,23 +107,18 @@ function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, closed:
   return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }];
 }
 
-const outcomeOf = ({ live, entry, result }: ClosedCall): LedgerOutcome => ({
-  idempotencyKey: effectKey(entry.runId, live.messageId, live.call.id),
-  attempt: entry.attempt,
-  result,
-});
-
 /** What a run is ended with. */
 interface Closing {
   readonly run: LeftRun;
   readonly loaded: LoadedThread;
   readonly states: readonly ToolCallState[];
   readonly closed: readonly ClosedCall[];
+  readonly outcomes: readonly LedgerOutcome[];
   /** The message that closes it. */
   readonly by: MessageId;
 }
 
-function newsOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closing): News {
+function newsOf(parts: ClosingParts, { run, loaded, states, closed, outcomes, by }: Closing): News {
   const { runId, steps } = run;
   const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
   const messages = closed.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
@@ -150,7 +134,7 @@ function newsOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closin
     decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
     events: factsOf(run, closed),
     claims: [],
-    outcomes: closed.filter(({ isKnown }) => isKnown).map(outcomeOf),
+    outcomes,
     ending: termination,
   };
 }
@@ -162,6 +146,9 @@ function newsOf(parts: ClosingParts, { run, loaded, states, closed, by }: Closin
  */
 export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, landing, ctx, by }: LeftScene): Promise<void> {
   const states = storedCalls(loaded.history.threadState);
-  const closed = await Promise.all(startedCalls(loaded, states).map((call) => closeCall(ctx, call)));
-  await landing.land(newsOf(parts, { run, loaded, states, closed, by }));
+  const started = startedCalls(loaded, states);
+  const found = await Promise.all(started.map((call) => findOut(ctx, call)));
+  const ledger = new RunLedger(run.runId, loaded.history.ledger ?? []);
+  const closed = started.map((call, index) => ({ ...call, result: closeCall(ledger, call.live, found[index]) }));
+  await landing.land(newsOf(parts, { run, loaded, states, closed, outcomes: ledger.takeOutcomes(), by }));
 }

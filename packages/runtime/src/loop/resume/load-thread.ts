@@ -105,7 +105,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(checkpoint) : await hintedRun(records, threadId, hinted));
   const found = openWork(records, checkpoint, resumed);
-  const { messages, cutCalls, ledger } = found instanceof Promise ? await found : found;
+  const { messages, cutCalls, ledger } = await found;
   const history: ThreadHistory = {
     messages,
     messageCount: checkpoint?.messageCount ?? 0,

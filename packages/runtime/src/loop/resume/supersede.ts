@@ -7,7 +7,7 @@ import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import { lateResult, retraction, SUPERSEDED } from "../messages.ts";
-import { isOutcomeLost, lostResult } from "./lost-call.ts";
+import { closeCall, isOutcomeLost } from "./lost-call.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
@@ -37,12 +37,8 @@ export function supersede(
   state.commit(change);
   const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.counted.steps ?? 0 } };
   return calls.map((call) => {
-    const asked = { messageId: call.messageId, call };
-    if (isOutcomeLost(ledger, call)) {
-      ledger?.leaveOpen(asked);
-      return lateResult(run, call, lostResult(call.name));
-    }
-    ledger?.settle(asked, toolFailure("cancelled", SUPERSEDED));
-    return retraction(run, call);
+    const isLost = isOutcomeLost(ledger, call);
+    const result = closeCall(ledger, { messageId: call.messageId, call }, isLost ? undefined : toolFailure("cancelled", SUPERSEDED));
+    return isLost ? lateResult(run, call, result) : retraction(run, call);
   });
 }
