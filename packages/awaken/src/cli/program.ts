@@ -63,6 +63,7 @@ function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
     .option("--input <json>", "with --approve: run it with this input instead")
     .option("--deny <reason>", "refuse; the model reads the reason")
     .option("--answer <json>", "give the tool's result yourself")
+    .option("--remember [pattern]", "of a permission: for the rest of the thread, its tool or what the pattern matches")
     .option("--by <name>", "who decides, for the record")
     .option("--run <id>", "the run or the thread of the ticket; with a run, the id of its call will do")
     .option("--json", "one line of JSON for each event, and one with the result")

@@ -43,16 +43,17 @@ function compileTool(tool: ToolPart): Test {
 }
 
 /** The comparison of values by an operator; the negated ones say the opposite. */
-export function compileOperator(op: Operator, value: string, offset = 0): Test {
+function compileOperator(op: Operator, value: string): Test {
   const positive: Test = op.endsWith("exact")
     ? (text) => text === value
     : op.endsWith("glob")
-      ? readValueGlob(value, offset)
-      : readRegex(value, offset);
+      ? readValueGlob(value, 0)
+      : readRegex(value, 0);
   return op.startsWith("not-") ? (text) => !positive(text) : positive;
 }
 
-function compileCondition({ path, op, value }: FieldCondition): (input: JsonValue) => boolean {
+/** Whether some value at the path of a condition fits it. A part of a pattern: what is wrong with it is thrown as a problem. */
+export function compileCondition({ path, op, value }: FieldCondition): (input: JsonValue) => boolean {
   const test = compileOperator(op, value);
   return (input) => valuesAt(input, path).some((one) => test(valueText(one)));
 }

@@ -41,6 +41,13 @@ class Parser {
     return { tool, args };
   }
 
+  /** A path and nothing else. */
+  parsePath(): readonly PathSegment[] {
+    const path = this.#path();
+    if (path.length === 0) this.#refuse("the path of a field is missing");
+    return this.#isOver ? path : this.#refuse("trailing characters");
+  }
+
   get #isOver(): boolean {
     return this.#at >= this.#text.length;
   }
@@ -188,4 +195,9 @@ class Parser {
 /** Reads a tool-call pattern; throws `invalid_pattern` with the position of what is wrong. */
 export function parseToolCallPattern(text: string): ToolCallPattern {
   return parsing(text, () => new Parser(text).parse());
+}
+
+/** Reads a path into a value, `edits[*].path`; throws `invalid_pattern` with the position of what is wrong. */
+export function parseFieldPath(text: string): readonly PathSegment[] {
+  return parsing(text, () => new Parser(text).parsePath());
 }

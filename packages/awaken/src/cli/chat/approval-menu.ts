@@ -1,6 +1,6 @@
 import { type SelectItem, SelectList } from "@earendil-works/pi-tui";
 import { clean } from "../sanitize.ts";
-import { editLine } from "./approvals.ts";
+import { canRemember, editLine } from "./approvals.ts";
 import type { NumberedTicket } from "./block.ts";
 import type { Theme } from "./theme.ts";
 
@@ -30,8 +30,10 @@ function entriesOf(open: NumberedTicket): readonly Entry[] {
   if (ticket.resumeMode === "use-decision-as-tool-result") return [answer, deny];
   return [
     entry("Approve", { type: "submit", line: `/approve #${number}` }),
+    ...(canRemember(open) ? [entry("Always for this thread", { type: "submit", line: `/always #${number}` })] : []),
     entry("Edit and approve", { type: "write", line: editLine(open) }),
     deny,
+    ...(canRemember(open) ? [entry("Never in this thread", { type: "submit", line: `/never #${number}` })] : []),
     answer,
   ];
 }

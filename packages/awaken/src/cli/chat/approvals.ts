@@ -1,8 +1,9 @@
 import { AwakenError, errorMessage, type JsonValue } from "@awaken/contract";
+import { PERMISSION_CONFIRM, remember } from "@awaken/extensions/permission";
 import type { DecisionInput } from "@awaken/runtime";
 import { ANSWERED, type NumberedTicket } from "./block.ts";
 
-export type DecisionCommand = "approve" | "deny" | "answer";
+export type DecisionCommand = "approve" | "deny" | "answer" | "always" | "never";
 
 /** What was said about which tickets. */
 export interface Decided {
@@ -14,18 +15,28 @@ export interface Decided {
 
 /** What people say when they are asked, and about which: a number, `all`, or nothing. */
 export interface PlainDecision {
-  readonly command: "approve" | "deny";
+  readonly command: Exclude<DecisionCommand, "answer">;
   readonly which: string;
 }
 
-const SAID = /^(?:(y|yes|approve|ok|okay)|n|no|deny)(?:[ ,]+(?:to )?(#?\d+|all|both))?[.!]?$/i;
+/** In a question. */
+export const SPOKEN: { readonly [C in PlainDecision["command"]]: string } = {
+  approve: "approve",
+  deny: "deny",
+  always: "always allow",
+  never: "never allow",
+};
+
+const SAID = /^(?:(y|yes|approve|ok|okay)|(always|never)|n|no|deny)(?:[ ,]+(?:to )?(#?\d+|all|both))?[.!]?$/i;
 const WHICH = /^(?:#?\d+|all|both)[.!]?$/i;
 
 const whichOf = (word: string): string => (/^\d+$/.test(word) ? `#${word}` : word.toLowerCase().replace("both", "all"));
 
 export function plainDecision(text: string): PlainDecision | undefined {
-  const [all, yes, which = ""] = SAID.exec(text) ?? [];
-  return all === undefined ? undefined : { command: yes === undefined ? "deny" : "approve", which: whichOf(which) };
+  const [all, yes, lasting, which = ""] = SAID.exec(text) ?? [];
+  if (all === undefined) return undefined;
+  const once = yes === undefined ? "deny" : "approve";
+  return { command: lasting === undefined ? once : /^a/i.test(lasting) ? "always" : "never", which: whichOf(which) };
 }
 
 /** What was said to the question which one is meant. */
@@ -75,7 +86,22 @@ function parseJson(text: string, what: string): JsonValue {
   }
 }
 
-/** `/approve [#n] [json]`, `/deny [#n] [reason]`, `/answer [#n] json`. Throws when it does not say what it has to. */
+/** Whether what is decided about it may stand for the rest of the thread. */
+export const canRemember = ({ ticket }: NumberedTicket): boolean => ticket.action === PERMISSION_CONFIRM;
+
+function parseLasting(name: "always" | "never", tickets: readonly NumberedTicket[], rule: string): Decided {
+  const once = tickets.find((open) => !canRemember(open));
+  if (once !== undefined) return refuse(`call #${once.number} asks for itself alone: /approve or /deny it`);
+  const action = name === "always" ? "approve" : "deny";
+  const about = rule === "" ? "" : `: ${rule}`;
+  return {
+    tickets,
+    decision: { action, ...remember(rule === "" ? {} : { rule }) },
+    how: `${name === "always" ? "approved" : "denied"} for this thread${about}`,
+  };
+}
+
+/** `/approve [#n] [json]`, `/deny [#n] [reason]`, `/always [#n] [pattern]`, `/never [#n] [pattern]`, `/answer [#n] json`. Throws when it does not say what it has to. */
 export function parseDecision(name: DecisionCommand, open: readonly NumberedTicket[], text: string): Decided {
   const { tickets, rest } = addressed(open, text);
   switch (name) {
@@ -87,6 +113,9 @@ export function parseDecision(name: DecisionCommand, open: readonly NumberedTick
       return rest === ""
         ? { tickets, decision: { action: "deny" }, how: "denied" }
         : { tickets, decision: { action: "deny", reason: rest }, how: `denied: ${rest}` };
+    case "always":
+    case "never":
+      return parseLasting(name, tickets, rest);
     case "answer":
       if (rest === "") return refuse('an answer needs a result, as in /answer {"ok":true}');
       return { tickets, decision: { action: "answer", result: parseJson(rest, "the result") }, how: ANSWERED };

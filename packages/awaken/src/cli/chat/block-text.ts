@@ -1,4 +1,5 @@
 import { clean, cutAt } from "../sanitize.ts";
+import { canRemember } from "./approvals.ts";
 import type { Block, BlockOf, ToolState } from "./block.ts";
 import { jsonLine } from "./text-limits.ts";
 
@@ -63,7 +64,10 @@ export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): s
   ];
   if (state.type === "closed") return lines.join("\n");
   if (responseSchema !== undefined) lines.push(`  an answer should fit ${jsonLine(responseSchema)}`);
-  return [...lines, `  yes or no, /approve {json}, /deny reason, /answer {json}; with #${number} or all when several wait`].join("\n");
+  const lasting = canRemember(ask) ? ", always or never for this thread" : "";
+  return [...lines, `  yes or no${lasting}, /approve {json}, /deny reason, /answer {json}; with #${number} or all when several wait`].join(
+    "\n",
+  );
 }
 
 /** A block as lines of text. */

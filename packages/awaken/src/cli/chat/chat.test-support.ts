@@ -10,19 +10,20 @@ import { ChatDriver } from "./driver.ts";
 import type { InputHistory } from "./input-history.ts";
 import { terminalFace } from "./terminal-face.ts";
 
-export interface ProjectParts extends Pick<RuntimeInit, "tools"> {
+export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins"> {
   readonly provider: NonNullable<RuntimeInit["providers"]>[string];
   readonly store?: Store;
   readonly outputs?: ReadonlyMap<string, Schema<unknown>>;
 }
 
 /** A project with the agents `support` and `planner` over one model. */
-export function openProject({ provider, store = memoryStore(), outputs = new Map(), tools = [] }: ProjectParts): Project {
+export function openProject({ provider, store = memoryStore(), outputs = new Map(), tools = [], plugins = [] }: ProjectParts): Project {
   const runtime = createRuntime({
     providers: { scripted: provider },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
-    agents: { support: { model: "fast" }, planner: { model: "fast" } },
+    agents: { support: { model: "fast", plugins: plugins.map(({ id }) => id) }, planner: { model: "fast" } },
     tools,
+    plugins,
     store,
     log: { warn() {}, error() {} },
   });

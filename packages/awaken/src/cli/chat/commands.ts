@@ -7,6 +7,12 @@ export interface CommandInfo {
 
 export const COMMANDS = [
   { name: "approve", args: "[#n | all] [json]", does: "let a waiting call run, as it is or with this input" },
+  {
+    name: "always",
+    args: "[#n | all:] [pattern]",
+    does: "let it run, and for the rest of the thread its tool, or what the pattern matches",
+  },
+  { name: "never", args: "[#n | all:] [pattern]", does: "refuse it, and for the rest of the thread its tool, or what the pattern matches" },
   { name: "edit", args: "[#n]", does: "put the input of a waiting call into the editor" },
   { name: "deny", args: "[#n | all:] [reason]", does: "refuse a waiting call; the model reads the reason" },
   { name: "answer", args: "[#n] <json>", does: "give the result of a waiting call yourself" },

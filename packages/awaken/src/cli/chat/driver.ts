@@ -1,7 +1,17 @@
 import { AwakenError, errorMessage, nearestName } from "@awaken/contract";
 import type { Project } from "../project.ts";
 import { shortThread } from "../short-id.ts";
-import { addressed, editLine, numbered, type PlainDecision, parseDecision, plainDecision, plainWhich } from "./approvals.ts";
+import {
+  addressed,
+  type DecisionCommand,
+  editLine,
+  numbered,
+  type PlainDecision,
+  parseDecision,
+  plainDecision,
+  plainWhich,
+  SPOKEN,
+} from "./approvals.ts";
 import type { Change, NoteTone, NumberedTicket } from "./block.ts";
 import { COMMANDS, type CommandName, helpText, parseLine } from "./commands.ts";
 import type { Conversation } from "./conversation.ts";
@@ -138,7 +148,7 @@ export class ChatDriver {
 
   #askWhich(command: PlainDecision["command"], tickets: readonly NumberedTicket[]): Submitted {
     this.#asked = command;
-    this.note("warning", `${tickets.length} calls wait: which do you ${command}? ${numbered(tickets)}, or all`);
+    this.note("warning", `${tickets.length} calls wait: which do you ${SPOKEN[command]}? ${numbered(tickets)}, or all`);
     return DONE;
   }
 
@@ -174,6 +184,8 @@ export class ChatDriver {
     switch (name) {
       case "approve":
       case "deny":
+      case "always":
+      case "never":
       case "answer":
         return told(await this.#current.decide(parseDecision(name, this.conversation.tickets, rest)), line);
       case "edit":
@@ -200,10 +212,7 @@ export class ChatDriver {
   }
 
   /** Commands that start nothing. */
-  async #look(
-    name: Exclude<CommandName, "approve" | "deny" | "answer" | "edit" | "send" | "cancel" | "resume" | "quit">,
-    rest: string,
-  ): Promise<void> {
+  async #look(name: Exclude<CommandName, DecisionCommand | "edit" | "send" | "cancel" | "resume" | "quit">, rest: string): Promise<void> {
     const { store, agents } = this.project;
     const { id, agent } = this.#current;
     switch (name) {

@@ -1,5 +1,6 @@
 import { openTicketsOf, type RunRecord, runId, ticketId } from "@awaken/contract";
 import type { ScopedStore } from "@awaken/contract/store";
+import { remember } from "@awaken/extensions/permission";
 import type { DecisionInput } from "@awaken/runtime";
 import { CliError, usageError } from "../cli-error.ts";
 import { type FollowOptions, followRun } from "../follow-run.ts";
@@ -15,13 +16,18 @@ export interface DecideOptions extends FollowOptions {
   readonly input?: string;
   readonly by?: string;
   readonly run?: string;
+  readonly remember?: boolean | string;
 }
 
-function readDecision({ approve, deny, answer, input, by }: DecideOptions): DecisionInput {
+const rememberAs = (rule: boolean | string) => remember(typeof rule === "string" ? { rule } : {});
+
+function readDecision({ approve, deny, answer, input, by, remember }: DecideOptions): DecisionInput {
   const said = [approve === true, deny !== undefined, answer !== undefined].filter((isSaid) => isSaid);
   if (said.length !== 1) throw usageError("say one of --approve, --deny <reason> and --answer <json>");
   if (input !== undefined && approve !== true) throw usageError("--input edits the input of an approval: it goes with --approve");
-  const who = by === undefined ? {} : { by };
+  if (remember !== undefined && answer !== undefined)
+    throw usageError("--remember goes with --approve and --deny: an answer is for one call");
+  const who = { ...(by === undefined ? {} : { by }), ...(remember === undefined ? {} : rememberAs(remember)) };
   if (deny !== undefined) return { action: "deny", reason: deny, ...who };
   if (answer !== undefined) return { action: "answer", result: readJson(answer, "--answer"), ...who };
   return { action: "approve", ...(input === undefined ? {} : { input: readJson(input, "--input") }), ...who };

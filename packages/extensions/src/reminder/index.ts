@@ -1,0 +1,2 @@
+export { type ReminderOptions, reminder } from "./reminder.ts";
+export { type ReminderRule, type ReminderRuleInput, reminderSectionSchema } from "./section.ts";
