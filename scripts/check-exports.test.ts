@@ -28,6 +28,7 @@ describe("check-exports", () => {
     ["a type import", 'import type { x } from "@awaken/a";'],
     ["one of several names, over lines", 'import {\n  type y,\n  x as z,\n} from "@awaken/a";'],
     ["a re-export", 'export { x } from "@awaken/a";'],
+    ["the whole entry under a name", 'import * as a from "@awaken/a";'],
     ["a late import", 'const { x } = await import("@awaken/a");'],
   ])("%s in another package is a use", (_, user) => {
     expect(unused(tree('export { x } from "./x.ts";', user))).toEqual([]);

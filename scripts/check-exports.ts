@@ -9,6 +9,7 @@ import { type Finding, listFolders, listSources } from "./source-files.ts";
 const FACADES = new Set(["awaken"]);
 const BESIDE = ["examples", "bench", "e2e", "scripts", "apps"];
 const CLAUSE = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)"/g;
+const WHOLE = /\bimport\s+\*\s+as\s+\w+\s+from\s+"([^"]+)"/g;
 const LOADED = /\{([^{}]*)\}\s*=\s*await\s+import\("([^"]+)"\)/g;
 const EXPORT = /(^\/\/ Public: \S.*\n)?^export\s+(?:type\s+)?\{([^}]*)\}/gm;
 
@@ -50,11 +51,16 @@ function entriesOf(root: string, dir: string): { readonly name: string; readonly
   return { name, entries };
 }
 
+/** Stands for every name of an entry. */
+const ALL = "*";
+
 /** `specifier name` of everything that the file takes from a package. */
 function usesIn(text: string): string[] {
-  return [CLAUSE, LOADED].flatMap((pattern) =>
+  const whole = [...text.matchAll(WHOLE)].map(([, specifier = ""]) => `${specifier} ${ALL}`);
+  const named = [CLAUSE, LOADED].flatMap((pattern) =>
     [...text.matchAll(pattern)].flatMap(([, names = "", specifier = ""]) => namesOf(names, "taken").map((name) => `${specifier} ${name}`)),
   );
+  return [...whole, ...named];
 }
 
 function collectUses(root: string, dirs: readonly string[]): ReadonlyMap<string, Set<string>> {
@@ -79,7 +85,9 @@ export function checkExports(root: string): ExportReport {
         const names = namesOf(list, "given");
         counts.set(name, (counts.get(name) ?? 0) + names.length);
         if (mark !== undefined || FACADES.has(name)) continue;
-        const unused = names.filter((given) => ![...(users.get(`${specifier} ${given}`) ?? [])].some((user) => user !== dir));
+        const isUsed = (given: string) =>
+          [given, ALL].some((use) => [...(users.get(`${specifier} ${use}`) ?? [])].some((user) => user !== dir));
+        const unused = names.filter((given) => !isUsed(given));
         findings.push(...unused.map((given) => ({ file, message: `${given} has no user outside ${name}, and no mark that it is public` })));
       }
     }

@@ -1,6 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { AwakenError, type RunId, threadId } from "@awaken/contract";
-import type { ThreadCheckpoint } from "@awaken/contract/store";
+import type { ThreadHead } from "@awaken/contract/store";
 import { createRuntime, type RunTicket, type TicketDecision } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
 import { AGENT, inputId, inputText, isTalkative, isUnsure, runOf, runtimeInit } from "./support/agent.ts";
@@ -101,13 +101,13 @@ const say = ({ thread }: Seat, nth: number, hint: { readonly runId?: string }): 
   listen({ agent: AGENT, thread, ...hint, input: [{ role: "user", id: inputId(thread, nth), content: inputText(thread) }] });
 
 /** How many messages a thread has heard: the next one gets this number. */
-const heard = ({ messages }: ThreadCheckpoint): number => messages.filter(({ message }) => message.role === "user").length;
+const heard = ({ messages }: ThreadHead): number => messages.filter(({ message }) => message.role === "user").length;
 
 /** Far more than kills and unknown outcomes can ask for. */
 const MAX_MESSAGES = 20;
 
 /** A new message ends what was under way, in a run of its own, or, while a call waits, in half of the threads in the same run. */
-async function sayMore(seat: Seat, checkpoint: ThreadCheckpoint, mayContinue = false): Promise<void> {
+async function sayMore(seat: Seat, checkpoint: ThreadHead, mayContinue = false): Promise<void> {
   const nth = heard(checkpoint);
   if (nth > MAX_MESSAGES) throw new Error(`thread ${seat.thread} comes to no end`);
   await say(seat, nth, mayContinue && seat.index % 2 === 0 ? {} : { runId: runOf(seat.thread, nth) });
@@ -126,12 +126,12 @@ async function putOnRecord({ thread }: Seat): Promise<void> {
 }
 
 /** Half of the talkative ones leave a run that was cut at once; the others when they have heard one message more. */
-const isLeft = ({ index }: Seat, checkpoint: ThreadCheckpoint): boolean => isTalkative(index) && (heard(checkpoint) + index) % 2 === 0;
+const isLeft = ({ index }: Seat, checkpoint: ThreadHead): boolean => isTalkative(index) && (heard(checkpoint) + index) % 2 === 0;
 
 async function finish(thread: string, index: number): Promise<void> {
   const seat: Seat = { thread, index };
   for (;;) {
-    const checkpoint = await store.threads.loadCheckpoint(threadId(thread));
+    const checkpoint = await store.threads.loadHead(threadId(thread));
     const run = checkpoint?.openRun ?? checkpoint?.latestRun;
     if (checkpoint === undefined || run === undefined) {
       await say(seat, 0, { runId: runOf(thread) });

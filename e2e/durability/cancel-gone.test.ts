@@ -92,7 +92,7 @@ async function leaveWaiting(store: Store, thread: string) {
 
 async function expectEnded(store: Store, { runId, threadId: thread, tickets }: Awaited<ReturnType<typeof leaveWaiting>>): Promise<void> {
   expect(await store.runs.load(runId)).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
-  const checkpoint = await store.threads.loadCheckpoint(thread);
+  const checkpoint = await store.threads.loadHead(thread);
   expect(checkpoint?.openRun).toBeUndefined();
   const results = checkpoint?.messages.filter(({ message }) => message.role === "tool").map(({ message }) => messageText(message));
   expect(results).toEqual([expect.stringContaining("ended before"), expect.stringContaining("ended before"), "seen"]);
@@ -118,7 +118,7 @@ async function attack(store: Store): Promise<void> {
       // The thread goes on, with what its plugin kept.
       await using later = open(store, { providers: { scripted: scripted([text("hello again")]) } });
       expect(await later.run({ agent: "helper", thread: waiting.threadId, input: "and now?" })).toMatchObject({ text: "hello again" });
-      const state = (await store.threads.loadCheckpoint(threadId(waiting.threadId)))?.state?.extensions;
+      const state = (await store.threads.loadHead(threadId(waiting.threadId)))?.state?.extensions;
       expect(state?.["app.mood"], what).toBe("happy");
     }
   }

@@ -14,7 +14,7 @@ const LOOKS = 100;
 
 /** Every part of a checkpoint names the commit that it is of. Gives that number. */
 async function look(store: Store): Promise<number> {
-  const seen = await store.threads.loadCheckpoint(threadId(THREAD));
+  const seen = await store.threads.loadHead(threadId(THREAD));
   if (seen === undefined) return 0;
   const { messages, messageCount, latestRun, openRun, state, thread } = seen;
   const last = messages.at(-1);
@@ -66,7 +66,7 @@ describe("a checkpoint that is loaded while another process commits", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const title = "server-and-durability 73: loadCheckpoint never mixes two commits while another process writes";
+  const title = "server-and-durability 73: loadHead never mixes two commits while another process writes";
 
   test(`${title}, on SQLite`, async () => {
     using folder = tempFolder();

@@ -65,12 +65,12 @@ async function decideLate(place: Place, folder: Folder): Promise<void> {
       return store.commit(commit);
     },
   });
-  const loadCheckpoint = async (id: ReturnType<typeof threadId>) => {
+  const loadHead = async (id: ReturnType<typeof threadId>) => {
     looks.resolve();
     await isTaken.promise;
-    return store.threads.loadCheckpoint(id);
+    return store.threads.loadHead(id);
   };
-  await using second = open({ ...store, threads: { ...store.threads, loadCheckpoint } });
+  await using second = open({ ...store, threads: { ...store.threads, loadHead } });
   const tickets = ticketsOf(await first.wait(runOf(thread)));
   const decisions = tickets.map(({ id }) => ({ ticket: id, decision: { action: "approve", id: `decision-${id}` } as const }));
   const late = second.decideAll(decisions);

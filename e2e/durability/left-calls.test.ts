@@ -88,7 +88,7 @@ class Shop {
     await using store = await openStore(this.place);
     const open = await store.runs.list({ statuses: ["created", "running", "waiting"] });
     expect(open.items).toEqual([]);
-    expect((await store.threads.loadCheckpoint(threadId(THREAD)))?.openRun).toBeUndefined();
+    expect((await store.threads.loadHead(threadId(THREAD)))?.openRun).toBeUndefined();
     expectValidLog(await logOf(store, threadId(THREAD)), THREAD);
   }
 }

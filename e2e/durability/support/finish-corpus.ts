@@ -74,14 +74,14 @@ export async function goOnCompacted({ store, runtime }: Opened): Promise<void> {
   const rows = await logOf(store, thread);
   const mark = rows.map(({ message }) => message.metadata?.compaction).find((found) => found !== undefined);
   expect(mark).toMatchObject({ fromSeq: 1 });
-  const before = (await store.threads.loadCheckpoint(thread))?.messages ?? [];
+  const before = (await store.threads.loadHead(thread))?.messages ?? [];
   expect(before.length).toBeLessThan(rows.length);
   expect(messageText(before[0]?.message ?? note("none", ""))).toContain("when the harbour is open");
   expect(before.some(({ seq }) => seq <= (mark?.toSeq ?? 0))).toBe(false);
   expect(expectValidLog(rows, thread)).toEqual(before.map(({ message }) => message));
   const next = await runtime.run({ agent: "scribe", thread, input: QUESTIONS.short });
   expect(next).toMatchObject({ status: "done", text: ANSWERS.short });
-  const after = (await store.threads.loadCheckpoint(thread))?.messages ?? [];
+  const after = (await store.threads.loadHead(thread))?.messages ?? [];
   expect(after.slice(0, before.length)).toEqual(before);
   expect(after).toHaveLength(before.length + 2);
 }

@@ -25,7 +25,7 @@ export async function printRecords(store: Store, thread: string, runId: RunId): 
   const records = await Promise.all([
     store.threads.load(id),
     store.threads.loadState(id),
-    store.threads.loadCheckpoint(id),
+    store.threads.loadHead(id),
     storedMessages(store, thread),
     store.runs.load(runId),
     store.events.list({ type: "thread", threadId: id }, { limit: 200 }),

@@ -85,7 +85,7 @@ async function initialize({ bounds, closing }: RunParts, { registry, resolver, p
   if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const opening = plugins.open(registry.snapshot().registries.plugins.values());
   if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
-  resolver.settle();
+  resolver.readAll();
 }
 
 /** The runtime: registries and runs, and nothing global. */

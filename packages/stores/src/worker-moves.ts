@@ -30,10 +30,10 @@ type WorkerMove = "extendLease" | "recordStart" | "recordResult" | "ack" | "nack
 
 /** What the holder of a claim may do, on every engine. */
 export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
-  async function settle<T extends DispatchRecord>(fence: Fence, move: Move<T>): Promise<T> {
-    const settled = await rows.moveHeld(fence, move);
-    if (settled === "lost" || settled === "stale") throw fenceLost(fence.dispatchId, settled);
-    return settled;
+  async function move<T extends DispatchRecord>(fence: Fence, move: Move<T>): Promise<T> {
+    const moved = await rows.moveHeld(fence, move);
+    if (moved === "lost" || moved === "stale") throw fenceLost(fence.dispatchId, moved);
+    return moved;
   }
 
   return {
@@ -43,22 +43,22 @@ export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
     },
 
     async recordStart(fence, instanceId) {
-      await settle(fence, (claimed, now) => recordStart(claimed, instanceId, now));
+      await move(fence, (claimed, now) => recordStart(claimed, instanceId, now));
     },
 
     async recordResult(fence, result) {
-      await settle(fence, (claimed, now) => recordResult(claimed, result, now));
+      await move(fence, (claimed, now) => recordResult(claimed, result, now));
     },
 
     async ack(fence) {
-      await settle(fence, ackDispatch);
+      await move(fence, ackDispatch);
     },
 
-    nack: (fence, failure) => settle(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
+    nack: (fence, failure) => move(fence, (claimed, now) => nackDispatch(claimed, { ...failure, now })),
 
-    deadLetter: (fence, error) => settle(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
+    deadLetter: (fence, error) => move(fence, (claimed, now) => deadLetterDispatch(claimed, error, now)),
 
-    release: (fence, delayMs) => settle(fence, (claimed, now) => releaseDispatch(claimed, now, delayMs)),
+    release: (fence, delayMs) => move(fence, (claimed, now) => releaseDispatch(claimed, now, delayMs)),
 
     supersedeClaimed: (fence, reason) => rows.moveOwn(fence, (claimed, now): SupersededDispatch => supersedeDispatch(claimed, reason, now)),
   };

@@ -158,8 +158,8 @@ describe.concurrent("awaken cancel and resume", () => {
     const [lost] = jsonLines((await cli(["runs", "--json"], { cwd })).stdout);
     await using store = sqliteStore(join(cwd, "awaken.db"));
     // A process that had looked for runs of the thread before that one began.
-    const loadCheckpoint: typeof store.threads.loadCheckpoint = async (id) => {
-      const checkpoint = await store.threads.loadCheckpoint(id);
+    const loadHead: typeof store.threads.loadHead = async (id) => {
+      const checkpoint = await store.threads.loadHead(id);
       if (checkpoint === undefined) return undefined;
       const { openRun: _open, latestRun: _latest, ...seen } = checkpoint;
       return seen;
@@ -168,7 +168,7 @@ describe.concurrent("awaken cancel and resume", () => {
       providers: { scripted: scripted([text("beside it")]) },
       models: { main: { provider: "scripted", model: "scripted-1" } },
       agents: { assistant: { model: "main" } },
-      store: { ...store, threads: { ...store.threads, loadCheckpoint } },
+      store: { ...store, threads: { ...store.threads, loadHead } },
     });
     await runtime.run({ agent: "assistant", thread: "t", input: "hello" });
     const refused = await cli(["cancel", "t"], { cwd });

@@ -49,11 +49,11 @@ function mergeSections(base: unknown, changes: AgentPatch["sections"]): Members 
 }
 
 /** Null may only stay in the allow fields, and if both say null nothing is allowed: a merge never opens up to everything. */
-function settleNulls(members: Members): Members {
+function dropNulls(members: Members): Members {
   const isAllowField = (name: string): boolean => name === "tools" || name === "toolPatterns";
-  const settled = Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || isAllowField(name)));
+  const kept = Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || isAllowField(name)));
   const { tools = null, toolPatterns = null } = members;
-  return tools === null && toolPatterns === null ? { ...settled, tools: [], toolPatterns: [] } : settled;
+  return tools === null && toolPatterns === null ? { ...kept, tools: [], toolPatterns: [] } : kept;
 }
 
 /** The agent with the changes made. Its id and registry stay; sections merge by name, and a section of null goes. */
@@ -68,7 +68,7 @@ export function applyAgentPatch(spec: AgentSpec, patch: AgentPatch): AgentSpec {
     const { description = null, ...rest } = { ...target, ...changes };
     return parseAgentSpec(spec.id, description === null ? rest : { ...rest, description });
   }
-  return parseAgentSpec(spec.id, settleNulls({ ...target, ...changes, sections: mergeSections(sections, patch.sections) }));
+  return parseAgentSpec(spec.id, dropNulls({ ...target, ...changes, sections: mergeSections(sections, patch.sections) }));
 }
 
 /** The agent that a stored record stands for. */

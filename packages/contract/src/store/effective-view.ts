@@ -34,7 +34,7 @@ const MAX_TAIL = 64;
  */
 export class GrowingView {
   /** Rows that nothing but a late result or a summary would change. */
-  readonly #settled: SequencedMessage[] = [];
+  readonly #fixed: SequencedMessage[] = [];
   /** Rows from the last message on whose calls are not all answered. */
   #tail: readonly SequencedMessage[] = [];
   #tailView: readonly SequencedMessage[] = [];
@@ -52,7 +52,7 @@ export class GrowingView {
 
   /** `effectiveMessages` of the whole log, in an array that is the caller's own. */
   get messages(): readonly SequencedMessage[] {
-    return this.#tailView.length === 0 ? this.#settled.slice() : [...this.#settled, ...this.#tailView];
+    return this.#tailView.length === 0 ? this.#fixed.slice() : [...this.#fixed, ...this.#tailView];
   }
 
   /** Adds the rows that come next. False, and nothing changes, when rows further back look different with them: then a new view is due. */
@@ -66,7 +66,7 @@ export class GrowingView {
 
   #add(rows: readonly SequencedMessage[]): void {
     const start = openFrom(rows);
-    for (const entry of pairCalls(rows.slice(0, start))) this.#settled.push(entry);
+    for (const entry of pairCalls(rows.slice(0, start))) this.#fixed.push(entry);
     this.#tail = rows.slice(start);
     this.#tailView = pairCalls(this.#tail);
   }

@@ -160,5 +160,5 @@ export {
   type StreamCheckpointStore,
   streamCheckpoint,
 } from "./stream-checkpoints.ts";
-export type { ChildStrategy, ThreadCheckpoint, ThreadFilter, ThreadPosition, ThreadStore } from "./threads.ts";
+export type { ChildStrategy, ThreadFilter, ThreadHead, ThreadPosition, ThreadStore } from "./threads.ts";
 export { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf, wishRecord } from "./wishes.ts";

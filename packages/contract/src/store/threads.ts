@@ -21,7 +21,7 @@ export interface ThreadPosition {
 }
 
 /** All that a run needs of its thread, from one snapshot: no part of it is older or newer than another. */
-export interface ThreadCheckpoint {
+export interface ThreadHead {
   readonly thread: ThreadRecord;
   /** `effectiveMessages` of the log. */
   readonly messages: readonly SequencedMessage[];
@@ -59,5 +59,5 @@ export interface ThreadStore {
    * Undefined when the thread has neither messages nor runs. Reads the rows after `foldedUpTo` only: the store keeps that number
    * per thread (or an index over marks that start at row 1), so a compacted thread costs what its tail costs.
    */
-  loadCheckpoint(id: ThreadId): Promise<ThreadCheckpoint | undefined>;
+  loadHead(id: ThreadId): Promise<ThreadHead | undefined>;
 }

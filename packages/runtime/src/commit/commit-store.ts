@@ -10,7 +10,7 @@ export interface CommitPorts {
 
 /** What writers of a run need of a store. */
 export interface CommitStore extends CommitPorts {
-  readonly threads: Pick<ThreadStore, "loadCheckpoint">;
+  readonly threads: Pick<ThreadStore, "loadHead">;
   /** All of `work` or nothing of it. */
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T>;
 }

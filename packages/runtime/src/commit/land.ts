@@ -169,6 +169,6 @@ export class Landing {
     if (run !== undefined && !sameJson(stored, { ...run, ordinal: stored?.ordinal })) return false;
     if (messageDelta === undefined) return true;
     const { messages, expectedMessageCount } = messageDelta;
-    return ((await store.threads.loadCheckpoint(threadId))?.messageCount ?? 0) >= expectedMessageCount + messages.length;
+    return ((await store.threads.loadHead(threadId))?.messageCount ?? 0) >= expectedMessageCount + messages.length;
   }
 }

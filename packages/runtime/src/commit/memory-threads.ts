@@ -22,8 +22,8 @@ import {
   projectRun,
   type RunStore,
   type SequencedMessage,
-  type ThreadCheckpoint,
   type ThreadCommit,
+  type ThreadHead,
   type ThreadRecord,
   type ThreadStore,
   toThreadRecord,
@@ -71,9 +71,9 @@ export class MemoryThreads implements CommitStore {
   /** A claim is for whoever goes on when the process is gone. */
   readonly ledger = undefined;
 
-  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint"> = {
+  readonly threads: Pick<ThreadStore, "load" | "loadHead"> = {
     load: async (id) => this.#own?.rows.get(id)?.record,
-    loadCheckpoint: async (id) => this.read(id),
+    loadHead: async (id) => this.read(id),
   };
 
   readonly runs: Pick<RunStore, "load" | "listByTicket"> = {
@@ -108,7 +108,7 @@ export class MemoryThreads implements CommitStore {
   }
 
   /** The thread as it stands. */
-  read(id: ThreadId): ThreadCheckpoint | undefined {
+  read(id: ThreadId): ThreadHead | undefined {
     const row = this.#own?.rows.get(id);
     if (row === undefined) return undefined;
     const { record, state, log } = row;

@@ -172,7 +172,7 @@ export class RunWriter {
       });
       if (decisions !== undefined) state.commit(decisions.change);
       ledger?.begin(claims);
-      transcript.settle(rowsBefore, size);
+      transcript.landed(rowsBefore, size);
       let seq = rowsBefore + size;
       for (const message of takenIn?.messages ?? NO_MESSAGES) transcript.show({ seq: ++seq, message });
       tellTickets(this.#init, tickets, tell);

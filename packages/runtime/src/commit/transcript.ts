@@ -138,7 +138,7 @@ export class Transcript {
   }
 
   /** The first `size` of the delta are in the log, behind `count` rows. What came while they were written is still new. */
-  settle(count: number, size = this.#delta.length): void {
+  landed(count: number, size = this.#delta.length): void {
     if (size === 0) return;
     const added = size === this.#delta.length ? this.#delta : this.#delta.slice(0, size);
     this.#rows.push(added.map((message, index) => ({ seq: count + 1 + index, message })));

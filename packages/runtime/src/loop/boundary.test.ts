@@ -100,7 +100,7 @@ describe("background and delivery", () => {
       onEvent: (event) => {
         if (event.type !== "inference-end") return;
         if (!isSent) inbox.push({ type: "messages", messages: [userMessage("one more thing", "late-1")] });
-        else inbox.push({ type: "compaction", notice: { swap: () => undefined, settle: () => undefined } });
+        else inbox.push({ type: "compaction", notice: { swap: () => undefined, bookkeep: () => undefined } });
         isSent = true;
       },
     });
@@ -136,7 +136,7 @@ describe("background and delivery", () => {
       inbox,
       onEvent: (event) => {
         if (event.type !== "tool-call-end") return;
-        inbox.push({ type: "compaction", notice: { swap: () => ({ upTo: messageId("u2"), summary }), settle: () => undefined } });
+        inbox.push({ type: "compaction", notice: { swap: () => ({ upTo: messageId("u2"), summary }), bookkeep: () => undefined } });
       },
     });
     expect(model?.requests[1]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
@@ -159,7 +159,7 @@ describe("background and delivery", () => {
     const inbox = new Queue<InboxItem>();
     const swapped: boolean[] = [];
     const summary: Message = { id: messageId("s2"), role: "system", content: [{ type: "text", text: "so far" }] };
-    const settle = (_state: unknown, isSwapped: boolean) => {
+    const bookkeep = (_state: unknown, isSwapped: boolean) => {
       swapped.push(isSwapped);
       return undefined;
     };
@@ -169,7 +169,7 @@ describe("background and delivery", () => {
       inbox,
       onEvent: (event) => {
         if (event.type === "tool-call-end")
-          inbox.push({ type: "compaction", notice: { swap: () => ({ upTo: messageId("gone"), summary }), settle } });
+          inbox.push({ type: "compaction", notice: { swap: () => ({ upTo: messageId("gone"), summary }), bookkeep } });
       },
     });
     expect(swapped).toEqual([false]);

@@ -25,8 +25,8 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
     case "compaction": {
       const swap = item.notice.swap(ctx.state.snapshot());
       const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, swap.summary);
-      const settle = item.notice.settle(ctx.state.snapshot(), isSwapped);
-      if (settle !== undefined) await ctx.phases.submit(settle);
+      const booked = item.notice.bookkeep(ctx.state.snapshot(), isSwapped);
+      if (booked !== undefined) await ctx.phases.submit(booked);
       return [];
     }
   }

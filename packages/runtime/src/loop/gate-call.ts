@@ -15,7 +15,7 @@ import type { RunContext } from "./run-context.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
 
-const settled = (live: LiveCall, result: ToolResult): Gated => ({
+const answered = (live: LiveCall, result: ToolResult): Gated => ({
   type: "allowed",
   call: { ...live, reply: { result, command: undefined } },
 });
@@ -43,10 +43,10 @@ async function toolIntercept(ctx: RunContext, live: LiveCall, tool: Tool, prepar
  */
 export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
   const claim = ctx.ledger?.unknownOf(live);
-  return claim === undefined ? passGates(ctx, live) : settleFirst(ctx, live, claim);
+  return claim === undefined ? passGates(ctx, live) : findOutcomeFirst(ctx, live, claim);
 }
 
-async function settleFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
+async function findOutcomeFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
   return (await findOutcome(ctx, live, claim)) ?? passGates(ctx, live);
 }
 
@@ -63,19 +63,19 @@ function passGates(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
 }
 
 function admit(live: LiveCall, tool: Tool, checked: Validated<PreparedCall>): Gated {
-  if (checked.type === "invalid") return settled(live, toolFailure("invalid_arguments", checked.message));
+  if (checked.type === "invalid") return answered(live, toolFailure("invalid_arguments", checked.message));
   return { type: "allowed", call: { ...live, tool, prepared: checked.value } };
 }
 
 /** The tool's own checks are the tool's code: it does not run, and the model reads why. */
-const refusedByTool = (live: LiveCall, thrown: unknown): Gated => settled(live, toolFailure("internal", errorMessage(thrown)));
+const refusedByTool = (live: LiveCall, thrown: unknown): Gated => answered(live, toolFailure("internal", errorMessage(thrown)));
 
 async function askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated> {
   const intercept = await pluginIntercept(ctx, live, tool);
   if (intercept !== undefined && intercept.type !== "suspend") return { type: "intercepted", intercept };
   if (tool === undefined) {
     if (intercept !== undefined) return { type: "intercepted", intercept };
-    return settled(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
+    return answered(live, { type: "error", code: "not_found", message: `tool '${live.call.name}' not found` });
   }
   try {
     return await gateByTool(ctx, live, tool, intercept, await (begun ?? prepareCall(ctx, tool, inputOf(live))));

@@ -2,7 +2,7 @@ import type { LedgerStore, MessageStore, RunStore, ThreadStore } from "@awaken/c
 import type { CommitStore } from "../commit/commit-store.ts";
 
 interface Records extends CommitStore {
-  readonly threads: Pick<ThreadStore, "load" | "loadCheckpoint">;
+  readonly threads: Pick<ThreadStore, "load" | "loadHead">;
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
 }
 

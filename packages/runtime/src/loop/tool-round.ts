@@ -55,11 +55,11 @@ class Round {
       if (reason !== undefined) return { type: "blocked", reason };
       // After a break there is nothing to start, or the run is cancelled: what did not begin is interrupted, in call order.
       if (!this.#isStopped && !this.#ctx.signal.aborted) await this.#start();
-      await this.#settle();
+      await this.#bringToEnd();
       return { type: this.#isSuspended ? "suspended" : "completed" };
     } catch (thrown) {
       this.#failure ??= { thrown };
-      await this.#settle().catch(() => {});
+      await this.#bringToEnd().catch(() => {});
       throw thrown;
     } finally {
       this.#running.close();
@@ -91,7 +91,7 @@ class Round {
   async #lookAgain(live: LiveCall, gated: Extract<Gated, { type: "intercepted" }>): Promise<Gated> {
     if (this.#allowed.length === 0 && this.#running.size === 0) return gated;
     await this.#start();
-    await this.#settle(gated.intercept.type === "suspend");
+    await this.#bringToEnd(gated.intercept.type === "suspend");
     if (this.#isStopped || this.#ctx.signal.aborted || this.#running.size > 0) return gated;
     return gateCall(this.#ctx, live);
   }
@@ -157,7 +157,7 @@ class Round {
       if (this.#ctx.signal.aborted) return;
       if (!(await this.#before(call)) || !(await this.#claim([call]))) return;
       this.#running.add(call, execute(this.#ctx, call));
-      await this.#settle();
+      await this.#bringToEnd();
       if (this.#isSuspended) {
         this.#isStopped = true;
         return;
@@ -183,7 +183,7 @@ class Round {
    * Brings calls to their end as they are ready: in call order; in a round that lasts, or in which one waits, as they come, and on record
    * at once. Returns when all are over, or, if that will do, as soon as the round lasts.
    */
-  async #settle(mayLast = false): Promise<void> {
+  async #bringToEnd(mayLast = false): Promise<void> {
     const running = this.#running;
     while (running.size > 0) {
       if (running.size > 1 || mayLast || this.#isDirty) running.watch();

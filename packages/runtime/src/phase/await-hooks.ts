@@ -48,16 +48,16 @@ export function awaitHooks<P extends HookPhase>(
     const work = workOf(phase, onAbort, () => [...open.values()]);
     let isOver = false;
     let stop: (() => void) | undefined;
-    const end = (settle: () => void) => {
+    const end = (tell: () => void) => {
       isOver = true;
       stop?.();
-      settle();
+      tell();
     };
     const finish = () => {
       const index = Object.keys(failures)[0];
       end(() => (index === undefined ? resolve({ given: here, left: [...open.values()] }) : reject(failures[Number(index)])));
     };
-    const settled = (index: number) => {
+    const done = (index: number) => {
       open.delete(index);
       if (open.size === 0 && !isOver) finish();
     };
@@ -70,11 +70,11 @@ export function awaitHooks<P extends HookPhase>(
       one.then(
         (value) => {
           if (!isOver) here[index] = value;
-          settled(index);
+          done(index);
         },
         (thrown: unknown) => {
           failures[index] = thrown;
-          settled(index);
+          done(index);
         },
       );
     });

@@ -66,7 +66,7 @@ function isClashing(store: StateStore, left: Command | undefined, right: Command
 }
 
 /** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
-function settled(first: Command, given: Command, revision: number): Command {
+function behind(first: Command, given: Command, revision: number): Command {
   const base = given.baseRevision === revision ? first.baseRevision : commonBase(first.baseRevision, given.baseRevision);
   return first.isEmpty ? new Command(given.updates, given.actions, given.effects, base) : joinCommands(first, given, base);
 }
@@ -96,7 +96,7 @@ function partition<P extends HookPhase>(
     if (isStale(store, one, revision) || isClashing(store, first, one) || isClashing(store, whole, one)) deferred.push(entry);
     else whole = whole === undefined ? one : extendCommand(whole, one);
   }
-  return { whole: whole === undefined ? first : settled(first, whole, revision), deferred };
+  return { whole: whole === undefined ? first : behind(first, whole, revision), deferred };
 }
 
 /** All at once, if no hook had to wait, none has to run again and nothing remains to be done. Otherwise undefined, and nothing happened. */
@@ -160,7 +160,7 @@ export async function rerun<P extends HookPhase>(
         );
     if (given === undefined) return;
     if (!isStale(store, given, snapshot.revision)) {
-      await submit(settled(NOTHING, given, snapshot.revision));
+      await submit(behind(NOTHING, given, snapshot.revision));
       return;
     }
     if (attempt === MAX_RERUNS) throw lost(entry.plugin, snapshot.revision, store.revision);

@@ -39,7 +39,7 @@ export interface CompactionNotice {
       }
     | undefined;
   /** The bookkeeping that follows; undefined leaves the state alone. */
-  settle(state: StateReader, isSwapped: boolean): Command | undefined;
+  bookkeep(state: StateReader, isSwapped: boolean): Command | undefined;
 }
 
 /** What reaches a run from outside while it is active. */

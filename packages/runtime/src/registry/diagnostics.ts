@@ -162,7 +162,7 @@ export function validationError(diagnostics: readonly Diagnostic[]): AwakenError
   return new AwakenError("registry_validation_failed", `registry validation failed: ${messages.join("; ")}`, { details: { diagnostics } });
 }
 
-function settle(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
+function accept(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
   const error = validationError(diagnostics);
   if (error !== undefined) throw error;
   valid.add(set);
@@ -170,7 +170,7 @@ function settle(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
 
 /** Throws `registry_validation_failed` with all diagnostics in its details. */
 export function validateRegistry(set: RegistrySet): void {
-  if (!valid.has(set)) settle(set, diagnoseRegistry(set));
+  if (!valid.has(set)) accept(set, diagnoseRegistry(set));
 }
 
 /** As `validateRegistry`, for a set that was made from another by these changes: what cannot have broken is not looked at again. */
@@ -185,5 +185,5 @@ export function validateEdit(base: RegistrySet, next: RegistrySet, changes: Chan
     if (name === "agents" && changes.plugins.size > 0) return table.values();
     return [...changes[name].keys()].map((id) => table.get(id)).filter((entry) => entry !== undefined);
   };
-  settle(next, diagnose(next, changed));
+  accept(next, diagnose(next, changed));
 }

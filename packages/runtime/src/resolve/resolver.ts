@@ -45,7 +45,7 @@ export interface LiveResolver extends Resolver {
   /** Throws what is wrong with these agents of a set, published or not: all but what was told, each after the id of its agent. */
   check(set: RegistrySet, agents: Iterable<AgentSpec>, isTold?: (error: AwakenError) => boolean): void;
   /** From now on all sources are read: an agent that names what none of them has fails, alone. */
-  settle(): void;
+  readAll(): void;
 }
 
 export interface ResolverInit extends ResolveParts {
@@ -83,7 +83,7 @@ function readOnce(): ReadTools {
 export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
   const compiled = new WeakMap<RegistrySet, BoundedMap<RunPlan>>();
-  let isSettled = false;
+  let hasAllSources = false;
 
   const compile = (set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan => {
     const { plan, warnings } = resolveAgent(set, agentId, init, readTools);
@@ -114,7 +114,7 @@ export function createResolver(init: ResolverInit): LiveResolver {
       const readTools = readOnce();
       const resolveWhole = (agentId: string): RunPlan => {
         const plan = resolve(registries, agentId, readTools);
-        if (isSettled) checkLateIds(registries, plan);
+        if (hasAllSources) checkLateIds(registries, plan);
         return plan;
       };
       return { scope: LIVE, snapshot, ready: (agentId) => openPlugins(registries, agentId), resolve: resolveWhole };
@@ -131,8 +131,8 @@ export function createResolver(init: ResolverInit): LiveResolver {
       });
       if (problems.length > 0) throw new AwakenError("resolve_failed", `agent validation failed: ${problems.join("; ")}`);
     },
-    settle() {
-      isSettled = true;
+    readAll() {
+      hasAllSources = true;
     },
     agentIds: () => [...init.snapshot().registries.agents.keys()],
   };

@@ -43,7 +43,7 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
   return {
     threads: {
       load: (id) => ask("load a thread", threads.load(id)),
-      loadCheckpoint: (id) => ask("load a thread", threads.loadCheckpoint(id)),
+      loadHead: (id) => ask("load a thread", threads.loadHead(id)),
     },
     runs: {
       load: (id) => ask("load a run", runs.load(id)),

@@ -28,7 +28,7 @@ const open = (store: Store, clock: Clock, turns: Parameters<typeof scripted>[0])
     clock,
   });
 
-const openRunOf = async (store: Store) => (await store.threads.loadCheckpoint(T))?.openRun;
+const openRunOf = async (store: Store) => (await store.threads.loadHead(T))?.openRun;
 
 describe("clocks that cannot be trusted", () => {
   it("a run that begins while the clock stands still is the latest of its thread, and can be cancelled by it", async () => {

@@ -116,7 +116,7 @@ const tolerate = (work: Promise<unknown>): Promise<unknown> =>
   });
 
 async function openTicket(store: Store, name: string): Promise<string> {
-  const run = (await store.threads.loadCheckpoint(threadId(name)))?.openRun;
+  const run = (await store.threads.loadHead(threadId(name)))?.openRun;
   return (run === undefined ? undefined : openTicketsOf(run)[0]?.id) ?? "none";
 }
 
@@ -148,7 +148,7 @@ async function play({ store, here, there, pending, taken }: World, move: Step, i
     }
     case "early":
       {
-        const run = (await store.threads.loadCheckpoint(threadId(name)))?.openRun?.runId ?? name;
+        const run = (await store.threads.loadHead(threadId(name)))?.openRun?.runId ?? name;
         pending.push(tolerate(here.decide("c1", { action: "approve", id: `d${index}`, run })));
       }
       return;

@@ -45,7 +45,7 @@ async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
 async function recordedResult({ records }: RunParts, run: SettledRun): Promise<LoopResult> {
   const outcome = run.status === "done" ? run.outcome : undefined;
   const conclusion = concludeRecord(run);
-  const messages = outcome === undefined ? (await records.threads.loadCheckpoint(run.threadId))?.messages : undefined;
+  const messages = outcome === undefined ? (await records.threads.loadHead(run.threadId))?.messages : undefined;
   return {
     runId: run.runId,
     threadId: run.threadId,
@@ -88,7 +88,7 @@ async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopR
 /** The run that waits under this run id or thread id. */
 async function waitingRun(parts: RunParts, id: string): Promise<RunRecord | undefined> {
   const byRun = await parts.records.runs.load(toRunId(id));
-  const onThread = (await parts.records.threads.loadCheckpoint(threadId(id)))?.openRun;
+  const onThread = (await parts.records.threads.loadHead(threadId(id)))?.openRun;
   const found = [byRun, onThread].filter((run) => run?.status === "waiting");
   return found.length > 1 && found[0]?.runId !== found[1]?.runId ? undefined : found[0];
 }

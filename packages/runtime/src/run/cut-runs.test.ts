@@ -225,8 +225,8 @@ const early = (store: Store): Store => ({
   ...store,
   threads: {
     ...store.threads,
-    loadCheckpoint: async (id) => {
-      const checkpoint = await store.threads.loadCheckpoint(id);
+    loadHead: async (id) => {
+      const checkpoint = await store.threads.loadHead(id);
       if (checkpoint === undefined) return undefined;
       const { openRun: _open, latestRun: _latest, ...seen } = checkpoint;
       return seen;
@@ -260,7 +260,7 @@ describe("a run that was cut off, and whose thread was used since", () => {
     await open(model, { store, tools }).resume(cut);
     const seen = ["user: go", "assistant: ", 'tool: {"did":1}', "user: again", "assistant: ", 'tool: {"did":2}', "assistant: second"];
     expect(lastPrompt(model)).toEqual(seen);
-    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const log = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(log.map(({ message }) => `${message.role}: ${messageText(message)}`)).toEqual([...seen, "assistant: over"]);
   });
 
@@ -297,7 +297,7 @@ describe("two processes", () => {
         code: expect.stringMatching(/thread_already_running|invalid_resume/),
       });
       expect(world.done, `read ${nth}`).toEqual(["pay 1"]);
-      const checkpoint = await store.threads.loadCheckpoint(threadId("t"));
+      const checkpoint = await store.threads.loadHead(threadId("t"));
       expect(checkpoint?.messages.map(({ message }) => message.role)).toEqual(["user", "assistant", "tool", "assistant"]);
     }
   });
@@ -320,9 +320,9 @@ describe("two processes", () => {
       },
       threads: {
         ...store.threads,
-        loadCheckpoint: async (id) => {
+        loadHead: async (id) => {
           await before();
-          return store.threads.loadCheckpoint(id);
+          return store.threads.loadHead(id);
         },
       },
       ledger: {
@@ -371,7 +371,7 @@ describe("a hook of stepEnd that ends the run", () => {
       expect(await run.result).toMatchObject({ status: "done", termination: { type: "behavior-requested" }, steps: 1 });
       expect(steps).toEqual([1]);
     }
-    const log = (await store.threads.loadCheckpoint(threadId("asks")))?.messages ?? [];
+    const log = (await store.threads.loadHead(threadId("asks")))?.messages ?? [];
     expect(log.at(-1)?.message).toMatchObject({ role: "tool", status: "error" });
   });
 });

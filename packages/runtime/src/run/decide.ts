@@ -167,7 +167,7 @@ async function findRecord(parts: RunParts, { first, run: named }: Batch, lost: A
 /** The id of a call is only good together with that of its run: on a thread it comes again and again. */
 async function namedRuns({ records }: RunParts, named: string, first: AddressedDecision): Promise<readonly RunRecord[]> {
   const run = await records.runs.load(runId(named));
-  const onThread = await records.threads.loadCheckpoint(threadId(named));
+  const onThread = await records.threads.loadHead(threadId(named));
   const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(first.target)))]
     .filter((each) => each !== undefined)
     .filter((each) => each.threadId === named && hasTicket(each, { ...first, isCall: false }));

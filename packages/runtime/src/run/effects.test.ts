@@ -350,7 +350,7 @@ describe("a crash at every point of a run with every kind of tool", () => {
       tools: points.tools(toolsOf(world)),
       agents,
     });
-    const before = await store.threads.loadCheckpoint(threadId("t"));
+    const before = await store.threads.loadHead(threadId("t"));
     const found = way === "resume" ? before?.openRun : undefined;
     if (way === "resume" && before?.latestRun?.status === "done") return true;
     const hear = points.emits(() => {});
@@ -400,7 +400,7 @@ describe("a crash at every point of a run with every kind of tool", () => {
           const second = await live(store, world, agents, { at: "commit-end", nth: 1 + (nth % 4) });
           if (!second) await live(store, world, agents, undefined);
           expect(world.done.filter((effect) => !effect.startsWith("pure")).toSorted(), `${at} ${nth}`).toEqual(ALL);
-          const checkpoint = await store.threads.loadCheckpoint(threadId("t"));
+          const checkpoint = await store.threads.loadHead(threadId("t"));
           const log = checkpoint?.messages ?? [];
           expect(effectiveMessages(log)).toEqual(log);
           expect(log.filter(({ message }) => message.role === "tool").length, `${at} ${nth}`).toBe(9);
@@ -416,7 +416,7 @@ describe("a crash at every point of a run with every kind of tool", () => {
   async function expectNothingTwice(store: Store, world: World, where: string): Promise<void> {
     const effects = world.done.filter((effect) => !effect.startsWith("pure"));
     expect(effects.length, `${where}: ${effects.join(", ")}`).toBe(new Set(effects).size);
-    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const log = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(effectiveMessages(log)).toEqual(log);
     expect(log.at(-1)?.message.role).toBe("assistant");
     const shown = log.flatMap(({ message }) => messageToolCalls(message).map((call) => `${message.id} ${call.id}`));

@@ -149,7 +149,7 @@ describe("what listeners hear", () => {
     const second = open(scripted([text("two")]), { store, tools: [] });
     const later = await heard(second.stream({ agent: "first", thread: "t", input: "more" }));
     expect(only(later, "state-snapshot").at(-1)?.snapshot.extensions).toEqual({});
-    expect((await store.threads.loadCheckpoint(threadId("t")))?.state?.extensions).toMatchObject({ open: 1, secret: 2 });
+    expect((await store.threads.loadHead(threadId("t")))?.state?.extensions).toMatchObject({ open: 1, secret: 2 });
   });
 
   it("has the same union in the last event as in the result", async () => {

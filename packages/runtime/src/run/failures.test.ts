@@ -22,7 +22,7 @@ function watched(store: Store, onCall: () => void): Store {
   };
   return {
     ...store,
-    threads: { ...store.threads, loadCheckpoint: tap(store.threads.loadCheckpoint) },
+    threads: { ...store.threads, loadHead: tap(store.threads.loadHead) },
     runs: { ...store.runs, load: tap(store.runs.load), listByTicket: tap(store.runs.listByTicket) },
     commit: tap(store.commit),
     transaction: async (work) => {

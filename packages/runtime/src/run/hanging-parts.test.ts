@@ -172,7 +172,7 @@ function open(place: Place, hang: Hang<Given>, init: Partial<RuntimeInit> = {}) 
   return { runtime, clock, store, lines, request };
 }
 
-const marksOf = async (store: Store) => (await store.threads.loadCheckpoint(threadId("t")))?.state?.extensions["marks"];
+const marksOf = async (store: Store) => (await store.threads.loadHead(threadId("t")))?.state?.extensions["marks"];
 
 const unhandled: unknown[] = [];
 const noteUnhandled = (reason: unknown) => unhandled.push(reason);
@@ -290,7 +290,7 @@ describe("a store that never answers", () => {
     const place: Place = {
       store: (store, own) => ({
         ...store,
-        threads: { ...store.threads, loadCheckpoint: (id) => never(own, () => store.threads.loadCheckpoint(id)) },
+        threads: { ...store.threads, loadHead: (id) => never(own, () => store.threads.loadHead(id)) },
       }),
       late: "goes-on",
     };

@@ -151,7 +151,7 @@ async function dieAt(at: CrashPoint, nth: number, mode: "parallel" | "sequential
     else if (record === undefined) await follow(next, { thread: "t", runId: "r", input: "go" });
     else if (record.status === "running") await follow(next, { thread: "t", resume: "r" });
     for (let tries = 0; tries < 10; tries++) {
-      const open = (await store.threads.loadCheckpoint(threadId("t")))?.openRun;
+      const open = (await store.threads.loadHead(threadId("t")))?.openRun;
       const [ticket] = open === undefined ? [] : openTicketsOf(open);
       if (ticket !== undefined) await decide(next, ticket);
     }
@@ -161,7 +161,7 @@ async function dieAt(at: CrashPoint, nth: number, mode: "parallel" | "sequential
     ).not.toContain("running");
     const effects = world.done.filter((effect) => !effect.startsWith("look"));
     expect(effects.length, `${where}: ${effects.join(", ")}`).toBe(new Set(effects).size);
-    const log = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const log = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(effectiveMessages(log), where).toEqual(log);
     for (const request of model.requests) {
       const asked = request.messages.flatMap((message) => messageToolCalls(message).map(({ id }) => id));

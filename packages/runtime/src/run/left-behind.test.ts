@@ -57,7 +57,7 @@ describe("a new message on a thread whose run was cut off in a tool", () => {
     expect(result).toMatchObject({ status: "done", text: "fine" });
     expect(result.runId).not.toBe(run);
     expect(await store.runs.load(runId(run))).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } }, steps: 1 });
-    expect((await store.threads.loadCheckpoint(threadId("t")))?.openRun).toBeUndefined();
+    expect((await store.threads.loadHead(threadId("t")))?.openRun).toBeUndefined();
     await expect(open(scripted([]), { store }).resume(run)).rejects.toMatchObject({ code: "invalid_resume" });
   });
 
@@ -80,7 +80,7 @@ describe("a new message on a thread whose run was cut off in a tool", () => {
     await expect(runtime.run({ agent: "nobody", thread: "t", input: "hello?" })).rejects.toMatchObject({ code: "agent_not_found" });
     await expect(runtime.run({ thread: "t", runId: run, input: "hello?" })).rejects.toMatchObject({ code: "invalid_resume" });
     expect(await statusOf(store, run)).toBe("running");
-    expect((await store.threads.loadCheckpoint(threadId("t")))?.messageCount).toBe(2);
+    expect((await store.threads.loadHead(threadId("t")))?.messageCount).toBe(2);
   });
 
   it("asks the tool also when the agent is gone, and says that nobody knows when the tool is gone or takes something else", async () => {
@@ -194,7 +194,7 @@ describe("a new message on a thread whose run was cut off in a tool", () => {
       if (result.status === "rejected") expect(result.reason).toMatchObject({ code: "thread_already_running" });
     }
     expect(results.some(({ status }) => status === "fulfilled")).toBe(true);
-    const view = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const view = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(view.filter(({ message }) => message.role === "tool")).toHaveLength(1);
   });
 });
@@ -306,7 +306,7 @@ describe("a user message while nobody has said what became of a call", () => {
     const { store, tools, run } = await asked();
     const runtime = open(scripted([text("fine")]), { store, tools });
     await runtime.cancelAndWait(run);
-    const view = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const view = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(view.map(({ message }) => `${message.role}: ${messageText(message)}`)).toEqual(["user: go", "assistant: ", LOST]);
     expect(await openEntries(store, run)).toMatchObject([{ status: "suspended" }]);
     const [entry] = await openEntries(store, run);
@@ -323,11 +323,11 @@ describe("reconcile, by whoever knows", () => {
     const runtime = open(scripted([text("yes")]), { store });
     const key = await keyOf(store, run);
     await runtime.reconcile(key, { type: "done", data: "receipt 9" });
-    const rows = (await store.threads.loadCheckpoint(threadId("t")))?.messageCount;
+    const rows = (await store.threads.loadHead(threadId("t")))?.messageCount;
     await runtime.reconcile(key, { type: "done", data: "receipt 9" });
-    expect((await store.threads.loadCheckpoint(threadId("t")))?.messageCount).toBe(rows);
+    expect((await store.threads.loadHead(threadId("t")))?.messageCount).toBe(rows);
     await expect(runtime.reconcile(key, { type: "not-done" })).rejects.toMatchObject({ code: "idempotency_conflict" });
-    const view = (await store.threads.loadCheckpoint(threadId("t")))?.messages ?? [];
+    const view = (await store.threads.loadHead(threadId("t")))?.messages ?? [];
     expect(view.map(({ message }) => messageText(message))).toEqual(["go", "", "receipt 9", "hello?", "fine"]);
   });
 

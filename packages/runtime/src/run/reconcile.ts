@@ -74,7 +74,7 @@ export async function reconcile({ records, ids, clock }: RunParts, target: strin
   const by = finding.by === undefined ? {} : { by: finding.by };
   const now = () => clock.now();
   const fact = { type: "outcome-found", toolCallId, toolName, idempotencyKey, found: finding.type, foundAt: now(), ...by } as const;
-  const messageCount = (await records.threads.loadCheckpoint(threadId))?.messageCount ?? 0;
+  const messageCount = (await records.threads.loadHead(threadId))?.messageCount ?? 0;
   const { activation } = run;
   const landing = new Landing({ store: records, identity, activation, input: [], resumed: undefined, messageCount, latestAt: 0, now });
   await landing.append({ messages: [message], events: [fact], outcomes: [{ idempotencyKey, attempt, result }] });

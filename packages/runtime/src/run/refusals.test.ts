@@ -126,7 +126,7 @@ describe.each(STORES.slice(0, 2))("an owner that lost its run, with %s", (_, sto
       status: "failed",
       error: { code: "fence_lost", message: expect.stringMatching(/^the run was taken over by somebody else/) },
     });
-    const log = JSON.stringify((await store?.threads.loadCheckpoint(threadId("t")))?.messages);
+    const log = JSON.stringify((await store?.threads.loadHead(threadId("t")))?.messages);
     expect([log.includes("of the second"), log.includes("of the first")]).toEqual([true, false]);
   });
 });

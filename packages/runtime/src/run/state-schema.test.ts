@@ -48,7 +48,7 @@ const add = defineTool({
 });
 
 const storedState = async (store: Store, thread: string): Promise<JsonValue | undefined> =>
-  (await store.threads.loadCheckpoint(threadId(thread)))?.state?.extensions["app.score"];
+  (await store.threads.loadHead(threadId(thread)))?.state?.extensions["app.score"];
 
 describe("core-execution 84: a value outside its key's schema", () => {
   test("core-execution 84: a tool's update is the failure of its call, siblings' updates stand, the run and the thread go on", async () => {
@@ -272,7 +272,7 @@ describe("core-execution 85: a stored value that today's schema refuses", () => 
     expect(await runtime.cancelAndWait("t")).toBe(true);
     const run = await store.runs.load(runId(waiting));
     expect(run).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
-    const view = (await store.threads.loadCheckpoint(threadId("t")))?.messages.map(({ message }) => messageText(message));
+    const view = (await store.threads.loadHead(threadId("t")))?.messages.map(({ message }) => messageText(message));
     expect(view?.at(-1)).toContain("the run ended before there was a decision");
     if (choice === undefined || choice === "fail") expect(await storedState(store, "t")).toBe("seven");
   });

@@ -219,7 +219,7 @@ describe.each(STORES)("tickets, %s", (_, make) => {
     expect(await decided.result).toMatchObject({ status: "done", text: "over" });
     await reading;
     expect(types.filter((type) => type === "run-end")).toHaveLength(1);
-    const { messages } = (await store.threads.loadCheckpoint(threadId("t"))) ?? { messages: [] };
+    const { messages } = (await store.threads.loadHead(threadId("t"))) ?? { messages: [] };
     const results = messages.flatMap(({ message }) => (message.role === "tool" ? [message.toolCallId] : []));
     expect(results).toEqual(calls.map(({ id }) => id));
   });

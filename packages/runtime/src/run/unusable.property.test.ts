@@ -129,7 +129,7 @@ const tolerate = (work: Promise<unknown>): Promise<unknown> =>
   });
 
 async function play(store: Store, runtime: Runtime, { move }: Program): Promise<void> {
-  const openRun = (await store.threads.loadCheckpoint(threadId(THREAD)))?.openRun;
+  const openRun = (await store.threads.loadHead(threadId(THREAD)))?.openRun;
   switch (move) {
     case "run":
     case "run-and-cancel": {
@@ -146,13 +146,13 @@ async function play(store: Store, runtime: Runtime, { move }: Program): Promise<
     }
     case "cancel":
       expect(await runtime.cancelAndWait(THREAD, { timeoutMs: 60_000 })).toBe(openRun?.status === "waiting");
-      expect((await store.threads.loadCheckpoint(threadId(THREAD)))?.openRun).toBeUndefined();
+      expect((await store.threads.loadHead(threadId(THREAD)))?.openRun).toBeUndefined();
   }
 }
 
 /** After any program: nobody is left running, every call has its result, and what is stored was once taken by its key. */
 async function checkThread(store: Store): Promise<void> {
-  const checkpoint = await store.threads.loadCheckpoint(threadId(THREAD));
+  const checkpoint = await store.threads.loadHead(threadId(THREAD));
   expect(["done", "waiting", undefined]).toContain(checkpoint?.latestRun?.status);
   expect(isOfSome(checkpoint?.state?.extensions["value"])).toBe(true);
   let calls: string[] = [];
@@ -186,7 +186,7 @@ describe("a thread never becomes unusable", () => {
             await checkThread(store);
           }
           const gone = open(store, provider, { hasAgent: false, schema: 0, onInvalid: "fail", hangs: "nowhere", writes: 1 });
-          const isWaiting = (await store.threads.loadCheckpoint(threadId(THREAD)))?.openRun?.status === "waiting";
+          const isWaiting = (await store.threads.loadHead(threadId(THREAD)))?.openRun?.status === "waiting";
           expect(await gone.runtime.cancelAndWait(THREAD, { timeoutMs: 60_000 })).toBe(isWaiting);
           await checkThread(store);
           const last = open(store, dice([0]), { hasAgent: true, schema: 2, onInvalid: "drop", hangs: "nowhere", writes: 1 });

@@ -4,7 +4,7 @@ import { defineTrustedState } from "./key.ts";
 export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCallState } | { readonly type: "clear" };
 
 /** A call that is over keeps neither its ticket nor its decision. */
-function settled(call: ToolCallState): ToolCallState {
+function withoutTicket(call: ToolCallState): ToolCallState {
   if (!isToolCallOver(call.status) || (call.suspension === undefined && call.decision === undefined)) return call;
   const { suspension: _suspension, decision: _decision, ...rest } = call;
   return rest;
@@ -26,7 +26,7 @@ export const toolCallStates = defineTrustedState("tool_call_states", {
   },
   apply(value, update: ToolCallStatesUpdate): ToolCallStates {
     if (update.type === "clear") return { calls: [] };
-    const call = settled(update.call);
+    const call = withoutTicket(update.call);
     const { calls } = value;
     return { calls: findCall(value, call.id) === undefined ? [...calls, call] : calls.map((each) => (each.id === call.id ? call : each)) };
   },

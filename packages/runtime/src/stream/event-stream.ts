@@ -37,7 +37,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     if (this.#result === undefined) {
       this.#result = Promise.withResolvers<R>();
       this.#result.promise.catch(() => {});
-      this.#settle();
+      this.#tellEnding();
     }
     return this.#result.promise;
   }
@@ -55,7 +55,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
   end(result: R): void {
     if (this.#ending !== undefined) return;
     this.#ending = { type: "result", result };
-    this.#settle();
+    this.#tellEnding();
     this.#release();
   }
 
@@ -63,7 +63,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
   fail(thrown: unknown): void {
     if (this.#ending !== undefined) return;
     this.#ending = { type: "failure", thrown };
-    this.#settle();
+    this.#tellEnding();
     if (!this.#isDetached) this.#failure = { thrown };
     this.#release();
   }
@@ -105,7 +105,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     if (this.#ending !== undefined || this.#isDetached) this.#release();
   }
 
-  #settle(): void {
+  #tellEnding(): void {
     const ending = this.#ending;
     if (ending?.type === "result") this.#result?.resolve(ending.result);
     else if (ending?.type === "failure") this.#result?.reject(ending.thrown);

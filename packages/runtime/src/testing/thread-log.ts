@@ -15,7 +15,7 @@ export class ThreadLog implements CommitStore {
   readonly #runs = new Map<RunId, RunRecord>();
 
   readonly runs: CommitStore["runs"] = { load: (id) => this.#memory.runs.load(id) };
-  readonly threads: CommitStore["threads"] = { loadCheckpoint: (id) => this.#memory.threads.loadCheckpoint(id) };
+  readonly threads: CommitStore["threads"] = { loadHead: (id) => this.#memory.threads.loadHead(id) };
 
   get messages(): readonly Message[] {
     return this.rows.map((row) => row.message);

@@ -84,7 +84,7 @@ class Executing {
     else run.addEventListener("abort", this.#onAbort);
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
-      (reply) => this.#settle(plainReply(context.toolName, reply)),
+      (reply) => this.#end(plainReply(context.toolName, reply)),
       (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
     );
   }
@@ -101,10 +101,10 @@ class Executing {
   }
 
   #fail(result: ToolResult): void {
-    this.#settle({ result, command: undefined });
+    this.#end({ result, command: undefined });
   }
 
-  #settle(reply: ToolReply): void {
+  #end(reply: ToolReply): void {
     this.#stopTimer();
     this.#stopGrace();
     this.#execution.run.removeEventListener("abort", this.#onAbort);

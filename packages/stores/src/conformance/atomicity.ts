@@ -66,7 +66,7 @@ function conflicts(it: StoreTest): void {
     const events = [{ ...event("late"), expected: { thread: eventCursor("none") } }];
     await failure(store.commit(append(2, [summary("s", { fromSeq: 1, toSeq: 2 })], { events })), "version_conflict");
     await store.commit(append(2, [user("m3")]));
-    expect((await store.threads.loadCheckpoint(T1))?.messages.map((row) => row.message.id)).toEqual(["m1", "m2", "m3"]);
+    expect((await store.threads.loadHead(T1))?.messages.map((row) => row.message.id)).toEqual(["m1", "m2", "m3"]);
   });
 
   it("server-and-durability 13: after a version conflict the retry carries the same staged events exactly once", async ({ store }) => {
@@ -142,7 +142,7 @@ function snapshots(it: StoreTest): void {
     const read = async (from: Store): Promise<number> => {
       let count = 0;
       while (isWriting) {
-        const seen = await from.threads.loadCheckpoint(T1);
+        const seen = await from.threads.loadHead(T1);
         if (seen !== undefined) {
           const { messageCount, messages, latestRun, openRun, state: restored, thread } = seen;
           expect([messages.length, latestRun?.steps, openRun?.steps, restored?.revision, thread.latestRun?.updatedAt]).toEqual(

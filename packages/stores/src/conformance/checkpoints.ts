@@ -16,7 +16,7 @@ export function checkpointConformance(it: StoreTest): void {
 const idsOf = (messages: readonly { readonly message: Message }[] = []): readonly string[] => messages.map(({ message }) => message.id);
 
 async function viewOf(store: Pick<Store, "threads">, id: ThreadId = T1): Promise<readonly string[]> {
-  return idsOf((await store.threads.loadCheckpoint(id))?.messages);
+  return idsOf((await store.threads.loadHead(id))?.messages);
 }
 
 const turn = (index: number): readonly Message[] => [
@@ -40,7 +40,7 @@ function growing(it: StoreTest): void {
       const { items } = await store.messages.list(T1, { limit: 200 });
       const expected = effectiveMessages(items.map(({ seq, message }) => ({ seq, message })));
       for (const node of [store, peer]) {
-        const found = await node.threads.loadCheckpoint(T1);
+        const found = await node.threads.loadHead(T1);
         expect(found?.messageCount).toBe(count);
         expect(found?.messages.map(({ seq, message }) => ({ seq, message }))).toEqual(expected);
       }
@@ -54,7 +54,7 @@ function growing(it: StoreTest): void {
     };
     const read = async () => {
       for (let count = 0; count < 84; ) {
-        const found = await store.threads.loadCheckpoint(T1);
+        const found = await store.threads.loadHead(T1);
         count = found?.messageCount ?? 0;
         expect(found?.messages.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
       }
@@ -64,9 +64,9 @@ function growing(it: StoreTest): void {
 
   it("share nothing that a caller could change", async ({ store }) => {
     await store.commit(append(0, turn(1)));
-    vandalise(await store.threads.loadCheckpoint(T1));
+    vandalise(await store.threads.loadHead(T1));
     await store.commit(append(4, turn(2)));
-    const found = await store.threads.loadCheckpoint(T1);
+    const found = await store.threads.loadHead(T1);
     expect(found?.messages.map(({ message }) => message)).toEqual([...turn(1), ...turn(2)]);
   });
 }
@@ -74,7 +74,7 @@ function growing(it: StoreTest): void {
 function replaced(it: StoreTest): void {
   it("of a thread that was deleted and made anew show nothing of the old one", async ({ store, peer }) => {
     const told = (text: string) => [user("m1", text), user("m2", text)];
-    const textsOf = async () => (await store.threads.loadCheckpoint(T1))?.messages.map(({ message }) => message);
+    const textsOf = async () => (await store.threads.loadHead(T1))?.messages.map(({ message }) => message);
     await store.commit(append(0, told("old")));
     expect(await textsOf()).toEqual(told("old"));
     await peer.threads.delete(T1, "reject");

@@ -78,7 +78,7 @@ function stateSplit(it: StoreTest): void {
     expect((await store.runs.load(R1))?.state).toEqual(state(3, { "run.key": 1 }));
     await store.commit(write(runs.done({ state: state(4), updatedAt: 2 })));
     await store.commit(write(runs.running({ runId: R2, createdAt: 3, updatedAt: 3 })));
-    expect(await store.threads.loadCheckpoint(T1)).toMatchObject({ state: state(3, { "thread.key": "a" }), latestRun: { runId: R2 } });
+    expect(await store.threads.loadHead(T1)).toMatchObject({ state: state(3, { "thread.key": "a" }), latestRun: { runId: R2 } });
     expect(await store.runs.load(R1)).toMatchObject({ state: state(4) });
     expect(Object.keys((await store.runs.load(R2)) ?? {})).not.toContain("state");
   });
@@ -87,7 +87,7 @@ function stateSplit(it: StoreTest): void {
     await store.commit(write(runs.done({ state: state(1, { run: 1 }) }), { threadState: state(1, { thread: 1 }) }));
     const next = await store.commit(write(runs.running({ runId: R2, createdAt: 2, updatedAt: 2, state: state(0) })));
     expect(next.run?.state?.extensions).toEqual({});
-    expect((await store.threads.loadCheckpoint(T1))?.state?.extensions).toEqual({ thread: 1 });
+    expect((await store.threads.loadHead(T1))?.state?.extensions).toEqual({ thread: 1 });
   });
 }
 

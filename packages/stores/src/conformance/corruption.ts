@@ -88,19 +88,14 @@ function statuses<S extends Store>(it: StoreTest<S>, corrupt: Corrupt<S>): void 
   }) => {
     await fill(store);
     await corrupt(store, { type: "run", runId: R1 }, { status: "waiting" });
-    const reads = [
-      () => store.runs.load(R1),
-      () => store.runs.list({}),
-      () => store.runs.loadLatest(T1),
-      () => store.threads.loadCheckpoint(T1),
-    ];
+    const reads = [() => store.runs.load(R1), () => store.runs.list({}), () => store.runs.loadLatest(T1), () => store.threads.loadHead(T1)];
     for (const read of reads) expect((await failure(read(), "storage_corrupt")).message).toContain("'r1'");
   });
 
   it("a message that is damaged spoils the checkpoint, not the threads beside it", async ({ store }) => {
     await fill(store);
     await corrupt(store, { type: "message", threadId: T1, seq: 1 }, { message: { id: "m1", role: "root" } });
-    const { message } = await failure(store.threads.loadCheckpoint(T1), "storage_corrupt");
+    const { message } = await failure(store.threads.loadHead(T1), "storage_corrupt");
     expect(message).toMatch(/t1.*1/);
     await failure(store.messages.load(T1, [messageId("m1")]), "storage_corrupt");
     expect(await store.threads.load(T1)).toBeDefined();

@@ -28,7 +28,7 @@ type Read = (store: Store) => Promise<unknown>;
 const KEPT: Readonly<Record<string, Read>> = {
   threads: (store) => store.threads.load(T1),
   "thread state": (store) => store.threads.loadState(T1),
-  "what a run needs of its thread": (store) => store.threads.loadCheckpoint(T1),
+  "what a run needs of its thread": (store) => store.threads.loadHead(T1),
   messages: async (store) => (await store.messages.list(T1, {})).items[0],
   runs: (store) => store.runs.load(R1),
   events: async (store) => (await store.events.list({ type: "run", runId: R1 }, {})).items[0],

@@ -57,7 +57,7 @@ export function familyConformance(it: StoreTest): void {
     it("whoever resumes a run finds its principal and its trace", async ({ store }) => {
       const fields = { principal: { sub: "ana" }, traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
       await store.commit(write(runs.waiting(fields)));
-      expect((await store.threads.loadCheckpoint(T1))?.openRun).toMatchObject(fields);
+      expect((await store.threads.loadHead(T1))?.openRun).toMatchObject(fields);
     });
   });
 }

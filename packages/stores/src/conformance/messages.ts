@@ -134,7 +134,7 @@ function folding(it: StoreTest): void {
     await store.commit(
       append(0, [...five, summary("narrow", { fromSeq: 2, toSeq: 3 }), summary("wide", { fromSeq: 2, toSeq: 4 }), user("m8")]),
     );
-    const checkpoint = await store.threads.loadCheckpoint(T1);
+    const checkpoint = await store.threads.loadHead(T1);
     expect(idsOf(checkpoint?.messages ?? [])).toEqual(["m1", "wide", "m5", "m8"]);
     expect(checkpoint?.messageCount).toBe(8);
   });
@@ -143,9 +143,9 @@ function folding(it: StoreTest): void {
     store,
   }) => {
     await store.commit(append(0, [...five, summary("narrow", { fromSeq: 1, toSeq: 3 })]));
-    expect(idsOf((await store.threads.loadCheckpoint(T1))?.messages ?? [])).toEqual(["narrow", "m4", "m5"]);
+    expect(idsOf((await store.threads.loadHead(T1))?.messages ?? [])).toEqual(["narrow", "m4", "m5"]);
     await store.commit(append(6, [summary("wide", { fromSeq: 1, toSeq: 6 }), user("m8")]));
-    const checkpoint = await store.threads.loadCheckpoint(T1);
+    const checkpoint = await store.threads.loadHead(T1);
     expect(idsOf(checkpoint?.messages ?? [])).toEqual(["wide", "m8"]);
     expect(checkpoint?.messageCount).toBe(8);
     expect(await store.messages.count(T1)).toBe(8);
@@ -155,9 +155,9 @@ function folding(it: StoreTest): void {
     store,
   }) => {
     await store.commit(append(0, [user("m1"), assistant("m2", ["c1", "c2"]), result("m3", "c1", "pending"), result("m4", "c2")]));
-    expect(idsOf((await store.threads.loadCheckpoint(T1))?.messages ?? [])).toEqual(["m1", "m2", "m3", "m4"]);
+    expect(idsOf((await store.threads.loadHead(T1))?.messages ?? [])).toEqual(["m1", "m2", "m3", "m4"]);
     await store.commit(append(4, [retraction("m5", "c1")]));
-    const checkpoint = await store.threads.loadCheckpoint(T1);
+    const checkpoint = await store.threads.loadHead(T1);
     expect(idsOf(checkpoint?.messages ?? [])).toEqual(["m1", "m2", "m4"]);
     expect(checkpoint?.messages[1]?.message.content).toHaveLength(2);
     expect(checkpoint?.messageCount).toBe(5);
@@ -174,7 +174,7 @@ function folding(it: StoreTest): void {
       const message = nextMessage(seq, random);
       await store.commit(append(seq - 1, [message], seq === 1 ? { run: runs.running() } : {}));
       log.push({ seq, message });
-      const checkpoint = await store.threads.loadCheckpoint(T1);
+      const checkpoint = await store.threads.loadHead(T1);
       expect(view(checkpoint?.messages ?? [])).toEqual(effectiveMessages(log));
       expect(checkpoint?.messageCount).toBe(seq);
     }
@@ -242,7 +242,7 @@ function fidelity(it: StoreTest): void {
     for (let round = 0; round < 2; round++) {
       const [row] = (await store.messages.list(T1, {})).items;
       const run = await store.runs.load(R1);
-      const checkpoint = await store.threads.loadCheckpoint(T1);
+      const checkpoint = await store.threads.loadHead(T1);
       expect(row?.message).toEqual(expected.messageDelta?.messages[0]);
       expect(run).toEqual({ ...expected.run, ordinal: 1 });
       expect(checkpoint?.state).toEqual(expected.threadState);

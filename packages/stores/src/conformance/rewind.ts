@@ -5,7 +5,7 @@ import { append, assistant, result, rewind, state, summary, T1, user } from "./r
 import { failure, type StoreTest } from "./world.ts";
 
 async function viewOf(store: Store): Promise<readonly string[]> {
-  const view = (await store.threads.loadCheckpoint(T1))?.messages ?? [];
+  const view = (await store.threads.loadHead(T1))?.messages ?? [];
   const { items } = await store.messages.list(T1, { limit: 200 });
   expect(view).toEqual(effectiveMessages(items.map(({ seq, message }) => ({ seq, message }))));
   return view.map(({ message }) => message.id);
@@ -46,7 +46,7 @@ export function rewindConformance(it: StoreTest): void {
     }) => {
       await store.commit(append(0, [user("q1"), assistant("a1", ["c1"]), result("r1", "c1"), assistant("a2", ["c2"])]));
       await store.commit(append(4, [rewind("w1", 3), result("r2", "c2"), user("q2")]));
-      const view = await store.threads.loadCheckpoint(T1);
+      const view = await store.threads.loadHead(T1);
       expect(JSON.stringify(view?.messages)).not.toMatch(/"c1"|"c2"/);
       expect((await viewOf(store)).filter((id) => id.startsWith("q"))).toEqual(["q1", "q2"]);
     });

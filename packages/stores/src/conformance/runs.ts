@@ -118,7 +118,7 @@ function pointers(it: StoreTest): void {
     await store.commit(write(runs.done({ runId: R1, createdAt: 2, updatedAt: 5 })));
     await store.commit(write(runs.done({ runId: R3, createdAt: 3, updatedAt: 4 })));
     expect(await store.runs.loadLatest(T1)).toMatchObject({ runId: R1, ordinal: 2 });
-    expect((await store.threads.loadCheckpoint(T1))?.latestRun).toMatchObject({ runId: R1 });
+    expect((await store.threads.loadHead(T1))?.latestRun).toMatchObject({ runId: R1 });
     expect(await store.runs.loadLatest(T2)).toBeUndefined();
   });
 

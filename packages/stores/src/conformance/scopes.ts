@@ -89,7 +89,7 @@ async function everything(store: ScopedStore): Promise<unknown> {
     await threads.list({}),
     await threads.count({}),
     await threads.loadState(T1),
-    await threads.loadCheckpoint(T1),
+    await threads.loadHead(T1),
     await messages.list(T1, {}),
     await messages.count(T1),
     await messages.load(T1, [messageId("m1")]),

@@ -205,7 +205,7 @@ function deletionOfEverything(it: StoreTest): void {
     const { store } = world;
     await fill(world);
     await store.threads.delete(T1, "detach");
-    expect(await store.threads.loadCheckpoint(T1)).toBeUndefined();
+    expect(await store.threads.loadHead(T1)).toBeUndefined();
     expect(await store.threads.loadState(T1)).toBeUndefined();
     expect(await store.messages.count(T1)).toBe(0);
     expect(await store.runs.load(R1)).toBeUndefined();
@@ -317,7 +317,7 @@ function unknownThreads(it: StoreTest): void {
   it("an unknown thread reads as absent or empty", async ({ store }) => {
     expect(await store.threads.load(T1)).toBeUndefined();
     expect(await store.threads.loadState(T1)).toBeUndefined();
-    expect(await store.threads.loadCheckpoint(T1)).toBeUndefined();
+    expect(await store.threads.loadHead(T1)).toBeUndefined();
     expect(await store.messages.list(T1, {})).toEqual({ items: [] });
     expect(await store.messages.count(T1)).toBe(0);
     expect(await store.messages.load(T1, [user("m1").id])).toEqual([]);
@@ -330,10 +330,10 @@ function unknownThreads(it: StoreTest): void {
     expect(await store.events.list({ type: "thread", threadId: T1 }, {})).toEqual({ items: [] });
   });
 
-  it("a thread with neither messages nor runs has no checkpoint", async ({ store }) => {
+  it("a thread with neither messages nor runs has no head", async ({ store }) => {
     await store.threads.create({ id: T1 });
-    expect(await store.threads.loadCheckpoint(T1)).toBeUndefined();
+    expect(await store.threads.loadHead(T1)).toBeUndefined();
     await store.commit(write(runs.created()));
-    expect(await store.threads.loadCheckpoint(T1)).toMatchObject({ messages: [], messageCount: 0, openRun: { runId: R1 } });
+    expect(await store.threads.loadHead(T1)).toMatchObject({ messages: [], messageCount: 0, openRun: { runId: R1 } });
   });
 }

@@ -116,7 +116,7 @@ describe("memory", () => {
           const isLost = index % 3 === 2;
           const written = store.transaction(async (ports) => {
             await ports.commit(commit);
-            await ports.threads.loadCheckpoint(T);
+            await ports.threads.loadHead(T);
             if (isLost) throw new Error("lost");
           });
           if (isNew && !isLost) await written;
@@ -129,7 +129,7 @@ describe("memory", () => {
           );
           expect(loaded.map(({ message }) => message.id)).toEqual(ids);
           expect(loaded.map(({ seq }) => seq)).toEqual(ids.map((_, at) => at + 1));
-          expect(((await store.threads.loadCheckpoint(T))?.messages ?? []).map(({ message }) => message.id)).toEqual(ids);
+          expect(((await store.threads.loadHead(T))?.messages ?? []).map(({ message }) => message.id)).toEqual(ids);
         }
       }),
       { numRuns: 60 },

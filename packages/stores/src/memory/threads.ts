@@ -1,8 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import {
   patchThread,
-  type ThreadCheckpoint,
   type ThreadFilter,
+  type ThreadHead,
   type ThreadPosition,
   type ThreadRecord,
   type ThreadStore,
@@ -48,7 +48,7 @@ export function threadPort({ read, write }: Access): ThreadStore {
 
     loadState: (id) => read((tables) => share(tables.threads.get(id)?.state)),
 
-    loadCheckpoint: (id) => read((tables) => checkpointOf(tables, tables.threads.get(id))),
+    loadHead: (id) => read((tables) => headOf(tables, tables.threads.get(id))),
   };
 }
 
@@ -73,7 +73,7 @@ const positionOf = ({ id, metadata }: ThreadRecord): ThreadPosition => ({ update
 
 const compareThreads = (a: ThreadPosition, b: ThreadPosition): number => b.updatedAt - a.updatedAt || compareText(a.id, b.id);
 
-function checkpointOf(tables: Tables, row: ThreadRow | undefined): ThreadCheckpoint | undefined {
+function headOf(tables: Tables, row: ThreadRow | undefined): ThreadHead | undefined {
   if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;
   const { record, state, messages } = row;
   const { latestRun, openRunId } = record;

@@ -180,7 +180,7 @@ describe("what PostgreSQL cannot hold", () => {
     expect((await store.profiles.load(profileOwner("a"), "k"))?.value).toEqual({ text: "a\0b", "\0": ["\ud800"] });
     await store.threads.create({ id: T1, title: "\0", custom: { "\0": "\0" } });
     await store.commit(append(0, [user("m1", "\0")], { dispatch: { type: "enqueue", dispatch: dispatch("d1") } }));
-    expect((await store.threads.loadCheckpoint(T1))?.thread.metadata).toMatchObject({ title: "\0", custom: { "\0": "\0" } });
+    expect((await store.threads.loadHead(T1))?.thread.metadata).toMatchObject({ title: "\0", custom: { "\0": "\0" } });
     expect(await store.dispatches.load(dispatchId("d1"))).toBeDefined();
   });
 });

@@ -4,7 +4,7 @@ import {
   clampLimit,
   effectiveMessages,
   patchThread,
-  type ThreadCheckpoint,
+  type ThreadHead,
   type ThreadRecord,
   type ThreadStore,
   threadState,
@@ -79,8 +79,8 @@ async function checkParent(tx: Tx, scopeId: ScopeId, record: ThreadRecord): Prom
 
 type Known = ReturnType<ViewCache["find"]>;
 
-/** Everything of a checkpoint in one statement, and so from one moment: rows are told apart by `part`. Messages that are known stay out. */
-const selectCheckpoint = (scopeId: ScopeId, id: ThreadId, known: Known): Statement =>
+/** Everything of a head in one statement, and so from one moment: rows are told apart by `part`. Messages that are known stay out. */
+const selectHead = (scopeId: ScopeId, id: ThreadId, known: Known): Statement =>
   sql(
     `WITH t AS (
        SELECT *, CASE WHEN incarnation IS NOT DISTINCT FROM $3 AND $4::bigint BETWEEN folded AND message_count THEN $4::bigint ELSE folded END AS seen
@@ -104,8 +104,8 @@ function readView({ scopeId, views }: Access, id: ThreadId, log: LogState, known
   return views.replace(scopeId, id, log, messages);
 }
 
-async function loadCheckpoint(access: Access, id: ThreadId, known: Known): Promise<ThreadCheckpoint | undefined> {
-  const rows = await access.session.read(selectCheckpoint(access.scopeId, id, known));
+async function loadHead(access: Access, id: ThreadId, known: Known): Promise<ThreadHead | undefined> {
+  const rows = await access.session.read(selectHead(access.scopeId, id, known));
   const of = (part: string) => rows.filter((row) => row["part"] === part);
   const [threadRow] = of("thread");
   if (threadRow === undefined) return undefined;
@@ -116,7 +116,7 @@ async function loadCheckpoint(access: Access, id: ThreadId, known: Known): Promi
     folded: numberOf(threadRow, "folded"),
   };
   const messages = readView(access, id, log, known, of("message"));
-  if (messages === undefined) return loadCheckpoint(access, id, undefined);
+  if (messages === undefined) return loadHead(access, id, undefined);
   const runs = of("run").map(readRun);
   const latestRun = runs.find((run) => run.runId === thread.latestRun?.id);
   const openRun = runs.find((run) => run.runId === thread.openRunId);
@@ -180,10 +180,10 @@ export function threadPort(access: Access): ThreadStore {
       return (await session.read(sql(text, scopeId, id))).map((row) => threadState.read(jsonOf(row, "state"), id))[0];
     },
 
-    loadCheckpoint: (id) => {
+    loadHead: (id) => {
       const known = access.views?.find(scopeId, id);
       // The entry goes on while the statement is under way.
-      return loadCheckpoint(access, id, known && { ...known });
+      return loadHead(access, id, known && { ...known });
     },
   };
 }

@@ -68,11 +68,11 @@ describe("cost", () => {
     await using store = sqliteStore(":memory:");
     const log = Array.from({ length: 500 }, (_, index) => user(`m${index}`));
     await store.commit(append(0, log, { run: runs.running() }));
-    const before = await counter.during(() => store.threads.loadCheckpoint(T1));
+    const before = await counter.during(() => store.threads.loadHead(T1));
     expect(before.rows).toBeGreaterThan(500);
     await store.commit(append(500, [summary("s", { fromSeq: 1, toSeq: 498 })]));
     const after = await counter.during(async () => {
-      expect((await store.threads.loadCheckpoint(T1))?.messages).toHaveLength(3);
+      expect((await store.threads.loadHead(T1))?.messages).toHaveLength(3);
     });
     expect(after.rows).toBeLessThan(10);
   });
@@ -84,7 +84,7 @@ describe("cost", () => {
     for (let index = 0; index < 400; index++) {
       await step(store, index);
       const cost = await counter.during(async () => {
-        expect((await store.threads.loadCheckpoint(T1))?.messages).toHaveLength(2 * index + 2);
+        expect((await store.threads.loadHead(T1))?.messages).toHaveLength(2 * index + 2);
       });
       if ([5, 50, 399].includes(index)) costs.push(cost);
     }
@@ -96,7 +96,7 @@ describe("cost", () => {
     await using store = sqliteStore(":memory:", { cacheBytes: 0 });
     for (let index = 0; index < 50; index++) await step(store, index);
     for (let index = 0; index < 2; index++) {
-      expect((await counter.during(() => store.threads.loadCheckpoint(T1))).rows).toBeGreaterThan(100);
+      expect((await counter.during(() => store.threads.loadHead(T1))).rows).toBeGreaterThan(100);
     }
   });
 });

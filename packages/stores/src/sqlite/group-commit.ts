@@ -13,7 +13,7 @@ export interface Job {
 
 interface Done {
   readonly job: Job;
-  readonly settle: () => void;
+  readonly answer: () => void;
 }
 
 export function inSavepoint<T>(db: Database, work: () => T): T {
@@ -85,7 +85,7 @@ function performTogether(db: Database, group: readonly Job[]): readonly Done[] |
   for (const job of group) {
     const before = { changes: db.changes, told: db.told.length };
     try {
-      done.push({ job, settle: job.perform(db) });
+      done.push({ job, answer: job.perform(db) });
     } catch (thrown) {
       if (db.changes !== before.changes || !db.isInTransaction) {
         rollBack(db);
@@ -104,7 +104,7 @@ function performApart(db: Database, group: readonly Job[]): readonly Job[] {
   const done: Done[] = [];
   for (const [index, job] of group.entries()) {
     try {
-      done.push({ job, settle: group.length === 1 ? job.perform(db) : inSavepoint(db, () => job.perform(db)) });
+      done.push({ job, answer: group.length === 1 ? job.perform(db) : inSavepoint(db, () => job.perform(db)) });
     } catch (thrown) {
       failAll(db, [job], thrown);
       if (db.isInTransaction) continue;
@@ -120,7 +120,7 @@ function commitDone(db: Database, done: readonly Done[]): readonly Job[] {
   try {
     if (done.length === 0) rollBack(db);
     else commit(db);
-    for (const { settle } of done) settle();
+    for (const { answer } of done) answer();
   } catch (thrown) {
     failAll(db, jobsOf(done), thrown);
   }

@@ -6,7 +6,7 @@ import {
   effectiveMessages,
   patchThread,
   type SequencedMessage,
-  type ThreadCheckpoint,
+  type ThreadHead,
   type ThreadRecord,
   type ThreadStore,
   threadState,
@@ -104,7 +104,7 @@ function loadView(db: Connection, { scopeId, views }: Access, id: ThreadId, log:
   return extended ?? views.replace(scopeId, id, log, load(log.folded));
 }
 
-function loadCheckpoint(db: Connection, access: Access, id: ThreadId): ThreadCheckpoint | undefined {
+function loadHead(db: Connection, access: Access, id: ThreadId): ThreadHead | undefined {
   const { scopeId } = access;
   const row = loadThreadRow(db, scopeId, id);
   if (row === undefined || (row.messageCount === 0 && row.runCount === 0)) return undefined;
@@ -167,6 +167,6 @@ export function threadPort(access: Access): ThreadStore {
 
     loadState: (id) => session.read((db) => loadThreadState(db, scopeId, id)),
 
-    loadCheckpoint: (id) => session.snapshot((db) => loadCheckpoint(db, access, id)),
+    loadHead: (id) => session.snapshot((db) => loadHead(db, access, id)),
   };
 }

@@ -160,7 +160,7 @@ export class Conversation {
     switch (event.type) {
       case "step-start":
         this.#closeText();
-        this.#settleDrafts();
+        this.#closeDrafts();
         this.#stepStart = this.blocks.length;
         return;
       case "text-delta":
@@ -245,8 +245,8 @@ export class Conversation {
 
   #end({ termination, tickets, result }: Extract<AgentEvent, { type: "run-end" }>): void {
     this.#closeText();
-    if (result?.output !== undefined) this.#settleOutput(result.output);
-    this.#settleDrafts();
+    if (result?.output !== undefined) this.#showOutput(result.output);
+    this.#closeDrafts();
     this.ask(tickets);
     this.endCalls(termination.type === "cancelled" ? "cancelled" : "no result");
     this.#tellEnd(termination);
@@ -258,14 +258,14 @@ export class Conversation {
   }
 
   /** The draft of the last step was the data itself. */
-  #settleOutput(value: JsonValue): void {
+  #showOutput(value: JsonValue): void {
     const index = this.#list.findLast((block) => block.type === "draft");
     if (index < 0) this.output(value);
     else this.#list.replace(index, { type: "output", json: prettyJson(value) });
   }
 
   /** What was said on the way, or did not become data, is text. */
-  #settleDrafts(): void {
+  #closeDrafts(): void {
     for (const [index, block] of this.blocks.entries()) {
       if (block.type === "draft") this.#list.replace(index, { type: "answer", text: block.text, isOpen: false });
     }

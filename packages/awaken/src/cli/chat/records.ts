@@ -64,7 +64,7 @@ export async function threadsText(store: ScopedStore, current: string): Promise<
 
 /** Thread and run as they are on record. */
 export async function stateText(store: ScopedStore, thread: string, agent: string): Promise<string> {
-  const checkpoint = await store.threads.loadCheckpoint(threadId(thread));
+  const checkpoint = await store.threads.loadHead(threadId(thread));
   if (checkpoint === undefined) return `thread ${thread} is new: nothing is on record yet\nagent ${agent}`;
   const run = checkpoint.openRun ?? checkpoint.latestRun;
   const lines = [`thread ${thread}: ${checkpoint.messageCount} messages on record, agent ${agent}`];

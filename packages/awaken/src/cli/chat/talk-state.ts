@@ -1,5 +1,5 @@
 import type { RunRecord } from "@awaken/contract";
-import type { ThreadCheckpoint } from "@awaken/contract/store";
+import type { ThreadHead } from "@awaken/contract/store";
 import { activeAgent } from "@awaken/runtime";
 import type { Change } from "./block.ts";
 
@@ -27,7 +27,7 @@ export function restState(run: RunRecord | undefined): RestState {
 }
 
 /** The one that the thread is with, as far as the project still has it. */
-export function actingAgent(checkpoint: ThreadCheckpoint | undefined, agents: readonly string[]): string {
+export function actingAgent(checkpoint: ThreadHead | undefined, agents: readonly string[]): string {
   const seated = checkpoint?.state?.extensions[activeAgent.name];
   const known = [typeof seated === "string" ? seated : undefined, checkpoint?.latestRun?.agentId];
   return known.find((id) => id !== undefined && agents.includes(id)) ?? agents[0] ?? "default";

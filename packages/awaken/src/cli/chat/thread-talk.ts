@@ -95,7 +95,7 @@ export class ThreadTalk {
 
   /** Reads the record again: somebody else may have gone on with the thread. */
   async #load(): Promise<RestState> {
-    const checkpoint = await this.#project.store.threads.loadCheckpoint(threadId(this.id));
+    const checkpoint = await this.#project.store.threads.loadHead(threadId(this.id));
     const { openRun } = checkpoint ?? {};
     this.#agent = this.#chosenAgent ?? actingAgent(checkpoint, this.#project.agents);
     this.conversation.ask(openRun?.status === "waiting" ? openRun.waiting.tickets : []);

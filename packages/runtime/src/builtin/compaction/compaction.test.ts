@@ -103,8 +103,8 @@ function openRun(provider: Provider, setting: Setting = {}) {
       const swap = notice.swap(store.snapshot());
       const at = messages.findIndex((message) => message.id === swap?.upTo);
       if (swap !== undefined && at >= 0) messages.splice(0, at + 1, swap.summary);
-      const settle = notice.settle(store.snapshot(), at >= 0);
-      if (settle !== undefined) await engine.submit(settle);
+      const booked = notice.bookkeep(store.snapshot(), at >= 0);
+      if (booked !== undefined) await engine.submit(booked);
     },
   };
 }

@@ -46,7 +46,7 @@ export function compactionNotice(outcome: CompactionOutcome, order: CompactionOr
       if (outcome.type !== "summary" || isStale(state)) return undefined;
       return { upTo: messageId(order.upTo), summary: outcome.summary };
     },
-    settle(state, isSwapped) {
+    bookkeep(state, isSwapped) {
       if (isStale(state)) return undefined;
       const isDropped = outcome.type === "summary" && !isSwapped;
       return command().update(compactionState, isDropped ? { type: "dropped" } : toUpdate(outcome, order, now()));

@@ -23,7 +23,7 @@ export interface Attempt {
   readonly request: InferenceRequest;
   /** The longest wait that the caller makes. */
   readonly maxRetryAfterMs: number | undefined;
-  isSettled: boolean;
+  isOver: boolean;
 }
 
 function trialKey(sessionKey: string, { routing }: InferenceRequest): string | undefined {
@@ -59,10 +59,10 @@ export class Attempts {
     return key === undefined ? known : this.#trials.get(key)?.current;
   }
 
-  /** False when this attempt was settled before: each counts once. */
-  settle(attempt: Attempt): boolean {
-    if (attempt.isSettled) return false;
-    attempt.isSettled = true;
+  /** False when this attempt was over before: each counts once. */
+  close(attempt: Attempt): boolean {
+    if (attempt.isOver) return false;
+    attempt.isOver = true;
     attempt.trial.inFlight -= 1;
     return true;
   }

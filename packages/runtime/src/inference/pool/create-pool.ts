@@ -77,7 +77,7 @@ class Pool {
 
   drained(request: InferenceRequest): void {
     const attempt = this.#attempts.find(request, this.#sessions.keyOf(request));
-    if (attempt === undefined || !this.#attempts.settle(attempt)) return;
+    if (attempt === undefined || !this.#attempts.close(attempt)) return;
     const { member, session } = attempt;
     this.#members.succeed(member);
     if (session.member === member) session.switches = 0;
@@ -86,7 +86,7 @@ class Pool {
 
   failed(request: InferenceRequest, failure: InferenceFailure): void {
     const attempt = this.#attempts.find(request, this.#sessions.keyOf(request));
-    if (attempt === undefined || !this.#attempts.settle(attempt)) return;
+    if (attempt === undefined || !this.#attempts.close(attempt)) return;
     const { member, session, trial, probe } = attempt;
     this.#members.fail(member, probe, failure);
     this.#members.all[member]?.provider.observer?.failed(attempt.request, failure);
@@ -121,7 +121,7 @@ class Pool {
     visited.add(index);
     const request: InferenceRequest = { ...call.request, model: member.upstreamModel };
     const { signal, maxRetryAfterMs } = call.options;
-    const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, maxRetryAfterMs, isSettled: false };
+    const attempt: Attempt = { member: index, probe: admission.probe, session, trial, request, maxRetryAfterMs, isOver: false };
     try {
       const opened = await openMember(member.provider, request, call.options);
       this.#attempts.open(call.request, attempt);
@@ -155,7 +155,7 @@ class Pool {
         return {
           next: () => iterator.next(),
           return: (value) => {
-            if (this.#attempts.settle(attempt)) this.#members.abandon(attempt.member, attempt.probe);
+            if (this.#attempts.close(attempt)) this.#members.abandon(attempt.member, attempt.probe);
             return iterator.return?.(value) ?? Promise.resolve({ done: true, value });
           },
         };

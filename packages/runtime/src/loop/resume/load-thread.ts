@@ -1,5 +1,5 @@
 import { AwakenError, type MessageId, messageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
-import { type SequencedMessage, sameJson, type ThreadCheckpoint } from "@awaken/contract/store";
+import { type SequencedMessage, sameJson, type ThreadHead } from "@awaken/contract/store";
 import { takenUp } from "../../commit/taken-up.ts";
 import type { Counted } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
@@ -71,15 +71,15 @@ async function checkParent(records: RunRecords, id: ThreadId): Promise<void> {
   throw new AwakenError("thread_not_found", `parent thread not found: ${id}`, { details: { threadId: id } });
 }
 
-function waitingRun(checkpoint: ThreadCheckpoint | undefined): WaitingRecord | undefined {
-  if (checkpoint === undefined) return undefined;
-  for (const run of [checkpoint.openRun, checkpoint.latestRun]) if (run?.status === "waiting") return run;
+function waitingRun(head: ThreadHead | undefined): WaitingRecord | undefined {
+  if (head === undefined) return undefined;
+  for (const run of [head.openRun, head.latestRun]) if (run?.status === "waiting") return run;
   return undefined;
 }
 
 /** Nobody of this process executes it: the thread is taken by whoever asks. */
-function leftRun(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord | undefined): LeftRun | undefined {
-  for (const run of [checkpoint?.openRun, checkpoint?.latestRun]) {
+function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): LeftRun | undefined {
+  for (const run of [head?.openRun, head?.latestRun]) {
     if (run === undefined || run.runId === resumed?.runId) continue;
     if (run.status === "running" || (run.status === "waiting" && run.waiting.tickets.length > 0)) return run;
   }
@@ -100,24 +100,23 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   const { threadId, intent } = order;
   if (intent.type === "new" && order.trace.parentThreadId !== undefined) await checkParent(records, order.trace.parentThreadId);
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
-  const checkpoint = await records.threads.loadCheckpoint(threadId);
-  if (named !== undefined && checkpoint?.openRun?.runId === named.runId && !sameJson(checkpoint.openRun, named)) throw takenUp(named);
+  const head = await records.threads.loadHead(threadId);
+  if (named !== undefined && head?.openRun?.runId === named.runId && !sameJson(head.openRun, named)) throw takenUp(named);
   const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
-  const resumed = named ?? (hinted === undefined ? waitingRun(checkpoint) : await hintedRun(records, threadId, hinted));
-  const found = openWork(records, checkpoint, resumed);
-  const { messages, cutCalls, ledger } = await found;
+  const resumed = named ?? (hinted === undefined ? waitingRun(head) : await hintedRun(records, threadId, hinted));
+  const { messages, cutCalls, ledger } = await openWork(records, head, resumed);
   const history: ThreadHistory = {
     messages,
-    messageCount: checkpoint?.messageCount ?? 0,
-    threadState: checkpoint?.state,
+    messageCount: head?.messageCount ?? 0,
+    threadState: head?.state,
     run: resumed === undefined ? undefined : { state: resumed.state, counted: countedBy(resumed, messages) },
     cutCalls,
     ledger,
   };
   const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(threadId, order.namedMessages);
-  const { agentId, actingAgentId } = agentsOf(order, checkpoint, resumed, {
+  const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
     defaultAgent,
-    cutAgent: agentOfCut(checkpoint?.state, cutCalls),
+    cutAgent: agentOfCut(head?.state, cutCalls),
   });
   return {
     history,
@@ -125,22 +124,22 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     actingAgentId,
     logged: new Set(logged.map(({ message }) => message.id)),
     resumed,
-    left: intent.type === "new" ? leftRun(checkpoint, resumed) : undefined,
-    latestAt: checkpoint?.latestRun?.updatedAt ?? 0,
+    left: intent.type === "new" ? leftRun(head, resumed) : undefined,
+    latestAt: head?.latestRun?.updatedAt ?? 0,
   };
 }
 
 /** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */
 function agentsOf(
   { agentId: asked, intent }: RunOrder,
-  checkpoint: ThreadCheckpoint | undefined,
+  head: ThreadHead | undefined,
   resumed: RunRecord | undefined,
   { defaultAgent, cutAgent }: { readonly defaultAgent: string; readonly cutAgent: string | undefined },
 ): Pick<LoadedThread, "agentId" | "actingAgentId"> {
   if (asked !== undefined) return { agentId: asked, actingAgentId: asked };
-  const run = resumed ?? checkpoint?.latestRun;
+  const run = resumed ?? head?.latestRun;
   const own = run?.agentId.trim() || defaultAgent;
-  const caller = intent.type === "resume" ? (cutAgent ?? callingAgent(checkpoint?.state)) : undefined;
-  const acting = caller ?? storedAgent(checkpoint?.state) ?? storedAgent(run?.state) ?? own;
+  const caller = intent.type === "resume" ? (cutAgent ?? callingAgent(head?.state)) : undefined;
+  const acting = caller ?? storedAgent(head?.state) ?? storedAgent(run?.state) ?? own;
   return { agentId: resumed === undefined ? acting : own, actingAgentId: acting };
 }

@@ -1,12 +1,5 @@
 import { AwakenError, isToolCallOver, type RunRecord, type ThreadId, type ToolCallState } from "@awaken/contract";
-import {
-  type LedgerEntry,
-  MAX_LIMIT,
-  type MessageRecord,
-  type Page,
-  type SequencedMessage,
-  type ThreadCheckpoint,
-} from "@awaken/contract/store";
+import { type LedgerEntry, MAX_LIMIT, type MessageRecord, type Page, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
 import type { OpenEntry } from "../../commit/run-ledger.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { LastingRecords, RunRecords } from "../run-records.ts";
@@ -19,36 +12,32 @@ const NOTHING: readonly never[] = Object.freeze([]);
 type OpenWork = Pick<ThreadHistory, "messages" | "cutCalls" | "ledger">;
 
 /** What the ledger has open of the run that goes on, and the view with the step that was cut off. */
-export function openWork(
-  records: RunRecords,
-  checkpoint: ThreadCheckpoint | undefined,
-  resumed: RunRecord | undefined,
-): OpenWork | Promise<OpenWork> {
-  const messages = checkpoint?.messages ?? NOTHING;
+export function openWork(records: RunRecords, head: ThreadHead | undefined, resumed: RunRecord | undefined): OpenWork | Promise<OpenWork> {
+  const messages = head?.messages ?? NOTHING;
   if (records.ledger === undefined) return { messages, cutCalls: NOTHING, ledger: undefined };
   if (resumed === undefined || resumed.status === "created") return { messages, cutCalls: NOTHING, ledger: NOTHING };
-  return findWork(records, checkpoint, resumed);
+  return findWork(records, head, resumed);
 }
 
-async function findWork(records: LastingRecords, checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): Promise<OpenWork> {
-  const messages = checkpoint?.messages ?? NOTHING;
+async function findWork(records: LastingRecords, head: ThreadHead | undefined, resumed: RunRecord): Promise<OpenWork> {
+  const messages = head?.messages ?? NOTHING;
   const entries = await records.ledger.list(resumed.runId, { statuses: ["claimed", "suspended"] });
   const ledger = entries.filter(isUnfinished);
-  const claims = cutClaims(ledger, checkpoint?.state);
+  const claims = cutClaims(ledger, head?.state);
   // In a round that was put on record before it was over, calls may have been under way that nobody claims.
-  const open = resumed.status === "running" ? storedCalls(checkpoint?.state).filter(({ status }) => !isToolCallOver(status)) : [];
+  const open = resumed.status === "running" ? storedCalls(head?.state).filter(({ status }) => !isToolCallOver(status)) : [];
   let work: OpenWork = { messages, cutCalls: [], ledger };
   for (const cut of await cutMessages(records, resumed.threadId, claims, open)) {
     const { messages: view, cutCalls } = restoreCut(work.messages, cut, resumed.runId);
     work = { messages: view, cutCalls: [...work.cutCalls, ...cutCalls], ledger };
   }
-  if (work.cutCalls.length > 0) refuseBusy(checkpoint, resumed);
+  if (work.cutCalls.length > 0) refuseBusy(head, resumed);
   return work;
 }
 
 /** Results of a step that was cut off would get between the calls of a run that came later and is not over. */
-function refuseBusy(checkpoint: ThreadCheckpoint | undefined, resumed: RunRecord): void {
-  const other = checkpoint?.openRun;
+function refuseBusy(head: ThreadHead | undefined, resumed: RunRecord): void {
+  const other = head?.openRun;
   if (other === undefined || other.runId === resumed.runId || other.status === "created") return;
   const { threadId, runId } = other;
   const message = `run '${runId}' was started on thread '${threadId}' since and is ${other.status}: finish or cancel it first`;
