@@ -10,7 +10,7 @@ import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
-import { closeParts, openParts } from "./runtime-parts.ts";
+import { closeParts, openParts, openRelays } from "./runtime-parts.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
@@ -96,6 +96,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const opened = openRegistry(init, problems, closing.signal);
   const { registry, resolver } = opened;
   const parts = openParts(init, resolver, closing.signal);
+  const relays = openRelays(init, parts);
   let closed: Promise<void> | undefined;
   const close = () => {
     closing.abort();
@@ -103,12 +104,12 @@ export function createRuntime(given: RuntimeInit): Runtime {
     return closed;
   };
   return {
-    ...verbsOf(parts),
+    ...verbsOf(parts, relays),
     registry,
     resolver,
     store: init.store,
     initialize: () => initialize(parts, opened),
-    scoped: (id) => verbsOf(parts.scoped(scopeId(id))),
+    scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays),
     close,
     [Symbol.asyncDispose]: close,
   };

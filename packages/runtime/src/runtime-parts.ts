@@ -3,6 +3,8 @@ import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store
 import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { RunRecords } from "./loop/run-records.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
+import { boundRelayStore, type RelayStore } from "./relay/relay-store.ts";
+import { Relays } from "./relay/relays.ts";
 import type { Resolver } from "./resolve/resolver.ts";
 import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
 import { boundRecords, boundStreams } from "./run/bound-records.ts";
@@ -72,6 +74,17 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
     return boundTo(ofRuntime);
   }
   return scoped(DEFAULT_SCOPE);
+}
+
+/** Each tenant's runs, for whoever follows them. */
+export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds, closing }: RunParts): Relays {
+  const storeOf = (scopeId: ScopeId): RelayStore | undefined => {
+    const own = scopeId === DEFAULT_SCOPE ? store : store?.scoped(scopeId);
+    if (own?.events === undefined) return undefined;
+    const { events, live } = own;
+    return boundRelayStore({ ...own, events, ...(live === undefined ? undefined : { live }) }, bounds);
+  };
+  return new Relays({ storeOf, active, clock, ids, closing });
 }
 
 const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);

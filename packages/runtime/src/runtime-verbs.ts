@@ -1,4 +1,6 @@
 import { AwakenError, type ScopeId } from "@awaken/contract";
+import { type AttachedEvent, type AttachOptions, attach } from "./relay/attach.ts";
+import type { Relays } from "./relay/relays.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
@@ -46,12 +48,19 @@ export interface ScopedRuntime {
       readonly timeoutMs?: number;
     },
   ): Promise<boolean>;
+  /**
+   * Follows a run or a thread, by its id: what is on record, then what happens, in whatever process it does. Each committed event comes
+   * once; the last of a commit has a cursor, and `after` goes on behind it. A run is followed to its end, a thread over waits and runs
+   * until you leave. Refuses, when it is read: `run_not_found` for an unknown id, `cursor_expired` for a cursor that is unknown, of another
+   * thread or too old, `invalid_id` for a blank one.
+   */
+  attach(id: string, options?: AttachOptions): AsyncIterable<AttachedEvent>;
   /** Messages for a run that is active, read after its current step at the earliest. False when there is none. */
   send(id: string, input: RunRequest["input"]): boolean;
 }
 
 /** The verbs of one tenant, each refused when the runtime is closed. */
-export function verbsOf(parts: RunParts): ScopedRuntime {
+export function verbsOf(parts: RunParts, relays: Relays): ScopedRuntime {
   const open = (): RunParts => {
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     return parts;
@@ -67,6 +76,7 @@ export function verbsOf(parts: RunParts): ScopedRuntime {
     resume: async (id) => resume(open(), id),
     cancel: async (id) => cancel(open(), id),
     cancelAndWait: async (id, options) => cancelAndWait(open(), id, options),
+    attach: (id, options) => attach(relays, parts.scopeId, id, options),
     send: (id, input) => send(open(), id, input),
   };
 }

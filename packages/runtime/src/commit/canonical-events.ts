@@ -4,6 +4,7 @@ import {
   isJsonObject,
   type JsonObject,
   type Message,
+  messageToolCalls,
   type RunIdentity,
   type Termination,
   type TicketId,
@@ -83,11 +84,13 @@ function factOfResult(result: ToolResult): object {
     : { type, message, ...metadata, data };
 }
 
-/** What is as usual is left out. */
-function factOfReady({ toolCallId, toolName, runsAt, dynamic, kind, invalid }: Extract<AgentEvent, { type: "tool-call-ready" }>): object {
+/** What is as usual is left out. The input stands in the turn; a call that will not be run has no place there. */
+function factOfReady(event: Extract<AgentEvent, { type: "tool-call-ready" }>, calls: ReadonlySet<string>): object {
+  const { toolCallId, toolName, input, runsAt, dynamic, kind, invalid } = event;
   return {
     toolCallId,
     toolName,
+    ...(calls.has(toolCallId) ? undefined : { input }),
     ...(runsAt === "server" ? undefined : { runsAt }),
     ...(dynamic ? { dynamic } : undefined),
     ...(kind === undefined || kind === "other" ? undefined : { kind }),
@@ -95,29 +98,28 @@ function factOfReady({ toolCallId, toolName, runsAt, dynamic, kind, invalid }: E
   };
 }
 
-/** The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer in the run's record. */
-function factOf(event: AgentEvent): object {
+/**
+ * The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer and the usage of a run that
+ * is over in its record.
+ */
+function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
   switch (event.type) {
     case "run-start": {
       const { threadId: _thread, runId: _run, ...identity } = event.identity;
       return { identity };
     }
     case "run-end": {
-      const { termination, tickets, result } = event;
+      const { termination, tickets, result, usage, usageByModel } = event;
       const { status } = result;
-      return { termination, tickets, result: status === "waiting" ? { status, waitingReason: result.waitingReason } : { status } };
+      if (status !== "waiting") return { termination, tickets, result: { status } };
+      return { termination, tickets, result: { status, waitingReason: result.waitingReason }, usage, usageByModel };
     }
     case "input-accepted":
       return { messageIds: event.messages.map(({ id }) => id), mode: event.mode };
     case "tool-call-ready":
-      return factOfReady(event);
+      return factOfReady(event, calls);
     case "ticket-open":
       return { ticketId: event.ticket.id, toolCallId: event.ticket.toolCallId };
-    case "decision-taken": {
-      if (event.action !== "answer") break;
-      const { type: _type, result: _result, ...rest } = event;
-      return rest;
-    }
     case "tool-call-end": {
       const { toolCallId, toolName, messageId, outcome, result } = event;
       return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };
@@ -128,9 +130,24 @@ function factOf(event: AgentEvent): object {
   return rest;
 }
 
-/** An event as the fact that the log keeps. */
-export function canonicalEvent(identity: RunIdentity, event: AgentEvent, isResumed: boolean): EventAppend {
-  const json = toJson(factOf(event));
+/** What a fact is committed with. */
+interface Setting {
+  readonly isResumed: boolean;
+  /** Calls of the turn that is committed with it. */
+  readonly calls: ReadonlySet<string>;
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set();
+
+/** The calls that these messages ask for; not looked for when no event is about one. */
+export function callsIn(messages: readonly Message[], events: readonly AgentEvent[]): ReadonlySet<string> {
+  if (!events.some(({ type }) => type === "tool-call-ready")) return NO_CALLS;
+  return new Set(messages.flatMap((message) => (message.role === "assistant" ? messageToolCalls(message).map(({ id }) => id) : [])));
+}
+
+/** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */
+export function canonicalEvent(identity: RunIdentity, event: AgentEvent, { isResumed, calls }: Setting): EventAppend {
+  const json = toJson(factOf(event, calls));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }
 

@@ -14,7 +14,7 @@ import {
   type Ticket,
 } from "@awaken/contract";
 import type { EventAppend, LedgerClaim, LedgerOutcome, PendingConsumption, ThreadCommit } from "@awaken/contract/store";
-import { canonicalEvent, messageCommitted } from "./canonical-events.ts";
+import { callsIn, canonicalEvent, messageCommitted } from "./canonical-events.ts";
 import type { Tally } from "./tally.ts";
 
 /** Messages of the thread's queue that enter with a commit, behind what else is new. */
@@ -116,9 +116,10 @@ function factsOf(
   messages: readonly Message[],
 ): readonly EventAppend[] {
   const facts = rowsOf(identity, count, messages);
+  const calls = callsIn(messages, events);
   let isKnown = isResumed;
   for (const event of events) {
-    facts.push(canonicalEvent(identity, event, isKnown));
+    facts.push(canonicalEvent(identity, event, { isResumed: isKnown, calls }));
     if (event.type === "run-start") isKnown = true;
   }
   return facts;

@@ -15,6 +15,7 @@ import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 import { type CallDraft, cutInput, toToolCall } from "./call-draft.ts";
 import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
+import type { TurnPart } from "./turn-part.ts";
 
 export interface CollectorInit {
   readonly emit: (event: AgentEvent) => void;
@@ -102,6 +103,16 @@ export class Collector {
   /** Our calls that clients heard of and that have not come whole. */
   get inFlight(): readonly Readonly<CallDraft>[] {
     return this.#entries.filter(isOurs).filter((draft) => draft.name !== "" && cutInput(draft) === undefined);
+  }
+
+  /** What clients have heard since the last reset. */
+  get parts(): readonly TurnPart[] {
+    return this.#entries.flatMap((entry): readonly TurnPart[] => {
+      if (entry.type === "whole" || (entry.type === "call" && (!entry.isOurs || entry.name === ""))) return [];
+      if (entry.type === "call") return [{ type: "call", id: entry.id, name: entry.name, input: entry.input }];
+      const { type, text, signature } = entry;
+      return [{ type, text, ...(signature === undefined ? undefined : { signature }) }];
+    });
   }
 
   collect(ending: Ending): Collected {

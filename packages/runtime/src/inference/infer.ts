@@ -34,6 +34,7 @@ function withInferenceId(request: InferenceRequest): InferenceRequest {
 export async function infer(run: InferenceRun): Promise<Inferred> {
   const startedAt = run.clock.now();
   const collector = new Collector(run);
+  run.onBegin?.(collector);
   let asked = withInferenceId(run.request);
   let request = asked;
   let plea: Message | undefined;

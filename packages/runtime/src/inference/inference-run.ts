@@ -1,6 +1,7 @@
 import type { AgentEvent, InferenceRequest, Log, Message, Provider, Turn } from "@awaken/contract";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { Collector } from "./collector.ts";
 import type { InferencePolicy } from "./policy.ts";
 import type { CheckpointSlot } from "./stream-checkpoint.ts";
 
@@ -19,6 +20,8 @@ export interface InferenceRun {
   readonly log: Log;
   /** Live events, called synchronously and in order. */
   readonly emit: (event: AgentEvent) => void;
+  /** Told once, where what is said is gathered. */
+  readonly onBegin?: ((turn: Collector) => void) | undefined;
   readonly policy: InferencePolicy;
   /** What listeners are told of a call, by the name of its tool; without it the call is one that runs here. */
   readonly describeCall?: ((toolName: string) => CallFacts) | undefined;

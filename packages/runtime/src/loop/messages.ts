@@ -30,7 +30,10 @@ const newId = (ctx: MessageMaker): MessageId => messageId(ctx.ids());
 const stamp = (ctx: MessageMaker) => ({ runId: ctx.identity.runId, stepIndex: Math.max(0, ctx.tally.steps - 1) });
 
 export function assistantMessage(ctx: RunContext, id: MessageId, content: readonly AssistantContent[]): AssistantMessage {
-  return { id, role: "assistant", content, metadata: stamp(ctx) };
+  const { id: agentId } = ctx.active.plan.agent;
+  // The record of the run says who speaks, until another agent does.
+  const sender = agentId === ctx.identity.agentId ? undefined : { senderAgentId: agentId };
+  return { id, role: "assistant", content, metadata: { ...stamp(ctx), ...sender } };
 }
 
 /** Said by the runtime: the model reads it, clients do not see it. */

@@ -23,6 +23,7 @@ import { lastWords } from "./messages.ts";
 import { outputRetries } from "./output.ts";
 import { isSuperseding, supersede } from "./resume/supersede.ts";
 import type { RunContext } from "./run-context.ts";
+import { StepProgress } from "./step-progress.ts";
 
 const LOOP_KEYS: readonly AnyStateKey[] = [
   runLifecycle,
@@ -68,10 +69,13 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 }
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
-function emitter(tell: (event: AgentEvent) => void, writer: RunWriter): (event: AgentEvent) => void {
+function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress): (event: AgentEvent) => void {
   return (event) => {
     // By far the most of them, and never a fact.
-    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) writer.stage(event);
+    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) {
+      writer.stage(event);
+      if (event.type === "stream-reset" || event.type === "tool-call-cancel") progress.note(event);
+    }
     tell(event);
   };
 }
@@ -86,6 +90,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
+  const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
@@ -103,6 +108,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     ledger,
     cutCalls: history.cutCalls,
     tally,
+    progress,
     inbox,
     decisions,
     desk: { isClosed: false, taking: undefined, untold: [] },
@@ -116,7 +122,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     streams: handles.streams,
     replan,
     tell,
-    emit: emitter(tell, writer),
+    emit: emitter(tell, writer, progress),
     emitSnapshot() {
       if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
     },

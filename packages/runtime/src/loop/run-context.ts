@@ -16,6 +16,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { RunPlan } from "./run-plan.ts";
+import type { StepProgress } from "./step-progress.ts";
 
 /** Whether an answer fits what the run was asked for. */
 export type OutputCheck = (value: unknown) => Validated<unknown> | Promise<Validated<unknown>>;
@@ -72,6 +73,7 @@ export interface RunContext {
   /** Calls of a step that was cut off after its turn was committed. */
   readonly cutCalls: readonly LiveCall[];
   readonly tally: Tally;
+  readonly progress: StepProgress;
   /** What it was asked with this activation. */
   readonly input: readonly Message[];
   readonly inbox: Queue<InboxItem>;

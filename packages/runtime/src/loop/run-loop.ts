@@ -103,7 +103,9 @@ async function drive(ctx: RunContext): Promise<Termination> {
 function openStep(ctx: RunContext): MessageId {
   ctx.tally.steps += 1;
   const id = ctx.tally.steps === 1 ? ctx.tally.answerId : messageId(ctx.ids());
-  ctx.emit({ type: "step-start", step: ctx.tally.steps, messageId: id, agentId: ctx.active.plan.agent.id });
+  const start = { type: "step-start", step: ctx.tally.steps, messageId: id, agentId: ctx.active.plan.agent.id } as const;
+  ctx.progress.begin(start);
+  ctx.emit(start);
   if (ctx.state.snapshot().get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
   return id;
 }

@@ -95,6 +95,7 @@ function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
     ids: ctx.ids,
     log: ctx.log,
     emit: ctx.emit,
+    onBegin: (turn) => ctx.progress.follow(turn),
     shrink: (refused) => shrink(ctx, refused),
     describeCall: (toolName) => factsOf(ctx, toolName),
     reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),

@@ -82,8 +82,16 @@ export class ActiveRun {
 
 export type Found = { readonly type: "found"; readonly run: ActiveRun } | { readonly type: "none" } | { readonly type: "ambiguous" };
 
+/** Is told of each run of this process. */
+export interface RunAudience {
+  began(scopeId: ScopeId): void;
+  ended(scopeId: ScopeId): void;
+}
+
 /** The runs of all tenants. There is nothing in it for a tenant without an active run. */
 interface Slots {
+  /** Who wants to know that a tenant has runs here, and has them no more. */
+  audience: RunAudience | undefined;
   readonly byThread: Map<string, ActiveRun>;
   readonly byRun: Map<string, ActiveRun>;
 }
@@ -93,7 +101,7 @@ export class ActiveRuns {
   readonly #scopeId: ScopeId;
   readonly #slots: Slots;
 
-  constructor(scopeId: ScopeId = DEFAULT_SCOPE, slots: Slots = { byThread: new Map(), byRun: new Map() }) {
+  constructor(scopeId: ScopeId = DEFAULT_SCOPE, slots: Slots = { audience: undefined, byThread: new Map(), byRun: new Map() }) {
     this.#scopeId = scopeId;
     this.#slots = slots;
   }
@@ -101,6 +109,11 @@ export class ActiveRuns {
   /** Those of another tenant. */
   scoped(scopeId: ScopeId): ActiveRuns {
     return new ActiveRuns(scopeId, this.#slots);
+  }
+
+  /** Of all tenants. */
+  tell(audience: RunAudience): void {
+    this.#slots.audience = audience;
   }
 
   /** Of all tenants. */
@@ -122,6 +135,7 @@ export class ActiveRuns {
     const run = new ActiveRun(threadId, runId, this.#scopeId);
     this.#slots.byThread.set(this.#key(threadId), run);
     this.#slots.byRun.set(this.#key(runId), run);
+    this.#slots.audience?.began(this.#scopeId);
     return run;
   }
 
@@ -137,7 +151,10 @@ export class ActiveRuns {
   /** Frees what this very run holds: a late release cannot free a newer run. */
   release(run: ActiveRun): void {
     const { byThread, byRun } = this.#slots;
-    if (this.onThread(run.threadId) === run) byThread.delete(this.#key(run.threadId));
+    if (this.onThread(run.threadId) === run) {
+      byThread.delete(this.#key(run.threadId));
+      this.#slots.audience?.ended(this.#scopeId);
+    }
     for (const id of run.runIds) if (this.byRun(id) === run) byRun.delete(this.#key(id));
     run.close();
   }

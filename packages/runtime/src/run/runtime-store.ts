@@ -1,5 +1,5 @@
 import type { ScopeId } from "@awaken/contract";
-import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { EventStore, LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { LastingRecords } from "../loop/run-records.ts";
 
 /** What a runtime calls of a store, for one tenant. The commits that it is given have no part of a queue. */
@@ -8,6 +8,10 @@ export interface TenantStore extends LastingRecords {
   readonly profiles: ProfileStore;
   /** Only a runtime that keeps its streams asks for it. */
   readonly streamCheckpoints?: StreamCheckpointStore;
+  /** What whoever attaches reads; without it nobody can. */
+  readonly events?: Pick<EventStore, "list">;
+  /** Wakes whoever attaches or waits; without it they ask again and again. */
+  readonly live?: LiveStore;
 }
 
 /** The store of all tenants, as far as a runtime calls it: the records of the default tenant, and those of any other one. */

@@ -1,0 +1,48 @@
+import type { AgentEvent } from "@awaken/contract";
+import type { Collector } from "../inference/collector.ts";
+import type { TurnPart } from "../inference/turn-part.ts";
+
+export type StepStart = Extract<AgentEvent, { type: "step-start" }>;
+/** Facts of a step that come while its answer streams. */
+export type StreamFact = Extract<AgentEvent, { type: "stream-reset" | "tool-call-cancel" }>;
+
+/** A step that is not on record, as far as it came. */
+export interface StepSoFar {
+  readonly start: StepStart;
+  readonly facts: readonly StreamFact[];
+  readonly parts: readonly TurnPart[];
+}
+
+const NOTHING: readonly never[] = Object.freeze([]);
+
+/** Where the current step stands, for whoever comes in the middle of it. Nothing is kept for that: it is read from what the step has anyway. */
+export class StepProgress {
+  #start: StepStart | undefined;
+  #facts: StreamFact[] | undefined;
+  #turn: Collector | undefined;
+
+  begin(start: StepStart): void {
+    this.#start = start;
+    this.#facts = undefined;
+    this.#turn = undefined;
+  }
+
+  note(fact: StreamFact): void {
+    this.#facts ??= [];
+    this.#facts.push(fact);
+  }
+
+  follow(turn: Collector): void {
+    this.#turn = turn;
+  }
+
+  /** The number of the step; 0 before the first of this activation. */
+  get step(): number {
+    return this.#start?.step ?? 0;
+  }
+
+  get current(): StepSoFar | undefined {
+    if (this.#start === undefined) return undefined;
+    return { start: this.#start, facts: this.#facts ?? NOTHING, parts: this.#turn?.parts ?? NOTHING };
+  }
+}

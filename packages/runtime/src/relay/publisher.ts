@@ -1,0 +1,76 @@
+import type { JsonObject } from "@awaken/contract";
+import type { ActiveRun } from "../run/active-runs.ts";
+import type { Clock } from "../stream/clock.ts";
+import { isPassing, type PassingEvent } from "./live-event.ts";
+import { pack, toBody } from "./parcels.ts";
+import { ShownStep } from "./show-step.ts";
+
+/** What happens in so short a time is told together. */
+const JOIN_MS = 50;
+/** Nobody is told any more when nobody has asked for this long. */
+export const ASKED_MS = 30_000;
+const MAX_PASSING = 256;
+
+export interface PublisherInit {
+  readonly run: ActiveRun;
+  readonly by: string;
+  readonly clock: Clock;
+  readonly send: (body: JsonObject) => void;
+  /** Nobody asks any more, or the run is over. */
+  readonly onEnd: () => void;
+}
+
+/** Tells other processes of one run of this one, as long as somebody asks for it. */
+export class Publisher {
+  readonly #init: PublisherInit;
+  readonly #leave: () => void;
+  #sent: ShownStep | undefined;
+  #passing: PassingEvent[] = [];
+  #count = 0;
+  #stopTimer: (() => void) | undefined;
+  #stopEnd: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(init: PublisherInit) {
+    this.#init = init;
+    const { run } = init;
+    this.#leave = run.listeners.add((event) => {
+      if (isPassing(event) && this.#passing.length < MAX_PASSING) this.#passing.push({ step: run.ctx?.progress.step ?? 0, event });
+      this.#stopTimer ??= init.clock.timer(JOIN_MS, () => this.#flush());
+    });
+    void run.released.then(() => this.close());
+  }
+
+  /** Somebody who has heard nothing is there: the step is told from its beginning. */
+  asked(): void {
+    if (this.#isOver) return;
+    this.#stopEnd?.();
+    this.#stopEnd = this.#init.clock.timer(ASKED_MS, () => this.close());
+    this.#sent = undefined;
+    this.#flush();
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stopTimer?.();
+    this.#stopEnd?.();
+    this.#leave();
+    this.#init.onEnd();
+  }
+
+  #flush(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    const { run, by, send } = this.#init;
+    const current = run.ctx?.progress.current;
+    if (current !== undefined && this.#sent?.start.messageId !== current.start.messageId) this.#sent = new ShownStep(current.start);
+    const events = current === undefined ? [] : [...(this.#sent?.advance(current) ?? [])];
+    const passing = this.#passing;
+    this.#passing = [];
+    for (const filling of pack(events, passing)) {
+      const body = toBody({ type: "events", runId: run.runId, by, n: this.#count++, ...filling });
+      if (body !== undefined) send(body);
+    }
+  }
+}

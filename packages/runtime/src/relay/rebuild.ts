@@ -1,0 +1,230 @@
+import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket } from "@awaken/contract";
+import type { StoredEvent } from "@awaken/contract/store";
+import type { StepSoFar, StepStart, StreamFact } from "../loop/step-progress.ts";
+import { KnownTickets } from "./known-tickets.ts";
+import { readFact } from "./read-fact.ts";
+import type { Commit } from "./read-log.ts";
+import { partsOf, ShownStep } from "./show-step.ts";
+
+type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
+
+/** Where a reader stands in a run. */
+export interface Position {
+  readonly runId: RunId;
+  /** The last step whose turn was told. */
+  readonly step: number;
+  /** Calls of that step without an end; undefined when the step is over. */
+  readonly pending: number | undefined;
+}
+
+/** A turn of a commit while its facts are gathered. */
+interface Turn {
+  readonly facts: StreamFact[];
+  readonly ready: EventOf<"tool-call-ready">[];
+}
+
+const TAKEN_OVER = "another process has taken the run over";
+
+/**
+ * Makes what listeners hear of what the log keeps: facts as they were, text as one delta. What a step has shown while it was not on record
+ * is gone on with when it is.
+ */
+export class Rebuild {
+  readonly #tickets = new KnownTickets();
+  /** What may be told inside the round of a step, once its turn is: it is asked for then. */
+  readonly #roundOf: (step: number) => readonly AgentEvent[];
+  #run: RunId | undefined;
+  #step = 0;
+  #pending: number | undefined;
+  #shown: ShownStep | undefined;
+  #turn: Turn | undefined;
+  /** Tickets of a run that is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
+  #held: StoredEvent[] = [];
+  #isDone = false;
+  #told: AgentEvent[] = [];
+
+  constructor(roundOf: (step: number) => readonly AgentEvent[]) {
+    this.#roundOf = roundOf;
+  }
+
+  /** The run that is under way, as far as the reader knows. */
+  get run(): RunId | undefined {
+    return this.#run;
+  }
+
+  /** The last run that was heard of came to its end. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Undefined while something is held back: a reader that came back here would miss it. */
+  get position(): Position | "none" | undefined {
+    if (this.#held.length > 0) return undefined;
+    return this.#run === undefined ? "none" : { runId: this.#run, step: this.#step, pending: this.#pending };
+  }
+
+  /** A reader goes on. */
+  restore(runId: RunId | undefined, { step, pending }: Pick<Position, "step" | "pending">): void {
+    this.#run = runId;
+    this.#step = step;
+    this.#pending = pending;
+  }
+
+  /** Where something belongs that only listeners hear, and that came while this step was under way. */
+  placeOf(step: number, event: AgentEvent): "ahead" | "here" | "over" {
+    if (this.#run === undefined) return step > this.#step ? "ahead" : "over";
+    if (event.type === "inference-retry") {
+      if (this.#shown?.start.step === step) return "here";
+      return step > this.#step && this.#shown === undefined ? "ahead" : "over";
+    }
+    if (step > this.#step) return "ahead";
+    if (this.#pending === undefined) return this.#shown === undefined ? "here" : "over";
+    return step === this.#step ? "here" : "over";
+  }
+
+  isShowing(messageId: MessageId): boolean {
+    return this.#shown?.start.messageId === messageId;
+  }
+
+  /** Open tickets that the reader has not heard of. */
+  unknownTickets(open: readonly Ticket[]): readonly Ticket[] {
+    return this.#tickets.unknown(open, this.#held);
+  }
+
+  /** A step that is not on record, as far as it came. The log was read since this was the case. */
+  show(runId: RunId, soFar: StepSoFar): readonly AgentEvent[] {
+    const { start, facts, parts } = soFar;
+    if (this.#run !== runId || this.#pending !== undefined || start.step <= this.#step) return [];
+    const told: AgentEvent[] = [];
+    if (this.#shown !== undefined && this.#shown.start.messageId !== start.messageId)
+      told.push({ type: "stream-reset", reason: TAKEN_OVER });
+    if (this.#shown?.start.messageId !== start.messageId) this.#shown = new ShownStep(start);
+    return [...told, ...this.#shown.advance({ facts, parts })];
+  }
+
+  /** What a commit adds. */
+  commit(commit: Commit): readonly AgentEvent[] {
+    this.#told = [];
+    for (const { kind, payload } of commit.events) if (kind.startsWith("run-")) this.#tickets.addAll(payload["tickets"]);
+    this.#release(commit);
+    const accepted = new Set(
+      commit.events.flatMap(({ kind, payload }) => (kind === "input-accepted" ? [payload["messageIds"]].flat() : [])),
+    );
+    const turns = commit.events.flatMap(({ kind, payload }) => {
+      const message =
+        kind === "message-committed" && typeof payload["messageId"] === "string" ? commit.message(payload["messageId"]) : undefined;
+      return message !== undefined && !accepted.has(message.id) && isTurnOf(message, commit.run.runId) ? [message] : [];
+    });
+    for (const fact of commit.events) this.#take(fact, commit, turns);
+    if (this.#turn !== undefined) this.#endTurn(undefined, commit, undefined);
+    if (this.#pending !== undefined || this.#run === undefined) this.#release(commit);
+    return this.#told;
+  }
+
+  #take(fact: StoredEvent, commit: Commit, turns: Message[]): void {
+    const { run, message, lastWords } = commit;
+    if (fact.kind === "ticket-open") {
+      this.#held.push(fact);
+      return;
+    }
+    const event = readFact(fact, { run, message, turn: turns[0], lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
+    if (event === undefined) return;
+    this.#tickets.see(event, fact, commit.run);
+    switch (event.type) {
+      case "stream-reset":
+      case "tool-call-cancel":
+        this.#openTurn().facts.push(event);
+        return;
+      case "tool-call-ready":
+        this.#openTurn().ready.push(event);
+        return;
+      case "inference-end":
+        this.#endTurn(turns.shift(), commit, event);
+        return;
+      case "tool-call-end":
+        this.#told.push(event);
+        if (this.#pending !== undefined) this.#pending -= 1;
+        if (this.#pending === 0) this.#endStep();
+        return;
+      case "run-start":
+        this.#begin(event);
+        return;
+      case "run-end":
+        this.#end(event, commit);
+        return;
+      case "tool-call-resumed":
+      case "run-retry":
+        this.#endStep();
+    }
+    this.#told.push(event);
+  }
+
+  #openTurn(): Turn {
+    if (this.#turn === undefined) this.#endStep();
+    this.#turn ??= { facts: [], ready: [] };
+    return this.#turn;
+  }
+
+  #begin(event: EventOf<"run-start">): void {
+    this.#endStep();
+    if (this.#shown !== undefined) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
+    this.#shown = undefined;
+    if (!event.resumed) {
+      this.#step = 0;
+      this.#tickets.clear();
+    }
+    this.#run = event.runId;
+    this.#isDone = false;
+    this.#told.push(event);
+  }
+
+  #end(event: EventOf<"run-end">, commit: Commit): void {
+    this.#endStep();
+    this.#shown = undefined;
+    this.#run = undefined;
+    this.#isDone = event.result.status !== "waiting";
+    this.#release(commit);
+    this.#told.push(event);
+  }
+
+  /** A turn is told as a step is: from its start to the end of the inference. Without one there was nothing to keep of what was said. */
+  #endTurn(turn: Message | undefined, { run }: Commit, end: EventOf<"inference-end"> | undefined): void {
+    const { facts, ready } = this.#openTurn();
+    this.#turn = undefined;
+    const step = turn?.metadata?.stepIndex === undefined ? this.#step + 1 : turn.metadata.stepIndex + 1;
+    const shown = this.#shown;
+    const isShown = shown !== undefined && (turn === undefined || shown.start.messageId === turn.id);
+    if (shown !== undefined && !isShown) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
+    const own = isShown ? shown : new ShownStep(startOf(step, turn, run));
+    this.#told.push(...own.advance({ facts, parts: turn === undefined ? [] : partsOf(turn) }), ...ready);
+    this.#shown = undefined;
+    this.#step = own.start.step;
+    this.#pending = ready.length;
+    if (end === undefined) return;
+    this.#told.push(end, ...this.#roundOf(this.#step));
+    if (ready.length === 0) this.#endStep();
+  }
+
+  #endStep(): void {
+    if (this.#pending === undefined) return;
+    this.#pending = undefined;
+    this.#told.push({ type: "step-end", step: this.#step });
+  }
+
+  #release(commit: Commit): void {
+    const { run, message, lastWords } = commit;
+    for (const fact of this.#held.splice(0)) {
+      const event = readFact(fact, { run, message, turn: undefined, lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
+      if (event !== undefined) this.#told.push(event);
+      if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
+    }
+  }
+}
+
+const isTurnOf = (message: Message, run: RunId): boolean =>
+  message.role === "assistant" && message.metadata?.runId === run && message.metadata.stepIndex !== undefined;
+
+function startOf(step: number, turn: Message | undefined, run: Commit["run"]): StepStart {
+  const unsaid = step === 1 && run.answerId !== undefined ? run.answerId : messageId(`${run.runId}:step-${step}`);
+  return { type: "step-start", step, messageId: turn?.id ?? unsaid, agentId: turn?.metadata?.senderAgentId ?? run.agentId };
+}

@@ -1,0 +1,32 @@
+import type { EventStore, LiveStore, MessageStore, RunStore, ThreadStore } from "@awaken/contract/store";
+import type { Bounds } from "../stream/bounds.ts";
+
+/** What followers read of a store. */
+export interface RelayStore {
+  readonly events: Pick<EventStore, "list">;
+  readonly messages: Pick<MessageStore, "load" | "list">;
+  readonly runs: Pick<RunStore, "load">;
+  readonly threads: Pick<ThreadStore, "load">;
+  readonly live?: LiveStore;
+}
+
+/** The same, each request within its limit: a follower of a store that does not answer is told so. */
+export function boundRelayStore({ events, messages, runs, threads, live }: RelayStore, bounds: Bounds): RelayStore {
+  const ask = <T>(what: string, asked: Promise<T>): Promise<T> =>
+    bounds.wait(asked, {
+      limit: "storeMs",
+      onAbort: "leave",
+      code: "storage_io",
+      name: () => `the store, which was asked to ${what},`,
+    });
+  return {
+    events: { list: (scope, query) => ask("list events", events.list(scope, query)) },
+    messages: {
+      load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
+      list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
+    },
+    runs: { load: (id) => ask("load a run", runs.load(id)) },
+    threads: { load: (id) => ask("load a thread", threads.load(id)) },
+    ...(live === undefined ? undefined : { live }),
+  };
+}

@@ -1,0 +1,56 @@
+import { AwakenError, type ScopeId } from "@awaken/contract";
+import type { ActiveRuns } from "../run/active-runs.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import { Relay } from "./relay.ts";
+import type { RelayStore } from "./relay-store.ts";
+
+export interface RelaysInit {
+  /** Undefined: nothing is kept that somebody could follow. */
+  readonly storeOf: (scopeId: ScopeId) => RelayStore | undefined;
+  /** Of all tenants. */
+  readonly active: ActiveRuns;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly closing: AbortSignal;
+}
+
+/** The relays of the tenants that have a run or a reader here; there is nothing in it for any other one. */
+export class Relays {
+  readonly #init: RelaysInit;
+  readonly #relays = new Map<ScopeId, Relay>();
+
+  constructor(init: RelaysInit) {
+    this.#init = init;
+    init.active.tell({
+      began: (scopeId) => this.#enter(scopeId),
+      ended: (scopeId) => this.exit(scopeId),
+    });
+  }
+
+  /** For a reader, which leaves with `exit`. */
+  enter(scopeId: ScopeId): Relay {
+    const relay = this.#enter(scopeId);
+    if (relay !== undefined) return relay;
+    throw new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
+  }
+
+  exit(scopeId: ScopeId): void {
+    if (this.#relays.get(scopeId)?.exit() === true) this.#relays.delete(scopeId);
+  }
+
+  #enter(scopeId: ScopeId): Relay | undefined {
+    const relay = this.#relays.get(scopeId) ?? this.#open(scopeId);
+    relay?.enter();
+    return relay;
+  }
+
+  #open(scopeId: ScopeId): Relay | undefined {
+    const { storeOf, active, clock, ids, closing } = this.#init;
+    const store = storeOf(scopeId);
+    if (store === undefined) return undefined;
+    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing });
+    this.#relays.set(scopeId, relay);
+    return relay;
+  }
+}
