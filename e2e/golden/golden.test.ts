@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AgentEvent, EVENT_TABLE } from "@awaken/contract";
+import type { AttachedEvent } from "@awaken/runtime";
 import { checkEvents } from "@awaken/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { type Golden, STORIES, tell } from "./stories.ts";
@@ -16,7 +17,8 @@ const kinds = readdirSync(FOLDER).flatMap((name) => (name.endsWith(".json") ? [n
 
 describe("golden logs", () => {
   it.each(Object.entries(STORIES))("%s: the run of today is the recorded one", async (kind, story) => {
-    const told: Golden = JSON.parse(JSON.stringify(await tell(story)));
+    const { activations, messages } = await tell(story);
+    const told: Golden = JSON.parse(JSON.stringify({ activations, messages }));
     if (process.env["AWAKEN_RECORD_GOLDEN"] === "1") writeFileSync(fileOf(kind), `${JSON.stringify(told, null, 1)}\n`);
     expect(told).toEqual(read(kind));
   });
@@ -42,5 +44,62 @@ describe("golden logs", () => {
         .filter((type) => !shown.has(type as AgentEvent["type"]))
         .toSorted(),
     ).toEqual([...elsewhere, ...rare].toSorted());
+  });
+});
+
+/** Without what only somebody hears who was there: how an answer came in pieces, and what passed by. */
+const factsOf = (events: readonly AgentEvent[]): readonly AgentEvent[] =>
+  events.flatMap((event) => {
+    const { cursor: _cursor, ...fact }: AttachedEvent = event;
+    return EVENT_TABLE[event.type].isStored ? [fact] : [];
+  });
+
+const isOf = (type: AgentEvent["type"]) => (event: AgentEvent) => event.type === type;
+const without = (events: readonly AgentEvent[], type: AgentEvent["type"]) => events.filter((event) => event.type !== type);
+
+/** What was said, with the steps and calls that it was said in. */
+const wordsOf = (events: readonly AgentEvent[]): readonly unknown[] => {
+  const words: { [part: string]: string }[] = [];
+  for (const event of events) {
+    if (event.type === "step-start") words.push({ step: `${event.step} ${event.messageId} ${event.agentId}` });
+    const last = words.at(-1) ?? {};
+    if (event.type === "text-delta" || event.type === "reasoning-delta") last[event.type] = (last[event.type] ?? "") + event.delta;
+    if (event.type === "tool-call-delta") last[event.toolCallId] = (last[event.toolCallId] ?? "") + event.delta;
+  }
+  return words;
+};
+
+const SNAPSHOT: AgentEvent = { type: "state-snapshot", snapshot: { schemaVersion: 1, revision: 0, extensions: {} } };
+
+/** The checker wants the state before each end, which no log keeps. */
+const withSnapshots = (events: readonly AgentEvent[]): readonly AgentEvent[] =>
+  without(events, "state-snapshot").flatMap((event): readonly AgentEvent[] =>
+    event.type === "step-end" || event.type === "run-end" ? [SNAPSHOT, event] : [event],
+  );
+
+function activationsOf(events: readonly AgentEvent[]): readonly (readonly AgentEvent[])[] {
+  const all: AgentEvent[][] = [];
+  for (const event of events) {
+    if (event.type === "run-start") all.push([]);
+    const { cursor: _cursor, ...plain }: AttachedEvent = event;
+    all.at(-1)?.push(plain);
+  }
+  return all;
+}
+
+describe("what is attached to afterwards, or followed all the time, is what was heard live", () => {
+  it.each(Object.entries(STORIES))("%s", async (_kind, story) => {
+    const { activations, attached, followed } = await tell(story);
+    const live = activations.flat();
+    for (const seen of [attached, followed]) {
+      expect(without(factsOf(seen), "ticket-open")).toEqual(without(factsOf(live), "ticket-open"));
+      // They are told when the run has left, whatever else it says meanwhile.
+      expect(factsOf(seen).filter(isOf("ticket-open"))).toEqual(live.filter(isOf("ticket-open")));
+      expect(wordsOf(seen)).toEqual(wordsOf(live));
+      for (const activation of activationsOf(seen)) checkEvents(withSnapshots(activation));
+      expect(seen.at(-1)).toMatchObject({ type: "run-end", cursor: expect.any(String) });
+    }
+    const texts = (events: readonly AgentEvent[]) => events.filter(isOf("text-delta"));
+    expect(texts(attached).length).toBe(wordsOf(live).filter((step) => JSON.stringify(step).includes("text-delta")).length);
   });
 });

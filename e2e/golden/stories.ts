@@ -1,4 +1,5 @@
 import { type AgentEvent, type InferenceRequest, type Message, threadId } from "@awaken/contract";
+import type { AttachedEvent } from "@awaken/runtime";
 import { activeAgent, ask, command, createRuntime, defineTool, type Runtime, type RuntimeInit, reply } from "@awaken/runtime";
 import { countingIds, cut, failure, instantClock, type ScriptStep, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores";
@@ -8,6 +9,14 @@ import * as z from "zod";
 export interface Golden {
   readonly activations: readonly (readonly AgentEvent[])[];
   readonly messages: readonly Message[];
+}
+
+/** The same runs, and what their store says about them afterwards. */
+export interface Told extends Golden {
+  /** What whoever attaches to the thread sees. */
+  readonly attached: readonly AttachedEvent[];
+  /** What whoever attached before it began saw. */
+  readonly followed: readonly AttachedEvent[];
 }
 
 /** Plays a run and notes what is heard. */
@@ -150,7 +159,7 @@ export const STORIES: Readonly<Record<string, Telling>> = {
 await import("@awaken/contract/json-schema");
 
 /** Plays one story with ids and a clock of its own: the same each time. */
-export async function tell({ turns, agents, play }: Telling): Promise<Golden> {
+export async function tell({ turns, agents, play }: Telling): Promise<Told> {
   const [clock, ids] = [instantClock(1_000), countingIds("id")];
   const store = memoryStore({ clock: () => clock.now(), ids: countingIds("row") });
   await using runtime = createRuntime({
@@ -173,7 +182,37 @@ export async function tell({ turns, agents, play }: Telling): Promise<Golden> {
     activations.push(events);
     return events;
   };
+  await store.threads.create({ id: threadId("t") });
+  const following = new Following(runtime.attach("t"));
   await play({ runtime, hear });
   const { items } = await store.messages.list(threadId("t"), { visibility: "all", limit: 200 });
-  return { activations, messages: items.map(({ message }) => message) };
+  const attached = await new Following(runtime.attach("t")).rest();
+  return { activations, messages: items.map(({ message }) => message), attached, followed: await following.rest() };
+}
+
+/** Somebody who reads as it comes. */
+export class Following {
+  readonly events: AttachedEvent[] = [];
+  readonly #iterator: AsyncIterator<AttachedEvent>;
+  readonly #reading: Promise<void>;
+
+  constructor(source: AsyncIterable<AttachedEvent>) {
+    this.#iterator = source[Symbol.asyncIterator]();
+    this.#reading = this.#read();
+  }
+
+  async #read(): Promise<void> {
+    for (let next = await this.#iterator.next(); !next.done; next = await this.#iterator.next()) this.events.push(next.value);
+  }
+
+  /** What comes without anything happening any more; then it leaves. */
+  async rest(): Promise<readonly AttachedEvent[]> {
+    for (let count = -1; count !== this.events.length; ) {
+      count = this.events.length;
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await this.#iterator.return?.();
+    await this.#reading;
+    return this.events;
+  }
 }

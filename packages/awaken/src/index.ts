@@ -18,6 +18,8 @@ export type { AgentSpec } from "@awaken/contract/spec";
 export { type AiSdkOptions, fromAiSdk, providerFromSpec } from "@awaken/providers";
 export {
   type Action,
+  type AttachedEvent,
+  type AttachOptions,
   activeAgent,
   addContextMessage,
   allow,

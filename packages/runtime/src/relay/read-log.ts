@@ -28,6 +28,8 @@ export class LogReader {
   readonly #threadId: ThreadId;
   readonly #scope: EventScope;
   #after: EventCursor | undefined;
+  /** The newest message that was read of; undefined before the first. */
+  #lastSeq: number | undefined;
 
   constructor(
     store: RelayStore,
@@ -59,6 +61,8 @@ export class LogReader {
           if (commit !== undefined) yield commit;
         }
         open.push(event);
+        const { messageSeq } = event.payload;
+        if (event.kind === "message-committed" && typeof messageSeq === "number") this.#lastSeq = messageSeq;
         this.#after = this.#cursorOf(event);
       }
       if (next === undefined) break;
@@ -103,7 +107,7 @@ export class LogReader {
 
   /** Text of the newest assistant message of the run that was written by then. */
   async #lastWords(runId: RunId, by: number): Promise<string> {
-    let beforeSeq: number | undefined;
+    let beforeSeq = this.#lastSeq === undefined ? undefined : this.#lastSeq + 1;
     for (;;) {
       const { items, next } = await this.#store.messages.list(this.#threadId, {
         ...{ runId, visibility: "all", order: "descending", limit: 50 },

@@ -40,6 +40,8 @@ export class Rebuild {
   #turn: Turn | undefined;
   /** Tickets of a run that is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
   #held: StoredEvent[] = [];
+  /** Decisions are on record before the run goes on with them: they are told when it does. */
+  #early: AgentEvent[] = [];
   #isDone = false;
   #told: AgentEvent[] = [];
 
@@ -59,7 +61,7 @@ export class Rebuild {
 
   /** Undefined while something is held back: a reader that came back here would miss it. */
   get position(): Position | "none" | undefined {
-    if (this.#held.length > 0) return undefined;
+    if (this.#held.length + this.#early.length > 0) return undefined;
     return this.#run === undefined ? "none" : { runId: this.#run, step: this.#step, pending: this.#pending };
   }
 
@@ -152,6 +154,10 @@ export class Rebuild {
       case "run-end":
         this.#end(event, commit);
         return;
+      case "decision-taken":
+        if (this.#run === undefined) this.#early.push(event);
+        else this.#told.push(event);
+        return;
       case "tool-call-resumed":
       case "run-retry":
         this.#endStep();
@@ -175,7 +181,7 @@ export class Rebuild {
     }
     this.#run = event.runId;
     this.#isDone = false;
-    this.#told.push(event);
+    this.#told.push(event, ...this.#early.splice(0));
   }
 
   #end(event: EventOf<"run-end">, commit: Commit): void {
