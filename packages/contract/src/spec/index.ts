@@ -8,6 +8,7 @@ export {
 } from "./agent.ts";
 export { type ContextPolicy, contextPolicySchema } from "./context-policy.ts";
 export { userRecord } from "./envelope.ts";
+export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
 export { MODALITIES, type Modality, type ModelSpec, type ModelSpecInput, modelSpecSchema, parseModelSpec } from "./model.ts";
 export { type PoolSpec, type PoolSpecInput, parsePoolSpec, poolSpecSchema } from "./pool.ts";
 export { type ProviderSpec, parseProviderSpec } from "./provider.ts";

@@ -29,6 +29,8 @@ export const mcpServerSpecSchema = s.taggedUnion("type", [
     command: nonBlank,
     args: s.withDefault(s.array(s.string()), []),
     env: s.withDefault(s.record(secret), {}),
+    /** Where it starts; left out, where we are. */
+    cwd: s.optional(nonBlank),
   }),
   s.strictObject({
     ...shared,

@@ -32,8 +32,13 @@ export function reply(data: JsonValue, extras: ReplyExtras = {}): Reply {
   return new Reply({ type: "success", data, ...rest }, command);
 }
 
+export interface FailExtras extends Pick<ReplyExtras, "metadata" | "command"> {
+  /** More about the failure, for programs; the model reads the message alone. */
+  readonly data?: JsonValue;
+}
+
 /** A failure that the model should know by code. */
-export function fail(code: string, message: string, extras: Pick<ReplyExtras, "metadata" | "command"> = {}): Reply {
+export function fail(code: string, message: string, extras: FailExtras = {}): Reply {
   const { command, ...rest } = extras;
   return new Reply({ type: "error", code, message, ...rest }, command);
 }

@@ -1,0 +1,25 @@
+export { type McpPlugin, mcp } from "./mcp.ts";
+export { mcpServerPrefix, mcpToolId } from "./tool-id.ts";
+export type {
+  ElicitationHandler,
+  ElicitationReply,
+  ElicitationRequest,
+  McpAnswers,
+  McpHttpServer,
+  McpOptions,
+  McpPrompt,
+  McpResource,
+  McpResourceContents,
+  McpRestartPolicy,
+  McpRoot,
+  McpServerInput,
+  McpServers,
+  McpState,
+  McpStatus,
+  McpStdioServer,
+  Sampling,
+  SamplingHandler,
+  SamplingReply,
+  SamplingRequest,
+  ServerQuestion,
+} from "./types.ts";
