@@ -3,6 +3,7 @@ import type { Env } from "../sql/env.ts";
 import type { Written } from "../sql/last-written.ts";
 import type { ViewCache } from "../sql/view-cache.ts";
 import type { Session } from "./session.ts";
+import type { Merger } from "./statement.ts";
 import type { Wire } from "./wire.ts";
 
 /** How the ports of one tenant get at the database. */
@@ -12,6 +13,7 @@ export interface Access {
   readonly env: Env;
   readonly wire: Wire;
   readonly written: Written;
+  readonly merger: Merger;
   /** None inside a transaction, which may see what never comes to be. */
   readonly views: ViewCache | undefined;
 }

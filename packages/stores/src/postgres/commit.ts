@@ -11,7 +11,7 @@ import { writeLedger } from "./ledger.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
-import { type Statement, together } from "./statement.ts";
+import type { Statement } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { writeThreadRow } from "./threads.ts";
 import { takeWishes } from "./wishes.ts";
@@ -32,7 +32,7 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep, takes = [] } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events, next } = plan;
-  return together([
+  return access.merger.together([
     ...insertMessages(scopeId, messages, env.blobBytes),
     writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
     ...(run === undefined ? [] : writeRun(access, run.before, run.after)),

@@ -38,10 +38,12 @@ import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
 import { follow, type LogBounds, type NumberedEvent } from "../sql/subscription.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
-import { insertRows } from "./insert-rows.ts";
+import { insertRows, type Target } from "./insert-rows.ts";
 import { lockThreads } from "./locks.ts";
 import type { Session } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
+
+const EVENTS: Target = { table: "event", columns: EVENT_COLUMNS, listed: new Map() };
 
 /** Rows that are read at a time. */
 const BATCH = 64;
@@ -110,7 +112,7 @@ export function writeEvents({ scopeId, env }: Pick<Access, "scopeId" | "env">, {
   return [
     ...insertRows(
       scopeId,
-      { table: "event", columns: EVENT_COLUMNS },
+      EVENTS,
       rows.map((row) => row.values),
     ),
     ...insertRows(scopeId, { table: "event_key", columns: EVENT_KEY_COLUMNS }, keys.map(eventKeyValues)),

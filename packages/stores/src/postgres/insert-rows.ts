@@ -20,33 +20,28 @@ const TYPES: Readonly<Record<string, string>> = {
   record: "json",
 };
 
-/**
- * Tables that every commit writes to. So few rows of them, as most commits have, are listed: less work than arrays for both sides, at the
- * price of a statement for each number, which the other tables would multiply.
- */
-const LISTED: readonly string[] = ["message", "event", "run"];
+/** So few rows, as most commits have, may be listed. */
 const MAX_LISTED = 2;
 
-interface Target {
+export interface Target {
   readonly table: string;
   readonly columns: string;
   readonly onConflict?: string;
+  /**
+   * For a table that every commit writes to: the statements that list few rows, by their number, as they are made. Listing is less work
+   * than arrays for both sides, at the price of a statement for each number, which the other tables would multiply.
+   */
+  readonly listed?: Map<number, string>;
 }
 
 /** All rows in one statement, whatever their number. No rows, no statement. */
 export function insertRows(scopeId: ScopeId, target: Target, rows: readonly Values[]): readonly Statement[] {
   if (rows.length === 0) return [];
-  const isListed = rows.length <= MAX_LISTED && LISTED.includes(target.table);
-  return [isListed ? insertListed(scopeId, target, rows) : insertUnnested(scopeId, target, rows)];
-}
-
-const listed = new Map<string, string>();
-
-function insertListed(scopeId: ScopeId, target: Target, rows: readonly Values[]): Statement {
-  const key = `${rows.length} ${target.table} ${target.columns} ${target.onConflict}`;
-  const text = listed.get(key) ?? listText(target, rows.length);
-  listed.set(key, text);
-  return sql(text, scopeId, ...rows.flat());
+  const listed = rows.length > MAX_LISTED ? undefined : target.listed;
+  if (listed === undefined) return [insertUnnested(scopeId, target, rows)];
+  const text = listed.get(rows.length) ?? listText(target, rows.length);
+  listed.set(rows.length, text);
+  return [sql(text, scopeId, ...rows.flat())];
 }
 
 function listText({ table, columns, onConflict = "" }: Target, count: number): string {

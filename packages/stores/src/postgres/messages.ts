@@ -5,8 +5,10 @@ import { Conditions, isFiltered, messageConditions } from "../sql/conditions.ts"
 import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
-import { insertRows } from "./insert-rows.ts";
+import { insertRows, type Target } from "./insert-rows.ts";
 import { type Statement, sql } from "./statement.ts";
+
+const MESSAGES: Target = { table: "message", columns: MESSAGE_COLUMNS, listed: new Map() };
 
 const COLUMNS = `thread_id, seq, record, parts, ${bodiesOf("message")}`;
 
@@ -23,7 +25,7 @@ export function insertMessages(scopeId: ScopeId, messages: readonly MessageRecor
   return [
     ...insertRows(
       scopeId,
-      { table: "message", columns: MESSAGE_COLUMNS },
+      MESSAGES,
       rows.map((row) => row.values),
     ),
     ...writeBlobs(scopeId, first.threadId, blobs),

@@ -16,8 +16,10 @@ import {
 } from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
-import { insertRows } from "./insert-rows.ts";
+import { insertRows, type Target } from "./insert-rows.ts";
 import { type Statement, sql } from "./statement.ts";
+
+const RUNS: Target = { table: "run", columns: RUN_COLUMNS, listed: new Map() };
 
 export const selectRun = (scopeId: ScopeId, id: RunId): Statement =>
   sql("SELECT run_id, record FROM ~run WHERE scope_id = $1 AND run_id = $2", scopeId, id);
@@ -35,7 +37,7 @@ export function writeRun({ scopeId, written }: Access, before: RunRecord | undef
   const tickets = { table: "run_ticket", columns: "ticket_id, run_id" };
   const remove = "DELETE FROM ~run_ticket WHERE scope_id = $1 AND run_id = $2 AND ticket_id = ANY ($3::text[])";
   return [
-    ...(before === undefined ? insertRows(scopeId, { table: "run", columns: RUN_COLUMNS }, [values]) : [update]),
+    ...(before === undefined ? insertRows(scopeId, RUNS, [values]) : [update]),
     ...(removed.length === 0 ? [] : [sql(remove, scopeId, runId, removed)]),
     ...insertRows(
       scopeId,

@@ -23,29 +23,32 @@ interface Merged {
   text: string | undefined;
 }
 
-const merged: Merged = { next: new Map(), text: undefined };
+/** Makes one statement of many, and remembers its text. */
+export class Merger {
+  readonly #merged: Merged = { next: new Map(), text: undefined };
 
-function placeOf(parts: readonly Statement[]): Merged {
-  let at = merged;
-  for (const { text } of parts) {
-    const next = at.next.get(text) ?? { next: new Map(), text: undefined };
-    at.next.set(text, next);
-    at = next;
+  /**
+   * As few statements as possible that do the same, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes;
+   * those that stand alone come first.
+   */
+  together(statements: readonly Statement[]): readonly Statement[] {
+    const parts = statements.filter((statement) => statement.isAlone !== true);
+    if (parts.length < 2) return statements;
+    const place = this.#placeOf(parts);
+    place.text ??= merge(parts);
+    const alone = statements.filter((statement) => statement.isAlone === true);
+    return [...alone, { text: place.text, values: parts.flatMap(({ values }) => values) }];
   }
-  return at;
-}
 
-/**
- * As few statements as possible that do the same, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes;
- * those that stand alone come first.
- */
-export function together(statements: readonly Statement[]): readonly Statement[] {
-  const parts = statements.filter((statement) => statement.isAlone !== true);
-  if (parts.length < 2) return statements;
-  const place = placeOf(parts);
-  place.text ??= merge(parts);
-  const alone = statements.filter((statement) => statement.isAlone === true);
-  return [...alone, { text: place.text, values: parts.flatMap(({ values }) => values) }];
+  #placeOf(parts: readonly Statement[]): Merged {
+    let at = this.#merged;
+    for (const { text } of parts) {
+      const next = at.next.get(text) ?? { next: new Map(), text: undefined };
+      at.next.set(text, next);
+      at = next;
+    }
+    return at;
+  }
 }
 
 function merge(statements: readonly Statement[]): string {

@@ -19,7 +19,7 @@ import { pendingPort } from "./pending.ts";
 import { profilePort } from "./profiles.ts";
 import { runPort } from "./runs.ts";
 import { PooledSession, type Session } from "./session.ts";
-import { checkSchemaName } from "./statement.ts";
+import { checkSchemaName, Merger } from "./statement.ts";
 import { loadStats } from "./stats.ts";
 import { streamCheckpointPort } from "./stream-checkpoints.ts";
 import { sweepTables } from "./sweep.ts";
@@ -70,10 +70,12 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const connections = new Connections({ schema, openPool, isOwn });
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
+  const merger = new Merger();
 
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
-    const portsIn = (own: Session, cache?: ViewCache) => portsOf(MAKERS, { scopeId, session: own, env, wire, written, views: cache });
+    const portsIn = (own: Session, cache?: ViewCache) =>
+      portsOf(MAKERS, { scopeId, session: own, env, wire, written, merger, views: cache });
     return {
       scopeId,
       live: livePort({ scopeId, wire }),
