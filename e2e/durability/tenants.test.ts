@@ -65,6 +65,7 @@ function world(init: Partial<RuntimeInit>, step: ScriptStep = reply) {
   const ids = new CountedIds();
   const paid: string[] = [];
   const keys: string[] = [];
+  const seenBy: string[] = [];
   const held = new Map<string, () => void>();
   const input = z.object({ who: z.string() });
   const tools = [
@@ -73,9 +74,10 @@ function world(init: Partial<RuntimeInit>, step: ScriptStep = reply) {
       description: "",
       input,
       approve: () => ask("Pay?"),
-      execute: ({ who }, { idempotencyKey }) => {
+      execute: ({ who }, { idempotencyKey, scopeId }) => {
         paid.push(who);
         keys.push(idempotencyKey);
+        seenBy.push(`tool ${scopeId}`);
         return `paid ${who}`;
       },
     }),
@@ -104,7 +106,15 @@ function world(init: Partial<RuntimeInit>, step: ScriptStep = reply) {
     providers: { scripted: scripted(always(step)) },
     models: { fast: { provider: "scripted", model: "m" } },
     agents: { default: { model: "fast", plugins: ["tastes"] } },
-    plugins: [definePlugin({ id: "tastes", register: (r) => r.profile(taste) })],
+    plugins: [
+      definePlugin({
+        id: "tastes",
+        register(r) {
+          r.profile(taste);
+          r.hook("afterToolExecute", ({ scopeId }) => void seenBy.push(`hook ${scopeId}`));
+        },
+      }),
+    ],
     log: SILENT,
     ids: ids.next,
     tools,
@@ -117,7 +127,7 @@ function world(init: Partial<RuntimeInit>, step: ScriptStep = reply) {
       await new Promise(setImmediate);
     }
   };
-  return { runtime, ids, paid, keys, until };
+  return { runtime, ids, paid, keys, seenBy, until };
 }
 
 const both = <T>(runtime: Runtime, ids: CountedIds, work: (tenant: ScopedRuntime, name: string) => Promise<T>): Promise<[T, T]> =>
@@ -186,6 +196,25 @@ describe("tenants of one runtime", () => {
         expect(await store.threads.count({})).toBe(0);
       }));
 
+    test("an outside system is given another key by each tenant, that of the default one as ever; tools and hooks see whose run it is", () =>
+      inPlace(async (init, store) => {
+        const { runtime, ids, keys, seenBy } = world(init);
+        const pay = async (tenant: ScopedRuntime) => {
+          const [first] = ticketsOf(await tenant.run({ ...REQUEST, input: "pay x" }));
+          await (await tenant.decide(first?.id ?? "", APPROVE)).result;
+        };
+        await ids.of("a", () => pay(runtime.scoped("a")));
+        await ids.of("b", () => pay(runtime.scoped("b")));
+        await ids.of("", () => pay(runtime));
+        const [ofA = "", ofB = "", own = ""] = keys;
+        expect([ofA, ofB]).toEqual([own, own].map((key, index) => `${"ab"[index]}:${key}`));
+        expect(own).toMatch(/^r:id-\d+:c1$/);
+        expect(seenBy).toEqual(["a", "b", "default"].flatMap((tenant) => [`tool ${tenant}`, `hook ${tenant}`]));
+        if (store === undefined) return;
+        expect((await store.scoped(scopeId("a")).ledger.load(ofA))?.status).toBe("finished");
+        expect((await store.ledger.load(own))?.status).toBe("finished");
+      }));
+
     test("active runs: send, cancel, wait and the claim of a thread reach the tenant's own", () =>
       inPlace(async (init) => {
         const { runtime, ids, until } = world(init);
@@ -242,6 +271,39 @@ describe("tenants of one runtime", () => {
           expect(() => handle.send("t", "x")).toThrow(expect.objectContaining(refused));
         }
       }));
+  });
+
+  test("a call that was claimed before keys named the tenant keeps its key when it is looked up, run again and reconciled", async () => {
+    await using store = memoryStore();
+    const own = store.scoped(scopeId("a"));
+    const keys: string[] = [];
+    const charge = (execute: () => Promise<string>) =>
+      defineTool({
+        id: "charge",
+        description: "",
+        input: z.object({ who: z.string() }),
+        idempotent: true,
+        reconcile: (_input, { idempotencyKey }) => {
+          keys.push(`asked ${idempotencyKey}`);
+          return { type: "unknown" };
+        },
+        execute: (_input, { idempotencyKey }) => {
+          keys.push(idempotencyKey);
+          return execute();
+        },
+      });
+    const begun = Promise.withResolvers<void>();
+    const hangs = charge(() => new Promise<never>(() => begun.resolve()));
+    const call = toolCalls([{ name: "charge", input: { who: "x" }, id: "c1" }]);
+    const before = world({ store: { ...own, scoped: store.scoped }, tools: [hangs] }, () => call);
+    void before.ids.of("a", () => before.runtime.run({ ...REQUEST, input: "go" }));
+    await begun.promise;
+    const after = world({ store, tools: [charge(async () => "charged")] }, () => text("done"));
+    expect((await after.ids.of("later", () => after.runtime.scoped("a").resume("r"))).status).toBe("done");
+    const [first = ""] = keys;
+    expect(first).toMatch(/^r:/);
+    expect(keys).toEqual([first, `asked ${first}`, first]);
+    expect(await own.ledger.load(first)).toMatchObject({ status: "finished", attempt: 2 });
   });
 
   test("streams that were cut are kept for their own tenant", async () => {

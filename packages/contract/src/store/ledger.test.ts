@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { messageId, runId, toolCallId } from "../ids.ts";
+import { messageId, runId, scopeId, toolCallId } from "../ids.ts";
 import { claimEffect, effectKey, type LedgerClaim, type LedgerEntry, ledgerEntry, settleEffect } from "./ledger.ts";
 import { R1, R2, T1 } from "./test-records.ts";
 
@@ -31,6 +31,12 @@ describe("effectKey", () => {
       ["r%3A1", "m", "c"],
     ] as const;
     expect(new Set(parts.map(([r, m, c]) => effectKey(runId(r), messageId(m), toolCallId(c)))).size).toBe(parts.length);
+  });
+
+  test("names the tenant, unless it is the default one", () => {
+    const of = (scope: string) => effectKey(R1, messageId("m1"), toolCallId("c1"), scopeId(scope));
+    expect(of("default")).toBe(key);
+    expect(new Set(["default", "a", "b", "a:b", "a%3Ab"].map(of)).size).toBe(5);
   });
 });
 

@@ -1,5 +1,5 @@
 import { AwakenError } from "../error.ts";
-import type { MessageId, RunId, ThreadId, ToolCallId } from "../ids.ts";
+import { DEFAULT_SCOPE, type MessageId, type RunId, type ScopeId, type ThreadId, type ToolCallId } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import * as s from "../schema/index.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
@@ -71,9 +71,13 @@ export const ledgerEntry = defineRecord<LedgerEntry>({
   accepts: s.guardOf<LedgerEntry>(entrySchema),
 });
 
-/** Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids. */
-export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId): string {
-  return `${encoded(runId)}:${encoded(messageId)}:${encoded(toolCallId)}`;
+/**
+ * Stable across retries, restarts and replays of one call. The message is in it because vendors repeat call ids, and the tenant because
+ * outside systems do not know of tenants, which may have runs of the same id. The default tenant goes without saying.
+ */
+export function effectKey(runId: RunId, messageId: MessageId, toolCallId: ToolCallId, scopeId: ScopeId = DEFAULT_SCOPE): string {
+  const call = `${encoded(runId)}:${encoded(messageId)}:${encoded(toolCallId)}`;
+  return scopeId === DEFAULT_SCOPE ? call : `${encoded(scopeId)}:${call}`;
 }
 
 const PLAIN = /^[\w.~-]*$/;

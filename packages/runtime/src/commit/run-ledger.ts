@@ -1,4 +1,4 @@
-import type { MessageId, RunId, ToolCall, ToolResult } from "@awaken/contract";
+import type { MessageId, RunId, ScopeId, ToolCall, ToolResult } from "@awaken/contract";
 import { effectKey, type LedgerClaim, type LedgerEntry, type LedgerOutcome } from "@awaken/contract/store";
 
 /** What the ledger says about a run that goes on: calls that were claimed by a process that is gone, and calls that wait. */
@@ -30,26 +30,36 @@ const NO_OUTCOMES: readonly LedgerOutcome[] = Object.freeze([]);
 /** The run's side of the effect ledger: what it has claimed, and the outcomes that wait for the next commit. */
 export class RunLedger {
   readonly #runId: RunId;
+  readonly #scopeId: ScopeId;
   /** By key; made with the first entry. */
   #tries: Map<string, Tries> | undefined;
   #outcomes: LedgerOutcome[] | undefined;
 
-  constructor(runId: RunId, entries: readonly OpenEntry[]) {
+  constructor({ runId, scopeId }: { readonly runId: RunId; readonly scopeId: ScopeId }, entries: readonly OpenEntry[]) {
     this.#runId = runId;
+    this.#scopeId = scopeId;
     for (const entry of entries) {
       const isClaimed = entry.status === "claimed";
       this.#set(entry.idempotencyKey, { attempt: entry.attempt, isClaimed, unknown: isClaimed ? entry : undefined });
     }
   }
 
+  /** What the effect of the call is known by, outside too: as it was claimed, also when that was before keys named the tenant. */
+  keyOf({ messageId, call }: CallKey): string {
+    const key = effectKey(this.#runId, messageId, call.id, this.#scopeId);
+    if (this.#tries === undefined || this.#tries.has(key)) return key;
+    const unscoped = effectKey(this.#runId, messageId, call.id);
+    return this.#tries.has(unscoped) ? unscoped : key;
+  }
+
   /** The claim of a process that is gone, until the call has its result. */
   unknownOf(call: CallKey): OpenEntry | undefined {
-    return this.#tries === undefined || this.#tries.size === 0 ? undefined : this.#tries.get(this.#keyOf(call))?.unknown;
+    return this.#tries === undefined || this.#tries.size === 0 ? undefined : this.#tries.get(this.keyOf(call))?.unknown;
   }
 
   /** What to put on record before the call runs. It counts from `begin` on. */
   claim({ messageId, call }: ClaimedCall, step: number): LedgerClaim {
-    const idempotencyKey = this.#keyOf({ messageId, call });
+    const idempotencyKey = this.keyOf({ messageId, call });
     return {
       idempotencyKey,
       attempt: (this.#tries?.get(idempotencyKey)?.attempt ?? 0) + 1,
@@ -72,7 +82,7 @@ export class RunLedger {
   /** A call has its result. What was never claimed has no outcome, and what waits has one when it waits no more. */
   settle(call: CallKey, result: ToolResult): void {
     if (this.#tries === undefined) return;
-    const idempotencyKey = this.#keyOf(call);
+    const idempotencyKey = this.keyOf(call);
     const tries = this.#tries.get(idempotencyKey);
     if (tries === undefined || (result.type === "pending" && !tries.isClaimed)) return;
     this.#outcomes ??= [];
@@ -83,7 +93,7 @@ export class RunLedger {
 
   /** Its row stays as it is: what becomes known of it later is put on record then. */
   leaveOpen(call: CallKey): void {
-    this.#tries?.delete(this.#keyOf(call));
+    this.#tries?.delete(this.keyOf(call));
   }
 
   /** Outcomes for the commit that is about to be written. */
@@ -96,10 +106,6 @@ export class RunLedger {
   /** The commit failed. */
   putBack(outcomes: readonly LedgerOutcome[]): void {
     if (outcomes.length > 0) this.#outcomes = [...outcomes, ...(this.#outcomes ?? [])];
-  }
-
-  #keyOf({ messageId, call }: CallKey): string {
-    return effectKey(this.#runId, messageId, call.id);
   }
 
   #set(key: string, tries: Tries): void {

@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, Message, PersistedState, RunIdentity, RunOptions } from "@awaken/contract";
+import type { AgentEvent, Log, Message, PersistedState, RunIdentity, RunOptions, ScopeId } from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { Landing } from "../commit/land.ts";
 import type { OpenEntry } from "../commit/run-ledger.ts";
@@ -59,6 +59,8 @@ export interface Activation {
 
 /** What it runs with: live objects of this process. */
 export interface RunHandles {
+  /** The tenant. */
+  readonly scopeId: ScopeId;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Default: the default limits. */

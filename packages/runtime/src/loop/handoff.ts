@@ -7,7 +7,7 @@ import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveAgent, RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 
-type Seat = Pick<RunContext, "options" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
+type Seat = Pick<RunContext, "options" | "scopeId" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
 
 /** All runs of a plan share them, so that none may change them. */
 const described = new WeakMap<RunPlan, readonly ToolDescriptor[]>();
@@ -31,6 +31,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const descriptors = hasOwn ? describe(tools) : descriptorsOf(plan);
   const scene = {
     agent: plan.agent,
+    scopeId: run.scopeId,
     identity: run.identity,
     messages: run.transcript.messages,
     tools: descriptors,

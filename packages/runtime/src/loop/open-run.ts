@@ -84,17 +84,19 @@ function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress:
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const ledger = history.ledger === undefined ? undefined : new RunLedger(identity.runId, history.ledger);
+  const ledger =
+    history.ledger === undefined ? undefined : new RunLedger({ runId: identity.runId, scopeId: handles.scopeId }, history.ledger);
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
+  const { scopeId, signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
   const tell = listeners.tell.bind(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
-  const active = seatAgent({ options, identity, transcript, signal, clock, profileStore }, plan);
+  const active = seatAgent({ options, scopeId, identity, transcript, signal, clock, profileStore }, plan);
   return {
+    scopeId,
     identity,
     options,
     checkOutput,

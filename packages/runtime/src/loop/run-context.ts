@@ -1,4 +1,4 @@
-import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ToolDescriptor, Validated } from "@awaken/contract";
+import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ScopeId, ToolDescriptor, Validated } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
@@ -54,6 +54,8 @@ export interface Desk {
 
 /** Everything one run has, built once. Helpers take `(ctx, theNewThing)`. */
 export interface RunContext {
+  /** The tenant. */
+  readonly scopeId: ScopeId;
   readonly identity: RunIdentity;
   readonly options: RunOptions;
   /** Set when the options ask for an answer of a certain shape. */

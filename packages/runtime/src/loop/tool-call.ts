@@ -189,10 +189,11 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
 }
 
 function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
-  const { agent, identity, messages, tools, clock, profile } = ctx.active.scene;
+  const { agent, scopeId, identity, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   return {
     agent,
+    scopeId,
     identity,
     messages,
     tools,
@@ -202,7 +203,7 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, repor
     signal,
     callId: live.call.id,
     toolName: live.call.name,
-    idempotencyKey: effectKey(identity.runId, live.messageId, live.call.id),
+    idempotencyKey: ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId),
     resume: live.resume,
     progress,
     activity,

@@ -4,6 +4,7 @@ import type {
   JsonValue,
   Message,
   RunIdentity,
+  ScopeId,
   Suspension,
   Termination,
   ToolCall,
@@ -21,6 +22,8 @@ import type { Command } from "./command.ts";
 export interface RunScene {
   /** The agent that has the run now; another one after a handoff. */
   readonly agent: LocalAgentSpec;
+  /** The tenant that the run is of; `default` where there is only one. */
+  readonly scopeId: ScopeId;
   /** Which run this is, and where it came from. */
   readonly identity: RunIdentity;
   /** The conversation so far; in a tool round also the assistant message and the results that exist. */

@@ -1,5 +1,6 @@
 import {
   AwakenError,
+  DEFAULT_SCOPE,
   type JsonValue,
   jsonValueSchema,
   type Log,
@@ -58,6 +59,7 @@ export function localAgent(id = "agent", spec: object = {}): LocalAgentSpec {
 export function sceneOf(more: Partial<RunScene> = {}): RunScene {
   return {
     agent: localAgent(),
+    scopeId: DEFAULT_SCOPE,
     identity: {
       threadId: threadId("t1"),
       runId: runId("r1"),

@@ -1,4 +1,4 @@
-import { messageId, runId, type StreamPart, threadId } from "@awaken/contract";
+import { DEFAULT_SCOPE, messageId, runId, type StreamPart, threadId } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { loopActions } from "../builtin/loop-actions/loop-actions.ts";
@@ -56,6 +56,7 @@ async function run(view: Resolution, agentId: string) {
       seededDecisions: [],
     },
     {
+      scopeId: DEFAULT_SCOPE,
       signal: new AbortController().signal,
       clock: fakeClock(),
       ids,

@@ -174,6 +174,7 @@ function openPlugins({ bounds }: RunParts, resolution: Resolution, agentId: stri
 
 function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]): TakeUp["handles"] {
   return {
+    scopeId: parts.scopeId,
     signal: run.controller.signal,
     clock: parts.clock,
     bounds: parts.bounds,

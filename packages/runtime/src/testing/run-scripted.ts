@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  DEFAULT_SCOPE,
   type Decision,
   type DecisionAction,
   decisionId,
@@ -193,6 +194,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   });
   const activation = activationOf(init, init.model ?? model ?? scripted([]), thread, ids);
   const ctx = openRun(activation, {
+    scopeId: DEFAULT_SCOPE,
     signal: init.signal ?? new AbortController().signal,
     clock,
     ids,

@@ -1,5 +1,15 @@
 import { getEventListeners } from "node:events";
-import { type JsonValue, type Log, type Message, messageId, messageText, type Provider, runId, threadId } from "@awaken/contract";
+import {
+  DEFAULT_SCOPE,
+  type JsonValue,
+  type Log,
+  type Message,
+  messageId,
+  messageText,
+  type Provider,
+  runId,
+  threadId,
+} from "@awaken/contract";
 import { type ContextPolicy, type LocalAgentSpec, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
@@ -69,7 +79,7 @@ function openRun(provider: Provider, setting: Setting = {}) {
     adapter: "internal",
   } as const;
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
-  const scene = { agent: local(sections), identity, messages, tools: [], signal: abort.signal, clock, profile };
+  const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, messages, tools: [], signal: abort.signal, clock, profile };
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
   const inbox: InboxItem[] = [];
   const live = {

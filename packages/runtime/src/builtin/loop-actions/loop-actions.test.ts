@@ -1,4 +1,4 @@
-import { type Log, runId, threadId } from "@awaken/contract";
+import { DEFAULT_SCOPE, type Log, runId, threadId } from "@awaken/contract";
 import { type LocalAgentSpec, parseAgentSpec } from "@awaken/contract/spec";
 import { describe, expect, test } from "vitest";
 import { failedActions } from "../../phase/action-queue.ts";
@@ -34,6 +34,7 @@ function openSteps(plugins: readonly Plugin[]) {
   store.commit(command().update(runLifecycle, { type: "start", runId: runId("r"), at: 0 }));
   const scene = {
     agent,
+    scopeId: DEFAULT_SCOPE,
     identity: { threadId: threadId("t"), runId: runId("r"), agentId: "a", origin: "user", runMode: "foreground", adapter: "internal" },
     messages: [],
     signal: new AbortController().signal,

@@ -30,7 +30,7 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
   const { input } = asked.order;
   const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id);
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
-  const { ids, clock } = handles;
+  const { scopeId, ids, clock } = handles;
   const landing = new Landing({
     store: records,
     identity: runIdentity(left),
@@ -42,7 +42,7 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
     now: () => clock.now(),
     holding: asked.order.holding,
   });
-  await closeRun({ ids, clock }, left, { loaded, landing, ctx: openLeft(leaving, loaded, landing), by });
+  await closeRun({ scopeId, ids, clock }, left, { loaded, landing, ctx: openLeft(leaving, loaded, landing), by });
 }
 
 /** The run as it would be resumed, only to ask its tools: nothing of it is heard or written. Undefined when it cannot be opened any more. */

@@ -35,7 +35,7 @@ export interface LeftScene {
 }
 
 /** How what is written is named and dated. */
-type ClosingParts = Pick<RunHandles, "ids" | "clock">;
+type ClosingParts = Pick<RunHandles, "scopeId" | "ids" | "clock">;
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
 
@@ -148,7 +148,7 @@ export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, land
   const states = storedCalls(loaded.history.threadState);
   const started = startedCalls(loaded, states);
   const found = await Promise.all(started.map((call) => findOut(ctx, call)));
-  const ledger = new RunLedger(run.runId, loaded.history.ledger ?? []);
+  const ledger = new RunLedger({ runId: run.runId, scopeId: parts.scopeId }, loaded.history.ledger ?? []);
   const closed = started.map((call, index) => ({ ...call, result: closeCall(ledger, call.live, found[index]) }));
   await landing.land(newsOf(parts, { run, loaded, states, closed, outcomes: ledger.takeOutcomes(), by }));
 }
