@@ -99,6 +99,7 @@ const TRACE = namesOf<NonNullable<RunRequest["trace"]>>({
   sessionId: true,
   transportRequestId: true,
   correlationId: true,
+  traceParent: true,
 });
 const OVERRIDES = namesOf<NonNullable<RunRequest["overrides"]>>({
   upstreamModel: true,

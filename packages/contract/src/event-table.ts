@@ -53,6 +53,7 @@ const identitySchema = s.strictObject({
   sessionId: s.exactOptional(s.string()),
   transportRequestId: s.exactOptional(s.string()),
   correlationId: s.exactOptional(s.string()),
+  traceParent: s.exactOptional(s.string()),
 }) satisfies Schema<RunIdentity>;
 
 const said = { response: s.string(), output: s.exactOptional(jsonValueSchema) };

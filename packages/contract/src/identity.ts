@@ -36,4 +36,6 @@ export interface RunIdentity {
   readonly transportRequestId?: string;
   /** What the caller ties its own records together with. */
   readonly correlationId?: string;
+  /** The trace that the run belongs to, as the W3C header `traceparent` has it. It is kept with the run: whoever goes on with it, goes on in it. */
+  readonly traceParent?: string;
 }

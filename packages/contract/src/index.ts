@@ -85,6 +85,7 @@ export {
   type InferenceRequest,
   type Provider,
   type ReasoningEffort,
+  type ResponseFacts,
   type RoutingKey,
   type StopReason,
   type StreamPart,

@@ -134,6 +134,8 @@ export type StreamPart =
       /** Something that the vendor ignored or changed; it is logged. */
       readonly message: string;
     }
+  /** Which answer this is, as the vendor names it; the last one counts. */
+  | ({ readonly type: "response" } & ResponseFacts)
   | {
       readonly type: "usage";
       /** Adds to what came before. */
@@ -144,6 +146,14 @@ export type StreamPart =
       /** Why the model ended its turn. */
       readonly reason: StopReason;
     };
+
+/** What a vendor says of its own answer. */
+export interface ResponseFacts {
+  /** The vendor's id of the answer. */
+  readonly id?: string;
+  /** The exact model that answered. */
+  readonly model?: string;
+}
 
 interface TurnBody {
   /** All text parts, joined. */
@@ -158,6 +168,10 @@ interface TurnBody {
   readonly model: string;
   /** From the request to the last part. */
   readonly durationMs: number;
+  /** Which answer it is, where the vendor tells it. */
+  readonly response?: ResponseFacts;
+  /** Of a pool: the id of the model, in the registry, that answered last. */
+  readonly servedBy?: string;
   /** Calls whose input was not JSON; they are not in `toolCalls`. */
   readonly malformedCalls: readonly {
     /** As the vendor named it. */
@@ -257,4 +271,6 @@ export interface StreamObserver {
   failed(request: InferenceRequest, failure: InferenceFailure): void;
   /** Whether the inference of a stream that failed goes on with somebody else: then nobody waits for the one that failed. */
   hasMoved?(request: InferenceRequest): boolean;
+  /** The id of the model that this request was passed on to, where one name stands for several. */
+  servedBy?(request: InferenceRequest): string | undefined;
 }

@@ -20,7 +20,7 @@ export type RunIntent =
   | { readonly type: "continuation-from-run"; readonly runId: RunId };
 
 /** Where the activation came from: the identity of the run without what the record says itself. */
-export type RunTrace = Omit<RunIdentity, "threadId" | "runId" | "agentId" | "dispatchId" | "sessionId">;
+export type RunTrace = Omit<RunIdentity, "threadId" | "runId" | "agentId" | "dispatchId" | "sessionId" | "traceParent">;
 
 export interface SeededDecision {
   readonly ticketId: TicketId;
@@ -161,7 +161,7 @@ export function ticketIdsOf(run: RunProjection): ReadonlySet<TicketId> {
 }
 
 export function runIdentity(run: RunProjection): RunIdentity {
-  const { threadId, runId, agentId, dispatchId, sessionId } = run;
+  const { threadId, runId, agentId, dispatchId, sessionId, traceParent } = run;
   return {
     threadId,
     runId,
@@ -169,6 +169,7 @@ export function runIdentity(run: RunProjection): RunIdentity {
     ...run.activation.trace,
     ...(dispatchId === undefined ? undefined : { dispatchId }),
     ...(sessionId === undefined ? undefined : { sessionId }),
+    ...(traceParent === undefined ? undefined : { traceParent }),
   };
 }
 

@@ -150,7 +150,8 @@ describe("anthropic", () => {
       ),
     );
     const parts = await collect(provider(wire.url), { model });
-    expect(parts[0]).toEqual({ type: "tool-call-start", id: "srv_1", name: "web_search", executed: "provider" });
+    expect(parts[0]).toMatchObject({ type: "response", id: "m" });
+    expect(parts[1]).toEqual({ type: "tool-call-start", id: "srv_1", name: "web_search", executed: "provider" });
     expect(parts.find(({ type }) => type === "content")).toMatchObject({
       content: { type: "tool-result", id: "srv_1", name: "web_search", output: [{ url: "https://example.com" }] },
     });

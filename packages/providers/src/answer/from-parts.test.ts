@@ -253,6 +253,7 @@ describe("whole parts", () => {
       { type: "warning", message: "unsupported: topK: not here" },
       { type: "warning", message: "x: use y" },
       { type: "warning", message: "careful" },
+      { type: "response", id: "r" },
       { type: "source", source: { sourceType: "url", id: "s", url: "https://example.com" } },
       { type: "warning", message: "the vendor asks to approve its call 'c': not supported" },
       STOP,

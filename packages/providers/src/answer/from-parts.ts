@@ -10,6 +10,9 @@ type Finish = Extract<Part, { type: "finish" }>;
 type ToolResult = Extract<Part, { type: "tool-result" }>;
 type FilePart = Extract<Part, { type: "file" | "reasoning-file" }>;
 
+/** What comes with an answer and is none. */
+const OUTSIDE: ReadonlySet<Part["type"]> = new Set(["stream-start", "response-metadata"]);
+
 const INTERRUPTED = { type: "stream-interrupted", message: "connection reset" } as const;
 
 function warningText(warning: SharedV4Warning): string {
@@ -94,7 +97,7 @@ export class Translation {
   push(part: Part, out: StreamPart[]): void {
     const before = out.length;
     this.#pushFragment(part, out);
-    if (out.length > before && part.type !== "stream-start") this.#isEmpty = false;
+    if (out.length > before && !OUTSIDE.has(part.type)) this.#isEmpty = false;
   }
 
   /** No part follows. Without a finish the turn ends here, unless nothing was said at all: that is no answer. */
@@ -155,6 +158,13 @@ export class Translation {
       case "stream-start":
         for (const warning of part.warnings) out.push({ type: "warning", message: warningText(warning) });
         break;
+      case "response-metadata": {
+        const { id, modelId } = part;
+        if (id !== undefined || modelId !== undefined) {
+          out.push({ type: "response", ...(id !== undefined && { id }), ...(modelId !== undefined && { model: modelId }) });
+        }
+        break;
+      }
       case "tool-approval-request":
         out.push({ type: "warning", message: `the vendor asks to approve its call '${part.toolCallId}': not supported` });
         break;

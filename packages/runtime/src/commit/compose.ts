@@ -169,6 +169,7 @@ function project(basis: RunBasis, standing: Standing, news: News, messages: read
   if (output !== undefined) body.output = output;
   if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
   if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
+  if (identity.traceParent !== undefined) body.traceParent = identity.traceParent;
   return withStatus(body, basis, news);
 }
 

@@ -5,6 +5,7 @@ import {
   type Log,
   NO_USAGE,
   type ProviderMetadata,
+  type ResponseFacts,
   type StopReason,
   type StreamPart,
   type ToolCall,
@@ -33,6 +34,8 @@ const isOurs = (entry: Entry): entry is CallDraft => entry.type === "call" && en
 export class Collector {
   usage = NO_USAGE;
   stopReason: StopReason | undefined;
+  /** What the vendor said of its answer. */
+  response: ResponseFacts | undefined;
   /** Text deltas, call starts and call deltas so far: the pulse of stream checkpoints. */
   beats = 0;
   #entries: Entry[] = [];
@@ -77,6 +80,11 @@ export class Collector {
       case "usage":
         this.usage = addUsage(this.usage, part.usage);
         return;
+      case "response": {
+        const { type: _type, ...facts } = part;
+        this.response = facts;
+        return;
+      }
       case "stop":
         this.stopReason = part.reason;
         return;

@@ -1,4 +1,4 @@
-import type { AgentEvent, InferenceRequest, Message, StopReason, ToolCall, Turn, Usage } from "@awaken/contract";
+import type { AgentEvent, InferenceRequest, Message, StopReason, ToolCall, Turn } from "@awaken/contract";
 import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
 import { failureText } from "./failure-text.ts";
@@ -49,7 +49,10 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
     const isCut = continuations < run.policy.maxContinuationRetries && isTruncated(outcome, collected, saidBefore);
     if (smaller === undefined && !isCut) {
       for (const call of collected.toolCalls) run.emit(readyEvent(run, call));
-      const turn = toTurn(collected, outcome, collector.usage, asked.model, run.clock.now() - startedAt);
+      const durationMs = run.clock.now() - startedAt;
+      const { response, usage } = collector;
+      const servedBy = run.provider.observer?.servedBy?.(asked);
+      const turn = toTurn(collected, outcome, { response, usage, servedBy, model: asked.model, durationMs });
       return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
     }
     if (smaller !== undefined) {
@@ -95,9 +98,20 @@ function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): Stop
   return outcome.type === "cut" ? "tool-use" : "end-turn";
 }
 
-function toTurn(collected: Collected, outcome: StreamOutcome, usage: Usage, model: string, durationMs: number): Turn {
+/** What is known of an answer beside what was said. */
+interface AnswerFacts extends Pick<Turn, "usage" | "model" | "durationMs"> {
+  readonly response: Turn["response"] | undefined;
+  readonly servedBy: string | undefined;
+}
+
+function toTurn(collected: Collected, outcome: StreamOutcome, facts: AnswerFacts): Turn {
   const { text, content, toolCalls, malformedCalls } = collected;
-  const body = { text, content, toolCalls, malformedCalls, usage, model, durationMs };
+  const { usage, model, durationMs, response, servedBy } = facts;
+  const body: Omit<Turn, "stopReason"> = {
+    ...{ text, content, toolCalls, malformedCalls, usage, model, durationMs },
+    ...(response === undefined ? undefined : { response }),
+    ...(servedBy === undefined ? undefined : { servedBy }),
+  };
   if (outcome.type !== "failed") return { ...body, stopReason: stopReasonOf(outcome) };
   return { ...body, stopReason: "error", failure: { ...outcome.failure, message: failureText(outcome.failure) } };
 }

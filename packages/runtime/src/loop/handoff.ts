@@ -1,6 +1,6 @@
-import { errorMessage, type Termination, type ToolDescriptor } from "@awaken/contract";
+import { type AgentEvent, errorMessage, type Termination, type ToolDescriptor } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
-import type { Plugin } from "../plugin/define-plugin.ts";
+import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { createProfileAccess } from "../state/profile.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
@@ -51,12 +51,25 @@ function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command |
   return all;
 }
 
+/** A listener that fails costs the run nothing but a line in the log. */
+function guarded({ log, identity }: RunContext, listen: (event: AgentEvent) => void): (event: AgentEvent) => void {
+  return (event) => {
+    try {
+      listen(event);
+    } catch (thrown) {
+      log.error(`a plugin failed to hear '${event.type}': ${errorMessage(thrown)}`, { runId: identity.runId });
+    }
+  };
+}
+
 /** Of plugins that are bound before one fails, none is forgotten. */
 function bindPlugins(ctx: RunContext): void {
   const { plan, bindings } = ctx.active;
   if (!plan.env.plugins.some((plugin) => plugin.onBind !== undefined)) return;
-  const run = {
-    signal: ctx.signal,
+  const run: LiveRun = {
+    ...ctx.active.scene,
+    isContinuation: ctx.isContinuation,
+    listen: (listen) => bindings.push(ctx.watch(guarded(ctx, listen))),
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
     send: ctx.inbox.push.bind(ctx.inbox),

@@ -124,6 +124,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     streams: handles.streams,
     replan,
     tell,
+    watch: (listen) => listeners.watch(listen),
     emit: emitter(tell, writer, progress),
     emitSnapshot() {
       if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });

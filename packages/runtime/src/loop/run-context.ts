@@ -90,6 +90,8 @@ export interface RunContext {
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
   readonly tell: (event: AgentEvent) => void;
+  /** Somebody hears what is told from here on; gives the way to leave again. */
+  readonly watch: (listen: (event: AgentEvent) => void) => () => void;
   /** The same, and facts ride in the next commit. */
   readonly emit: (event: AgentEvent) => void;
   /** The same for the whole state, made only if somebody listens. */

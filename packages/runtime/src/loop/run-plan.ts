@@ -1,5 +1,5 @@
 import type { Provider } from "@awaken/contract";
-import type { LocalAgentSpec } from "@awaken/contract/spec";
+import type { LocalAgentSpec, ModelSpec } from "@awaken/contract/spec";
 import type { InferencePolicy } from "../inference/infer.ts";
 import type { Env } from "../plugin/env.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -17,6 +17,8 @@ export interface RunPlan {
     readonly maxOutputTokens: number | undefined;
     /** What it holds, as far as anybody said; a guess of ours counts too. */
     readonly contextWindow: number | undefined;
+    /** The model, or the members of the pool, as they are registered. */
+    readonly specs: readonly ModelSpec[];
   };
   /** What the agent may call, by id, after its catalogue was applied. */
   readonly tools: ReadonlyMap<string, Tool>;

@@ -1,5 +1,6 @@
 import type { InferenceRequest, MessageId, Termination, Turn } from "@awaken/contract";
 import { type CallFacts, type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
+import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
@@ -42,7 +43,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   }
   const { request, offeredTools, cleanup } = preparePrompt(ctx);
   if (cleanup !== undefined) await ctx.phases.submit(cleanup);
-  const inferred = await infer(inferenceOf(ctx, request));
+  const inferred = await ask(ctx, request);
   const { turn } = inferred;
   count(ctx, turn);
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
@@ -101,6 +102,16 @@ function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
     reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
     checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
   };
+}
+
+/** Inside of what plugins put around it. */
+function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
+  const { env, model } = ctx.active.plan;
+  const work = (): Promise<Inferred> => infer(inferenceOf(ctx, request));
+  const around = env.arounds.inference;
+  if (around.length === 0) return work();
+  const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
+  return surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
 }
 
 /** A request that was refused as too long is sent once more without its oldest messages, and those of the run behind it are as short. */

@@ -13,6 +13,7 @@ import { openTicketOf } from "../commit/open-tickets.ts";
 import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
+import { surround } from "../plugin/around.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
@@ -215,7 +216,11 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, repor
 export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
   if ("reply" in allowed) return Promise.resolve(allowed.reply);
   ctx.tell({ type: "tool-call-run", toolCallId: allowed.call.id });
-  return executeTool(ctx, allowed);
+  const around = ctx.active.plan.env.arounds.tool;
+  if (around.length === 0) return executeTool(ctx, allowed);
+  const call = { ...allowed.call, input: inputOf(allowed) };
+  const facts = { ...ctx.active.scene, step: ctx.tally.steps, call, resume: allowed.resume, isReplay: allowed.isReplay };
+  return surround(around, facts, () => executeTool(ctx, allowed), { read: ({ result }) => result, log: ctx.log });
 }
 
 export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>): Promise<ToolReply> {

@@ -57,7 +57,7 @@ export function compileEnv(init: EnvInit): Env {
     const isOwn = index >= init.plugins.length;
     load(plugin, init, tables, isOwn || filter.size === 0 || filter.has(plugin.id));
   }
-  for (const list of Object.values(tables.hooks)) Object.freeze(list);
+  for (const table of [tables.hooks, tables.arounds]) for (const list of Object.values(table)) Object.freeze(list);
   return Object.freeze({
     plugins: Object.freeze(plugins),
     hooks: Object.freeze(tables.hooks),
@@ -69,6 +69,7 @@ export function compileEnv(init: EnvInit): Env {
     tools: values(tables.tools),
     lateTools: values(tables.lateTools),
     sources: Object.freeze(tables.sources),
+    arounds: Object.freeze(tables.arounds),
     transforms: Object.freeze(tables.transforms),
     warnings: Object.freeze([...unclaimed(init, plugins), ...tables.warnings]),
   });

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   AwakenError,
   checkOptions,
   didYouMean,
@@ -12,21 +13,27 @@ import {
 } from "@awaken/contract";
 import type { LocalAgentSpec } from "@awaken/contract/spec";
 import type { Command } from "../phase/command.ts";
+import type { RunScene } from "../phase/hook.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { InboxItem } from "./inbox.ts";
 import type { ClosePlugin, PluginHost } from "./plugin-host.ts";
 import type { Registrar } from "./registrar.ts";
 
 /** What a plugin may do to a run from outside its phases. */
-export interface LiveRun {
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
+export interface LiveRun extends RunScene {
+  /** Whether the run was suspended or cut off before, and goes on. */
+  readonly isContinuation: boolean;
   /** The state as it is now. */
   snapshot(): StateReader;
   /** Commits between phases; never makes one fail. */
   submit(command: Command): Promise<void>;
   /** Puts an item into the run's inbox. False when the run is over. */
   send(item: InboxItem): boolean;
+  /**
+   * Hears the events of the run from here on, until the plugin is unbound: `run-end` too, `run-start` not. No snapshot of the state is made
+   * for it. It must be quick; what it throws is logged.
+   */
+  listen(listen: (event: AgentEvent) => void): void;
 }
 
 export interface PluginInit<C> {

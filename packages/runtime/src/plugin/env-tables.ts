@@ -14,6 +14,7 @@ import type { AnyProfileKey } from "../state/profile.ts";
 import { isPromise } from "../stream/bounds.ts";
 import { type GateEntry, policyGate } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { AroundEntry, AroundWork } from "./around.ts";
 import type { Registrar, Transform } from "./registrar.ts";
 import { type ReadSource, type ReadTools, readNow, type ToolSource } from "./tool-source.ts";
 
@@ -64,6 +65,7 @@ export class EnvTables {
   readonly tools = new Map<string, Owned<Tool>>();
   readonly lateTools = new Map<string, Owned<Tool>>();
   readonly sources: ReadSource[] = [];
+  readonly arounds: { [W in AroundWork]: AroundEntry<W>[] } = { inference: [], tool: [] };
   readonly transforms: Transform[] = [];
   readonly warnings: string[] = [];
   readonly #readTools: ReadTools;
@@ -124,10 +126,21 @@ export class EnvTables {
       tools: (source) => {
         if (isActive) this.#readSource(plugin, source);
       },
+      around: (work, around) => {
+        if (isActive) this.#aroundsOf(plugin, work).push({ plugin, around });
+      },
       transform: (transform) => {
         if (isActive) this.transforms.push(checkedTransform(plugin, transform));
       },
     };
+  }
+
+  /** From untyped code there may be nothing of that name. */
+  #aroundsOf<W extends AroundWork>(plugin: string, work: W): AroundEntry<W>[] {
+    if (Object.hasOwn(this.arounds, work)) return this.arounds[work];
+    throw new AwakenError("invalid_plugin", `plugin '${plugin}': there is nothing to surround called '${work}'`, {
+      details: { plugin, work },
+    });
   }
 
   /** What a source brings is found while the program runs: what is wrong with one tool costs that tool, never the agent. */

@@ -3,6 +3,7 @@ import type { AnyStateKey } from "../state/key.ts";
 import type { AnyProfileKey } from "../state/profile.ts";
 import type { GateEntry } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { AroundTable } from "./around.ts";
 import type { Plugin } from "./define-plugin.ts";
 import type { Transform } from "./registrar.ts";
 import type { ReadSource } from "./tool-source.ts";
@@ -18,6 +19,7 @@ export interface Env extends PhaseTable {
   readonly lateTools: ReadonlyMap<string, Tool>;
   /** The sources, as they were read for `lateTools`. */
   readonly sources: readonly ReadSource[];
+  readonly arounds: AroundTable;
   readonly transforms: readonly Transform[];
   /** What is odd but no error: a section that no plugin claims, a tool of a source that was left out. */
   readonly warnings: readonly string[];

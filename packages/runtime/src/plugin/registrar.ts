@@ -6,6 +6,7 @@ import type { StateKey } from "../state/key.ts";
 import type { ProfileKey } from "../state/profile.ts";
 import type { Gate, Policy } from "../tool/gate.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { Around, AroundWork } from "./around.ts";
 import type { ToolSource } from "./tool-source.ts";
 
 /** Rewrites the messages of a request, after the prompt is assembled. Pure and synchronous; sees the tools and cannot change them. */
@@ -34,6 +35,8 @@ export interface Registrar {
   tool(tool: Tool): void;
   /** Tools that come and go. Each run reads the list when it starts; a tool whose id is taken is left out, with a warning. */
   tools(source: ToolSource): void;
+  /** Surrounds each inference, or each execution of a tool, e.g. with a trace context. Several nest, the first one outermost. */
+  around<W extends AroundWork>(work: W, around: Around<W>): void;
   /** Rewrites the messages of a request. Several run one after the other. */
   transform(transform: Transform): void;
 }

@@ -96,7 +96,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const spec = lookUpAgent(set, agentId);
   const policy = Object.freeze(readPolicy(spec.sections[RETRY_SECTION], spec.maxContinuationRetries));
   const served = resolveModel(set, spec.model, parts.pools);
-  const { provider, providerId, upstream, capabilities } = served;
+  const { provider, providerId, upstream, capabilities, specs } = served;
   const { maxOutputTokens, knowledgeCutoff } = capabilities.trusted;
   const agent = fitAgent(set, spec, served);
 
@@ -119,7 +119,8 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   ]);
   const { tools: registered, warnings } = addLateTools(declared, env.lateTools);
   const tools = filterTools(agent, registered);
-  const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow: capabilities.known.contextWindow });
+  const { contextWindow } = capabilities.known;
+  const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow, specs });
   return {
     plan: Object.freeze({ agent, env, provider, model, tools, policy }),
     warnings: [...env.warnings, ...warnings, ...toolWarnings(agent, registered, tools, lateIds(env.sources))],

@@ -14,6 +14,8 @@ export interface ServedModel {
   /** The name that the provider knows it by. */
   readonly upstream: string;
   readonly capabilities: ModelCapabilities;
+  /** The model, or the members of the pool. */
+  readonly specs: readonly ModelSpec[];
 }
 
 interface ServedMember extends ServedModel {
@@ -45,6 +47,7 @@ function serveModel(set: RegistrySet, model: ModelSpec): ServedMember {
     providerId: model.provider,
     upstream: model.model,
     capabilities,
+    specs: [model],
     signature: JSON.stringify([entry.signature, instance(entry.provider), input]),
   };
 }
@@ -64,6 +67,7 @@ function servePool(set: RegistrySet, spec: PoolSpec, pools: PoolCache): ServedMo
     providerId: spec.id,
     upstream: spec.id,
     capabilities: poolCapabilities(members.map(({ capabilities }) => capabilities)),
+    specs: members.flatMap(({ specs }) => specs),
   };
 }
 

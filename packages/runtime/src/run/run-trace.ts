@@ -35,6 +35,8 @@ export interface RunTraceInput {
   readonly transportRequestId?: string;
   /** What the caller ties its own records together with. */
   readonly correlationId?: string;
+  /** The trace that it belongs to, as the W3C header `traceparent` has it. */
+  readonly traceParent?: string;
 }
 
 const CODE = "invalid_activation";
@@ -53,6 +55,7 @@ const TRACE: PartRules<RunTraceInput> = {
   sessionId: RULES.name,
   transportRequestId: RULES.name,
   correlationId: RULES.name,
+  traceParent: RULES.name,
 };
 
 const NO_TRACE: OrderTrace = Object.freeze({});
@@ -61,7 +64,8 @@ const NO_TRACE: OrderTrace = Object.freeze({});
 export function readTrace(trace: RunTraceInput | undefined, thread: string | undefined): OrderTrace {
   if (trace === undefined) return NO_TRACE;
   checkOptions(CODE, "the trace of a run request", trace, TRACE);
-  const { origin, runMode, adapter, parentRunId, parentThreadId, parentToolCallId, sessionId, transportRequestId, correlationId } = trace;
+  const { origin, runMode, adapter, parentRunId, parentThreadId, parentToolCallId } = trace;
+  const { sessionId, transportRequestId, correlationId, traceParent } = trace;
   if (thread !== undefined && parentThreadId === thread) refuse(`thread '${thread}' cannot be its own parent`);
   return {
     ...(origin === undefined ? undefined : { origin }),
@@ -73,5 +77,6 @@ export function readTrace(trace: RunTraceInput | undefined, thread: string | und
     ...(sessionId === undefined ? undefined : { sessionId }),
     ...(transportRequestId === undefined ? undefined : { transportRequestId }),
     ...(correlationId === undefined ? undefined : { correlationId }),
+    ...(traceParent === undefined ? undefined : { traceParent }),
   };
 }

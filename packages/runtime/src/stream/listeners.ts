@@ -5,6 +5,7 @@ const NOBODY: readonly never[] = Object.freeze([]);
 /** Whoever follows something while it happens: each hears what is told from then on, in the order in which they came. */
 export class Listeners<E> {
   #all: readonly Listen<E>[] = NOBODY;
+  #watching: readonly Listen<E>[] = NOBODY;
 
   get isHeard(): boolean {
     return this.#all.length > 0;
@@ -18,11 +19,21 @@ export class Listeners<E> {
     };
   }
 
+  /** Hears the same, and does not count as heard: nothing is made for it that nobody else listens to. */
+  watch(listen: Listen<E>): () => void {
+    this.#watching = [...this.#watching, listen];
+    return () => {
+      this.#watching = this.#watching.filter((each) => each !== listen);
+    };
+  }
+
   tell(event: E): void {
     for (const listen of this.#all) listen(event);
+    for (const listen of this.#watching) listen(event);
   }
 
   clear(): void {
     this.#all = NOBODY;
+    this.#watching = NOBODY;
   }
 }

@@ -71,6 +71,7 @@ export function planFor(agent: ScriptedAgent, id = "agent"): RunPlan {
       upstream: spec.model === "" ? "scripted-model" : spec.model,
       maxOutputTokens: undefined,
       contextWindow: undefined,
+      specs: [],
     },
     tools: new Map([...(agent.tools ?? []), ...env.tools.values()].map((tool) => [tool.id, tool])),
     policy: { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: spec.maxContinuationRetries },

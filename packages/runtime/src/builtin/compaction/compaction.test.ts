@@ -83,7 +83,9 @@ function openRun(provider: Provider, setting: Setting = {}) {
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
   const inbox: InboxItem[] = [];
   const live = {
-    signal: abort.signal,
+    ...scene,
+    isContinuation: false,
+    listen() {},
     snapshot: () => store.snapshot(),
     submit: (given: Parameters<PhaseEngine["submit"]>[0]) => engine.submit(given),
     send: (item: InboxItem) => inbox.push(item) > 0,

@@ -59,6 +59,12 @@ export class Attempts {
     return key === undefined ? known : this.#trials.get(key)?.current;
   }
 
+  /** The newest stream of the inference that the request belongs to. */
+  latest(request: InferenceRequest, sessionKey: string | undefined): Attempt | undefined {
+    const key = sessionKey === undefined ? undefined : trialKey(sessionKey, request);
+    return (key === undefined ? undefined : this.#trials.get(key)?.current) ?? this.#byRequest.get(request);
+  }
+
   /** False when this attempt was over before: each counts once. */
   close(attempt: Attempt): boolean {
     if (attempt.isOver) return false;

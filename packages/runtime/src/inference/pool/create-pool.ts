@@ -45,6 +45,7 @@ export function createPool(init: PoolInit): Provider {
       drained: (request) => pool.drained(request),
       failed: (request, failure) => pool.failed(request, failure),
       hasMoved: (request) => pool.hasMoved(request),
+      servedBy: (request) => pool.servedBy(request),
     },
   };
 }
@@ -100,6 +101,11 @@ class Pool {
     if (attempt === undefined) return false;
     const { member, session, trial } = attempt;
     return trial.left.has(member) && session.member !== member;
+  }
+
+  servedBy(request: InferenceRequest): string | undefined {
+    const attempt = this.#attempts.latest(request, this.#sessions.keyOf(request));
+    return attempt === undefined ? undefined : this.#members.all[attempt.member]?.model;
   }
 
   /** The member to ask now; moves the conversation when its own member cannot be asked. */

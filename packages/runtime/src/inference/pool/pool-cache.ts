@@ -50,6 +50,7 @@ function openPool(init: PoolInit): Provider {
       drained: (request) => pool?.observer?.drained(request),
       failed: (request, failure) => pool?.observer?.failed(request, failure),
       hasMoved: (request) => pool?.observer?.hasMoved?.(request) ?? false,
+      servedBy: (request) => pool?.observer?.servedBy?.(request),
     },
   };
 }

@@ -92,7 +92,7 @@ export function openLanding(
   order: RunOrder,
   loaded: LoadedThread,
 ): Landing {
-  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, ...trace } = identity;
+  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, traceParent: _p, ...trace } = identity;
   const activation: RunActivation = { intent: intentOf(order, loaded), options, trace, seededDecisions: NOTHING };
   return new Landing({
     store: records,

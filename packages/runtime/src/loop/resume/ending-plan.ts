@@ -25,7 +25,7 @@ export function endingPlan(agentId: string): RunPlan {
     agent,
     env,
     provider: NOBODY,
-    model: { provider: "none", upstream: agent.model, maxOutputTokens: undefined, contextWindow: undefined },
+    model: { provider: "none", upstream: agent.model, maxOutputTokens: undefined, contextWindow: undefined, specs: [] },
     tools: new Map(),
     policy: DEFAULT_INFERENCE_POLICY,
   };
