@@ -77,7 +77,8 @@ export const inferenceOverrideSchema = s.strictObject({
 export const inferenceOverrideStateSchema = s.object({ overrides: s.exactOptional(inferenceOverrideSchema) });
 
 /** Payloads of the actions that filter the tools of one step. */
-export const excludeToolSchema = someText;
+/** One id or several. */
+export const excludeToolSchema = s.union([someText, s.readonly(s.array(someText))]);
 export const includeOnlyToolsSchema = s.readonly(s.array(someText));
 
 /** A ticket that was decided. `digest` is of what the decision said: a repeated one does nothing, another one under its id is refused. */

@@ -45,11 +45,10 @@ function shutTools(definition: Rules, state: Reader, tools: HookInput<"beforeInf
 }
 
 /** Tools that could not be called anyway are not offered. */
-function hide(definition: Rules): (input: HookInput<"beforeInference">) => ReturnType<typeof command> {
+function hide(definition: Rules): (input: HookInput<"beforeInference">) => ReturnType<typeof command> | undefined {
   return ({ state, tools }) => {
-    const hidden = command();
-    for (const id of shutTools(definition, state, tools)) hidden.schedule(excludeTool, id);
-    return hidden;
+    const hidden = shutTools(definition, state, tools);
+    return hidden.length === 0 ? undefined : command().schedule(excludeTool, hidden);
   };
 }
 

@@ -26,7 +26,7 @@ export const setInferenceOverride = defineAction("runtime.set_inference_override
   payload: inferenceOverrideSchema,
 });
 
-/** Hides a tool from the next inference. */
+/** Hides a tool, or each of a list, from the next inference. */
 export const excludeTool = defineAction("runtime.exclude_tool", { phase: "beforeInference", payload: excludeToolSchema });
 
 /** Offers the next inference only these tools; several such lists add up. */

@@ -103,7 +103,7 @@ describe("assemblePrompt", () => {
     const store = openStore(
       command()
         .update(toolFilter, { type: "include-only", tools: ["a", "b"] })
-        .update(toolFilter, { type: "exclude", tool: "b" }),
+        .update(toolFilter, { type: "exclude", tools: ["b"] }),
     );
     const { request, offeredTools } = assemble(store);
     expect(request.tools.map((tool) => tool.id)).toEqual(["a"]);
@@ -165,7 +165,7 @@ describe("assemblePrompt", () => {
 
   test("transforms run in order on what was placed, with the tools that are offered", () => {
     const store = openStore(put("note", "suffix-system"));
-    store.commit(command().update(toolFilter, { type: "exclude", tool: "a" }));
+    store.commit(command().update(toolFilter, { type: "exclude", tools: ["a"] }));
     const seen: string[][] = [];
     const transforms = [
       (messages: readonly Message[], tools: PromptInput["tools"]) => {

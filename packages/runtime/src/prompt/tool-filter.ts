@@ -7,7 +7,7 @@ export interface ToolFilter {
 }
 
 export type ToolFilterUpdate =
-  | { readonly type: "exclude"; readonly tool: string }
+  | { readonly type: "exclude"; readonly tools: readonly string[] }
   | { readonly type: "include-only"; readonly tools: readonly string[] }
   | { readonly type: "clear" };
 
@@ -21,7 +21,7 @@ export const toolFilter = defineRuntimeState("tool_filter_state", {
   apply(value, update: ToolFilterUpdate): ToolFilter {
     switch (update.type) {
       case "exclude":
-        return value.excluded.includes(update.tool) ? value : { ...value, excluded: [...value.excluded, update.tool] };
+        return { ...value, excluded: [...new Set([...value.excluded, ...update.tools])] };
       case "include-only":
         return { ...value, includeOnly: [...value.includeOnly, update.tools] };
       case "clear":

@@ -109,7 +109,7 @@ describe("loop actions", () => {
 
   test("core-execution 41: filters that actions set hide tools for one step", async () => {
     const { runStep, engine } = openSteps([]);
-    await engine.submit(command().schedule(includeOnlyTools, ["a", "b"]).schedule(excludeTool, "b"));
+    await engine.submit(command().schedule(includeOnlyTools, ["a", "b"]).schedule(excludeTool, ["b", "c"]));
     expect((await runStep()).offeredTools).toEqual(["a"]);
     expect((await runStep()).offeredTools).toEqual(["a", "b", "c"]);
   });

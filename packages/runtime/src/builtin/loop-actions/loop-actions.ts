@@ -34,7 +34,9 @@ export function loopActions(): Plugin {
       r.state(pendingWork);
       r.action(addContextMessage, addMessage);
       r.action(setInferenceOverride, (override) => command().update(inferenceOverrides, { type: "merge", override }));
-      r.action(excludeTool, (tool) => command().update(toolFilter, { type: "exclude", tool }));
+      r.action(excludeTool, (given) =>
+        command().update(toolFilter, { type: "exclude", tools: typeof given === "string" ? [given] : given }),
+      );
       r.action(includeOnlyTools, (tools) => command().update(toolFilter, { type: "include-only", tools }));
     },
   });

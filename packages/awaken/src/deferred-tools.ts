@@ -1,0 +1,6 @@
+export {
+  type DeferredToolsSection,
+  type DeferredToolsSectionInput,
+  deferredTools,
+  deferredToolsSectionSchema,
+} from "@awaken/extensions/deferred-tools";
