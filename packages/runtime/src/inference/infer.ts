@@ -13,17 +13,10 @@ export type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
 
 const ENDINGS: Readonly<Record<StreamOutcome["type"], Ending>> = { ended: "ended", cut: "cut", aborted: "dropped", failed: "dropped" };
 
-let inferences = 0;
-
-/** Tells one inference of this process from the others, for a request's routing. */
-export function newInferenceId(): string {
-  inferences += 1;
-  return `stream-${inferences}`;
-}
-
-function withInferenceId(request: InferenceRequest): InferenceRequest {
+/** Tells one inference from the others, for a request's routing. */
+function withInferenceId({ request, ids }: InferenceRun): InferenceRequest {
   if (request.routing?.inferenceId?.trim()) return request;
-  return { ...request, routing: { ...request.routing, inferenceId: newInferenceId() } };
+  return { ...request, routing: { ...request.routing, inferenceId: ids() } };
 }
 
 /**
@@ -35,7 +28,7 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
   const startedAt = run.clock.now();
   const collector = new Collector(run);
   run.onBegin?.(collector);
-  let asked = withInferenceId(run.request);
+  let asked = withInferenceId(run);
   let request = asked;
   let plea: Message | undefined;
   let isShrunk = false;

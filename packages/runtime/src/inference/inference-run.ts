@@ -15,7 +15,7 @@ export interface InferenceRun {
   readonly request: InferenceRequest;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** For messages that recovery inserts. */
+  /** For messages that recovery inserts, and for the inference itself when its request names none. */
   readonly ids: Ids;
   readonly log: Log;
   /** Live events, called synchronously and in order. */

@@ -1,4 +1,4 @@
-import { type AgentEvent, errorMessage, type Termination, type ToolDescriptor } from "@awaken/contract";
+import { type AgentEvent, errorMessage, type Termination } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
@@ -6,29 +6,16 @@ import { createProfileAccess } from "../state/profile.ts";
 import { frontendTool } from "../tool/frontend-tool.ts";
 import type { ActiveAgent, RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
+import { describeTools, listIds } from "./to-plan.ts";
 
 type Seat = Pick<RunContext, "options" | "scopeId" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
-
-/** All runs of a plan share them, so that none may change them. */
-const described = new WeakMap<RunPlan, readonly ToolDescriptor[]>();
-
-const describe = (tools: RunPlan["tools"]): readonly ToolDescriptor[] =>
-  Object.freeze([...tools.values()].map((tool) => tool.descriptor).sort((a, b) => (a.id < b.id ? -1 : 1)));
-
-function descriptorsOf(plan: RunPlan): readonly ToolDescriptor[] {
-  const before = described.get(plan);
-  if (before !== undefined) return before;
-  const descriptors = describe(plan.tools);
-  described.set(plan, descriptors);
-  return descriptors;
-}
 
 /** A plan as the active one of this run, with the run's frontend tools over its own. */
 export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   const { frontendTools } = run.options;
   const hasOwn = frontendTools.length > 0;
   const tools = hasOwn ? new Map([...plan.tools, ...frontendTools.map((tool) => [tool.id, frontendTool(tool)] as const)]) : plan.tools;
-  const descriptors = hasOwn ? describe(tools) : descriptorsOf(plan);
+  const descriptors = hasOwn ? describeTools(tools) : plan.descriptors;
   const scene = {
     agent: plan.agent,
     scopeId: run.scopeId,
@@ -39,7 +26,8 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     clock: run.clock,
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
-  return { plan, tools, descriptors, scene, bindings: [] };
+  const toolIds = hasOwn ? listIds(descriptors) : plan.toolIds;
+  return { plan, tools, descriptors, toolIds, scene, bindings: [] };
 }
 
 function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {

@@ -4,53 +4,22 @@ import { RunLedger } from "../commit/run-ledger.ts";
 import { RunWriter } from "../commit/run-writer.ts";
 import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
-import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
-import type { Env } from "../plugin/env.ts";
 import { activeAgent } from "../state/active-agent.ts";
-import type { AnyStateKey } from "../state/key.ts";
-import { pastTickets } from "../state/past-tickets.ts";
-import { pendingWork } from "../state/pending-work.ts";
-import { runLifecycle } from "../state/run-lifecycle.ts";
-import { type SlotTable, slotTable } from "../state/snapshot.ts";
 import { StateStore } from "../state/store.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
-import { outputRetries } from "./output.ts";
 import { isSuperseding, supersede } from "./resume/supersede.ts";
 import type { RunContext } from "./run-context.ts";
 import { StepProgress } from "./step-progress.ts";
 
-const LOOP_KEYS: readonly AnyStateKey[] = [
-  runLifecycle,
-  toolCallStates,
-  pastTickets,
-  activeAgent,
-  pendingWork,
-  outputRetries,
-  pendingActions,
-  failedActions,
-];
-
-/** Every run of a plan has the same keys. */
-const tables = new WeakMap<Env, SlotTable>();
-
-function tableOf(env: Env): SlotTable {
-  const known = tables.get(env);
-  if (known !== undefined) return known;
-  const table = slotTable([...LOOP_KEYS, ...env.stateKeys]);
-  tables.set(env, table);
-  return table;
-}
-
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
 function openState(activation: Activation, log: Log): StateStore {
   const { plan, history, reading } = activation;
-  const state = new StateStore(log, tableOf(plan.env));
+  const state = new StateStore(log, plan.slots);
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip", reading);
   if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.

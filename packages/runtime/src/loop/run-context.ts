@@ -34,6 +34,7 @@ export interface ActiveAgent {
   tools: ReadonlyMap<string, Tool>;
   /** Sorted by id; the same array until the agent changes. */
   descriptors: readonly ToolDescriptor[];
+  toolIds: readonly string[];
   /** What hooks, gates and tools see of the run. */
   scene: RunScene;
   /** Each takes one plugin's hold on the run away. */

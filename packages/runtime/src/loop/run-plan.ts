@@ -1,7 +1,8 @@
-import type { Provider } from "@awaken/contract";
+import type { Provider, ToolDescriptor } from "@awaken/contract";
 import type { LocalAgentSpec, ModelSpec } from "@awaken/contract/spec";
 import type { InferencePolicy } from "../inference/infer.ts";
 import type { Env } from "../plugin/env.ts";
+import type { SlotTable } from "../state/snapshot.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** How an agent runs: everything resolved, nothing left to look up. */
@@ -23,4 +24,10 @@ export interface RunPlan {
   /** What the agent may call, by id, after its catalogue was applied. */
   readonly tools: ReadonlyMap<string, Tool>;
   readonly policy: InferencePolicy;
+  /** What the model is told of the tools, by id. All runs of a plan share them, so that none may change them. */
+  readonly descriptors: readonly ToolDescriptor[];
+  /** Of the descriptors, in their order. */
+  readonly toolIds: readonly string[];
+  /** Every run of a plan has the same state keys. */
+  readonly slots: SlotTable;
 }

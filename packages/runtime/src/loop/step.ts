@@ -1,5 +1,5 @@
 import type { InferenceRequest, MessageId, Termination, Turn } from "@awaken/contract";
-import { type CallFacts, type InferenceRun, type Inferred, infer, newInferenceId } from "../inference/infer.ts";
+import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
@@ -41,7 +41,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
-  const { request, offeredTools, cleanup } = preparePrompt(ctx);
+  const { request, offeredTools, cleanup } = preparePrompt(ctx, messageId);
   if (cleanup !== undefined) await ctx.phases.submit(cleanup);
   const inferred = await ask(ctx, request);
   const { turn } = inferred;
@@ -63,20 +63,21 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   return conclude(ctx, inferred, await runToolRound(ctx, calls));
 }
 
-function preparePrompt(ctx: RunContext): Prompt {
-  const { plan, descriptors, requestLimit } = ctx.active;
+function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
+  const { plan, descriptors, toolIds, requestLimit } = ctx.active;
   const { threadId, runId } = ctx.identity;
   const prompt = assemblePrompt({
     agent: plan.agent,
     model: plan.model.upstream,
     tools: descriptors,
+    toolIds,
     messages: ctx.transcript.messages,
     state: ctx.state.snapshot(),
     transforms: plan.env.transforms,
     runOverrides: ctx.options.overrides,
     canOverrideModel: plan.provider.canOverrideModel ?? true,
     maxOutputTokens: plan.model.maxOutputTokens,
-    routing: { threadId, runId, inferenceId: newInferenceId() },
+    routing: { threadId, runId, inferenceId: messageId },
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output },
     ids: ctx.ids,
   });

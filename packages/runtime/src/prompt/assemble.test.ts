@@ -31,7 +31,8 @@ function openStore(first: Command = command()): StateStore {
   return store;
 }
 
-const TOOLS = ["a", "b", "c"].map((id) => ({ id, description: id, parameters: {} }));
+const TOOL_IDS = ["a", "b", "c"];
+const TOOLS = TOOL_IDS.map((id) => ({ id, description: id, parameters: {} }));
 const user = (text: string): Message => ({ id: messageId(text), role: "user", content: [{ type: "text", text }] });
 const system = (text: string): Message => ({ ...user(text), role: "system", content: [{ type: "text", text }] });
 const MESSAGES = [user("hello")];
@@ -41,6 +42,7 @@ function assemble(store: StateStore, given: Partial<PromptInput> = {}) {
     agent: local({ instructions: "be brief" }),
     model: "model-1",
     tools: TOOLS,
+    toolIds: TOOL_IDS,
     messages: MESSAGES,
     state: store.snapshot(),
     transforms: [],

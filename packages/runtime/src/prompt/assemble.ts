@@ -15,6 +15,8 @@ export interface PromptInput {
   readonly model: string;
   /** All tools of the agent, sorted by id; the same array for as long as they do not change. */
   readonly tools: readonly ToolDescriptor[];
+  /** Of all of them, in this order. */
+  readonly toolIds: readonly string[];
   /** What a model may see: no retraction markers, every call answered. */
   readonly messages: readonly Message[];
   readonly state: StateReader;
@@ -33,16 +35,6 @@ export interface Prompt {
   readonly offeredTools: readonly string[];
   /** Clears the step's filters and overrides and consumes one-shot context messages; undefined when there is nothing to clear. */
   readonly cleanup: Command | undefined;
-}
-
-const idsOf = new WeakMap<readonly ToolDescriptor[], readonly string[]>();
-
-function listIds(tools: readonly ToolDescriptor[]): readonly string[] {
-  const before = idsOf.get(tools);
-  if (before !== undefined) return before;
-  const ids = Object.freeze(tools.map((tool) => tool.id));
-  idsOf.set(tools, ids);
-  return ids;
 }
 
 const NO_ENTRIES: readonly ContextMessage[] = Object.freeze([]);
@@ -91,5 +83,5 @@ export function assemblePrompt(input: PromptInput): Prompt {
     ...(overrides === undefined ? undefined : { overrides }),
     ...(responseFormat === undefined ? undefined : { responseFormat }),
   };
-  return { request, offeredTools: listIds(tools), cleanup };
+  return { request, offeredTools: tools === input.tools ? input.toolIds : tools.map(({ id }) => id), cleanup };
 }

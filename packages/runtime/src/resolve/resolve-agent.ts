@@ -3,6 +3,7 @@ import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
+import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
 import type { Env } from "../plugin/env.ts";
@@ -122,7 +123,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const { contextWindow } = capabilities.known;
   const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow, specs });
   return {
-    plan: Object.freeze({ agent, env, provider, model, tools, policy }),
+    plan: toPlan({ agent, env, provider, model, tools, policy }),
     warnings: [...env.warnings, ...warnings, ...toolWarnings(agent, registered, tools, lateIds(env.sources))],
   };
 }

@@ -89,44 +89,49 @@ export interface ProfileAccessInit {
   readonly keys: ReadonlyMap<string, AnyProfileKey>;
 }
 
-/** The last one for each set of keys: all runs of a plan share it. */
-const made = new WeakMap<ProfileAccessInit["keys"], { readonly store: ProfileStore | undefined; readonly access: ProfileAccess }>();
+export const createProfileAccess = (init: ProfileAccessInit): ProfileAccess => Object.freeze(new Profiles(init));
 
-export function createProfileAccess(init: ProfileAccessInit): ProfileAccess {
-  const before = made.get(init.keys);
-  if (before !== undefined && before.store === init.store) return before.access;
-  const access = Object.freeze(accessTo(init));
-  made.set(init.keys, { store: init.store, access });
-  return access;
-}
+class Profiles implements ProfileAccess {
+  readonly #init: ProfileAccessInit;
 
-function accessTo(init: ProfileAccessInit): ProfileAccess {
-  const open = (name?: string): ProfileStore => {
-    if (name !== undefined && !init.keys.has(name)) {
+  constructor(init: ProfileAccessInit) {
+    this.#init = init;
+  }
+
+  async read<T>(key: ProfileKey<T>, instance: string): Promise<T> {
+    const entry = await this.#open(key.name).load(profileOwner(instance), key.name);
+    if (entry === undefined) return key.initial();
+    const result = await validate(key.schema, entry.value);
+    if (result.type === "valid") return result.value;
+    throw new AwakenError("key_decode", `profile key '${key.name}' of '${instance}': ${result.message}`, {
+      details: { key: key.name, instance, message: result.message },
+    });
+  }
+
+  async write<T>(key: ProfileKey<T>, instance: string, value: T): Promise<void> {
+    const store = this.#open(key.name);
+    await store.put(profileOwner(instance), key.name, await encoded(key, value));
+  }
+
+  async delete<T>(key: ProfileKey<T>, instance: string): Promise<void> {
+    await this.#open(key.name).delete(profileOwner(instance), key.name);
+  }
+
+  async list(instance: string): Promise<readonly string[]> {
+    const entries = await this.#open().list(profileOwner(instance));
+    return entries.map((entry) => entry.key).filter((name) => this.#init.keys.has(name));
+  }
+
+  async clear(instance: string): Promise<void> {
+    await this.#open().clear(profileOwner(instance));
+  }
+
+  #open(name?: string): ProfileStore {
+    const { store, keys } = this.#init;
+    if (name !== undefined && !keys.has(name)) {
       throw new AwakenError("profile_key_not_registered", `profile key not registered: ${name}`, { details: { key: name } });
     }
-    if (init.store !== undefined) return init.store;
+    if (store !== undefined) return store;
     throw new AwakenError("storage_not_found", "no profile store is configured: give the runtime a store");
-  };
-  return {
-    async read(key, instance) {
-      const entry = await open(key.name).load(profileOwner(instance), key.name);
-      if (entry === undefined) return key.initial();
-      const result = await validate(key.schema, entry.value);
-      if (result.type === "valid") return result.value;
-      throw new AwakenError("key_decode", `profile key '${key.name}' of '${instance}': ${result.message}`, {
-        details: { key: key.name, instance, message: result.message },
-      });
-    },
-    async write(key, instance, value) {
-      const store = open(key.name);
-      await store.put(profileOwner(instance), key.name, await encoded(key, value));
-    },
-    delete: async (key, instance) => open(key.name).delete(profileOwner(instance), key.name),
-    async list(instance) {
-      const entries = await open().list(profileOwner(instance));
-      return entries.map((entry) => entry.key).filter((name) => init.keys.has(name));
-    },
-    clear: async (instance) => open().clear(profileOwner(instance)),
-  };
+  }
 }

@@ -31,6 +31,7 @@ import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { takeSeededDecisions } from "../loop/resume/take-decisions.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
+import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -62,7 +63,7 @@ export function planFor(agent: ScriptedAgent, id = "agent"): RunPlan {
     sections: spec.sections,
     filter: spec.activePlugins,
   });
-  return {
+  return toPlan({
     agent: spec,
     env,
     provider: agent.model,
@@ -75,7 +76,7 @@ export function planFor(agent: ScriptedAgent, id = "agent"): RunPlan {
     },
     tools: new Map([...(agent.tools ?? []), ...env.tools.values()].map((tool) => [tool.id, tool])),
     policy: { ...DEFAULT_INFERENCE_POLICY, maxContinuationRetries: spec.maxContinuationRetries },
-  };
+  });
 }
 
 export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {

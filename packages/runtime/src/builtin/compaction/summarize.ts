@@ -45,13 +45,15 @@ export interface Summarizer {
 
 function buildRequest({ model, ids, section }: Summarizer, order: CompactionOrder): InferenceRequest {
   const text = fillPrompt(section.summarizerUserPrompt ?? USER_PROMPT, order);
+  const id = messageId(ids());
   return {
     model: section.summaryModel ?? model,
     system: section.summarizerSystemPrompt ?? SYSTEM_PROMPT,
-    messages: [{ id: messageId(ids()), role: "user", content: [{ type: "text", text }] }],
+    messages: [{ id, role: "user", content: [{ type: "text", text }] }],
     tools: [],
     overrides: { maxTokens: section.summaryMaxTokens },
     promptCache: false,
+    routing: { inferenceId: id },
   };
 }
 

@@ -49,6 +49,7 @@ function openSteps(plugins: readonly Plugin[]) {
       agent,
       model: "m",
       tools: [tool("a"), tool("b"), tool("c")],
+      toolIds: ["a", "b", "c"],
       messages: [],
       state: store.snapshot(),
       transforms: env.transforms,

@@ -3,6 +3,7 @@ import { parseAgentSpec } from "@awaken/contract/spec";
 import { DEFAULT_INFERENCE_POLICY } from "../../inference/infer.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
 import type { RunPlan } from "../run-plan.ts";
+import { toPlan } from "../to-plan.ts";
 
 const NOBODY: Provider = {
   name: "nobody",
@@ -21,12 +22,12 @@ const env = compileEnv({ plugins: [] });
 export function endingPlan(agentId: string): RunPlan {
   const agent = parseAgentSpec(agentId, { model: "none" });
   if (agent.type !== "local") throw new AwakenError("internal", "a plan without a model is local");
-  return {
+  return toPlan({
     agent,
     env,
     provider: NOBODY,
     model: { provider: "none", upstream: agent.model, maxOutputTokens: undefined, contextWindow: undefined, specs: [] },
     tools: new Map(),
     policy: DEFAULT_INFERENCE_POLICY,
-  };
+  });
 }
