@@ -118,8 +118,6 @@ function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
       return { messageIds: event.messages.map(({ id }) => id), mode: event.mode };
     case "tool-call-ready":
       return factOfReady(event, calls);
-    case "ticket-open":
-      return { ticketId: event.ticket.id, toolCallId: event.ticket.toolCallId };
     case "tool-call-end": {
       const { toolCallId, toolName, messageId, outcome, result } = event;
       return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };

@@ -93,7 +93,7 @@ function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: F
     case "tool-call-ready":
       return readyOf(payload, sources.turn);
     case "ticket-open":
-      return ticketOf(payload["ticketId"], sources);
+      return payload["ticket"] === undefined ? ticketOf(payload["ticketId"], sources) : { ticket: payload["ticket"] };
     case "tool-call-end":
       return { ...payload, result: resultOf(payload, sources) };
     default:
@@ -126,6 +126,7 @@ function readyOf(payload: JsonObject, turn: Message | undefined): object {
   return { ...usual, ...(call === undefined ? { input: {} } : { input: call.input }), ...payload };
 }
 
+/** Facts of earlier versions name it only. */
 function ticketOf(id: JsonValue | undefined, { run, ticket }: FactSources): object | undefined {
   const found = isText(id) ? (openTicketsOf(run).find((each) => each.id === id) ?? ticket(id)) : undefined;
   return found && { ticket: found };

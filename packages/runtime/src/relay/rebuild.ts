@@ -131,7 +131,6 @@ export class Rebuild {
     }
     const event = readFact(fact, { run, message, turn: turns[0], lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
     if (event === undefined) return;
-    this.#tickets.see(event, fact, commit.run);
     switch (event.type) {
       case "stream-reset":
       case "tool-call-cancel":
