@@ -2,7 +2,7 @@ import type { AttachedEvent, Runtime } from "@awaken/runtime";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Random, random } from "../inference/support/random.ts";
 import { ENGINES, openShared, stopServer } from "./support/nodes.ts";
-import { factsOf, readAll, wordsOf } from "./support/reader.ts";
+import { factsOf, Reader, wordsOf } from "./support/reader.ts";
 import { openNode } from "./support/speaker.ts";
 
 // `AWAKEN_RECONNECT_MS=60000 npx vitest run e2e/relay/reconnect.test.ts` goes on for longer; `AWAKEN_RECONNECT_SEED` plays one again.
@@ -78,7 +78,9 @@ describe("server-and-durability 61: whoever drops and comes back sees each commi
     await one.run({ agent: "assistant", thread: "t", input: "say" });
     const readers = Array.from({ length: READERS }, (_, nth) => follow(nodes, random(SEED, nth)));
     await work(nodes, random(SEED, READERS), () => performance.now() < end);
-    const all = await readAll(one, "t");
+    const whole = new Reader(one.attach("t"));
+    await whole.until((event) => event.type === "run-end" && event.runId === "last");
+    const all = await whole.leave();
     for (const { seen, drops } of await Promise.all(readers)) {
       expect(drops).toBeGreaterThan(0);
       expect(factsOf(seen)).toEqual(factsOf(all));

@@ -1,5 +1,5 @@
 import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
-import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { RunRecords } from "./loop/run-records.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
@@ -24,6 +24,7 @@ const CLOSE_MS = 30_000;
 /** Where the records of one tenant are. */
 interface Place {
   readonly profiles: ProfileStore;
+  readonly live: LiveStore | undefined;
   recordsWithin(bounds: Bounds): RunRecords;
   streamsWithin(bounds: Bounds): StreamCheckpointStore | undefined;
 }
@@ -36,6 +37,7 @@ function placesIn(store: RuntimeStore, keepsStreams: boolean): FindPlace {
     const streams = keepsStreams ? own.streamCheckpoints : undefined;
     return {
       profiles: own.profiles,
+      live: own.live,
       recordsWithin: (bounds) => boundRecords(own, bounds),
       streamsWithin: (bounds) => (streams === undefined ? undefined : boundStreams(streams, bounds)),
     };
@@ -48,7 +50,7 @@ function placesInMemory(now: () => number): FindPlace {
   const profiles = new MemoryProfiles(now);
   return (scopeId) => {
     const records = threads.scoped(scopeId);
-    return { profiles: profiles.scoped(scopeId), recordsWithin: () => records, streamsWithin: () => undefined };
+    return { profiles: profiles.scoped(scopeId), live: undefined, recordsWithin: () => records, streamsWithin: () => undefined };
   };
 }
 
@@ -63,7 +65,15 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
   const shared = { resolver, clock, ids, log, cancelGraceMs, limits, closing };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
-    const own = { ...shared, scopeId, profiles: place.profiles, active: active.scoped(scopeId), outputs: outputs.scoped(scopeId), scoped };
+    const own = {
+      ...shared,
+      scopeId,
+      profiles: place.profiles,
+      live: place.live,
+      active: active.scoped(scopeId),
+      outputs: outputs.scoped(scopeId),
+      scoped,
+    };
     const boundTo = (bounds: Bounds): RunParts => ({
       ...own,
       records: place.recordsWithin(bounds),

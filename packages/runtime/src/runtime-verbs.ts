@@ -34,7 +34,7 @@ export interface ScopedRuntime {
    * or its run is over. Nothing runs: it is the call's result from then on.
    */
   reconcile(target: string, finding: Finding): Promise<void>;
-  /** The result of a run, when it is over or waits; of one that another process executes it is asked for again and again. */
+  /** The result of a run, when it is over or waits, in whatever process it is executed. */
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
   resume(runId: string): Promise<RunResult>;

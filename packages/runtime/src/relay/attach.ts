@@ -55,23 +55,41 @@ const POLL_MS = 500;
 const MAX_PASSING = 256;
 
 /** The log's own cursor, and behind it how far the reader is in the run. */
-function writeCursor(cursor: EventCursor, position: Position | "none"): string {
-  if (position === "none") return cursor;
-  const { step, pending } = position;
-  return `${cursor}~${step}${pending === undefined ? "" : `.${pending}`}`;
+function writeCursor(cursor: EventCursor, position: Position): string {
+  if (position.type === "none") return cursor;
+  if (position.type === "waiting") return `${cursor}~${position.step}w`;
+  return `${cursor}~${position.step}${position.pending === undefined ? "" : `.${position.pending}`}`;
 }
 
-const PLACE = /^(.*)~(\d{1,9})(?:\.(\d{1,9}))?$/s;
+const PLACE = /^(.*)~(\d{1,9})(?:(w)|\.(\d{1,9}))?$/s;
 
-function readCursor(after: string): { readonly cursor: EventCursor; readonly place: Pick<Position, "step" | "pending"> | undefined } {
-  const [, cursor, step, pending] = PLACE.exec(after) ?? [];
-  if (cursor === undefined) return { cursor: eventCursor(after), place: undefined };
-  return { cursor: eventCursor(cursor), place: { step: Number(step), pending: pending === undefined ? undefined : Number(pending) } };
+interface Start {
+  readonly cursor: EventCursor;
+  readonly position: Position;
+}
+
+function readCursor(after: string): Start {
+  const [, cursor, digits, waits, pending] = PLACE.exec(after) ?? [];
+  if (cursor === undefined) return { cursor: eventCursor(after), position: { type: "none" } };
+  const step = Number(digits);
+  if (waits !== undefined) return { cursor: eventCursor(cursor), position: { type: "waiting", step } };
+  return { cursor: eventCursor(cursor), position: { type: "running", step, pending: pending === undefined ? undefined : Number(pending) } };
 }
 
 const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
 
-async function findTarget({ store }: Relay, id: string): Promise<Target> {
+/** One that has begun here and is not on record yet. */
+function newRun(relay: Relay, id: string): Target | undefined {
+  const found = relay.find(id);
+  if (found.type !== "found") return undefined;
+  const { threadId, runId } = found.run;
+  return id === threadId
+    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId }
+    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId };
+}
+
+async function findTarget(relay: Relay, id: string): Promise<Target> {
+  const { store } = relay;
   if (typeof id !== "string") throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
   if (id.trim() === "") throw notFound(id);
   const [run, thread] = await Promise.all([store.runs.load(toRunId(id)), store.threads.load(toThreadId(id))]);
@@ -81,7 +99,11 @@ async function findTarget({ store }: Relay, id: string): Promise<Target> {
   if (thread !== undefined) {
     return { threadId: thread.id, scope: { type: "thread", threadId: thread.id }, runId: undefined, openRunId: thread.openRunId };
   }
-  if (run === undefined) throw notFound(id);
+  if (run === undefined) {
+    const begun = newRun(relay, id);
+    if (begun !== undefined) return begun;
+    throw notFound(id);
+  }
   const { runId, threadId } = run;
   return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId };
 }
@@ -156,7 +178,7 @@ class Reader {
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
-  constructor(relay: Relay, target: Target, from: ReturnType<typeof readCursor> | undefined, signals: readonly AbortSignal[]) {
+  constructor(relay: Relay, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
     const { threadId, scope, openRunId } = target;
     this.#relay = relay;
     this.#target = target;
@@ -164,7 +186,7 @@ class Reader {
     this.#isFresh = from === undefined;
     this.#log = new LogReader(relay.store, { threadId, scope, ...(from === undefined ? undefined : { after: from.cursor }) });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
-    if (from?.place !== undefined) this.#rebuild.restore(openRunId, from.place);
+    if (from !== undefined) this.#rebuild.restore(openRunId, from.position);
     const ring = () => this.#ring();
     for (const signal of signals) signal.addEventListener("abort", ring);
     const leaveLog = relay.store.live?.follow(scope, () => {
@@ -238,7 +260,9 @@ class Reader {
     if (runId === undefined) return false;
     if (this.#rebuild.isDone) return true;
     if (this.#rebuild.run !== undefined) return false;
-    return (await this.#relay.store.runs.load(runId))?.status === "done" && !this.#isLogRung;
+    // One that was refused before it was on record never ends: it is gone.
+    const status = (await this.#relay.store.runs.load(runId))?.status ?? (this.#local === undefined ? "done" : "created");
+    return status === "done" && !this.#isLogRung;
   }
 
   /** Hears what the run of this process says, if there is one. */

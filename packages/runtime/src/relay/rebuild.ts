@@ -9,13 +9,18 @@ import { partsOf, ShownStep } from "./show-step.ts";
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
 /** Where a reader stands in a run. */
-export interface Position {
-  readonly runId: RunId;
-  /** The last step whose turn was told. */
-  readonly step: number;
-  /** Calls of that step without an end; undefined when the step is over. */
-  readonly pending: number | undefined;
-}
+export type Position =
+  /** Between steps, or in the round of one. */
+  | {
+      readonly type: "running";
+      /** The last step whose turn was told. */
+      readonly step: number;
+      /** Calls of that step without an end; undefined when the step is over. */
+      readonly pending: number | undefined;
+    }
+  /** It goes on behind this step. */
+  | { readonly type: "waiting"; readonly step: number }
+  | { readonly type: "none" };
 
 /** A turn of a commit while its facts are gathered. */
 interface Turn {
@@ -60,16 +65,19 @@ export class Rebuild {
   }
 
   /** Undefined while something is held back: a reader that came back here would miss it. */
-  get position(): Position | "none" | undefined {
+  get position(): Position | undefined {
     if (this.#held.length + this.#early.length > 0) return undefined;
-    return this.#run === undefined ? "none" : { runId: this.#run, step: this.#step, pending: this.#pending };
+    if (this.#run !== undefined) return { type: "running", step: this.#step, pending: this.#pending };
+    return this.#isDone ? { type: "none" } : { type: "waiting", step: this.#step };
   }
 
   /** A reader goes on. */
-  restore(runId: RunId | undefined, { step, pending }: Pick<Position, "step" | "pending">): void {
+  restore(runId: RunId | undefined, position: Position): void {
+    if (position.type === "none") return;
+    this.#step = position.step;
+    if (position.type === "waiting") return;
     this.#run = runId;
-    this.#step = step;
-    this.#pending = pending;
+    this.#pending = position.pending;
   }
 
   /** Where something belongs that only listeners hear, and that came while this step was under way. */

@@ -1,6 +1,6 @@
 import type { RunId, ThreadId } from "@awaken/contract";
 import type { StepSoFar } from "../loop/step-progress.ts";
-import type { ActiveRun, ActiveRuns } from "../run/active-runs.ts";
+import type { ActiveRun, ActiveRuns, Found } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { type MirrorReader, Mirrors } from "./mirrors.ts";
@@ -55,6 +55,11 @@ export class Relay {
     this.#leave?.();
     this.#leave = undefined;
     return true;
+  }
+
+  /** A run of this process, by its id or that of its thread. */
+  find(id: string): Found {
+    return this.#init.active.find(id);
   }
 
   /** The run of this process on the thread, if there is one. */

@@ -15,21 +15,19 @@ import {
 import type { LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { endOrder, resumeOrder } from "../loop/resume/run-order.ts";
-import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { toMessages } from "./message-input.ts";
+import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { beginRun, startRun } from "./start-run.ts";
 
-/** How often the record of a run is read that another process executes, and for how long. */
-const POLL_MS = 250;
 const WAIT_MS = 300_000;
 const CANCEL_WAIT_MS = 5_000;
 
 export interface WaitOptions {
-  /** How long to ask for a run that another process executes, or that was cut off. Default 5 minutes. */
+  /** How long to wait for a run that another process executes, or that was cut off. Default 5 minutes. */
   readonly timeoutMs?: number;
 }
 
@@ -69,6 +67,9 @@ export async function wait(parts: RunParts, id: string, options: WaitOptions = {
 }
 
 async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
+  const here = parts.active.byRun(id)?.result;
+  if (here !== undefined) return here;
+  using bell = new RunBell(parts.live, id);
   for (;;) {
     const active = parts.active.byRun(id);
     if (active?.result !== undefined) return active.result;
@@ -81,7 +82,8 @@ async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopR
         details: { runId: id, status: run.status },
       });
     }
-    if (!(await sleep(parts.clock, Math.min(POLL_MS, left), parts.closing))) throw new AwakenError("cancelled", "the runtime is closed");
+    await bell.wait(parts.clock, left, parts.closing);
+    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   }
 }
 

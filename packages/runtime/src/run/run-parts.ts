@@ -1,5 +1,5 @@
 import type { Log, ScopeId } from "@awaken/contract";
-import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
@@ -15,6 +15,8 @@ export interface RunParts {
   readonly records: RunRecords;
   readonly profiles: ProfileStore;
   readonly streams: StreamCheckpointStore | undefined;
+  /** Wakes whoever waits for a run of another process. */
+  readonly live: LiveStore | undefined;
   readonly active: ActiveRuns;
   readonly outputs: LiveOutputs;
   readonly clock: Clock;

@@ -1,0 +1,218 @@
+import { scopeId, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { createRuntime, type Runtime } from "@awaken/runtime";
+import { fakeClock, parts, type ScriptedTurn, text } from "@awaken/runtime/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { ENGINES, openShared, stopServer } from "./support/nodes.ts";
+import { factsOf, Reader, readAll, wordsOf } from "./support/reader.ts";
+import { openNode, quiet, speaker } from "./support/speaker.ts";
+
+afterAll(stopServer);
+
+const ask = { agent: "assistant", thread: "t" } as const;
+const failing = (code: string) => expect.objectContaining({ code });
+
+/** A turn that says one half, and the other when it is told to. */
+function halves(): { readonly turn: ScriptedTurn; readonly goOn: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const half = (delta: string) => ({ type: "text-delta", delta }) as const;
+  return {
+    turn: parts(half("The first half, "), { type: "until", promise }, half("and the second."), { type: "stop", reason: "end-turn" }),
+    goOn: () => resolve(),
+  };
+}
+
+const saying = (store: QueueStore, turn: ScriptedTurn): Runtime => openNode(store, { providers: { house: speaker(() => turn) } });
+
+describe.each(ENGINES)("attach on %s", (engine) => {
+  test("server-and-durability 61: whoever comes back with a cursor gets exactly what was missed, then what happens", async () => {
+    await using shared = await openShared(engine);
+    await using here = openNode(shared.stores[0]);
+    await using there = openNode(shared.stores[1]);
+    await here.run({ ...ask, input: "look effect say" });
+    const all = await readAll(there, "t");
+    const places = all.flatMap(({ cursor }, index) => (cursor === undefined ? [] : [index]));
+    // The start of the run, each of its commits, and its end.
+    expect(places.length).toBeGreaterThanOrEqual(4);
+    expect(places.at(-1)).toBe(all.length - 1);
+    for (const place of places) {
+      const rest = await readAll(there, "t", all[place]?.cursor);
+      expect(factsOf(rest)).toEqual(factsOf(all.slice(place + 1)));
+    }
+    const follower = new Reader(there.attach("t", { after: all.at(-1)?.cursor ?? "" }));
+    await here.run({ ...ask, input: "say" });
+    await follower.until(({ type }) => type === "run-end");
+    const [first] = await follower.leave();
+    expect(first).toMatchObject({ type: "run-start", resumed: false });
+  });
+
+  test("server-and-durability 59: what is not on record carries no cursor, and each commit ends with one", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    const { runId } = await runtime.run({ ...ask, input: "effect say" });
+    const follower = new Reader(runtime.attach(runId));
+    await follower.ended;
+    const withCursor = follower.events.filter(({ cursor }) => cursor !== undefined).map(({ type }) => type);
+    expect(withCursor).toEqual(["input-accepted", "inference-end", "step-end", "run-end"]);
+    expect(follower.events.filter(({ type }) => type.endsWith("-delta")).every(({ cursor }) => cursor === undefined)).toBe(true);
+  });
+
+  test("server-and-durability 57: unknown, blank and foreign cursors and ids are refused with their codes", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    const other = runtime.scoped("other");
+    for (const node of [runtime, other]) for (const thread of ["t", "t2"]) await node.run({ ...ask, thread, input: "say" });
+    const { runId } = await runtime.run({ ...ask, thread: "t3", input: "say" });
+    const cursorOf = async (node: Pick<Runtime, "attach">, id: string) => (await readAll(node, id)).at(-1)?.cursor ?? "";
+    const attached = (node: Pick<Runtime, "attach">, id: string, after?: string) =>
+      new Reader(node.attach(id, after === undefined ? {} : { after })).ended;
+    await expect(attached(runtime, "t", await cursorOf(runtime, "t2"))).rejects.toEqual(failing("cursor_expired"));
+    await expect(attached(runtime, "t", await cursorOf(other, "t"))).rejects.toEqual(failing("cursor_expired"));
+    await expect(attached(runtime, runId, await cursorOf(runtime, "t3"))).rejects.toEqual(failing("cursor_expired"));
+    await expect(attached(runtime, "t", "nonsense")).rejects.toEqual(failing("cursor_expired"));
+    await expect(attached(runtime, "t", "t1.x~1.5")).rejects.toEqual(failing("cursor_expired"));
+    for (const blank of ["", " ", "~1.2"]) await expect(attached(runtime, "t", blank)).rejects.toEqual(failing("invalid_id"));
+    for (const id of ["nobody", " "]) await expect(attached(runtime, id)).rejects.toEqual(failing("run_not_found"));
+    await expect(attached(other, runId)).rejects.toEqual(failing("run_not_found"));
+    // @ts-expect-error: plain JavaScript may give anything.
+    await expect(new Reader(runtime.attach("t", { after: 7 })).ended).rejects.toEqual(failing("invalid_activation"));
+    // @ts-expect-error: plain JavaScript may give anything.
+    await expect(new Reader(runtime.attach(7)).ended).rejects.toEqual(failing("invalid_id"));
+  });
+
+  test("server-and-durability 63: a cursor of events that were swept is refused, and open tickets are seen all the same", async () => {
+    const clock = fakeClock(1_700_000_000_000);
+    await using shared = await openShared(engine, { clock: () => clock.now() });
+    await using runtime = openNode(shared.stores[0]);
+    const { runId } = await runtime.run({ ...ask, input: "approve say" });
+    const before = await readAll(runtime, "t");
+    const told = before.filter(({ type }) => type === "ticket-open");
+    expect(told).toHaveLength(1);
+    await clock.advance(1_000);
+    await shared.stores[0].sweep({ eventsMs: 10 });
+    await expect(new Reader(runtime.attach("t", { after: before[3]?.cursor ?? before.at(-1)?.cursor ?? "" })).ended).rejects.toEqual(
+      failing("cursor_expired"),
+    );
+    for (const id of ["t", runId]) expect(factsOf(await readAll(runtime, id))).toEqual(factsOf(told));
+  });
+
+  test("whoever joins in the middle of a step gets the step so far, here and on another node; who comes back gets it anew under the same id", async () => {
+    await using shared = await openShared(engine);
+    const { turn, goOn } = halves();
+    await using here = saying(shared.stores[0], turn);
+    await using there = openNode(shared.stores[1]);
+    const run = here.stream({ ...ask, input: "go" });
+    const live = new Reader(run);
+    await live.until(({ type }) => type === "text-delta");
+    for (const node of [here, there]) {
+      const [first, again] = [new Reader(node.attach("t")), new Reader(node.attach(run.id))];
+      for (const joined of [first, again]) {
+        await joined.until(({ type }) => type === "text-delta");
+        expect((await joined.leave()).map(({ type }) => type)).toEqual(["run-start", "input-accepted", "step-start", "text-delta"]);
+        expect(joined.events.at(-1)).toEqual({ type: "text-delta", delta: "The first half, " });
+      }
+      const back = new Reader(node.attach("t", { after: first.cursor ?? "" }));
+      await back.until(({ type }) => type === "text-delta");
+      expect(back.events[0]).toEqual(first.events[2]);
+      await back.leave();
+    }
+    const followers = [here, there].map((node) => new Reader(node.attach("t")));
+    for (const follower of followers) await follower.until(({ type }) => type === "text-delta");
+    goOn();
+    await run.result;
+    for (const follower of followers) {
+      await follower.until(({ type }) => type === "run-end");
+      const events = await follower.leave();
+      expect([...wordsOf(events).values()]).toEqual(["The first half, and the second."]);
+      expect(events.filter(({ type }) => type === "stream-reset" || type === "step-start")).toHaveLength(1);
+    }
+  });
+
+  test("server-and-durability 60: a reader that leaves does not cancel the run, and one that stops reading does not stall it", async () => {
+    await using shared = await openShared(engine);
+    const words = Array.from({ length: 5_000 }, (_, index) => `${index} `);
+    await using runtime = openNode(shared.stores[0], { providers: { house: speaker(() => text(...words)) } });
+    await runtime.run({ ...ask, input: "warm up" });
+    const cursor = (await readAll(runtime, "t")).at(-1)?.cursor ?? "";
+    const slow = runtime.attach("t", { after: cursor })[Symbol.asyncIterator]();
+    const gone = runtime.attach("t", { after: cursor })[Symbol.asyncIterator]();
+    const [first, left] = [slow.next(), gone.next()];
+    const result = runtime.run({ ...ask, input: "go" });
+    await left;
+    await gone.return?.();
+    expect((await first).value).toMatchObject({ type: "run-start" });
+    // Nobody has read anything else of it.
+    expect((await result).status).toBe("done");
+    const rest = [];
+    for (let next = await slow.next(); !next.done; next = await slow.next()) {
+      rest.push(next.value);
+      if (next.value.type === "run-end") break;
+    }
+    await slow.return?.();
+    expect([...wordsOf(rest).values()]).toEqual([words.join("")]);
+    // What came while it did not read came together.
+    expect(rest.length).toBeLessThan(100);
+  });
+
+  test("a takeover voids what was shown of the step, and the step starts over", async () => {
+    await using shared = await openShared(engine);
+    const { turn, goOn } = halves();
+    const lost = saying(shared.stores[0], turn);
+    const run = lost.stream({ ...ask, input: "say" });
+    const follower = new Reader(lost.attach("t"));
+    await follower.until(({ type }) => type === "text-delta");
+    await using next = openNode(shared.stores[1]);
+    await next.resume(run.id);
+    await follower.until(({ type }) => type === "run-end");
+    const types = follower.events.map(({ type }) => type);
+    expect(types.slice(0, 6)).toEqual(["run-start", "input-accepted", "step-start", "text-delta", "stream-reset", "run-start"]);
+    expect(follower.events[5]).toMatchObject({ resumed: true });
+    expect(new Set(follower.events.flatMap((event) => (event.type === "step-start" ? [event.messageId] : []))).size).toBe(1);
+    expect([...wordsOf(follower.events).values()]).toEqual(["one two three äöü 😀 five."]);
+    await follower.leave();
+    goOn();
+    await run.result;
+    await lost.close();
+  });
+
+  test("followers of threads end with their signal and with the runtime, those of a run with the run", async () => {
+    await using shared = await openShared(engine);
+    const runtime = openNode(shared.stores[0]);
+    const { runId } = await runtime.run({ ...ask, input: "say" });
+    const leave = new AbortController();
+    const byRun = new Reader(runtime.attach(runId));
+    await byRun.ended;
+    const afterEnd = new Reader(runtime.attach(runId, { after: byRun.cursor ?? "" }));
+    await afterEnd.ended;
+    expect(afterEnd.events).toEqual([]);
+    const [bySignal, byClose] = [new Reader(runtime.attach("t", { signal: leave.signal })), new Reader(runtime.attach("t"))];
+    await Promise.all([bySignal, byClose].map((reader) => reader.until(({ type }) => type === "run-end")));
+    leave.abort();
+    await bySignal.ended;
+    await runtime.close();
+    await byClose.ended;
+  });
+});
+
+test("without a store there is nothing to attach to, and that is said", async () => {
+  await using runtime = createRuntime({
+    providers: { house: speaker() },
+    models: { fast: { provider: "house", model: "fast-1" } },
+    agents: { assistant: { model: "fast" } },
+    log: quiet,
+  });
+  await runtime.run({ ...ask, input: "say" });
+  await expect(new Reader(runtime.attach("t")).ended).rejects.toEqual(failing("capability_mismatch"));
+});
+
+test("ids of tenants never meet: each follows its own", async () => {
+  await using shared = await openShared("memory");
+  await using runtime = openNode(shared.stores[0]);
+  const other = runtime.scoped("other");
+  await shared.stores[0].scoped(scopeId("other")).threads.create({ id: threadId("t") });
+  const theirs = new Reader(other.attach("t"));
+  await runtime.run({ ...ask, input: "say" });
+  await other.run({ ...ask, input: "think" });
+  await theirs.until(({ type }) => type === "run-end");
+  expect((await theirs.leave()).filter(({ type }) => type === "run-start")).toHaveLength(1);
+});

@@ -1,0 +1,86 @@
+import { DatabaseSync } from "node:sqlite";
+import type { QueueStore } from "@awaken/contract/store";
+import { fakeClock } from "@awaken/runtime/testing";
+import pg from "pg";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { ENGINES, type Engine, openShared, stopServer } from "./support/nodes.ts";
+import { Reader } from "./support/reader.ts";
+import { openNode } from "./support/speaker.ts";
+
+afterAll(stopServer);
+afterEach(() => vi.restoreAllMocks());
+
+const HOUR_MS = 3_600_000;
+const ask = { agent: "assistant", thread: "t" } as const;
+const settle = () => new Promise((resolve) => setTimeout(resolve, 700));
+
+/** Counts what reaches the engine. On SQLite a look at the count of writes is all that a process may do to hear of others. */
+function countStatements(engine: Engine, store: QueueStore): () => number {
+  let count = 0;
+  const counted = (target: object, name: string): void => {
+    const method: unknown = Reflect.get(target, name);
+    if (typeof method !== "function") return;
+    const call = (...given: unknown[]): unknown => {
+      count += 1;
+      return Reflect.apply(method, target, given);
+    };
+    Reflect.set(target, name, call);
+  };
+  if (engine === "memory") {
+    for (const port of [store.events, store.runs, store.messages, store.threads]) for (const name of Object.keys(port)) counted(port, name);
+  } else if (engine === "sqlite") {
+    const prepare = DatabaseSync.prototype.prepare;
+    vi.spyOn(DatabaseSync.prototype, "prepare").mockImplementation(function (this: DatabaseSync, text: string) {
+      const statement = prepare.call(this, text);
+      if (!text.includes("data_version")) for (const name of ["get", "all", "run"]) counted(statement, name);
+      return statement;
+    });
+  } else {
+    const query = pg.Client.prototype.query;
+    vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (this: pg.Client, ...given: unknown[]) {
+      count += 1;
+      return Reflect.apply(query, this, given);
+    });
+  }
+  return () => count;
+}
+
+describe.each(ENGINES)("on %s", (engine) => {
+  test("followers of threads where nothing is under way do no work, however long they wait", async () => {
+    // Before the first statement is made.
+    await using shared = await openShared(engine);
+    const statements = countStatements(engine, shared.stores[1]);
+    const clock = fakeClock(Date.now());
+    await using worker = openNode(shared.stores[0]);
+    await using idle = openNode(shared.stores[1], { clock });
+    await worker.run({ ...ask, input: "say" });
+    await worker.run({ ...ask, thread: "waiting", input: "approve say" });
+    const followers = ["t", "t", "waiting"].map((id) => new Reader(idle.attach(id)));
+    for (const follower of followers) await follower.until(({ type }) => type === "run-end");
+    await settle();
+    const before = statements();
+    expect(before).toBeGreaterThan(0);
+    await clock.advance(HOUR_MS);
+    await settle();
+    expect(statements()).toBe(before);
+    expect(clock.pendingTimers).toBe(0);
+    // They are awake as soon as something happens.
+    const [first] = followers;
+    await worker.run({ ...ask, input: "say" });
+    await first?.until((event) => event.type === "run-end" && event !== first.events.find(({ type }) => type === "run-end"));
+    for (const follower of followers) await follower.leave();
+  });
+
+  test("wait is woken when a run of another node is over: nobody asks again and again", async () => {
+    await using shared = await openShared(engine);
+    const clock = fakeClock(Date.now());
+    await using worker = openNode(shared.stores[0]);
+    await using idle = openNode(shared.stores[1], { clock });
+    const run = worker.stream({ ...ask, input: "effect look say" });
+    await new Reader(run).until(({ type }) => type === "step-start");
+    // This clock stands still: only somebody who is woken looks again.
+    const [result] = await Promise.all([idle.wait(run.id), run.result]);
+    expect(result).toMatchObject({ status: "done", text: "one two three äöü 😀 five." });
+    expect(clock.pendingTimers).toBe(0);
+  });
+});

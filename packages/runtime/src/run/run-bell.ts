@@ -1,0 +1,49 @@
+import type { RunId } from "@awaken/contract";
+import type { LiveStore } from "@awaken/contract/store";
+import { onAbort } from "../stream/abort.ts";
+import type { Clock } from "../stream/clock.ts";
+
+/** A store that wakes nobody is asked again and again. */
+const POLL_MS = 250;
+/** What a store tells may be lost with the process that told it. */
+const LOOK_MS = 10_000;
+
+/** Wakes whoever waits for something to be written about a run. What was written before it was made is for the caller to read. */
+export class RunBell implements Disposable {
+  readonly #pauseMs: number;
+  readonly #leave: () => void;
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(live: LiveStore | undefined, runId: RunId) {
+    this.#pauseMs = live === undefined ? POLL_MS : LOOK_MS;
+    this.#leave = live?.follow({ type: "run", runId }, () => this.#ring()) ?? (() => {});
+  }
+
+  /** Until it rings, it is worth another look, `ms` are over, or the signal aborts. */
+  wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let stopTimer = () => {};
+      // Before the timer, because a clock may fire at once.
+      const off = onAbort(signal, () => this.#wake?.());
+      this.#wake = () => {
+        this.#wake = undefined;
+        this.#isRung = false;
+        off();
+        stopTimer();
+        resolve();
+      };
+      stopTimer = clock.timer(Math.min(this.#pauseMs, ms), () => this.#wake?.());
+      if (this.#isRung || signal.aborted) this.#wake?.();
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave();
+  }
+
+  #ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+}
