@@ -18,7 +18,10 @@ const COMPILERS = {
 const PROGRAM = `
 import { createRuntime, defineTool } from "awaken";
 import { defineConfig } from "awaken/config";
+import { deferredTools } from "awaken/deferred-tools";
+import { permission, remember } from "awaken/permission";
 import { postgresStore } from "awaken/postgres";
+import { reminder } from "awaken/reminder";
 import { sqliteStore } from "awaken/sqlite";
 import { scripted, text } from "awaken/testing";
 import * as z from "zod";
@@ -31,6 +34,8 @@ export const result = await runtime.run({ agent: "a", input: "hi", output: z.obj
 if (result.status === "done") { const a: string = result.output.a; console.log(a); }
 // @ts-expect-error a failed run has no output: if the types were lost, this would pass
 if (result.status === "failed") console.log(result.output.a);
+export const plugins = [permission(), reminder({ rules: [{ tool: "a", message: { target: "system", content: "b" } }] }), deferredTools()];
+export const metadata: object = remember().metadata;
 export const make = () => postgresStore("postgres://localhost/a");
 `;
 

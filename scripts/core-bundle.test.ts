@@ -45,6 +45,14 @@ describe("the core in a browser", () => {
     expect(gzipBytes).toBeLessThanOrEqual(ceiling);
   });
 
+  it.each(PARTS)("$name has no module of an extension, also none that it would load later", async ({ source }) => {
+    const { modules } = await bundle(source, { hasZod: false });
+    expect(modules.some((file) => file.includes("packages/runtime/src"))).toBe(true);
+    expect(modules.filter((file) => file.includes("packages/extensions"))).toEqual([]);
+    const one = await bundle('export { permission } from "awaken/permission";', { hasZod: false });
+    expect(one.modules.some((file) => file.includes("packages/extensions/src/permission"))).toBe(true);
+  });
+
   it("sees what only Node has, and not the same words in a text", async () => {
     const source = 'import "node:fs"; export const a = [process.env, Buffer.from(""), `this process. The Buffer (of x)`];';
     const { code, imports } = await bundle(source, { hasZod: false });

@@ -12,6 +12,8 @@ export interface Bundle {
   readonly gzipBytes: number;
   /** What the bundle still asks its host for, by module name. */
   readonly imports: readonly string[];
+  /** The files that it is made of, also those that it would load later. */
+  readonly modules: readonly string[];
 }
 
 interface Part {
@@ -63,11 +65,12 @@ export async function bundle(source: string, options: BundleOptions): Promise<Bu
   });
   await build.close();
   const { code, imports } = collectStatic(output);
-  return { code, gzipBytes: gzipSync(code, { level: 9 }).length, imports };
+  const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+  return { code, gzipBytes: gzipSync(code, { level: 9 }).length, imports, modules };
 }
 
 /** The entry with the chunks that it imports at once. */
-function collectStatic([entry, ...others]: RolldownOutput["output"]): Omit<Bundle, "gzipBytes"> {
+function collectStatic([entry, ...others]: RolldownOutput["output"]): Pick<Bundle, "code" | "imports"> {
   const chunks = new Map(others.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])));
   const codes = [entry.code];
   const imports = new Set(entry.imports);

@@ -12,6 +12,7 @@ export {
   permissionPolicy,
   permissionSectionSchema,
   previewPermission,
+  type Remembered,
   type RememberOptions,
   type RuleSource,
   remember,

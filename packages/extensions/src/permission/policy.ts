@@ -29,6 +29,7 @@ export type PolicyUpdate =
       readonly source?: RuleSource;
     }
   | {
+      /** Takes the rule of the tool away, or sets it. */
       readonly type: "remove-tool" | "allow-tool" | "deny-tool";
       /** The id itself. */
       readonly toolId: string;

@@ -11,11 +11,17 @@ export interface RememberOptions {
   readonly rule?: string;
 }
 
+/** A part of a decision. */
+export interface Remembered {
+  /** What the plugin reads: `{ remember: "thread", rule? }`. */
+  readonly metadata: JsonObject;
+}
+
 /**
  * Makes a decision about a permission stand for the rest of the thread: `decide(ticket, { action: "approve", ...remember() })`.
  * An approval allows, a denial denies. Throws `invalid_pattern` when the rule cannot be read.
  */
-export function remember({ rule }: RememberOptions = {}): { readonly metadata: JsonObject } {
+export function remember({ rule }: RememberOptions = {}): Remembered {
   if (rule !== undefined) subjectOf(rule);
   return { metadata: { remember: "thread", ...(rule === undefined ? {} : { rule }) } };
 }
