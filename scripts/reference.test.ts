@@ -65,6 +65,11 @@ const OPTIONS = namesOf<RuntimeInit>({
   clock: true,
   ids: true,
   checked: true,
+  workers: true,
+  concurrency: true,
+  leaseMs: true,
+  maxAttempts: true,
+  node: true,
 });
 const LIMITS = namesOf<NonNullable<RuntimeInit["limits"]>>({
   hookMs: true,

@@ -2,6 +2,7 @@ import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AwakenError, type JsonObject, runId } from "@awaken/contract";
 import { createRuntime, type DecisionInput, type Finding, type RunResult } from "@awaken/runtime";
+import { thisNode } from "awaken";
 import { BUYER, buyerInit } from "./support/buyer.ts";
 import { type KillPlan, KillSwitch } from "./support/kill-switch.ts";
 import { Outside } from "./support/outside.ts";
@@ -70,6 +71,8 @@ const runtime = createRuntime({
     after: () => killSwitch.pass("after-effect"),
   }),
   store,
+  node: thisNode(),
+  workers: false,
 });
 
 flushCompileCache();

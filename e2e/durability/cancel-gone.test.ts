@@ -1,7 +1,7 @@
 import { messageText, threadId, ticketId } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
 import { ask, command, createRuntime, definePlugin, defineState, defineTool, type RuntimeInit, wait } from "@awaken/runtime";
-import { scripted, text, toolCalls } from "@awaken/runtime/testing";
+import { scripted, soleNode, text, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -43,6 +43,8 @@ function open(store: Store, init: Partial<RuntimeInit>) {
     checked: false,
     log: SILENT,
     store,
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
     ...init,
   });
 }

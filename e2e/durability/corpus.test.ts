@@ -19,8 +19,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 const versions = corpusVersions();
 const newest = versions.at(-1) ?? "";
 
+/** Without dispatches: a run leaves the one that it was executed by, and the first versions made none. */
+const recordsOf = (stats: object) => Object.fromEntries(Object.entries(stats).filter(([name]) => name !== "dispatches"));
+
 async function expectFinishable(store: QueueStore, version: string): Promise<void> {
-  expect(await store.stats()).toMatchObject(readManifest(version).stats);
+  expect(await store.stats()).toMatchObject(recordsOf(readManifest(version).stats));
   const world: World = new Map();
   await using runtime = corpusRuntime({ store, world });
   const opened = { store, runtime, world };
@@ -78,7 +81,7 @@ describe("records of today", () => {
     copySqlite(newest, known);
     const { stats } = await writeSqlite(fresh);
     expect(recordShapes(fresh)).toEqual(recordShapes(known));
-    expect(stats).toEqual(readManifest(newest).stats);
+    expect(recordsOf(stats)).toEqual(recordsOf(readManifest(newest).stats));
   });
 
   test("are the same on PostgreSQL, and can be loaded", async () => {

@@ -14,7 +14,7 @@ import {
   type RuntimeInit,
   type ScopedRuntime,
 } from "@awaken/runtime";
-import { type ScriptedTurn, type ScriptStep, scripted, stall, text, ticketsOf, toolCalls } from "@awaken/runtime/testing";
+import { type ScriptedTurn, type ScriptStep, scripted, soleNode, stall, text, ticketsOf, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -118,6 +118,8 @@ function world(init: Partial<RuntimeInit>, step: ScriptStep = reply) {
     log: SILENT,
     ids: ids.next,
     tools,
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
     ...init,
   });
   const until = async (who: string): Promise<() => void> => {

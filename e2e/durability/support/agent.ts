@@ -9,6 +9,7 @@ import {
 } from "@awaken/contract";
 import { allow, ask, defineTool, type RuntimeInit, type Tool } from "@awaken/runtime";
 import { type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
+import { thisNode } from "awaken";
 import * as z from "zod";
 import { random } from "../../inference/support/random.ts";
 import type { Outside, OutsideEffect } from "./outside.ts";
@@ -158,4 +159,7 @@ export const runtimeInit = (outside: Outside, points: EffectPoints): RuntimeInit
   models: { steady: { provider: "scripted", model: "scripted-1" } },
   agents: { [AGENT]: { model: "steady", maxSteps: 2 * STEPS } },
   tools: tools(outside, points),
+  // The process that comes next knows that this one is gone, and nobody but the test goes on with what it left.
+  node: thisNode(),
+  workers: false,
 });

@@ -155,6 +155,8 @@ export function corpusRuntime({ store, world, wrap = (tools) => tools, ...rest }
   return createRuntime({
     ...rest,
     store,
+    // What the corpus has in its queue stays there.
+    workers: false,
     providers: { scripted: scripted(new Array(200).fill(answer)) },
     models: { steady: { provider: "scripted", model: "scripted-1" } },
     plugins: [counting],

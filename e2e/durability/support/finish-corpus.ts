@@ -130,7 +130,7 @@ export async function workOffJobs({ store }: Opened): Promise<void> {
     expect(claimed?.dispatchId).toBe(jobId(status));
     if (claimed !== undefined) await dispatches.ack({ dispatchId: claimed.dispatchId, claimToken: claimed.claimToken });
   }
-  expect(await dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, acked: 3 });
+  for (const status of ["queued", "claimed", "acked"]) expect(await dispatches.load(jobId(status))).toMatchObject({ status: "acked" });
 }
 
 export async function readTheRest({ store }: Opened): Promise<void> {

@@ -10,6 +10,7 @@ import {
 import { memoryStore } from "@awaken/stores/memory";
 import { checkPlatform } from "./check-platform.ts";
 import { Registry } from "./registry.ts";
+import { thisNode } from "./this-node.ts";
 import { type AnyProvider, toProviders } from "./to-provider.ts";
 
 /** An agent whose model is the id of a model or pool, or an AI SDK model object. */
@@ -67,6 +68,6 @@ function nameModels(init: RuntimeInit): CoreInit {
 export function createRuntime(given: RuntimeInit): Runtime {
   checkPlatform();
   const init = reading("config_validation_failed", "the options of createRuntime", () => (isTable(given) ? nameModels(given) : given));
-  const runtime = createCoreRuntime(isTable(init) ? { ...init, store: init.store ?? memoryStore() } : init);
+  const runtime = createCoreRuntime(isTable(init) ? { ...init, store: init.store ?? memoryStore(), node: init.node ?? thisNode() } : init);
   return { ...runtime, registry: new Registry(runtime.registry) };
 }

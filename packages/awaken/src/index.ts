@@ -42,6 +42,7 @@ export {
   type Gate,
   type HookInput,
   includeOnlyTools,
+  type NodeIdentity,
   type Plugin,
   type PluginHost,
   type ProviderRemovalImpact,
@@ -59,6 +60,8 @@ export {
   reply,
   runLifecycle,
   type ScopedRuntime,
+  type Started,
+  type StartRequest,
   type StateKey,
   setInferenceOverride,
   sharedScope,
@@ -73,4 +76,5 @@ export {
 export { memoryStore } from "@awaken/stores/memory";
 export { type AgentInput, createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export { Registry, type RegistryRebuild, rebuildAgentModelProvider } from "./registry.ts";
+export { thisNode } from "./this-node.ts";
 export type { AnyProvider } from "./to-provider.ts";

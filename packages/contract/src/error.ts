@@ -69,6 +69,8 @@ export const ERROR_TABLE = {
   decision_conflict: { status: 409, canRetry: false },
   ambiguous_id: { status: 409, canRetry: false },
   channel_closed: { status: 409, canRetry: false },
+  /** A run that nobody could bring to an end, after all its attempts. */
+  dead_letter: { status: 500, canRetry: false },
   cancelled: { status: 499, canRetry: false },
   timeout: { status: 504, canRetry: true },
   // inference

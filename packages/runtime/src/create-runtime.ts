@@ -10,7 +10,7 @@ import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
-import { closeParts, openParts, openRelays } from "./runtime-parts.ts";
+import { closeParts, openMailbox, openParts, openRelays } from "./runtime-parts.ts";
 import { runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
@@ -34,7 +34,9 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   initialize(): Promise<void>;
   /** The same verbs for another tenant, over the same registry. Refuses what is no scope id: blank, over 512 bytes, with control characters. */
   scoped(scopeId: string): ScopedRuntime;
-  /** Cancels the runs of all tenants and waits until they ended. Every verb is refused from then on. The store stays open. */
+  /** Takes back at once what processes that are gone have left, of all tenants. Workers do so by themselves, when they start and every 30 s. */
+  recover(): Promise<void>;
+  /** Cancels the runs of all tenants and waits until they ended; runs from the queue have 30 s to end here, and are then left to other processes. Every verb is refused from then on. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -95,21 +97,27 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const closing = new AbortController();
   const opened = openRegistry(init, problems, closing.signal);
   const { registry, resolver } = opened;
-  const parts = openParts(init, resolver, closing.signal);
+  const mailbox = openMailbox(init, () => parts);
+  const parts: RunParts = openParts(init, resolver, closing.signal, mailbox);
   const relays = openRelays(init, parts);
+  mailbox?.start();
   let closed: Promise<void> | undefined;
   const close = () => {
     closing.abort();
-    closed ??= closeParts(parts, opened.plugins);
+    closed ??= (mailbox?.close() ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
     return closed;
   };
   return {
-    ...verbsOf(parts, relays),
+    ...verbsOf(parts, relays, mailbox),
+    recover: async () => {
+      if (closing.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+      await mailbox?.recover();
+    },
     registry,
     resolver,
     store: init.store,
     initialize: () => initialize(parts, opened),
-    scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays),
+    scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays, mailbox),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -2,6 +2,8 @@ export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
 export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export type { Capabilities } from "./inference/capabilities.ts";
 export { PoolCache } from "./inference/pool/pool-cache.ts";
+export type { NodeIdentity } from "./mailbox/node.ts";
+export type { Started, StartRequest } from "./mailbox/submit.ts";
 export { type Action, defineAction } from "./phase/action.ts";
 export { Command, command } from "./phase/command.ts";
 export { defineEffect, type Effect } from "./phase/effect.ts";

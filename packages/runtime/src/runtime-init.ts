@@ -1,4 +1,5 @@
 import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, partRule, RULES, reading } from "@awaken/contract";
+import type { NodeIdentity } from "./mailbox/node.ts";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
@@ -24,6 +25,19 @@ export interface RuntimeInit extends RegistryInit {
   readonly cancelGraceMs?: number;
   /** How long hooks, gates, handlers, schemas and the store may keep a run waiting. Each has a default. */
   readonly limits?: Partial<Limits>;
+  /**
+   * Whether this process takes up what waits in the queue of the store, and what processes that are gone have left. Default: it does as long
+   * as it lives; `true` keeps it alive for that. `false` for one that only starts runs, or has its own executed. A store without a queue has none.
+   */
+  readonly workers?: boolean;
+  /** How many runs from the queue are executed at the same time. Default 10. */
+  readonly concurrency?: number;
+  /** After so long without a sign of life, a run is taken from the process that executes it. Default 30 s. */
+  readonly leaseMs?: number;
+  /** How often a run from the queue is tried before it is a dead letter. Default 5. */
+  readonly maxAttempts?: number;
+  /** How other processes know this one. Default: a name that tells nothing; `awaken` hands in one that tells whether a process is gone. */
+  readonly node?: NodeIdentity;
   /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
   readonly checked?: boolean;
 }
@@ -45,6 +59,11 @@ const OPTIONS: PartRules<RuntimeInit> = {
   log: RULES.withMethods("a log", "warn", "error"),
   cancelGraceMs: RULES.millis,
   limits: partRule("an object", isJsonObject),
+  workers: RULES.flag,
+  concurrency: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  leaseMs: partRule("milliseconds above 0", (value) => typeof value === "number" && Number.isFinite(value) && value > 0),
+  maxAttempts: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  node: RULES.withMethods("an object with a name and isGone", "isGone"),
   checked: RULES.flag,
 };
 

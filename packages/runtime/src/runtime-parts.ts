@@ -2,6 +2,9 @@ import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { RunRecords } from "./loop/run-records.ts";
+import { Mailbox } from "./mailbox/mailbox.ts";
+import { plainNode } from "./mailbox/node.ts";
+import { servesQueue } from "./mailbox/tenant-queue.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
 import { boundRelayStore, type RelayStore } from "./relay/relay-store.ts";
 import { Relays } from "./relay/relays.ts";
@@ -54,8 +57,20 @@ function placesInMemory(now: () => number): FindPlace {
   };
 }
 
+const LEASE_MS = 30_000;
+const MAX_ATTEMPTS = 5;
+const CONCURRENCY = 10;
+
+/** Undefined for a store without a queue: its runs live in the process that started them. */
+export function openMailbox(init: RuntimeInit, parts: () => RunParts): Mailbox | undefined {
+  const { store, node = plainNode(uuidIds()), leaseMs = LEASE_MS, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENCY } = init;
+  if (store === undefined || !servesQueue(store)) return undefined;
+  const workers = init.workers === true ? "stays" : init.workers !== false;
+  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers });
+}
+
 /** The parts of the default tenant, from which those of all others are made. */
-export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal): RunParts {
+export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal, mailbox: Mailbox | undefined): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
   const limits = toLimits(init.limits);
   const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
@@ -65,9 +80,11 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
   const shared = { resolver, clock, ids, log, cancelGraceMs, limits, closing };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
+    const holds = mailbox?.holdsOf(scopeId);
     const own = {
       ...shared,
       scopeId,
+      holds,
       profiles: place.profiles,
       live: place.live,
       active: active.scoped(scopeId),

@@ -1,4 +1,8 @@
 import { AwakenError, type ScopeId } from "@awaken/contract";
+import { cancelElsewhere } from "./mailbox/control.ts";
+import type { Mailbox } from "./mailbox/mailbox.ts";
+import { type Started, type StartRequest, start } from "./mailbox/submit.ts";
+import type { Tenant } from "./mailbox/tenant.ts";
 import { type AttachedEvent, type AttachOptions, attach } from "./relay/attach.ts";
 import type { Relays } from "./relay/relays.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
@@ -20,6 +24,11 @@ export interface ScopedRuntime {
   readonly scopeId: ScopeId;
   /** Runs to the end, or to the next decision. */
   run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
+  /**
+   * Puts a run into the queue of the store, and returns when that is durable: workers of whatever process execute it, one after the other
+   * on a thread. `capability_mismatch` when the store has no queue.
+   */
+  start(request: StartRequest): Promise<Started>;
   /** The same, with its events. Leaving the iteration detaches; the run goes on. */
   stream<O>(request: RunRequest<O>): RunStream<O>;
   /**
@@ -59,8 +68,16 @@ export interface ScopedRuntime {
   send(id: string, input: RunRequest["input"]): boolean;
 }
 
+/** What needs a queue is refused without one. */
+function tenantOf(verb: string, { scopeId }: RunParts, mailbox: Mailbox | undefined): Tenant {
+  if (mailbox !== undefined) return mailbox.tenant(scopeId);
+  throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
+    details: { verb },
+  });
+}
+
 /** The verbs of one tenant, each refused when the runtime is closed. */
-export function verbsOf(parts: RunParts, relays: Relays): ScopedRuntime {
+export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | undefined): ScopedRuntime {
   const open = (): RunParts => {
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     return parts;
@@ -68,13 +85,19 @@ export function verbsOf(parts: RunParts, relays: Relays): ScopedRuntime {
   return {
     scopeId: parts.scopeId,
     run: async (request) => startRequest(parts, request).result,
+    start: async (request) => start(tenantOf("start", open(), mailbox), request),
     stream: (request) => openStream(parts, request),
     decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
     decideAll: async (decisions) => decide(open(), decisions),
     reconcile: async (target, finding) => reconcile(open(), target, finding),
     wait: async (id, options) => wait(open(), id, options),
-    resume: async (id) => resume(open(), id),
-    cancel: async (id) => cancel(open(), id),
+    resume: async (id) =>
+      resume(open(), id).catch((thrown: unknown) => {
+        // A worker of this process was faster: the run goes on, as it was asked to.
+        if (typeof id === "string" && mailbox?.isTakenUp(parts.scopeId, id) === true) return wait(parts, id);
+        throw thrown;
+      }),
+    cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && cancelElsewhere(mailbox.tenant(parts.scopeId), id)),
     cancelAndWait: async (id, options) => cancelAndWait(open(), id, options),
     attach: (id, options) => attach(relays, parts.scopeId, id, options),
     send: (id, input) => send(open(), id, input),

@@ -19,6 +19,11 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   cancelGraceMs: true,
   limits: true,
   checked: true,
+  workers: true,
+  concurrency: true,
+  leaseMs: true,
+  maxAttempts: true,
+  node: true,
   outputs: true,
 };
 

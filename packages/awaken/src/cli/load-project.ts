@@ -81,7 +81,8 @@ export async function openRuntime({ config, file }: LoadedConfig, store: Store):
   // Commands that only read do not load it.
   const { createRuntime } = await import("../create-runtime.ts");
   try {
-    return createRuntime({ ...init, store });
+    // A command does what it is asked for, and leaves what waits in the queue to those who serve it.
+    return createRuntime({ workers: false, ...init, store });
   } catch (thrown) {
     throw configFailure(thrown, file);
   }

@@ -169,6 +169,7 @@ describe.concurrent("awaken cancel and resume", () => {
       models: { main: { provider: "scripted", model: "scripted-1" } },
       agents: { assistant: { model: "main" } },
       store: { ...store, threads: { ...store.threads, loadHead } },
+      workers: false,
     });
     await runtime.run({ agent: "assistant", thread: "t", input: "hello" });
     const refused = await cli(["cancel", "t"], { cwd });

@@ -119,6 +119,9 @@ export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: b
 /** A run that is only put down for later. While somebody holds the thread it stands aside: no pointer of the thread moves to it. */
 export const isForLater = ({ run, isNewRun }: ThreadCommit): boolean => isNewRun === true && run?.status === "created";
 
+/** Ends a run and does nothing else to the queue: whoever holds the thread may do so to any run of it. */
+export const isEnding = ({ run, dispatch }: ThreadCommit): boolean => run?.status === "done" && dispatch === undefined;
+
 /** Whether only the one who holds the thread may write this: a run, unless it is for later, or messages. */
 export const needsFence = (commit: ThreadCommit): boolean =>
   (commit.run !== undefined && !isForLater(commit)) || (commit.messageDelta?.messages.length ?? 0) > 0;

@@ -19,6 +19,7 @@ export {
   type CommitThread,
   checkCommit,
   followUp,
+  isEnding,
   isForLater,
   MAX_COMMIT_ATTEMPTS,
   type MessageDelta,

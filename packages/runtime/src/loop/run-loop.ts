@@ -14,12 +14,21 @@ import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 
-/** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once. */
+/** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
+class NotBegun extends Error {}
+
+const REFUSED: ReadonlySet<string> = new Set(["fence_lost", "thread_already_running", "pending_selection_conflict", "already_consumed"]);
+
+/** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once; a run that cannot begin throws. */
 export async function runLoop(ctx: RunContext): Promise<LoopResult> {
   let termination: Termination;
   try {
     termination = (await begin(ctx)) ?? (await drive(ctx));
   } catch (thrown) {
+    if (thrown instanceof NotBegun) {
+      unbindPlugins(ctx);
+      throw thrown.cause;
+    }
     termination = failureOf(ctx, thrown);
   }
   ctx.desk.isClosed = true;
@@ -48,12 +57,24 @@ function failureOf(ctx: RunContext, thrown: unknown): Termination {
 
 const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
 
-function announce(ctx: RunContext): void {
-  const { identity, input, tally, isContinuation } = ctx;
+/** Puts the run and what it was asked on record, and then says so: whatever happens from here on, they are there. */
+async function announce(ctx: RunContext): Promise<void> {
+  const { identity, input, tally, isContinuation, writer } = ctx;
   const { threadId, runId } = identity;
-  ctx.emit({ type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation });
+  const started = { type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation } as const;
+  const accepted = { type: "input-accepted", messages: input, mode: "start" } as const;
+  writer.stage(started);
+  if (input.length > 0) writer.stage(accepted);
+  try {
+    await writer.write();
+  } catch (thrown) {
+    if (!isContinuation && AwakenError.is(thrown) && REFUSED.has(thrown.code)) throw new NotBegun("not begun", { cause: thrown });
+    ctx.tell(started);
+    throw thrown;
+  }
+  ctx.tell(started);
   tellDecisions(ctx);
-  if (input.length > 0) ctx.emit({ type: "input-accepted", messages: input, mode: "start" });
+  if (input.length > 0) ctx.tell(accepted);
 }
 
 /** Up to the first step. Gives a termination when the run does not get there. */
@@ -64,9 +85,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
       ? ({ type: "set-running", ...now(ctx) } as const)
       : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
   ctx.state.commit(command().update(runLifecycle, start));
-  announce(ctx);
-  // Whatever happens from here on, the run and what it was asked are on record.
-  await ctx.writer.write();
+  await announce(ctx);
   await activateAgent(ctx);
   const ended = await finishOpenCalls(ctx);
   if (ended !== undefined) return ended;

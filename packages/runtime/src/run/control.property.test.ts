@@ -180,7 +180,10 @@ async function checkEnd({ store, here, there, pending, taken }: World): Promise<
     }
     expect(runs.filter((run) => run.status === "waiting").length).toBeLessThanOrEqual(1);
   }
-  expect(taken.filter((id) => !decided.has(id))).toEqual([]);
+  const lost: string[] = [];
+  // One that was made for a run elsewhere, which ended before it could follow it, is a row still.
+  for (const id of taken) if (!decided.has(id) && (await store.wishes.load(id)) === undefined) lost.push(id);
+  expect(lost).toEqual([]);
 }
 
 describe("run control", () => {

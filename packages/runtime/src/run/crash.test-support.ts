@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { type CrashPoint, crashPoints } from "../testing/crash-points.ts";
+import { soleNode } from "../testing/fake-clock.ts";
 import type { ScriptedProvider } from "../testing/scripted.ts";
 import { defineTool, type ToolInit } from "../tool/define-tool.ts";
 
@@ -44,6 +45,9 @@ export function open(provider: Provider, init: Partial<RuntimeInit> = {}) {
     models: { fast: { provider: "scripted", model: "scripted-1" } },
     agents: { default: { model: "fast" } },
     log: SILENT,
+    // Whoever comes after a process that died knows that it did, and nobody but the test goes on with what it left.
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
     ...init,
   });
 }

@@ -5,6 +5,7 @@ import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
+import { soleNode } from "../testing/fake-clock.ts";
 import { parts, SCRIPTED_USAGE, type ScriptedTurn, type ScriptItem, stall, text } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -37,6 +38,8 @@ function open(store: Store, steps: readonly ScriptStep[], maxContinuationRetries
     tools: [look],
     store,
     log: { warn() {}, error() {} },
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
   });
   return { model, runtime, looked };
 }

@@ -174,24 +174,18 @@ describe("decisions", () => {
     expect(pay.paid).toEqual([1, 2]);
   });
 
-  it("about two tickets from two processes at once: one takes the run up, the other is told to come again, nothing runs twice", async () => {
+  it("server-and-durability 77: two processes decide two tickets of one run at the same moment: both succeed, each call once", async () => {
     const store = memoryStore();
     const pay = payments();
     const model = scripted([both, text("all paid")]);
     const [here, there] = [open(model, pay, { store }), open(model, pay, { store })];
     const { runId } = await here.run({ thread: "t", input: "pay" });
     const held = pay.hold(1);
-    const decided = await Promise.allSettled([
-      here.decide("c1", { ...APPROVE, run: runId }),
-      there.decide("c2", { ...APPROVE, run: runId }),
-    ]);
-    expect(decided.map((result) => result.status)).toEqual(["fulfilled", "rejected"]);
-    expect(decided[1]).toMatchObject({ reason: { code: "thread_already_running" } });
+    await Promise.all([here.decide("c1", { ...APPROVE, run: runId }), there.decide("c2", { ...APPROVE, run: runId })]);
     held.release();
-    expect(await here.wait(runId)).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c2" }] });
-    await there.decide("c2", { ...APPROVE, run: runId });
+    await expect.poll(async () => (await store.runs.load(runId))?.status).toBe("done");
     expect(await there.wait(runId)).toMatchObject({ status: "done", text: "all paid" });
-    expect(pay.paid).toEqual([1, 2]);
+    expect(pay.paid.toSorted()).toEqual([1, 2]);
   });
 
   it("of a batch are taken together or not at all", async () => {

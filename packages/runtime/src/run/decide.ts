@@ -17,6 +17,7 @@ import { isKnown, takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
+import type { Holds } from "./holds.ts";
 import type { RunParts } from "./run-parts.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
 import { beginRun } from "./start-run.ts";
@@ -191,14 +192,38 @@ const tooLate = (run: RunRecord, addressed: AddressedDecision): AwakenError =>
 async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promise<RunStream | AwakenError> {
   const next = nextOf(run, batch);
   if (!isOpen(run, next)) throw tooLate(run, next);
-  if (run.status !== "waiting") throw isElsewhere(next.target, run);
+  // Without holds nobody can tell a process that is gone from one that is at work.
+  if (run.status !== "waiting" && parts.holds === undefined) throw isElsewhere(next.target, run);
   try {
     const { run: active, result, begun } = beginRun(parts, resumeOrder(run, batch.decisions));
     const stream = followRun(active, result);
     await begun;
     return stream;
   } catch (thrown) {
-    if (AwakenError.is(thrown) && thrown.code === "thread_already_running") return thrown;
-    throw thrown;
+    if (!AwakenError.is(thrown) || thrown.code !== "thread_already_running") throw thrown;
+    return parts.holds === undefined || isHere(parts, run) ? thrown : decideThere(parts, parts.holds, run, batch);
   }
+}
+
+const isHere = ({ active }: RunParts, { runId, threadId }: RunRecord): boolean =>
+  active.byRun(runId) !== undefined || active.onThread(threadId) !== undefined;
+
+/** Another process executes the run. Gives the error when the run has moved on: then there is more to know about it. */
+async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { decisions }: Batch): Promise<RunStream | AwakenError> {
+  let left = decisions.filter((addressed) => !isRepeated(run.decided, addressed));
+  while (left.length > 0) {
+    try {
+      await holds.decide(run, left);
+      break;
+    } catch (thrown) {
+      if (!AwakenError.is(thrown)) throw thrown;
+      if (thrown.code === "illegal_transition") return thrown;
+      // The same decision was taken meanwhile, by whoever made it first.
+      const known = thrown.code === "ticket_not_open" ? thrown.details["decisionId"] : undefined;
+      const others = left.filter(({ decision }) => decision.id !== known);
+      if (others.length === left.length) throw thrown;
+      left = others;
+    }
+  }
+  return recorded(parts, run);
 }

@@ -7,7 +7,7 @@ import { definePlugin } from "../plugin/define-plugin.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { Clock } from "../stream/clock.ts";
 import { crashPoints } from "../testing/crash-points.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
+import { fakeClock, soleNode } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptedProvider, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -33,6 +33,8 @@ const stopper = (phase: "afterInference" | "beforeToolExecute" | "afterToolExecu
 
 const open = (provider: ScriptedProvider, init: Partial<RuntimeInit>) =>
   createRuntime({
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
     providers: { scripted: provider },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
     agents: { default: { model: "fast" } },

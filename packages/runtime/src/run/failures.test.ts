@@ -138,7 +138,9 @@ describe("whatever fails", () => {
           isDone = true;
           const foreign = { id: messageId("foreign"), role: "user", content: [{ type: "text", text: "me too" }] } as const;
           const expectedMessageCount = await memory.messages.count(thread);
-          await memory.commit({ threadId: thread, runId, messageDelta: { messages: [foreign], expectedMessageCount } });
+          const { fence } = change;
+          if (fence === undefined) throw new Error("a run that ends has its thread");
+          await memory.commit({ threadId: thread, runId, fence, messageDelta: { messages: [foreign], expectedMessageCount } });
         }
         return memory.commit(change);
       },

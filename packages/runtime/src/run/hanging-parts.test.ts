@@ -165,6 +165,7 @@ function open(place: Place, hang: Hang<Given>, init: Partial<RuntimeInit> = {}) 
     store: place.store?.(store, hang) ?? store,
     clock,
     log: { warn: note, error: note },
+    workers: false,
     ...init,
   });
   const output = place.output?.(hang);

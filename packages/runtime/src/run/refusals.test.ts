@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
 import { definePlugin } from "../plugin/define-plugin.ts";
+import { soleNode } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -117,7 +118,8 @@ describe.each(STORES.slice(0, 2))("an owner that lost its run, with %s", (_, sto
     });
     const more = { ...(store === undefined ? {} : { store }), tools: [slow] };
     const first = start([toolCall("slow", {}), text("first")], more);
-    const second = start([text("second")], more);
+    // The second one takes the first for gone, which is only slow.
+    const second = start([text("second")], { ...more, node: soleNode("second"), workers: false });
     const run = first.stream({ thread: "t", runId: "r", input: "x" });
     await began.promise;
     expect(await second.resume("r")).toMatchObject({ status: "done", text: "second" });

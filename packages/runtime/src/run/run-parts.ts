@@ -6,6 +6,7 @@ import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
+import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
@@ -19,6 +20,8 @@ export interface RunParts {
   readonly live: LiveStore | undefined;
   readonly active: ActiveRuns;
   readonly outputs: LiveOutputs;
+  /** Undefined where no other process can get at the threads. */
+  readonly holds?: Holds | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

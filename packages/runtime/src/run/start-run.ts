@@ -116,19 +116,47 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     const { clock, limits, cancelGraceMs: graceMs } = parts;
     const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
     letGo = bounds.hold();
-    const ctx = await prepare(parts.boundTo(bounds), run, order);
-    onBegun?.();
-    try {
-      const ended = await runLoop(ctx);
-      rememberOutput(parts, ctx, ended);
-      return ended;
-    } finally {
-      if (run.inbox.size > 0) await keepUnread(run, ctx);
-    }
+    return await holding(parts.boundTo(bounds), run, order, (held) => bringToEnd(parts.boundTo(bounds), run, held, onBegun));
   } finally {
     off?.();
     letGo?.();
     parts.active.release(run);
+  }
+}
+
+/** How often a thread is tried for whose holder turned out to be gone. */
+const MAX_HOLDS = 3;
+
+/** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
+async function holding(
+  { holds }: RunParts,
+  run: ActiveRun,
+  order: RunOrder,
+  work: (order: RunOrder) => Promise<LoopResult>,
+): Promise<LoopResult> {
+  if (holds === undefined) return work(order);
+  for (let tries = 1; ; tries++) {
+    const held = holds.open(run, order.holding);
+    try {
+      return await work({ ...order, holding: held });
+    } catch (thrown) {
+      if (order.holding !== undefined || !AwakenError.is(thrown) || thrown.code !== "fence_lost" || tries === MAX_HOLDS) throw thrown;
+      await holds.makeRoom(run.threadId);
+    } finally {
+      await holds.leave(held);
+    }
+  }
+}
+
+async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopResult> {
+  const ctx = await prepare(parts, run, order);
+  onBegun?.();
+  try {
+    const ended = await runLoop(ctx);
+    rememberOutput(parts, ctx, ended);
+    return ended;
+  } finally {
+    if (run.inbox.size > 0) await keepUnread(run, ctx);
   }
 }
 

@@ -30,6 +30,8 @@ function open(provider: Provider, init: Partial<RuntimeInit> = {}) {
     agents: { default: { model: "fast" }, other: { model: "fast", instructions: "other" } },
     tools: [pay, look],
     log: SILENT,
+    // Nobody but the test goes on with what a dead process left.
+    workers: false,
     ...init,
   });
 }

@@ -2,6 +2,7 @@ import { type Log, messageText } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
+import { soleNode } from "../testing/fake-clock.ts";
 import { stall, text } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 
@@ -17,6 +18,8 @@ function open(store: ReturnType<typeof memoryStore>, steps: readonly ScriptStep[
     store,
     streamCheckpoints,
     log: silent,
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
   });
   return { model, runtime };
 }

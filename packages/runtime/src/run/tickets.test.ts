@@ -5,6 +5,7 @@ import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { soleNode } from "../testing/fake-clock.ts";
 import { text, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
@@ -312,7 +313,7 @@ describe.each(STORES)("tickets, %s", (_, make) => {
   test("core-execution 98: a call that finished while its sibling runs on has its outcome on record", async () => {
     const { tools, began } = world();
     const store = await make();
-    const dying = open([toolCalls([call("slow", "s"), call("quick", "q")])], { tools, store });
+    const dying = open([toolCalls([call("slow", "s"), call("quick", "q")])], { tools, store, workers: false });
     const run = dying.stream({ thread: "t", input: "go" });
     for await (const event of run) if (event.type === "tool-call-end") break;
     await began;
@@ -320,7 +321,7 @@ describe.each(STORES)("tickets, %s", (_, make) => {
     await expect.poll(finished).toEqual(["slow claimed", "quick finished"]);
     // The process is gone; nobody hears of it again.
     const { tools: later, ran } = world();
-    const resumed = await open([text("over")], { tools: later, store }).resume(runId(run.id));
+    const resumed = await open([text("over")], { tools: later, store, node: soleNode("later"), workers: false }).resume(runId(run.id));
     expect(ticketsOf(resumed).map(({ toolName, action }) => `${toolName} ${action}`)).toEqual(["slow unknown-outcome"]);
     expect(ran).toEqual([]);
   });

@@ -5,15 +5,17 @@ interface Timer {
   readonly at: number;
   readonly order: number;
   readonly fire: () => void;
+  /** Nobody's work waits for it. */
+  readonly isIdle: boolean;
 }
 
 /** A clock that stands still until it is told otherwise. */
 export interface FakeClock extends Clock {
   /** Moves on by `ms`, firing timers in order, and lets what they woke run in between. */
   advance(ms: number): Promise<void>;
-  /** Moves to the next timer, again and again, until there is none or `limit` were fired. */
+  /** Moves to the next timer, again and again, until there is none but idle ones or `limit` were fired. */
   runAll(limit?: number): Promise<void>;
-  /** Timers that are set and have neither fired nor been taken back: a finished run leaves none. */
+  /** Timers, without idle ones, that are set and have neither fired nor been taken back: a finished run leaves none. */
   readonly pendingTimers: number;
 }
 
@@ -33,16 +35,19 @@ export function fakeClock(startMs = 0): FakeClock {
     timer.fire();
     await settle();
   };
+  const set = (ms: number, run: () => void, isIdle: boolean) => {
+    order += 1;
+    const timer = { at: now + ms, order, fire: run, isIdle };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
+  const busy = () => [...timers].filter(({ isIdle }) => !isIdle);
   return {
     now: () => now,
-    timer(ms, run) {
-      order += 1;
-      const timer = { at: now + ms, order, fire: run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
+    timer: (ms, run) => set(ms, run, false),
+    idleTimer: (ms, run) => set(ms, run, true),
     get pendingTimers() {
-      return timers.size;
+      return busy().length;
     },
     async advance(ms) {
       const until = now + ms;
@@ -54,7 +59,7 @@ export function fakeClock(startMs = 0): FakeClock {
     async runAll(limit = 1_000) {
       await settle();
       for (let count = 0; count < limit; count++) {
-        const timer = next(Number.POSITIVE_INFINITY);
+        const timer = busy().length === 0 ? undefined : next(Number.POSITIVE_INFINITY);
         if (timer === undefined) return;
         await fire(timer);
       }
@@ -70,6 +75,9 @@ export function countingIds(prefix = "id"): Ids {
     return `${prefix}-${count}`;
   };
 }
+
+/** A process that is alone: it takes every other one for gone, so that what they left can be taken up at once. For tests that let runtimes die. */
+export const soleNode = (name: string): { readonly name: string; isGone(): boolean } => ({ name, isGone: () => true });
 
 /** A clock on which nobody waits: as soon as nothing else is left to do, time jumps to the next timer. */
 export function instantClock(startMs = 0): Clock & {
@@ -87,6 +95,7 @@ export function instantClock(startMs = 0): Clock & {
     get pendingTimers() {
       return clock.pendingTimers;
     },
+    idleTimer: (ms, fire) => clock.idleTimer?.(ms, fire) ?? (() => {}),
     timer(ms, fire) {
       const stop = clock.timer(ms, fire);
       if (!isPumping) {

@@ -6,6 +6,7 @@ import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 export function queueCommitConformance(it: QueueTest): void {
   describe("the commit and the queue", () => {
     fencing(it);
+    leaving(it);
     activation(it);
   });
 }
@@ -68,6 +69,20 @@ function fencing(it: QueueTest): void {
       dispatch: { type: "dead-letter", error: "401" },
     });
     expect(dead.dispatch).toMatchObject({ status: "dead-letter", lastError: "401", attemptCount: 1 });
+  });
+}
+
+function leaving(it: QueueTest): void {
+  it("a run that is left behind is ended by the one that has the thread, and by nobody else", async ({ store }) => {
+    await store.dispatches.enqueue(dispatch("d1"));
+    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const fence = { dispatchId: row.dispatchId, claimToken: row.claimToken };
+    const other = (status: "running" | "done") => write(runs[status]({ runId: R2, updatedAt: 3 }), { runId: R2, fence });
+    await failure(store.commit(other("running")), "fence_lost");
+    await failure(store.commit({ ...other("done"), dispatch: { type: "ack", result: ACKED } }), "fence_lost");
+    expect((await store.commit(other("done"))).run).toMatchObject({ runId: R2, status: "done" });
+    const { fence: _, ...unfenced } = write(runs.done({ runId: R3 }), { runId: R3, fence });
+    await failure(store.commit(unfenced), "fence_lost");
   });
 }
 

@@ -8,6 +8,7 @@ import {
   dispatchRecord,
   type Fence,
   isDispatchOver,
+  isEnding,
   type NewDispatch,
   needsFence,
   type QueuedDispatch,
@@ -82,7 +83,7 @@ export function checkFence({ tables }: Change, row: ThreadRow, commit: ThreadCom
     return undefined;
   }
   const { state, claimed } = readFence(tables, fence);
-  if (state === "held" && claimed?.threadId === threadId && claimed.runId === runId) return claimed;
+  if (state === "held" && claimed?.threadId === threadId && (claimed.runId === runId || isEnding(commit))) return claimed;
   throw fenceLost(fence.dispatchId, state === "stale" ? "stale" : "lost");
 }
 

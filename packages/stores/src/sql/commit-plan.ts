@@ -5,6 +5,7 @@ import {
   type EventAppend,
   foldedUpTo,
   followUp,
+  isEnding,
   isForLater,
   type LedgerEntry,
   MESSAGE_SCHEMA_VERSION,
@@ -108,7 +109,7 @@ function planNext({ commit, fenced, openWishes, pending, now }: Ending, reads: C
   return planFollowUp(wanted, { fenced: fenced?.dispatchId, isSettled: commit.dispatch !== undefined, now }, reads);
 }
 
-/** The claim must be on this very run: a worker that holds another one has no business here. */
+/** The claim must be on this very run, unless the commit only ends another one, which the run that has the thread leaves behind. */
 function checkFence(commit: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
   const { fence, threadId, runId } = commit;
   if (fence === undefined) {
@@ -116,7 +117,7 @@ function checkFence(commit: ThreadCommit, reads: CommitReads): DispatchRecord | 
     return undefined;
   }
   const dispatch = reads.dispatch(fence.dispatchId);
-  const isOwn = dispatch?.threadId === threadId && dispatch.runId === runId;
+  const isOwn = dispatch?.threadId === threadId && (dispatch.runId === runId || isEnding(commit));
   const claim = isOwn ? readClaim(dispatch, fence.claimToken, reads.epoch()) : "lost";
   if (claim === "held") return dispatch;
   throw fenceLost(fence.dispatchId, claim);

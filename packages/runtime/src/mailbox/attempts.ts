@@ -1,0 +1,56 @@
+import { AwakenError, type ErrorCode } from "@awaken/contract";
+
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 30_000;
+const MAX_DOUBLINGS = 6;
+
+/** How long to wait after a failure, by the failures before it: 250, 250, 500, 1000 ms and so on, at most 30 s. */
+export const retryDelayMs = (attemptCount: number): number =>
+  Math.min(FIRST_DELAY_MS * 2 ** Math.min(Math.max(attemptCount - 1, 0), MAX_DOUBLINGS), MAX_DELAY_MS);
+
+/** An agent that nobody here knows may be known by another node: that long, and asked for again so often. */
+export const UNKNOWN_AGENT_MS = 10 * 60_000;
+export const UNKNOWN_AGENT_DELAY_MS = 5_000;
+
+/** What becomes of a dispatch whose run could not be brought to an end. */
+export type Failure =
+  /** Somebody else has it: nothing is ours to say. */
+  | { readonly type: "lost" }
+  /** This process ends: another one goes on with it, and no attempt is used up. */
+  | { readonly type: "hand-over" }
+  /** The same would happen again, on every node. */
+  | { readonly type: "dead-letter"; readonly error: string }
+  /** Another node may be able to. */
+  | { readonly type: "release"; readonly error: string }
+  | { readonly type: "retry"; readonly error: string };
+
+/** Another owner has the run, says the store. */
+const LOST: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fence_lost", "illegal_transition", "version_conflict"]);
+
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["agent_not_found"]);
+
+const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "model_not_found",
+  "plugin_not_found",
+  "provider_not_found",
+  "resolve_failed",
+  "invalid_activation",
+  "invalid_id",
+  "invalid_spec",
+  "invalid_plugin_config",
+  "capability_mismatch",
+  "storage_corrupt",
+  "storage_too_new",
+  "storage_validation",
+  "data_integrity",
+  "run_not_found",
+]);
+
+export function judgeFailure(thrown: unknown): Failure {
+  const error = thrown instanceof Error ? thrown.message : String(thrown);
+  if (!AwakenError.is(thrown)) return { type: "retry", error };
+  const { code } = thrown;
+  if (LOST.has(code)) return { type: "lost" };
+  if (UNKNOWN.has(code)) return { type: "release", error };
+  return PERMANENT.has(code) ? { type: "dead-letter", error } : { type: "retry", error };
+}

@@ -1,0 +1,57 @@
+import {
+  type AgentEvent,
+  type CreatedRun,
+  type RunId,
+  type RunProjection,
+  type RunRecord,
+  runIdentity,
+  type ThreadId,
+} from "@awaken/contract";
+import type { EventAppend } from "@awaken/contract/store";
+import { canonicalEvent } from "../commit/canonical-events.ts";
+
+/** How a run ends that nobody executes. */
+export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
+
+export interface EndCommit {
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+  readonly run: RunProjection;
+  readonly events: readonly EventAppend[];
+}
+
+/** What does not depend on where the run stands. */
+function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly startedAt?: number } {
+  switch (run.status) {
+    case "created": {
+      const { ordinal: _, status: _s, ...body } = run;
+      return body;
+    }
+    case "running": {
+      const { ordinal: _, status: _s, tickets: _t, ...body } = run;
+      return body;
+    }
+    case "waiting": {
+      const { ordinal: _, status: _s, waiting: _w, ...body } = run;
+      return body;
+    }
+    case "done": {
+      const { ordinal: _, status: _s, finishedAt: _f, outcome: _o, ...body } = run;
+      return body;
+    }
+  }
+}
+
+/** A commit that ends a run from its record alone: one that nobody could execute, or that nobody is to execute any more. */
+export function endRecord(run: RunRecord, termination: RecordEnding, now: number): EndCommit {
+  const { threadId, runId, usage, usageByModel = [] } = run;
+  const at = Math.max(now, run.updatedAt + 1);
+  const ended: RunProjection = { ...bodyOf(run), status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } };
+  const { type, ...error } = termination;
+  const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
+  const event: AgentEvent =
+    type === "cancelled"
+      ? { ...end, result: { response: "", status: "cancelled" } }
+      : { ...end, result: { response: "", status: "failed", error: { code: "internal", message: "", ...error } } };
+  return { threadId, runId, run: ended, events: [canonicalEvent(runIdentity(run), event, { isResumed: true, calls: new Set() })] };
+}

@@ -1,0 +1,135 @@
+import { AwakenError, errorMessage, type Log, type RunRecord } from "@awaken/contract";
+import type { ClaimedDispatch, Fence } from "@awaken/contract/store";
+import type { LoopResult } from "../loop/finish.ts";
+import type { RunOrder } from "../loop/resume/run-order.ts";
+import type { RunParts } from "../run/run-parts.ts";
+import { startRun } from "../run/start-run.ts";
+import type { Clock } from "../stream/clock.ts";
+import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
+import { endRecord } from "./end-record.ts";
+import { Hold, type HoldInit, isRefusal, type Opening } from "./hold.ts";
+import { planDispatch } from "./plan-dispatch.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
+
+/** What executes dispatches of one tenant. */
+export interface Executor {
+  readonly queue: TenantQueue;
+  readonly parts: RunParts;
+  readonly holdInit: HoldInit;
+  readonly ask: Ask;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const fenceOf = ({ dispatchId, claimToken }: ClaimedDispatch): Fence => ({ dispatchId, claimToken });
+
+/** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
+export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
+  const { queue, ask, log } = executor;
+  try {
+    const plan = await planDispatch({ tenant: queue, ask, claimed });
+    if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
+    else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
+    else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
+  } catch (thrown) {
+    try {
+      const { aborted: isClosing } = executor.parts.closing;
+      await settleFailure(executor, claimed, isClosing ? { type: "hand-over" } : judgeFailure(thrown));
+    } catch (failed) {
+      // Its lease ends by itself.
+      if (judgeFailure(failed).type !== "lost")
+        log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
+    }
+  }
+}
+
+/** Decisions that do not fit are left out, one after the other: they must not keep those that do from being followed. */
+async function runOrder(executor: Executor, order: RunOrder, opening: Opening, isCancelled: boolean): Promise<void> {
+  const { intent } = order;
+  const decisions = intent.type === "resume" ? intent.decisions : [];
+  try {
+    await runOnce(executor, order, opening, isCancelled);
+  } catch (thrown) {
+    if (intent.type !== "resume" || decisions.length === 0 || !isRefusal(thrown)) throw thrown;
+    const refused = refusedOne(thrown, opening);
+    const kept = decisions.length === 1 ? [] : decisions.filter(({ decision }) => decision.id !== refused);
+    await refuse(
+      executor,
+      opening,
+      decisions.filter((each) => !kept.includes(each)).map(({ decision }) => decision.id),
+      thrown,
+    );
+    const wishes = opening.wishes.filter(({ wishId }) => kept.some(({ decision }) => decision.id === wishId));
+    await runOrder(executor, { ...order, intent: { ...intent, decisions: kept } }, { ...opening, wishes }, isCancelled);
+  }
+}
+
+/** Which decision it was, as far as the error says; else the oldest. */
+function refusedOne({ details }: AwakenError, { wishes }: Opening): string | undefined {
+  const named = wishes.find(
+    (wish) => wish.type === "decision" && (wish.ticketId === details["target"] || wish.ticketId === details["ticketId"]),
+  );
+  return (named ?? wishes.find(({ type }) => type === "decision"))?.wishId;
+}
+
+async function refuse({ queue, ask, log }: Executor, { claimed }: Opening, takes: readonly string[], why: AwakenError): Promise<void> {
+  const { threadId, runId } = claimed;
+  log.warn(`a decision was refused: ${why.message}`, { runId, code: why.code });
+  await ask("refuse a decision", queue.commit({ threadId, runId, takes, fence: fenceOf(claimed) }));
+}
+
+async function runOnce(executor: Executor, order: RunOrder, opening: Opening, isCancelled: boolean): Promise<void> {
+  const { active } = executor.parts;
+  // Somebody here has begun on the thread, and finds out that it is taken.
+  for (let other = active.onThread(order.threadId); other !== undefined; other = active.onThread(order.threadId)) await other.released;
+  const hold = new Hold(executor.holdInit, opening);
+  try {
+    const { run, result } = startRun(executor.parts, { ...order, holding: hold });
+    if (isCancelled) run.cancel();
+    checkEnded(await result, hold);
+  } finally {
+    hold.settle();
+  }
+}
+
+/** A run whose last commit could not be written is not over, whatever it says of itself. */
+function checkEnded({ termination }: LoopResult, hold: Hold): void {
+  if (!hold.isHeld) return;
+  const { code, message } =
+    termination.type === "error" ? termination : { code: undefined, message: "the run left without its last commit" };
+  throw new AwakenError(code === "fence_lost" ? code : "storage_io", message);
+}
+
+async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
+  const { queue, ask, clock } = executor;
+  const fence = fenceOf(claimed);
+  switch (failure.type) {
+    case "lost":
+      return;
+    case "hand-over":
+      await ask("put a dispatch back", queue.dispatches.release(fence));
+      return;
+    case "retry": {
+      const { error } = failure;
+      if (claimed.attemptCount + 1 >= claimed.maxAttempts) return buryDispatch(executor, claimed, error);
+      await ask("put a dispatch back", queue.dispatches.nack(fence, { error, delayMs: retryDelayMs(claimed.attemptCount) }));
+      return;
+    }
+    case "release":
+      if (clock.now() - claimed.createdAt > UNKNOWN_AGENT_MS) return buryDispatch(executor, claimed, failure.error);
+      await ask("put a dispatch back", queue.dispatches.release(fence, UNKNOWN_AGENT_DELAY_MS));
+      return;
+    case "dead-letter":
+      return buryDispatch(executor, claimed, failure.error);
+  }
+}
+
+/** The dead letter and the end of its run are one commit. */
+async function buryDispatch({ queue, ask, clock }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
+  const run = await ask("load a run", queue.runs.load(claimed.runId));
+  const { threadId, runId } = claimed;
+  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : { threadId, runId };
+  await ask("bury a dispatch", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
+}
+
+const isOpen = (run: RunRecord | undefined): run is RunRecord => run !== undefined && run.status !== "done";

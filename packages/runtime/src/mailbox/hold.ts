@@ -1,0 +1,256 @@
+import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type RunProjection, type ScopeId } from "@awaken/contract";
+import {
+  type Boundary,
+  type ClaimedDispatch,
+  type CommitResult,
+  type DispatchChange,
+  type DispatchResult,
+  type Fence,
+  type PendingConsumption,
+  type PendingRecord,
+  selectPending,
+  type ThreadCommit,
+  type WishRecord,
+} from "@awaken/contract/store";
+import type { Departure, Holding, Riders } from "../commit/holding.ts";
+import { takeDecisions } from "../loop/resume/take-decisions.ts";
+import type { ActiveRun } from "../run/active-runs.ts";
+import { uuidIds } from "../stream/ids.ts";
+import type { Lease, Leases } from "./leases.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
+
+export interface HoldInit {
+  readonly tenant: TenantQueue;
+  readonly consumer: string;
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+  readonly leases: Leases;
+  readonly log: Log;
+  readonly ask: Ask;
+}
+
+/** What a dispatch from the queue begins with. */
+export interface Opening {
+  readonly claimed: ClaimedDispatch;
+  /** Wishes that the run is taken up with. */
+  readonly wishes: readonly WishRecord[];
+  /** Messages that it is taken up with, out of the queue of its thread. */
+  readonly consume: PendingConsumption | undefined;
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const NOTHING: readonly never[] = Object.freeze([]);
+const NO_RIDERS: Riders = Object.freeze({});
+
+/**
+ * One run's hold on its thread. The first commit makes the dispatch and claims it in one, unless it came from the queue; every later one
+ * shows the fence, and the last one settles it. Wishes and messages of others are looked for when somebody says that there are some.
+ */
+export class Hold implements Holding, Lease {
+  readonly tenant: TenantQueue;
+  readonly #init: HoldInit;
+  readonly #dispatchId;
+  readonly #opening: Opening | undefined;
+  /** Wishes that no commit has taken, by id; false for one that was refused. */
+  readonly #wishes = new Map<string, { readonly wish: WishRecord; isRefused: boolean }>();
+  #run: ActiveRun | undefined;
+  #fence: Fence | undefined;
+  #isSettled = false;
+  #hasMail = false;
+  #reading: Promise<void> | undefined;
+  #isAskedAgain = false;
+
+  constructor(init: HoldInit, opening?: Opening) {
+    this.#init = init;
+    this.tenant = init.tenant;
+    this.#opening = opening;
+    this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
+    for (const wish of opening?.wishes ?? NOTHING) this.#wishes.set(wish.wishId, { wish, isRefused: false });
+    if (opening !== undefined) this.#hold(opening.claimed);
+  }
+
+  /** Of the run that it is for; its id may turn out to be another one. */
+  bind(run: ActiveRun): void {
+    this.#run = run;
+  }
+
+  get fence(): Fence {
+    return this.#fence ?? { dispatchId: this.#dispatchId, claimToken: "none" };
+  }
+
+  /** Whether a worker took it out of the queue: he settles what its run does not. */
+  get isFromQueue(): boolean {
+    return this.#opening !== undefined;
+  }
+
+  isOf(scopeId: ScopeId, runId: RunId): boolean {
+    return this.tenant.scopeId === scopeId && this.#run?.runIds.includes(runId) === true;
+  }
+
+  /** Gives the thread back as it is on record, and leaves the run. */
+  async release(): Promise<void> {
+    if (!this.isHeld) return;
+    const { fence } = this;
+    this.settle();
+    await this.#init.ask("give a dispatch back", this.tenant.dispatches.release(fence));
+    this.lost("the runtime was closed");
+  }
+
+  /** It has the thread, and nothing has settled that yet. */
+  get isHeld(): boolean {
+    return this.#fence !== undefined && !this.#isSettled;
+  }
+
+  riders({ runId, run, isFirst, result }: Departure): Riders {
+    const fence = this.#fence;
+    if (this.#run?.runIds.includes(runId) === false) return fence === undefined ? NO_RIDERS : { fence };
+    const riders: Writable<Riders> = {};
+    const dispatch = this.#change(runId, isFirst, result);
+    const takes = this.#takes(run);
+    if (fence !== undefined) riders.fence = fence;
+    if (dispatch !== undefined) riders.dispatch = dispatch;
+    if (takes.length > 0) riders.takes = takes;
+    if (isFirst && this.#opening?.consume !== undefined) riders.pending = { consume: this.#opening.consume };
+    return riders;
+  }
+
+  async landed({ dispatch, takes = NOTHING }: ThreadCommit, result: CommitResult | undefined): Promise<void> {
+    for (const id of takes) this.#wishes.delete(id);
+    if (dispatch?.type === "enqueue-claimed") {
+      const row = result?.dispatch ?? (await this.#find());
+      if (row?.status === "claimed") this.#hold(row);
+    }
+    if (dispatch?.type === "ack") this.settle();
+    else if (result?.hasWishes === true) this.wanted();
+  }
+
+  async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
+    const run = this.#run;
+    if (!this.#hasMail || run === undefined) return NOTHING;
+    this.#hasMail = false;
+    try {
+      const { entries } = await this.#init.ask("load pending messages", this.tenant.pending.load(run.threadId));
+      const entering = selectPending(entries, at, run.runId);
+      this.#hasMail = entries.some(({ deliveryMode }) => deliveryMode.boundary !== "new-run");
+      return entering;
+    } catch (thrown) {
+      this.#hasMail = true;
+      this.#init.log.warn(`pending messages could not be read: ${errorMessage(thrown)}`, { runId: run.runId });
+      return NOTHING;
+    }
+  }
+
+  /** Messages may wait for the run: it looks at its next boundary. */
+  mail(): void {
+    this.#hasMail = true;
+  }
+
+  /** Somebody wants something of the run. Never rejects, and waits for nothing. */
+  wanted(): void {
+    this.#isAskedAgain = true;
+    this.#reading ??= this.#readWishes().finally(() => {
+      this.#reading = undefined;
+    });
+  }
+
+  lost(why: string): void {
+    this.#isSettled = true;
+    this.#run?.controller.abort(new AwakenError("fence_lost", `the run was taken over by somebody else: ${why}`));
+  }
+
+  /** Nothing is held any more. */
+  settle(): void {
+    this.#isSettled = true;
+    this.#init.leases.remove(this);
+  }
+
+  #hold({ dispatchId: id, claimToken }: ClaimedDispatch): void {
+    this.#fence = { dispatchId: id, claimToken };
+    this.#init.leases.add(this);
+  }
+
+  #change(runId: RunId, isFirst: boolean, result: DispatchResult | undefined): DispatchChange | undefined {
+    if (this.#fence !== undefined) return result === undefined ? undefined : { type: "ack", result };
+    // What begins and ends in one commit needs no hold: nobody can come between.
+    if (!isFirst || result !== undefined || this.#run === undefined) return undefined;
+    const { consumer, leaseMs, maxAttempts } = this.#init;
+    const { threadId } = this.#run;
+    return {
+      type: "enqueue-claimed",
+      dispatch: { dispatchId: this.#dispatchId, threadId, runId, maxAttempts },
+      claim: { consumer, leaseMs },
+    };
+  }
+
+  /** A decision is followed when the record has it, a cancel when the run is done. */
+  #takes(run: RunProjection | undefined): readonly string[] {
+    if (this.#wishes.size === 0 || run === undefined) return NOTHING;
+    return [...this.#wishes.values()].flatMap(({ wish, isRefused }) => {
+      if (isRefused) return [wish.wishId];
+      const isFollowed = wish.type === "cancel" ? run.status === "done" : run.decided.some(({ decisionId }) => decisionId === wish.wishId);
+      return isFollowed ? [wish.wishId] : [];
+    });
+  }
+
+  /** The answer to the first commit was lost. */
+  async #find() {
+    const { ask, log } = this.#init;
+    try {
+      return await ask("load a dispatch", this.tenant.dispatches.load(this.#dispatchId));
+    } catch (thrown) {
+      log.warn(`a dispatch could not be read: ${errorMessage(thrown)}`, { dispatchId: this.#dispatchId });
+      return undefined;
+    }
+  }
+
+  async #readWishes(): Promise<void> {
+    const run = this.#run;
+    if (run === undefined) return;
+    const { ask, log } = this.#init;
+    while (this.#isAskedAgain && !this.#isSettled) {
+      this.#isAskedAgain = false;
+      try {
+        const open = await ask("list wishes", this.tenant.wishes.listOpen(run.runId));
+        for (const wish of open.filter(({ wishId }) => !this.#wishes.has(wishId))) await this.#follow(run, wish);
+      } catch (thrown) {
+        log.warn(`wishes could not be followed: ${errorMessage(thrown)}`, { runId: run.runId });
+      }
+    }
+  }
+
+  async #follow(run: ActiveRun, wish: WishRecord): Promise<void> {
+    const entry = { wish, isRefused: false };
+    this.#wishes.set(wish.wishId, entry);
+    if (wish.type === "cancel") {
+      run.cancel(wish.reason);
+      return;
+    }
+    await run.prepared;
+    const { ctx } = run;
+    const { ticketId, decision } = wish;
+    try {
+      const isTaken = ctx !== undefined && (await takeDecisions(ctx, [{ target: ticketId, decision, isCall: false }]));
+      // The run leaves without it: whoever goes on with it finds it.
+      if (!isTaken) this.#wishes.delete(wish.wishId);
+    } catch (thrown) {
+      if (!isRefusal(thrown)) {
+        this.#wishes.delete(wish.wishId);
+        throw thrown;
+      }
+      entry.isRefused = true;
+      this.#init.log.warn(`a decision was refused: ${thrown.message}`, { runId: run.runId, code: thrown.code, decisionId: decision.id });
+    }
+  }
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  "ticket_not_open",
+  "ticket_not_found",
+  "invalid_resume",
+  "decision_conflict",
+  "ambiguous_id",
+]);
+
+/** Whether a decision can never be followed, whoever tries. */
+export const isRefusal = (thrown: unknown): thrown is AwakenError => AwakenError.is(thrown) && REFUSALS.has(thrown.code);

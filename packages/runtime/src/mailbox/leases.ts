@@ -1,0 +1,97 @@
+import { errorMessage, type Log } from "@awaken/contract";
+import type { Fence } from "@awaken/contract/store";
+import type { Clock } from "../stream/clock.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
+
+/** A claim that this process keeps alive. */
+export interface Lease {
+  readonly tenant: TenantQueue;
+  readonly fence: Fence;
+  /** Somebody else has the thread: nothing of the run can be written any more. */
+  lost(why: string): void;
+  /** Somebody wants something of the run. */
+  wanted(): void;
+}
+
+export interface LeasesInit {
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ask: Ask;
+}
+
+/** After a renewal that failed: a tenth of the lease, so that several tries fit into what is left of it. */
+const RETRIES = 10;
+
+/** Renews what this process holds, a third of the lease before it would be over for the second time. One timer for all; none while there is nothing. */
+export class Leases {
+  readonly #init: LeasesInit;
+  /** When the lease was known to hold last. */
+  readonly #renewedAt = new Map<Lease, number>();
+  #stopTimer: (() => void) | undefined;
+
+  constructor(init: LeasesInit) {
+    this.#init = init;
+  }
+
+  get size(): number {
+    return this.#renewedAt.size;
+  }
+
+  add(lease: Lease): void {
+    this.#renewedAt.set(lease, this.#init.clock.now());
+    if (this.#stopTimer === undefined) this.#sleep(this.#init.leaseMs / 3);
+  }
+
+  remove(lease: Lease): void {
+    this.#renewedAt.delete(lease);
+    if (this.#renewedAt.size > 0) return;
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  all(): readonly Lease[] {
+    return [...this.#renewedAt.keys()];
+  }
+
+  #sleep(ms: number): void {
+    const { clock } = this.#init;
+    const fire = () => void this.#renewAll();
+    // A run keeps its process alive by itself, if it is at work.
+    this.#stopTimer = clock.idleTimer?.(ms, fire) ?? clock.timer(ms, fire);
+  }
+
+  async #renewAll(): Promise<void> {
+    const { leaseMs } = this.#init;
+    const renewed = await Promise.all(this.all().map((lease) => this.#renew(lease)));
+    if (this.#renewedAt.size === 0) this.#stopTimer = undefined;
+    else this.#sleep(renewed.includes(false) ? leaseMs / RETRIES : leaseMs / 3);
+  }
+
+  /** False: it has to be tried again soon. */
+  async #renew(lease: Lease): Promise<boolean> {
+    const { leaseMs, clock, log, ask } = this.#init;
+    const startedAt = clock.now();
+    try {
+      const renewal = await ask("renew a lease", lease.tenant.dispatches.extendLease(lease.fence, leaseMs));
+      if (!this.#renewedAt.has(lease)) return true;
+      if (renewal === undefined) this.#lose(lease, "its lease was lost");
+      else {
+        this.#renewedAt.set(lease, startedAt);
+        if (renewal.hasWishes) lease.wanted();
+      }
+      return true;
+    } catch (thrown) {
+      const heldAt = this.#renewedAt.get(lease);
+      if (heldAt === undefined) return true;
+      log.warn(`a lease could not be renewed: ${errorMessage(thrown)}`, { dispatchId: lease.fence.dispatchId });
+      if (clock.now() - heldAt > leaseMs) this.#lose(lease, "its lease could not be renewed in time");
+      return false;
+    }
+  }
+
+  #lose(lease: Lease, why: string): void {
+    this.remove(lease);
+    lease.lost(why);
+  }
+}

@@ -1,0 +1,182 @@
+import { DEFAULT_SCOPE, errorMessage, type ScopeId } from "@awaken/contract";
+import type { ScopedHint } from "@awaken/contract/store";
+import type { Holds } from "../run/holds.ts";
+import type { RunParts } from "../run/run-parts.ts";
+import { decideElsewhere } from "./control.ts";
+import { executeDispatch } from "./execute.ts";
+import { Hold } from "./hold.ts";
+import { Leases } from "./leases.ts";
+import type { NodeIdentity } from "./node.ts";
+import { endDead, makeRoom, type Tenant } from "./tenant.ts";
+import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
+import { Worker } from "./worker.ts";
+
+export interface MailboxInit {
+  readonly store: QueueOfAll;
+  /** Of the default tenant. Asked for when something is to be done: parts and mailbox know each other. */
+  readonly parts: () => RunParts;
+  readonly node: NodeIdentity;
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+  readonly concurrency: number;
+  /** False: what waits in the queue is left to other processes. `stays`: the same as true, and the process does not end for lack of work. */
+  readonly workers: boolean | "stays";
+}
+
+const LOOK_MS = 30_000;
+/** When the runtime is closed: how long runs from the queue have to come to their end here. */
+const DRAIN_MS = 30_000;
+
+/** The queue of one process: it holds threads for the runs that are executed here, and takes up what waits. */
+export class Mailbox {
+  readonly #init: MailboxInit;
+  readonly #closing = new AbortController();
+  #leases: Leases | undefined;
+  #worker: Worker | undefined;
+  #isListening = false;
+
+  constructor(init: MailboxInit) {
+    this.#init = init;
+  }
+
+  get hasWorkers(): boolean {
+    return this.#init.workers !== false;
+  }
+
+  /** Begins to take up what waits, unless workers are off. */
+  start(): void {
+    if (!this.hasWorkers || this.#worker !== undefined || this.#closing.signal.aborted) return;
+    this.#listen();
+    this.#worker = this.#openWorker();
+    this.#worker.start();
+  }
+
+  /** Takes back what processes that are gone have left, now and here; workers do so by themselves. */
+  async recover(): Promise<void> {
+    const worker = this.#worker ?? this.#openWorker();
+    await worker.look();
+    worker.ring();
+  }
+
+  /** Whether a worker of this process has taken the run out of the queue. */
+  isTakenUp(scopeId: ScopeId, id: string): boolean {
+    const run = this.tenant(scopeId).parts.active.byRun(id);
+    return run !== undefined && this.#holds().some((hold) => hold.isFromQueue && hold.isOf(scopeId, run.runId));
+  }
+
+  #holds(): readonly Hold[] {
+    return (this.#leases?.all() ?? []).flatMap((lease) => (lease instanceof Hold ? [lease] : []));
+  }
+
+  holdsOf(scopeId: ScopeId): Holds {
+    return {
+      open: (run, given) => {
+        const hold = given instanceof Hold ? given : new Hold(this.tenant(scopeId).holdInit);
+        hold.bind(run);
+        this.#listen();
+        return hold;
+      },
+      leave: async (holding) => {
+        if (holding instanceof Hold) await this.#giveBack(holding, scopeId);
+      },
+      decide: (run, decisions) => decideElsewhere(this.tenant(scopeId), run, decisions),
+      makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
+    };
+  }
+
+  /** Made when it is asked for: nothing of a tenant stays here. */
+  tenant(scopeId: ScopeId): Tenant {
+    const { store, parts, node, leaseMs, maxAttempts } = this.#init;
+    const own = scopeId === DEFAULT_SCOPE ? parts() : parts().scoped(scopeId);
+    const queue = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
+    const { clock, log, ids, bounds } = own;
+    const ask = askWithin(bounds);
+    const leases = this.#leasesWith(own);
+    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, log, ask };
+    return { queue, all: store.queue, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts };
+  }
+
+  /** Nothing is claimed any more. What came from the queue has a while to end here; then it is given back, at the cost of no attempt. */
+  async close(): Promise<void> {
+    const { clock, log } = this.#init.parts();
+    const worker = this.#worker;
+    const stopped = worker?.stop();
+    if (worker !== undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stopTimer = clock.timer(DRAIN_MS, resolve);
+      void worker.idle.then(resolve);
+      await promise;
+      stopTimer();
+      for (const hold of this.#holds().filter(({ isFromQueue }) => isFromQueue)) {
+        await hold.release().catch((thrown: unknown) => log.warn(`a run could not be given back: ${errorMessage(thrown)}`));
+      }
+    }
+    this.#closing.abort();
+    await stopped;
+  }
+
+  #leasesWith({ clock, log, bounds }: RunParts): Leases {
+    this.#leases ??= new Leases({ leaseMs: this.#init.leaseMs, clock, log, ask: askWithin(bounds) });
+    return this.#leases;
+  }
+
+  #openWorker(): Worker {
+    const { store, node, concurrency, leaseMs, workers } = this.#init;
+    const { ask, clock, log } = this.tenant(DEFAULT_SCOPE);
+    const timer = workers === "stays" ? clock.timer : (clock.idleTimer ?? clock.timer);
+    return new Worker({
+      queue: store.queue,
+      tenantOf: (scopeId) => this.tenant(scopeId).queue,
+      execute: (scopeId, claimed) => executeDispatch(this.tenant(scopeId), claimed),
+      onDeadLetter: (scopeId, dispatch) => endDead(this.tenant(scopeId), dispatch),
+      claim: { consumer: node.name, leaseMs },
+      concurrency,
+      lookMs: Math.min(LOOK_MS, leaseMs),
+      node,
+      clock,
+      timer: (ms, fire) => timer.call(clock, ms, fire),
+      log,
+      ask,
+    });
+  }
+
+  /** What a run could not settle itself: its last commit failed, or it never came to one. */
+  async #giveBack(hold: Hold, scopeId: ScopeId): Promise<void> {
+    if (!hold.isHeld || hold.isFromQueue) return;
+    const { ask, queue, log } = this.tenant(scopeId);
+    hold.settle();
+    try {
+      await ask("put a dispatch back", queue.dispatches.nack(hold.fence, { error: "the run was left without an end", delayMs: 0 }));
+    } catch (thrown) {
+      // Its lease ends by itself.
+      log.warn(`a thread could not be given back: ${errorMessage(thrown)}`, { dispatchId: hold.fence.dispatchId });
+    }
+  }
+
+  #listen(): void {
+    if (this.#isListening || this.#closing.signal.aborted) return;
+    this.#isListening = true;
+    void this.#hear();
+  }
+
+  async #hear(): Promise<void> {
+    const { store } = this.#init;
+    try {
+      for await (const hint of store.queue.hints({ signal: this.#closing.signal })) this.#take(hint);
+    } catch (thrown) {
+      if (!this.#closing.signal.aborted) this.#init.parts().log.warn(`nobody hears of work any more: ${errorMessage(thrown)}`);
+    }
+    this.#isListening = false;
+  }
+
+  #take(hint: ScopedHint): void {
+    if (hint.type === "enqueued") {
+      this.#worker?.ring(hint);
+      return;
+    }
+    for (const hold of this.#holds().filter((each) => each.isOf(hint.scopeId, hint.runId))) {
+      hold.mail();
+      hold.wanted();
+    }
+  }
+}

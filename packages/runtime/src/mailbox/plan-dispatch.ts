@@ -1,0 +1,95 @@
+import type { Message, RunRecord, ThreadId } from "@awaken/contract";
+import {
+  type Boundary,
+  type ClaimedDispatch,
+  type DispatchResult,
+  type PendingConsumption,
+  type PendingRecord,
+  selectPending,
+  type WishRecord,
+} from "@awaken/contract/store";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import { endOrder, type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import type { Opening } from "./hold.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
+
+/** What is to be done for a dispatch that was claimed. */
+export type DispatchPlan =
+  | {
+      readonly type: "run";
+      readonly order: RunOrder;
+      readonly opening: Opening;
+      /** It is taken up only to be ended. */
+      readonly isCancelled: boolean;
+    }
+  | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
+  | { readonly type: "dead-letter"; readonly error: string };
+
+export interface PlanScene {
+  readonly tenant: TenantQueue;
+  readonly ask: Ask;
+  readonly claimed: ClaimedDispatch;
+}
+
+const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
+const NO_MESSAGES: readonly Message[] = Object.freeze([]);
+
+/** By the record of its run, what others want of it, and the messages that wait for it. */
+export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
+  const { tenant, ask, claimed } = scene;
+  const run = await ask("load a run", tenant.runs.load(claimed.runId));
+  if (run === undefined || run.status === "created") return planNew(scene, run);
+  if (run.status === "done") return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
+  const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
+  if (wishes.some(({ type }) => type === "cancel")) {
+    return { type: "run", order: endOrder(run), opening: { claimed, wishes, consume: undefined }, isCancelled: true };
+  }
+  const decisions = wishes.flatMap(toDecision);
+  if (run.status === "running") {
+    return { type: "run", order: resumeOrder(run, decisions), opening: { claimed, wishes, consume: undefined }, isCancelled: false };
+  }
+  const entering = await enteringAt(scene, "resume-input", run.threadId);
+  const isDue = decisions.length > 0 || entering.length > 0 || run.waiting.tickets.length === 0;
+  if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
+  const order = withInput(resumeOrder(run, decisions), entering);
+  return { type: "run", order, opening: { claimed, wishes, consume: consumptionOf("resume-input", entering) }, isCancelled: false };
+}
+
+/** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
+async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<DispatchPlan> {
+  const { claimed } = scene;
+  const { threadId, runId } = claimed;
+  const entering = await enteringAt(scene, "new-run", threadId);
+  if (entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0)) {
+    // The messages that it was for are read or retracted.
+    if (claimed.dedupeKey !== undefined) return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
+    return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
+  }
+  const base: RunOrder = {
+    threadId,
+    intent: { type: "new", runId },
+    agentId: run?.agentId,
+    input: NO_MESSAGES,
+    namedMessages: [],
+    trace: { runMode: "scheduled" },
+    options: {},
+  };
+  const opening = { claimed, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
+  return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
+}
+
+async function enteringAt({ tenant, ask, claimed }: PlanScene, at: Boundary, threadId: ThreadId): Promise<readonly PendingRecord[]> {
+  const { entries } = await ask("load pending messages", tenant.pending.load(threadId));
+  return selectPending(entries, at, claimed.runId);
+}
+
+const withInput = (order: RunOrder, entering: readonly PendingRecord[]): RunOrder =>
+  entering.length === 0 ? order : { ...order, input: entering.map(({ message }) => message) };
+
+function consumptionOf(boundary: Boundary, entering: readonly PendingRecord[]): PendingConsumption | undefined {
+  if (entering.length === 0) return undefined;
+  return { boundary, entries: entering.map(({ pendingId, revision }) => ({ pendingId, revision })) };
+}
+
+const toDecision = (wish: WishRecord): AddressedDecision[] =>
+  wish.type === "decision" ? [{ target: wish.ticketId, decision: wish.decision, isCall: false }] : [];

@@ -1,0 +1,126 @@
+import {
+  AwakenError,
+  type CreatedRun,
+  dispatchId,
+  type JsonObject,
+  type Message,
+  NO_USAGE,
+  RUN_SCHEMA_VERSION,
+  type RunId,
+  type RunRecord,
+  runId,
+  type ThreadId,
+  toJsonSchema,
+} from "@awaken/contract";
+import { type NewPending, resumeKey, type ThreadCommit } from "@awaken/contract/store";
+import type { RunOrder } from "../loop/resume/run-order.ts";
+import { defaultAgent } from "../run/default-agent.ts";
+import { type RunRequest, readRequest } from "../run/run-request.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** What may be said about a run that is started for later, beside the request itself. */
+export interface StartOptions {
+  /** 0 first, 255 last, among what waits on one thread. Default 128. */
+  readonly priority?: number;
+  /** While a run of the thread that was started with this key is not over, another one is refused with `storage_already_exists`. */
+  readonly dedupeKey?: string;
+}
+
+/** A request, and when it is its turn. */
+export interface StartRequest extends Omit<RunRequest, "signal" | "resume" | "decisions">, StartOptions {}
+
+/** Where a started run will be. */
+export interface Started {
+  /** For `wait`, `attach` and `cancel`. A thread that waits goes on with the run that it waits with. */
+  readonly runId: RunId;
+  /** Also when it was made for it. */
+  readonly threadId: ThreadId;
+}
+
+const forRun = (messages: readonly Message[], target: RunId, boundary: "new-run" | "resume-input"): readonly NewPending[] =>
+  messages.map((message) => ({ message, deliveryMode: { boundary, targetRunId: target, fallbackToNewRun: false } }));
+
+/** Durable when it returns: the run, its messages and its place in the queue are one commit. Workers of any process execute it. */
+export async function start(tenant: Tenant, request: StartRequest): Promise<Started> {
+  const { ids, clock, queue, ask } = tenant;
+  const { priority, dedupeKey, ...asked } = request;
+  const order = readRequest(asked, ids, clock);
+  const { threadId } = order;
+  const thread = await ask("load a thread", queue.threads.loadHead(threadId));
+  const open = thread?.openRun;
+  if (open?.status === "waiting" && order.intent.runId === undefined) return goOn(tenant, order, open);
+  const id = order.intent.runId ?? runId(ids());
+  const agentId = order.agentId ?? thread?.latestRun?.agentId ?? defaultAgent(tenant.parts.resolver.open());
+  const commit: ThreadCommit = {
+    threadId,
+    runId: id,
+    run: createdRun(order, {
+      runId: id,
+      agentId,
+      output: asked.output === undefined ? undefined : toJsonSchema(asked.output),
+      now: clock.now(),
+    }),
+    isNewRun: true,
+    pending: { append: forRun(order.input, id, "new-run") },
+    dispatch: {
+      type: "enqueue",
+      dispatch: {
+        dispatchId: dispatchId(id),
+        threadId,
+        runId: id,
+        maxAttempts: tenant.maxAttempts,
+        ...(priority === undefined ? undefined : { priority }),
+        ...(dedupeKey === undefined ? undefined : { dedupeKey }),
+      },
+    },
+  };
+  await ask("start a run", queue.commit(commit));
+  return { runId: id, threadId };
+}
+
+/** The run waits: it goes on with what is said now. */
+async function goOn({ queue, ask, ids, maxAttempts }: Tenant, { threadId, input }: RunOrder, { runId: id }: RunRecord): Promise<Started> {
+  const dispatch = { dispatchId: dispatchId(ids()), threadId, runId: id, maxAttempts, dedupeKey: resumeKey(id) };
+  const pending = { append: forRun(input, id, "resume-input") };
+  try {
+    await ask("resume a run", queue.commit({ threadId, runId: id, pending, dispatch: { type: "enqueue", dispatch } }));
+  } catch (thrown) {
+    // It is about to go on already, and reads them then.
+    if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists") throw thrown;
+    await ask("resume a run", queue.commit({ threadId, runId: id, pending }));
+  }
+  return { runId: id, threadId };
+}
+
+interface NewRun {
+  readonly runId: RunId;
+  readonly agentId: string;
+  /** JSON Schema of the answer. */
+  readonly output: JsonObject | undefined;
+  readonly now: number;
+}
+
+function createdRun({ threadId, trace: asked, options }: RunOrder, { runId: id, agentId, output, now }: NewRun): CreatedRun {
+  const { sessionId, ...trace } = asked;
+  return {
+    schemaVersion: RUN_SCHEMA_VERSION,
+    status: "created",
+    runId: id,
+    threadId,
+    agentId,
+    activation: {
+      intent: { type: "new-intent" },
+      options: { frontendTools: [], ...options, ...(output === undefined ? undefined : { output }) },
+      trace: { origin: "user", adapter: "internal", runMode: "scheduled", ...trace },
+      seededDecisions: [],
+    },
+    input: { triggerMessageIds: [], selectedMessageIds: [] },
+    dispatchId: dispatchId(id),
+    ...(sessionId === undefined ? undefined : { sessionId }),
+    createdAt: now,
+    updatedAt: now,
+    steps: 0,
+    usage: NO_USAGE,
+    decided: [],
+  };
+}

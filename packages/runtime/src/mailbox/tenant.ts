@@ -1,0 +1,51 @@
+import { AwakenError, errorMessage, type Log, type ThreadId } from "@awaken/contract";
+import type { DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
+import type { RunParts } from "../run/run-parts.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import { endRecord } from "./end-record.ts";
+import type { Executor } from "./execute.ts";
+import type { NodeIdentity } from "./node.ts";
+
+/** What the verbs of one tenant need. */
+export interface Tenant extends Executor {
+  readonly all: DispatchQueue;
+  readonly parts: RunParts;
+  readonly node: NodeIdentity;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly maxAttempts: number;
+}
+
+/** How often a thread that is taken is looked at, before it is said to be: whoever had it may just have let go. */
+export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
+  new AwakenError("thread_already_running", `thread already has an active run: ${threadId} (in process '${by}')`, {
+    details: { threadId, consumer: by },
+  });
+
+/** Resolves when nobody holds the thread: a holder who is gone, or whose lease is over, loses it. */
+export async function makeRoom({ queue, all, node, ask }: Tenant, threadId: ThreadId): Promise<void> {
+  const holder = async () => {
+    const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
+    return row?.status === "claimed" ? row : undefined;
+  };
+  const held = await holder();
+  if (held === undefined) return;
+  const isGone = held.claimedBy !== node.name && node.isGone(held.claimedBy);
+  await ask("reclaim leases", all.reclaimExpired(undefined, isGone ? [held.claimedBy] : []));
+  const still = await holder();
+  if (still !== undefined) throw isTaken(threadId, still.claimedBy);
+}
+
+/** A dead letter is the end of its run, whoever found it. Never rejects: whoever looks next tries again. */
+export async function endDead({ queue, ask, clock, log }: Tenant, dispatch: DeadLetterDispatch): Promise<void> {
+  try {
+    const run = await ask("load a run", queue.runs.load(dispatch.runId));
+    if (run === undefined || run.status === "done") return;
+    const message = dispatch.lastError ?? "the run could not be brought to an end";
+    await ask("end a run", queue.commit(endRecord(run, { type: "error", code: "dead_letter", message }, clock.now())));
+  } catch (thrown) {
+    log.warn(`run ${dispatch.runId} is a dead letter and could not be ended: ${errorMessage(thrown)}`, { runId: dispatch.runId });
+  }
+}

@@ -1,0 +1,179 @@
+import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
+import type { ClaimedDispatch, ClaimRequest, DeadLetterDispatch, DispatchQueue, ScopedThread } from "@awaken/contract/store";
+import type { Clock } from "../stream/clock.ts";
+import type { NodeIdentity } from "./node.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
+
+export interface WorkerInit {
+  readonly queue: DispatchQueue;
+  tenantOf(scopeId: ScopeId): TenantQueue;
+  /** Never rejects. */
+  execute(scopeId: ScopeId, claimed: ClaimedDispatch): Promise<void>;
+  /** After leases of others were found to be over, or their processes gone. */
+  onDeadLetter(scopeId: ScopeId, dispatch: DeadLetterDispatch): Promise<void>;
+  readonly claim: ClaimRequest;
+  readonly concurrency: number;
+  /** How often to look without having been told. */
+  readonly lookMs: number;
+  readonly node: NodeIdentity;
+  readonly clock: Clock;
+  /** What sets the timers of an idle worker; it may let the process end. */
+  readonly timer: Clock["timer"];
+  readonly log: Log;
+  readonly ask: Ask;
+}
+
+const keyOf = ({ scopeId, threadId }: ScopedThread): string => JSON.stringify([scopeId, threadId]);
+
+/** After a store that failed: how long until it is asked again. */
+const FAILED_MS = 1_000;
+/** What was due and could not be claimed is left to whoever has it for a moment. */
+const MIN_SLEEP_MS = 10;
+/** A lease is over when its end has passed. */
+const AFTER_LEASE_MS = 5;
+
+/**
+ * Takes dispatches out of the queues of all tenants, so many at a time. It is woken by hints and by the time at which the next dispatch
+ * becomes due or the next lease ends; without those it looks now and then, and does nothing between.
+ */
+export class Worker {
+  readonly #init: WorkerInit;
+  readonly #running = new Set<string>();
+  /** Threads that somebody said have work. */
+  readonly #told = new Map<string, ScopedThread>();
+  #wake: (() => void) | undefined;
+  #isRung = false;
+  #isClosed = false;
+  #nextLookAt = 0;
+  #loop: Promise<void> | undefined;
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(init: WorkerInit) {
+    this.#init = init;
+  }
+
+  start(): void {
+    this.#loop ??= this.#work();
+  }
+
+  /** Work is there, on this thread if it is named. */
+  ring(thread?: ScopedThread): void {
+    if (thread !== undefined) this.#told.set(keyOf(thread), thread);
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Claims nothing any more. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake?.();
+    await this.#loop;
+  }
+
+  /** Resolves when nothing that it claimed is under way. */
+  get idle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  /** Reclaims what is over, of those who are gone at once. */
+  async look(): Promise<void> {
+    const { queue, node, ask, clock, lookMs } = this.#init;
+    const consumers = await ask("list consumers", queue.listConsumers());
+    const gone = consumers.filter(({ name }) => name !== node.name && node.isGone(name)).map(({ name }) => name);
+    const isOver = consumers.some(({ leaseEndsInMs }) => leaseEndsInMs === 0);
+    const next = consumers.find(({ name }) => name !== node.name && !gone.includes(name))?.leaseEndsInMs ?? lookMs;
+    this.#nextLookAt = clock.now() + Math.min(lookMs, next + AFTER_LEASE_MS);
+    if (!isOver && gone.length === 0) return;
+    for (const { scopeId, dispatch } of await ask("reclaim leases", queue.reclaimExpired(undefined, gone))) {
+      if (dispatch.status === "dead-letter") await this.#init.onDeadLetter(scopeId, dispatch);
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { clock, log } = this.#init;
+    while (!this.#isClosed) {
+      try {
+        if (clock.now() >= this.#nextLookAt) await this.look();
+        if (await this.#fill()) continue;
+        await this.#sleep(Math.max(MIN_SLEEP_MS, await this.#untilDue()));
+      } catch (thrown) {
+        if (this.#isClosed) return;
+        log.warn(`the queue could not be asked: ${errorMessage(thrown)}`);
+        await this.#sleep(FAILED_MS);
+      }
+    }
+  }
+
+  /** True when something was claimed: there may be more. */
+  async #fill(): Promise<boolean> {
+    const free = this.#init.concurrency - this.#running.size;
+    this.#isRung = false;
+    if (free <= 0) return false;
+    const threads = this.#takeTold(free);
+    if (threads.length === 0) {
+      const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + this.#running.size));
+      threads.push(...due.filter((thread) => !this.#running.has(keyOf(thread))).slice(0, free));
+    }
+    const claimed = await Promise.all(threads.map((thread) => this.#claim(thread)));
+    return claimed.includes(true);
+  }
+
+  #takeTold(limit: number): ScopedThread[] {
+    const threads: ScopedThread[] = [];
+    for (const [key, thread] of this.#told) {
+      if (threads.length === limit) break;
+      this.#told.delete(key);
+      if (!this.#running.has(key)) threads.push(thread);
+    }
+    return threads;
+  }
+
+  async #claim(thread: ScopedThread): Promise<boolean> {
+    const { tenantOf, claim, ask, execute } = this.#init;
+    const { scopeId, threadId } = thread;
+    const key = keyOf(thread);
+    if (this.#running.has(key)) return false;
+    this.#running.add(key);
+    const claimed = await ask("claim a dispatch", tenantOf(scopeId).dispatches.claim(threadId, claim)).catch((thrown: unknown) => {
+      this.#done(key);
+      throw thrown;
+    });
+    if (claimed === undefined) {
+      this.#done(key);
+      return false;
+    }
+    void execute(scopeId, claimed).then(() => {
+      this.#done(key);
+      // More may wait on the thread.
+      this.ring(thread);
+    });
+    return true;
+  }
+
+  #done(key: string): void {
+    this.#running.delete(key);
+    if (this.#running.size > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+
+  async #untilDue(): Promise<number> {
+    const { clock, queue, ask, concurrency } = this.#init;
+    const untilLook = Math.max(0, this.#nextLookAt - clock.now());
+    if (this.#running.size >= concurrency) return untilLook;
+    return Math.min(untilLook, (await ask("ask for the next due time", queue.nextDueInMs())) ?? untilLook);
+  }
+
+  /** Ends with the time, or when somebody rings: also when he rang before this began. */
+  async #sleep(ms: number): Promise<void> {
+    if (this.#isRung || this.#isClosed || (this.#told.size > 0 && this.#running.size < this.#init.concurrency)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const stop = this.#init.timer(ms, resolve);
+    await promise;
+    this.#wake = undefined;
+    stop();
+  }
+}

@@ -1,0 +1,16 @@
+import type { RunRecord, ThreadId } from "@awaken/contract";
+import type { Holding } from "../commit/holding.ts";
+import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import type { ActiveRun } from "./active-runs.ts";
+
+/** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
+export interface Holds {
+  /** What rides in the commits of the run; `given` is that of a dispatch which was claimed for it. */
+  open(run: ActiveRun, given: Holding | undefined): Holding;
+  /** The run is over here. Whatever it could not settle is given back; never rejects. */
+  leave(holding: Holding): Promise<void>;
+  /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */
+  decide(run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void>;
+  /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */
+  makeRoom(threadId: ThreadId): Promise<void>;
+}
