@@ -55,6 +55,8 @@ export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMe
 export type { AgentEvent, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode } from "./identity.ts";
+// Public: declarations of state keys name it.
+export type { Id } from "./ids.ts";
 export {
   DEFAULT_SCOPE,
   type DispatchId,

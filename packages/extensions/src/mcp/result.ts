@@ -43,7 +43,7 @@ const objectOf = (value: unknown): JsonObject => {
 };
 
 /** What a server gave, as a result of ours. Text alone is the data; of anything else the whole is, and the model reads text and sees media. */
-export function toReply(result: CallToolResult, about: JsonObject) {
+export function toReply(result: CallToolResult, about: JsonObject): ReturnType<typeof reply> {
   const { content = [], structuredContent, isError } = result;
   const { texts, media, isText } = partsOf(content);
   const text = texts.join("\n");
