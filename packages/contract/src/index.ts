@@ -93,7 +93,17 @@ export {
   type StreamPart,
   type Turn,
 } from "./inference.ts";
-export { isJson, isJsonObject, isPlainList, isPlainObject, type JsonObject, type JsonValue, toJson } from "./json.ts";
+export {
+  copyJson,
+  freezeJson,
+  isJson,
+  isJsonObject,
+  isPlainList,
+  isPlainObject,
+  type JsonObject,
+  type JsonValue,
+  toJson,
+} from "./json.ts";
 export {
   canToolCallMove,
   isToolCallOver,

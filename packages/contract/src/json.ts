@@ -68,3 +68,31 @@ export function toJson(value: unknown): JsonValue {
   if (text === undefined) throw new TypeError(`a ${typeof value} cannot be expressed in JSON`);
   return JSON.parse(text);
 }
+
+/** A copy that nobody else holds. For what was seen to be JSON: it is not checked again. */
+export function copyJson<T>(value: T): T;
+export function copyJson(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Array.isArray(value) ? copyList(value) : copyFields(value);
+}
+
+function copyList(list: readonly unknown[]): readonly unknown[] {
+  const copy = list.slice();
+  for (let index = 0; index < copy.length; index++) if (typeof copy[index] === "object") copy[index] = copyJson(copy[index]);
+  return copy;
+}
+
+function copyFields(object: object): object {
+  // A spread makes a field of what is called `__proto__`, too.
+  const copy: { [key: string]: unknown } = { ...object };
+  for (const key in copy) if (typeof copy[key] === "object") copy[key] = copyJson(copy[key]);
+  return copy;
+}
+
+/** Freezes it to the bottom; what is frozen was frozen so before. For JSON that is our own. */
+export function freezeJson(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  if (Array.isArray(value)) for (const item of value) freezeJson(item);
+  else for (const key in value) freezeJson(Reflect.get(value, key));
+}

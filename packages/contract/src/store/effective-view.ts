@@ -1,5 +1,6 @@
 import type { AssistantContent } from "../content.ts";
 import type { MessageId, RunId, ToolCallId } from "../ids.ts";
+import { freezeJson } from "../json.ts";
 import {
   type AssistantMessage,
   type CompactionMark,
@@ -273,7 +274,7 @@ function pairCalls(log: readonly SequencedMessage[]): readonly SequencedMessage[
     if (own.every(isPlain)) view.push(entry);
     else {
       const content = showCalls(message, own);
-      if (!isHollow(content)) view.push({ ...entry, message: { ...message, content } });
+      if (!isHollow(content)) view.push(frozen({ ...entry, message: { ...message, content } }));
     }
     for (const fate of own) if (fate.result !== undefined && !fate.isRetracted) view.push(fate.result);
   }
@@ -298,7 +299,13 @@ export function showEdit(message: AssistantMessage, { toolCallId, metadata }: To
   const content = message.content.map((part) =>
     part.type === "tool-call" && part.executed === undefined && part.id === toolCallId ? { ...part, input: edited.input } : part,
   );
-  return { ...message, content };
+  return frozen({ ...message, content });
+}
+
+/** A view outlives the reader that it was made for. */
+function frozen<T>(made: T): T {
+  freezeJson(made);
+  return made;
 }
 
 /** Nothing that a model said is left: reasoning alone is refused by vendors. */

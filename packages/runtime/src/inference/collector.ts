@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   type AssistantContent,
   addUsage,
+  copyJson,
   type Log,
   NO_USAGE,
   type ProviderMetadata,
@@ -29,7 +30,7 @@ const isOurs = (entry: Entry): entry is CallDraft => entry.type === "call" && en
 
 /**
  * Gathers what all streams of one logical inference said, in order, and passes each delta on as it comes.
- * Per text delta it does nothing but append and emit.
+ * Per text delta it does nothing but append and emit. What is kept of a part is copied: the vendor's object is the vendor's.
  */
 export class Collector {
   usage = NO_USAGE;
@@ -72,7 +73,7 @@ export class Collector {
         this.#endBlock(part);
         return;
       case "tool-call-metadata":
-        this.#draft(part.id).providerMetadata = part.providerMetadata;
+        this.#draft(part.id).providerMetadata = copyJson(part.providerMetadata);
         return;
       case "content":
         this.#addWhole(part.content);
@@ -82,7 +83,7 @@ export class Collector {
         return;
       case "response": {
         const { type: _type, ...facts } = part;
-        this.response = facts;
+        this.response = copyJson(facts);
         return;
       }
       case "stop":
@@ -159,7 +160,7 @@ export class Collector {
     this.#open = undefined;
     if (block === undefined) return;
     block.signature = signature;
-    block.providerMetadata = providerMetadata;
+    block.providerMetadata = copyJson(providerMetadata);
     if (signature !== undefined) this.#emit({ type: "reasoning-encrypted-value", encryptedValue: signature });
   }
 
@@ -216,7 +217,7 @@ export class Collector {
       this.#open = undefined;
       this.add({ type: `${content.type}-delta`, delta: content.text });
       this.#endBlock(content);
-    } else this.#entries.push({ type: "whole", content });
+    } else this.#entries.push({ type: "whole", content: copyJson(content) });
   }
 
   /** The last word about a call whose input was streamed, or a call that comes in one piece. */
@@ -229,6 +230,6 @@ export class Collector {
     }
     const draft = this.#draft(id);
     draft.isWhole = true;
-    if (providerMetadata !== undefined) draft.providerMetadata = providerMetadata;
+    if (providerMetadata !== undefined) draft.providerMetadata = copyJson(providerMetadata);
   }
 }

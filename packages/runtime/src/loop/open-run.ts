@@ -1,4 +1,4 @@
-import { type AgentEvent, EVENT_TABLE, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
+import { type AgentEvent, EVENT_TABLE, freezeJson, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
 import { effectiveMessages } from "@awaken/contract/store";
 import { RunLedger } from "../commit/run-ledger.ts";
 import { RunWriter } from "../commit/run-writer.ts";
@@ -37,6 +37,15 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
   return transcript;
 }
 
+/** Events hold what records, state and transcript hold, and listeners are the code of others. What comes in pieces holds nothing. */
+function teller(listeners: RunHandles["listeners"]): (event: AgentEvent) => void {
+  return (event) => {
+    if (!listeners.isAttended) return;
+    if (!event.type.endsWith("-delta")) freezeJson(event);
+    listeners.tell(event);
+  };
+}
+
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
 function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress): (event: AgentEvent) => void {
   return (event) => {
@@ -59,7 +68,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { scopeId, signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
-  const tell = listeners.tell.bind(listeners);
+  const tell = teller(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });

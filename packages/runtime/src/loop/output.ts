@@ -1,4 +1,13 @@
-import { errorMessage, isJson, type JsonValue, outputRetriesSchema, type Termination, toJson, type Validated } from "@awaken/contract";
+import {
+  copyJson,
+  errorMessage,
+  isJson,
+  type JsonValue,
+  outputRetriesSchema,
+  type Termination,
+  toJson,
+  type Validated,
+} from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { defineRuntimeState } from "../state/key.ts";
 import { isPromise } from "../stream/bounds.ts";
@@ -26,9 +35,9 @@ function parse(text: string): { readonly value: unknown } | { readonly problem: 
   }
 }
 
-/** The answer for the record: as the schema made it, or as the model wrote it when JSON cannot carry what the schema made. */
+/** The answer for the record, which the one that the caller gets is not: as the schema made it, or as the model wrote it when JSON cannot carry what the schema made. */
 function recorded(value: unknown, text: string): JsonValue {
-  if (isJson(value)) return value;
+  if (isJson(value)) return copyJson(value);
   try {
     return toJson(value);
   } catch {

@@ -1,6 +1,7 @@
 import {
   AwakenError,
   checkOptions,
+  copyJson,
   type DecisionAction,
   decisionId,
   describeType,
@@ -60,18 +61,20 @@ type AnyDecision = { readonly [Name in DecisionInput extends infer D ? (D extend
 
 const TICKET_DECISION: PartRules<TicketDecision> = { ticket: needed(RULES.name), decision: RULES.any };
 
-/** Callers without our compiler settings may give `undefined` for what they leave out. */
+/** Copies: what callers do to their own later is not decided. Those without our compiler settings may give `undefined` for what they leave out. */
 function readAction(decision: DecisionInput): DecisionAction {
   switch (decision.action) {
     case "approve": {
       const { input } = decision;
       if (input === undefined) return { action: "approve" };
-      return isJson(input) ? { action: "approve", input } : refuse("the input of an approval must be JSON");
+      return isJson(input) ? { action: "approve", input: copyJson(input) } : refuse("the input of an approval must be JSON");
     }
     case "deny":
       return { action: "deny", ...(decision.reason === undefined ? {} : { reason: decision.reason }) };
     case "answer":
-      return isJson(decision.result) ? { action: "answer", result: decision.result } : refuse("an answer needs a result that is JSON");
+      return isJson(decision.result)
+        ? { action: "answer", result: copyJson(decision.result) }
+        : refuse("an answer needs a result that is JSON");
   }
 }
 
@@ -80,7 +83,7 @@ const readDecision = ({ ticket, decision }: TicketDecision, ids: Ids, clock: Clo
   const said = readAction(decision);
   if (metadata !== undefined && !(isJson(metadata) && isJsonObject(metadata)))
     return refuse("the metadata of a decision must be a JSON object");
-  const more = { ...(by === undefined ? {} : { by }), ...(metadata === undefined ? {} : { metadata }) };
+  const more = { ...(by === undefined ? {} : { by }), ...(metadata === undefined ? {} : { metadata: copyJson(metadata) }) };
   return { target: ticket, decision: { ...said, id: decisionId(id), decidedAt: clock.now(), ...more } };
 };
 

@@ -1,6 +1,7 @@
 import {
   AwakenError,
   checkOptions,
+  copyJson,
   isPlainObject,
   type Message,
   type MessageId,
@@ -48,13 +49,13 @@ const withoutUndefined = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, withoutUndefined(item)]])));
 };
 
-/** The parts of a message, each of them one that can be stored and sent. */
+/** The parts of a message, each of them one that can be stored and sent: copies, what the caller does to its own from here on is its own. */
 function readParts(id: MessageId, content: readonly UserContent[], index: number): readonly UserContent[] {
   const message = { id, role: "user", content } as const;
-  if (messageSchema.fits(message, 0)) return content;
+  if (messageSchema.fits(message, 0)) return copyJson(content);
   const read = validateSync(messageSchema, { ...message, content: withoutUndefined(content) });
   if (read.type === "invalid") return refuse(`message ${index} of the input: ${read.message}`);
-  return read.value.role === "user" ? read.value.content : content;
+  return copyJson(read.value.role === "user" ? read.value.content : content);
 }
 
 function toMessage(input: MessageInput, ids: Ids, index: number): Message {

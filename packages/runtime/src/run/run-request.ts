@@ -1,6 +1,7 @@
 import {
   AwakenError,
   checkOptions,
+  copyJson,
   describeType,
   type InferenceOverride,
   inferenceOverrideSchema,
@@ -86,7 +87,7 @@ const TOOL: PartRules<ToolDescriptor> = {
   metadata: RULES.any,
 };
 
-/** As a record may have it: what clients add of their own is left out. */
+/** As a record may have it, and the record's own: what clients add of their own is left out. */
 function readTool(given: ToolDescriptor): ToolDescriptor {
   if (!isJsonObject(given)) return refuse(`a frontend tool must be an object, got ${describeType(given)}`);
   const { id, description, parameters, category, metadata } = given;
@@ -97,9 +98,9 @@ function readTool(given: ToolDescriptor): ToolDescriptor {
   return {
     id,
     description,
-    parameters,
+    parameters: copyJson(parameters),
     ...(category === undefined ? {} : { category }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(metadata === undefined ? {} : { metadata: copyJson(metadata) }),
   };
 }
 
@@ -131,7 +132,7 @@ function readOptions({ overrides, frontendTools, outputRetries }: RunRequest): P
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
   }
   return {
-    ...(overrides === undefined ? undefined : { overrides }),
+    ...(overrides === undefined ? undefined : { overrides: copyJson(overrides) }),
     ...(frontendTools === undefined ? undefined : { frontendTools: frontendTools.map(readTool) }),
     ...(outputRetries === undefined ? undefined : { outputRetries }),
   };

@@ -1,6 +1,7 @@
 import {
   type Conclusion,
   conclude,
+  copyJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -78,8 +79,9 @@ const toRunTicket = (ticket: Ticket): RunTicket => ({
   input: isJsonObject(ticket.input) ? ticket.input : { value: ticket.input },
 });
 
-/** `readOutput` is asked for the answer of a run that is done. */
-export function toRunResult<O>(ended: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
+/** The caller's own: the record shares nothing with it. `readOutput` is asked for the answer of a run that is done. */
+export function toRunResult<O>(given: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
+  const ended = copyJson(given);
   const { runId, threadId, text, steps, usage } = ended;
   const facts: RunFacts = { runId, threadId, text, steps, usage };
   const conclusion = conclude({ ...ended, isOutputMissing: ended.isOutputAsked && ended.output === undefined });

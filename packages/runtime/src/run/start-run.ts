@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   AwakenError,
+  copyJson,
   errorMessage,
   type JsonValue,
   type RunId,
@@ -89,7 +90,7 @@ class TypedOutput<O> {
   addTo(order: RunOrder): RunOrder {
     const schema = this.#schema;
     if (schema === undefined) return order;
-    const options = { ...order.options, output: toJsonSchema(schema) };
+    const options = { ...order.options, output: copyJson(toJsonSchema(schema)) };
     return { ...order, options, checkOutput: (value) => this.#check(schema, value) };
   }
 

@@ -11,6 +11,11 @@ export class Listeners<E> {
     return this.#all.length > 0;
   }
 
+  /** Somebody is told, whether it counts as heard or not. */
+  get isAttended(): boolean {
+    return this.#all.length + this.#watching.length > 0;
+  }
+
   /** Gives the way to leave again. */
   add(listen: Listen<E>): () => void {
     this.#all = [...this.#all, listen];

@@ -1,10 +1,22 @@
-import { isJsonObject, type JsonObject, type MediaContent, RESUME_MODES, type Suspension, type ToolResult } from "@awaken/contract";
+import {
+  copyJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaContent,
+  RESUME_MODES,
+  type Suspension,
+  type ToolResult,
+} from "@awaken/contract";
 import { isMediaList } from "@awaken/contract/store";
 import { wholeJson } from "./tool-data.ts";
 import type { Verdict } from "./verdict.ts";
 
 // Tools and gates may come from untyped code. What they hand in is stored, shown to people and read back by other processes, so it is
-// made plain here, or refused with a TypeError that names the giver.
+// made plain and our own here, or refused with a TypeError that names the giver.
+
+/** The giver may keep what it gave, and change it. */
+const plainCopy = (giver: string, value: unknown): JsonValue => copyJson(wholeJson(giver, value));
 
 function checkTexts(giver: string, texts: { readonly [name: string]: unknown }): void {
   for (const [name, text] of Object.entries(texts)) {
@@ -13,7 +25,7 @@ function checkTexts(giver: string, texts: { readonly [name: string]: unknown }):
 }
 
 function plainObject(giver: string, name: string, value: unknown): JsonObject {
-  const json = wholeJson(giver, value);
+  const json = plainCopy(giver, value);
   if (!isJsonObject(json)) throw new TypeError(`${giver}: '${name}' must be an object`);
   return json;
 }
@@ -27,7 +39,7 @@ export function plainSuspension(giver: string, given: Suspension): Suspension {
   return {
     action,
     ...(message === undefined ? {} : { message }),
-    ...(parameters === undefined ? {} : { parameters: wholeJson(giver, parameters) }),
+    ...(parameters === undefined ? {} : { parameters: plainCopy(giver, parameters) }),
     ...(responseSchema === undefined ? {} : { responseSchema: plainObject(giver, "responseSchema", responseSchema) }),
     ...(resumeMode === undefined ? {} : { resumeMode }),
   };
@@ -38,7 +50,7 @@ export function plainResult(giver: string, given: ToolResult): ToolResult {
   const { message } = given;
   // What most tools give, and the least to look at.
   if (given.type === "success" && message === undefined && given.metadata === undefined && given.media === undefined)
-    return { type: "success", data: wholeJson(giver, given.data) };
+    return { type: "success", data: plainCopy(giver, given.data) };
   checkTexts(giver, { message });
   const more = {
     ...(message === undefined ? {} : { message }),
@@ -48,7 +60,7 @@ export function plainResult(giver: string, given: ToolResult): ToolResult {
     case "success":
       return {
         type: "success",
-        data: wholeJson(giver, given.data),
+        data: plainCopy(giver, given.data),
         ...more,
         ...(given.media === undefined ? {} : { media: plainMedia(giver, given.media) }),
       };
@@ -60,7 +72,7 @@ export function plainResult(giver: string, given: ToolResult): ToolResult {
         code,
         ...more,
         message: given.message,
-        ...(given.data === undefined ? {} : { data: wholeJson(giver, given.data) }),
+        ...(given.data === undefined ? {} : { data: plainCopy(giver, given.data) }),
       };
     }
     case "pending":
@@ -71,7 +83,7 @@ export function plainResult(giver: string, given: ToolResult): ToolResult {
 }
 
 function plainMedia(giver: string, given: readonly MediaContent[]): readonly MediaContent[] {
-  const media = wholeJson(giver, given);
+  const media = plainCopy(giver, given);
   if (isMediaList(media)) return media;
   throw new TypeError(`${giver}: 'media' must be a list of images, documents, audio or video, each with its source`);
 }
