@@ -17,6 +17,7 @@ const WORDS = ["one ", "two ", "three ", "äöü 😀 ", "five."];
 /** Turns by their names, which a request lists: `say effect approve say`. */
 const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
   say: () => parts(...WORDS.flatMap((word) => [say(word), wait(1)]), ...END),
+  slow: () => parts(...WORDS.flatMap((word) => [say(word), wait(200)]), ...END),
   think: () =>
     parts(
       { type: "reasoning-delta", delta: "hm, " },

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { typedHint } from "./command-name.ts";
+import type { AttachCommandOptions } from "./commands/attach.ts";
 import type { CancelOptions } from "./commands/cancel.ts";
 import type { ChatCommandOptions } from "./commands/chat.ts";
 import type { DecideOptions } from "./commands/decide.ts";
@@ -129,6 +130,15 @@ function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
     .action(async (id: string, options: EventsOptions) => {
       const { events } = await import("./commands/events.ts");
       outcome.code = await events(shell, id, options);
+    });
+  addProjectOptions(program.command("attach").description("follow a thread or a run of whatever process, as it happens"), RECORDS)
+    .argument("<thread|run>")
+    .option("--after <cursor>", "only what came after this one")
+    .option("--json", "one line of JSON for each event; the last of a commit has its cursor")
+    .addHelpText("after", example("awaken attach t1", "awaken attach t1 --json"))
+    .action(async (id: string, options: AttachCommandOptions) => {
+      const { attach } = await import("./commands/attach.ts");
+      outcome.code = await attach(shell, id, options);
     });
 }
 

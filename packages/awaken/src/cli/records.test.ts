@@ -95,6 +95,29 @@ describe("records of a store", () => {
     expect(child.exitCode).toBe(130);
   });
 
+  it("attach shows a thread as it was and as another process goes on with it, a run to its end, and goes on behind a cursor", async () => {
+    const child = startCli(["attach", "t1", "--store", store], { cwd: elsewhere });
+    child.stdin.end();
+    const [stdout, stderr] = [new Watch(child.stdout), new Watch(child.stderr)];
+    await stdout.shows("you said: hello");
+    await cli(["run", "once more", "--agent", "assistant", "--thread", "t1"], { cwd });
+    await stdout.shows("you said: once more");
+    await stderr.shows("is done");
+    child.kill("SIGINT");
+    await once(child, "close");
+    expect(child.exitCode).toBe(130);
+    const [run] = jsonLines((await read("runs", "--thread", "t1", "--json")).stdout);
+    const all = await read("attach", String(run?.["runId"]), "--json");
+    expect(all.code).toBe(0);
+    const events = jsonLines(all.stdout);
+    expect(events.at(-1)).toMatchObject({ type: "run-end", cursor: expect.any(String) });
+    const [first] = events.flatMap(({ cursor }) => (typeof cursor === "string" ? [cursor] : []));
+    const rest = jsonLines((await read("attach", String(run?.["runId"]), "--after", first ?? "", "--json")).stdout);
+    expect(rest).toEqual(events.slice(-rest.length));
+    expect(rest.length).toBeLessThan(events.length);
+    expect((await read("attach", "nope")).code).toBe(2);
+  });
+
   it("says what is not there", async () => {
     expect(await read("show", "nope")).toEqual({
       code: 2,
