@@ -11,7 +11,12 @@ export interface McpRoot {
 /** What a server asks of a model. */
 export interface SamplingRequest {
   /** The conversation, as the protocol has it: `content` is one part or a list of parts. */
-  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: JsonValue }[];
+  readonly messages: readonly {
+    /** Who said it. */
+    readonly role: "user" | "assistant";
+    /** `{ type: "text", text }`, or whatever else the protocol has. */
+    readonly content: JsonValue;
+  }[];
   /** The longest answer, in tokens. */
   readonly maxTokens: number;
   /** Instructions for the model. */
@@ -73,7 +78,13 @@ export type SamplingHandler = (request: SamplingRequest, question: ServerQuestio
 export type ElicitationHandler = (request: ElicitationRequest, question: ServerQuestion) => Promise<ElicitationReply>;
 
 /** Who answers a server that asks for a model: your code, or a model of the registry by its id. `null` refuses. */
-export type Sampling = SamplingHandler | { readonly model: string } | null;
+export type Sampling =
+  | SamplingHandler
+  | {
+      /** The id of a model or pool. */
+      readonly model: string;
+    }
+  | null;
 
 /** What servers may ask of us. Set for all of them, or for one, which then wins. */
 export interface McpAnswers {
@@ -153,14 +164,21 @@ export type McpState = "connecting" | "connected" | "reconnecting" | "disconnect
 export interface McpStatus {
   /** As in the options. */
   readonly id: string;
+  /** A program that we started, or an address. */
   readonly transport: "stdio" | "http";
+  /** `disconnected`: it was never there, and is tried again. `permanently_failed`: it is not tried any more. */
   readonly state: McpState;
   /** Why the last attempt or call failed; undefined when all is well. */
   readonly lastError: string | undefined;
   /** Ids of its tools, as agents know them. */
   readonly tools: readonly string[];
   /** Tools that agents do not get, and why. */
-  readonly leftOut: readonly { readonly tool: string; readonly reason: string }[];
+  readonly leftOut: readonly {
+    /** As the server names it. */
+    readonly tool: string;
+    /** Why it cannot be had. */
+    readonly reason: string;
+  }[];
   /** Calls and listings that failed since the last that did not. Three of them make the connection anew. */
   readonly consecutiveFailures: number;
   /** Unix milliseconds; undefined before the first. */
@@ -178,24 +196,43 @@ export interface McpStatus {
 }
 
 export interface McpPrompt {
+  /** What it is asked for by. */
   readonly name: string;
+  /** For people. */
   readonly title: string | undefined;
+  /** What it is for. */
   readonly description: string | undefined;
-  readonly arguments: readonly { readonly name: string; readonly description: string | undefined; readonly required: boolean }[];
+  /** What it takes. */
+  readonly arguments: readonly {
+    /** What it is given by. */
+    readonly name: string;
+    /** What it is for. */
+    readonly description: string | undefined;
+    /** Whether the prompt needs it. */
+    readonly required: boolean;
+  }[];
 }
 
 export interface McpResource {
+  /** What it is read by. */
   readonly uri: string;
+  /** For people. */
   readonly name: string;
+  /** What is in it. */
   readonly description: string | undefined;
+  /** Like `text/plain`, where the server tells it. */
   readonly mimeType: string | undefined;
 }
 
 /** Either text or bytes in base64. */
 export interface McpResourceContents {
+  /** What was read. */
   readonly uri: string;
+  /** Like `text/plain`, where the server tells it. */
   readonly mimeType: string | undefined;
+  /** Undefined for bytes. */
   readonly text: string | undefined;
+  /** The bytes in base64; undefined for text. */
   readonly blob: string | undefined;
 }
 
@@ -217,6 +254,7 @@ export interface McpServers {
   getPrompt(server: string, name: string, args?: { readonly [name: string]: string }): Promise<string>;
   /** Empty for a server without resources. */
   listResources(server: string): Promise<readonly McpResource[]>;
+  /** What is in a resource; one address may lead to several. */
   readResource(server: string, uri: string): Promise<readonly McpResourceContents[]>;
   /** Calls `onUpdate` when the server says that the resource changed, until the returned function is called. */
   subscribe(server: string, uri: string, onUpdate: (uri: string) => void): Promise<() => Promise<void>>;

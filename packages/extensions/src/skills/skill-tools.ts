@@ -1,6 +1,7 @@
 import { errorMessage, type JsonValue } from "@awaken/contract";
 import * as s from "@awaken/contract/schema";
 import { type Command, command, defineTool, fail, reply, type Tool, type ToolContext } from "@awaken/runtime";
+import { promotions } from "../deferred-tools/promotions.ts";
 import { compileToolCallPattern } from "../pattern/compile-tool-call.ts";
 import { permissionOverrides } from "../permission/policy.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -9,6 +10,8 @@ import { allowedSkills } from "./section.ts";
 import { SkillError } from "./skill-error.ts";
 import { activeSkills } from "./state.ts";
 import type { Skill } from "./types.ts";
+
+const DEFERRED_TOOLS = "deferred-tools";
 
 /** A skill that this agent may use. Throws a `SkillError`. */
 async function find(catalogue: Catalogue, id: string, { agent, clock }: ToolContext): Promise<Skill> {
@@ -30,9 +33,15 @@ async function told<T>(work: () => Promise<T>) {
   }
 }
 
+/** An agent whose tools are hidden until they are searched for sees those that an active skill names. */
+function shown({ allowedTools }: Skill, { agent, tools }: ToolContext): Command {
+  const named = agent.plugins.includes(DEFERRED_TOOLS) ? allowedTools.filter((name) => tools.some(({ id }) => id === name)) : [];
+  return named.length === 0 ? command() : command().update(promotions, { type: "promote", tools: named });
+}
+
 /** What the skill may use without being asked for, for the rest of the run. A token that is no pattern grants nothing. */
-function grants(catalogue: Catalogue, { id, allowedTools }: Skill): Command {
-  let granted = command();
+function grants(catalogue: Catalogue, { id, allowedTools }: Skill, given: Command): Command {
+  let granted = given;
   for (const pattern of allowedTools) {
     try {
       compileToolCallPattern(pattern);
@@ -58,7 +67,7 @@ function skillTool(catalogue: Catalogue): Tool {
       "Activates a skill by its name. Its instructions then stand in the conversation for the rest of the run. Give `arguments` as an object where the skill takes some.",
     input: skillInput,
     kind: "read",
-    state: [activeSkills, permissionOverrides],
+    state: [activeSkills, permissionOverrides, promotions],
     idempotent: true,
     execute: (input, context) =>
       told(async () => {
@@ -70,7 +79,12 @@ function skillTool(catalogue: Catalogue): Tool {
           { activated: true, skill_id: id },
           {
             message: `Launching skill: ${id}`,
-            command: grants(catalogue, found).update(activeSkills, { type: "activate", skillId: id, instructions, fingerprint }),
+            command: grants(catalogue, found, shown(found, context)).update(activeSkills, {
+              type: "activate",
+              skillId: id,
+              instructions,
+              fingerprint,
+            }),
           },
         );
       }),

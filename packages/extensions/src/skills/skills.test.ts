@@ -5,6 +5,7 @@ import { command, definePlugin, defineTool } from "@awaken/runtime";
 import { fakeClock, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
+import { deferredTools } from "../deferred-tools/deferred-tools.ts";
 import { npmServer, open as openMcp } from "../mcp/mcp.test-support.ts";
 import { permission } from "../permission/permission.ts";
 import { mcpSkills } from "./mcp-skills.ts";
@@ -398,6 +399,26 @@ test("extensions 24: a skill grant turns ask into allow for that run only and ca
   expect(log.some((line) => line.startsWith("skill 's' cannot be granted"))).toBe(true);
   const other = await runtime.run({ agent: "assistant", thread: "t2", input: "go" });
   expect(other.status).toBe("waiting");
+});
+
+test("an active skill shows the tools that it names, where tools are hidden until they are searched for", async () => {
+  const { root } = folderOf({ "s/SKILL.md": skillMd("s", "allowed-tools: hidden_one nothing\n") });
+  const tool = (id: string) => defineTool({ id, description: id, input: z.object({}), execute: () => id });
+  const [discovery, active] = skills({ folders: [root] });
+  const { run, model } = open({}, [toolCall("skill", { skill: "s" }), DONE], {
+    plugins: [discovery, active, deferredTools()],
+    tools: [tool("hidden_one"), tool("hidden_two")],
+    agents: {
+      assistant: {
+        model: "fast",
+        plugins: [discovery.id, active.id, "deferred-tools"],
+        sections: { "deferred-tools": { enabled: true, rules: [{ tool: "*skill*", mode: "eager" }] } },
+      },
+    },
+  });
+  await run();
+  const offered = model.requests.map(({ tools }) => tools.map(({ id }) => id).filter((id) => id.startsWith("hidden")));
+  expect(offered).toEqual([[], ["hidden_one"]]);
 });
 
 describe("prompts of MCP servers as skills", () => {

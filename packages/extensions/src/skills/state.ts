@@ -11,13 +11,18 @@ type Active = s.output<typeof activeSchema>;
 export type ActiveSkillsUpdate =
   | {
       readonly type: "activate";
+      /** One that is active already gets the new instructions. */
       readonly skillId: string;
       /** With its arguments in their places. */
       readonly instructions: string;
       /** Of the skill as it was then. */
       readonly fingerprint: string;
     }
-  | { readonly type: "deactivate"; readonly skillId: string };
+  | {
+      readonly type: "deactivate";
+      /** One that is not active stays so. */
+      readonly skillId: string;
+    };
 
 /** The skills that are active in a run. Two that are activated at the same time both are. */
 export const activeSkills = defineState("skills", {
@@ -40,8 +45,17 @@ const visibilitySchema = s.object({
 type Visibility = s.output<typeof visibilitySchema>;
 
 export type SkillVisibilityUpdate =
-  | { readonly type: "show" | "hide"; readonly skillId: string }
-  | { readonly type: "show-batch"; readonly skillIds: readonly string[] }
+  | {
+      /** Which of the two. */
+      readonly type: "show" | "hide";
+      /** Of one skill. */
+      readonly skillId: string;
+    }
+  | {
+      readonly type: "show-batch";
+      /** All of these. */
+      readonly skillIds: readonly string[];
+    }
   | {
       readonly type: "set-batch";
       /** What is not named stays as it is. */

@@ -13,7 +13,9 @@ export type ResourceKind = "reference" | "asset";
 
 /** Text of a reference, base64 of an asset. */
 export interface SkillResource {
+  /** From which of the two folders. */
   readonly kind: ResourceKind;
+  /** The text, or the bytes in base64. */
   readonly content: string;
 }
 
@@ -56,6 +58,7 @@ export interface Skill {
 
 /** All skills that a source has, and what it had to leave out. */
 export interface SkillListing {
+  /** In any order. */
   readonly skills: readonly Skill[];
   /** For people who operate it: each is logged once. */
   readonly warnings: readonly string[];
