@@ -34,6 +34,9 @@ let tools = [
   "ask",
   "count",
   "progress",
+  "update",
+  "face",
+  "faceless",
 ];
 if (has("clash")) tools = ["a-b", "a_b", "???", "fine"];
 if (has("hints")) tools = ["reads"];
@@ -50,10 +53,15 @@ const ask = (method: string, params: Json): Promise<Json> => {
 
 const annotations = has("hints") ? { readOnlyHint: true, idempotentHint: true } : {};
 
+const faceOf = (name: string): Json =>
+  name.startsWith("face") ? { ui: { resourceUri: name === "face" ? "ui://face" : "ui://none" } } : {};
+
 function listTools(cursor: unknown): Json {
   const from = Number(cursor ?? 0);
   const page = has("many") ? 10 : 1_000;
-  const listed = tools.slice(from, from + page).map((name) => ({ name, inputSchema: object, description: `Does ${name}`, annotations }));
+  const listed = tools
+    .slice(from, from + page)
+    .map((name) => ({ name, inputSchema: object, description: `Does ${name}`, annotations, _meta: faceOf(name) }));
   return { tools: listed, ...(from + page < tools.length ? { nextCursor: String(from + page) } : {}) };
 }
 
@@ -77,7 +85,7 @@ async function call(id: unknown, name: string, args: Json, meta: Json): Promise<
       return undefined;
     case "grow":
       tools = [...tools, "grown"];
-      write({ method: "notifications/tools/list_changed" });
+      if (!has("quiet")) write({ method: "notifications/tools/list_changed" });
       return text("grown");
     case "shrink":
       tools = tools.filter((tool) => tool !== "echo");
@@ -96,6 +104,9 @@ async function call(id: unknown, name: string, args: Json, meta: Json): Promise<
     case "count":
       note({ counted: true });
       return text("counted");
+    case "update":
+      write({ method: "notifications/resources/updated", params: { uri: "note://one" } });
+      return text("updated");
     case "progress": {
       const { progressToken } = meta;
       for (let index = 1; index <= 1_000; index += 1) {
@@ -116,13 +127,16 @@ async function handle(message: Json): Promise<void> {
   if (id === undefined) return;
   try {
     if (method === "initialize") {
-      const capabilities = { tools: { listChanged: true } };
+      const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
       write({ id, result: { protocolVersion: params["protocolVersion"], capabilities, serverInfo: { name: "test", version: "1" } } });
     } else if (method === "tools/list") write({ id, result: listTools(params["cursor"]) });
     else if (method === "tools/call") {
       const { name, arguments: args = {}, _meta = {} } = params as { name: string; arguments?: Json; _meta?: Json };
       const result = await call(id, name, args, _meta);
       if (result !== undefined) write({ id, result });
+    } else if (method === "resources/subscribe" || method === "resources/unsubscribe") write({ id, result: {} });
+    else if (method === "resources/read" && params["uri"] === "ui://face") {
+      write({ id, result: { contents: [{ uri: "ui://face", text: "<b>21</b>" }] } });
     } else throw Object.assign(new Error("method not found"), { code: -32_601 });
   } catch (thrown) {
     const { code = -32_000, message: words } = thrown as { code?: number; message: string };
