@@ -259,8 +259,10 @@ describe("layers", () => {
       { name: "list_files", input: {} },
     ]);
     const desk = openDesk([toolCall("set", {}), both], { tools: [set], section: { rules: [...rules] } });
-    const tickets = ticketsOf(await desk.runtime.run({ thread: "t", input: "go" }));
-    expect(tickets.map(({ toolName }) => toolName)).toEqual(["Bash"]);
+    const run = desk.runtime.stream({ thread: "t", input: "go" });
+    const ends: string[] = [];
+    for await (const event of run) if (event.type === "tool-call-end") ends.push(`${event.toolName} ${event.outcome}`);
+    expect(ends.toSorted()).toEqual(["Bash suspended", "list_files failed", "set succeeded"]);
   });
 
   test("a rule of the thread that cannot be read any more stops every call: nobody knows what it denied", async () => {
@@ -356,13 +358,15 @@ describe("what is remembered", () => {
   test("an approval of another question leaves no rule", async () => {
     const asks = definePlugin({
       id: "asks",
-      register: (r) =>
-        r.gate(({ call }) => (call.name === "list_files" ? { type: "suspend", suspension: { action: "approve" } } : undefined)),
+      register: (r) => r.gate(({ resume }) => (resume === undefined ? { type: "suspend", suspension: { action: "approve" } } : undefined)),
     });
+    const store = memoryStore();
     const section = { rules: [{ tool: "list_files", behavior: "allow" as const }] };
-    const desk = openDesk([toolCall("list_files", {}), toolCall("list_files", {})], { plugins: [asks], section });
+    const desk = openDesk([toolCall("list_files", {}), text("ok")], { plugins: [asks], section, store });
     const run = await desk.runtime.decide((await firstTicket(desk)).id, { action: "approve", ...remember() });
-    expect((await run.result).status).toBe("waiting");
+    expect((await run.result).status).toBe("done");
+    const later = openDesk([toolCall("list_files", {})], { store });
+    expect((await firstTicket(later)).action).toBe("tool:PermissionConfirm");
   });
 });
 
