@@ -3,6 +3,7 @@ export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.
 export type { Capabilities } from "./inference/capabilities.ts";
 export { PoolCache } from "./inference/pool/pool-cache.ts";
 export type { NodeIdentity } from "./mailbox/node.ts";
+export type { SendOptions, Sent } from "./mailbox/send.ts";
 export type { Started, StartRequest } from "./mailbox/submit.ts";
 export { type Action, defineAction } from "./phase/action.ts";
 export { Command, command } from "./phase/command.ts";

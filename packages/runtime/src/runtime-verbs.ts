@@ -1,6 +1,9 @@
-import { AwakenError, type ScopeId } from "@awaken/contract";
+import { AwakenError, checkOptions, type PartRules, RULES, type ScopeId, threadId } from "@awaken/contract";
 import { cancelElsewhere } from "./mailbox/control.ts";
+import { type Interrupted, interrupt } from "./mailbox/interrupt.ts";
 import type { Mailbox } from "./mailbox/mailbox.ts";
+import { type PendingVerbs, pendingVerbs } from "./mailbox/pending.ts";
+import { type SendOptions, type Sent, sendDurably } from "./mailbox/send.ts";
 import { type Started, type StartRequest, start } from "./mailbox/submit.ts";
 import type { Tenant } from "./mailbox/tenant.ts";
 import { type AttachedEvent, type AttachOptions, attach } from "./relay/attach.ts";
@@ -8,6 +11,7 @@ import type { Relays } from "./relay/relays.ts";
 import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+import { toMessages } from "./run/message-input.ts";
 import { type Finding, reconcile } from "./run/reconcile.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
@@ -64,8 +68,19 @@ export interface ScopedRuntime {
    * thread or too old, `invalid_id` for a blank one.
    */
   attach(id: string, options?: AttachOptions): AsyncIterable<AttachedEvent>;
-  /** Messages for a run that is active, read after its current step at the earliest. False when there is none. */
-  send(id: string, input: RunRequest["input"]): boolean;
+  /**
+   * Messages for a thread, or for a run and nobody else. With a `mode` they are durable when this resolves, whoever executes the run, and a
+   * thread where nobody is at work gets a run that answers them; that needs a store with a queue. Without one they are for a run that is at
+   * work in this process, read after its current step at the earliest, and `refused` when there is none.
+   */
+  send(id: string, input: RunRequest["input"], options?: SendOptions): Promise<Sent>;
+  /**
+   * Ends what is at work on the thread, in whatever process, and cancels what is queued there. Waits up to 5 s for the last words of the run,
+   * so that they are kept: `thread_already_running` when they do not come, and then nothing has changed. `thread_not_found` when there is nothing.
+   */
+  interrupt(thread: string): Promise<Interrupted>;
+  /** Messages that were sent and that no run has read. */
+  readonly pending: PendingVerbs;
 }
 
 /** What needs a queue is refused without one. */
@@ -74,6 +89,15 @@ function tenantOf(verb: string, { scopeId }: RunParts, mailbox: Mailbox | undefi
   throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
     details: { verb },
   });
+}
+
+const SEND_OPTIONS: PartRules<SendOptions> = { mode: RULES.oneOf("queue", "steer", "interrupt") };
+
+/** For a run that is at work here, and nobody else. */
+function sendLive(parts: RunParts, id: string, input: RunRequest["input"]): Sent {
+  const messages = toMessages(input, parts.ids);
+  const isSent = send(parts, id, messages);
+  return { status: isSent ? "steered" : "refused", messageIds: messages.map((message) => message.id) };
 }
 
 /** The verbs of one tenant, each refused when the runtime is closed. */
@@ -100,6 +124,15 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
     cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && cancelElsewhere(mailbox.tenant(parts.scopeId), id)),
     cancelAndWait: async (id, options) => cancelAndWait(open(), id, options),
     attach: (id, options) => attach(relays, parts.scopeId, id, options),
-    send: (id, input) => send(open(), id, input),
+    send: async (id, input, options) => {
+      if (options !== undefined) checkOptions("invalid_activation", "send", options, SEND_OPTIONS);
+      if (options?.mode === undefined) return sendLive(open(), id, input);
+      const sent = await sendDurably(tenantOf("send with a mode", open(), mailbox), id, input, options.mode);
+      // A run of this process need not wait for the hint.
+      if (sent.runId !== undefined) mailbox?.mail(parts.scopeId, sent.runId);
+      return sent;
+    },
+    interrupt: async (thread) => interrupt(tenantOf("interrupt", open(), mailbox), threadId(thread)),
+    pending: pendingVerbs(() => tenantOf("pending", open(), mailbox)),
   };
 }

@@ -58,6 +58,7 @@ export class Hold implements Holding, Lease {
   #fence: Fence | undefined;
   #isSettled = false;
   #hasMail = false;
+  #hasLanded = false;
   #reading: Promise<void> | undefined;
   #isAskedAgain = false;
 
@@ -115,12 +116,16 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  async landed({ dispatch, takes = NOTHING }: ThreadCommit, result: CommitResult | undefined): Promise<void> {
+  async landed({ dispatch, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> {
+    const isFirst = !this.#hasLanded;
+    this.#hasLanded = true;
     for (const id of takes) this.#wishes.delete(id);
     if (dispatch?.type === "enqueue-claimed") {
       const row = result?.dispatch ?? (await this.#find());
       if (row?.status === "claimed") this.#hold(row);
     }
+    // What was sent while the run waited, or before it was cut off.
+    if (isFirst) this.#hasMail = isNewRun !== true;
     if (dispatch?.type === "ack") this.settle();
     else if (result?.hasWishes === true) this.wanted();
   }

@@ -1,4 +1,4 @@
-import { DEFAULT_SCOPE, errorMessage, type ScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/contract";
 import type { ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
@@ -56,6 +56,11 @@ export class Mailbox {
     const worker = this.#worker ?? this.#openWorker();
     await worker.look();
     worker.ring();
+  }
+
+  /** Messages wait for a run, if it is executed here. */
+  mail(scopeId: ScopeId, runId: RunId): void {
+    for (const hold of this.#holds().filter((each) => each.isOf(scopeId, runId))) hold.mail();
   }
 
   /** Whether a worker of this process has taken the run out of the queue. */

@@ -156,7 +156,7 @@ async function play({ store, here, there, pending, taken }: World, move: Step, i
       pending.push(tolerate(move.isAwaited ? here.cancelAndWait(name) : here.cancel(name)));
       return;
     case "send":
-      here.send(name, "by the way");
+      pending.push(here.send(name, "by the way"));
       return;
   }
 }

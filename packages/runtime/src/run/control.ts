@@ -4,6 +4,7 @@ import {
   concludeRecord,
   describeType,
   isSettled,
+  type Message,
   type PartRules,
   RULES,
   type RunId,
@@ -16,10 +17,8 @@ import type { LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { endOrder, resumeOrder } from "../loop/resume/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { toMessages } from "./message-input.ts";
 import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
-import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { beginRun, startRun } from "./start-run.ts";
 
@@ -141,10 +140,9 @@ export async function cancelAndWait(parts: RunParts, id: string, options: WaitOp
 }
 
 /** Puts messages into a run that is active. False when there is none, or it is over. */
-export function send(parts: RunParts, id: string, input: RunRequest["input"]): boolean {
+export function send(parts: RunParts, id: string, messages: readonly Message[]): boolean {
   checkControlId(id);
   const found = parts.active.find(id);
-  const messages = toMessages(input, parts.ids);
   if (found.type !== "found" || messages.length === 0) return false;
   return found.run.inbox.push({ type: "messages", messages });
 }

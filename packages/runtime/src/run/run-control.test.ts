@@ -150,7 +150,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     await Promise.all([one.isAsked, two.isAsked]);
     expect(await runtime.cancel("x")).toBe(false);
     expect(await runtime.cancelAndWait("x")).toBe(false);
-    expect(runtime.send("x", "hi")).toBe(false);
+    expect(await runtime.send("x", "hi")).toMatchObject({ status: "refused" });
     await expect(runtime.decide("c", { action: "approve", run: "x" })).rejects.toMatchObject({ code: "ambiguous_id" });
     expect(warnings.length).toBeGreaterThan(0);
     one.release();
@@ -439,13 +439,13 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     });
     const run = runtime.run({ thread: "t", input: "a" });
     await first.isAsked;
-    expect(runtime.send("t", "b")).toBe(true);
+    expect(await runtime.send("t", "b")).toMatchObject({ status: "steered" });
     first.release();
     await reached.promise;
-    expect(runtime.send("t", "c")).toBe(false);
+    expect(await runtime.send("t", "c")).toMatchObject({ status: "refused" });
     ending.resolve();
     expect(await run).toMatchObject({ text: "two", steps: 2 });
-    expect(runtime.send("t", "d")).toBe(false);
+    expect(await runtime.send("t", "d")).toMatchObject({ status: "refused" });
     await runtime.run({ thread: "t", input: "e" });
     expect(texts(model.requests[2])).toEqual(["user: a", "assistant: one", "user: b", "assistant: two", "user: e"]);
   });

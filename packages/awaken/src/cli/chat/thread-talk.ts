@@ -122,8 +122,8 @@ export class ThreadTalk {
     });
   }
 
-  #sayToRun(text: string): Told {
-    const isSent = this.#project.runtime.send(this.id, text);
+  async #sayToRun(text: string): Promise<Told> {
+    const isSent = (await this.#project.runtime.send(this.id, text)).status === "steered";
     this.conversation.user(text, isSent ? "sent" : "queued");
     if (!isSent) this.#queue.push({ type: "message", text });
     return "done";
