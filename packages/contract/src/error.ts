@@ -66,6 +66,8 @@ export const ERROR_TABLE = {
   thread_not_found: { status: 404, canRetry: false },
   ticket_not_found: { status: 404, canRetry: false },
   ticket_not_open: { status: 409, canRetry: false },
+  ticket_not_editable: { status: 409, canRetry: false },
+  ticket_expired: { status: 410, canRetry: false },
   decision_conflict: { status: 409, canRetry: false },
   ambiguous_id: { status: 409, canRetry: false },
   channel_closed: { status: 409, canRetry: false },

@@ -19,7 +19,15 @@ import {
   timeSchema,
   usageSchema,
 } from "./store/schemas.ts";
-import { jsonValueSchema, runIdSchema, threadIdSchema, ticketIdSchema, toolCallIdSchema, waitingReasonSchema } from "./stored.ts";
+import {
+  jsonObjectSchema,
+  jsonValueSchema,
+  runIdSchema,
+  threadIdSchema,
+  ticketIdSchema,
+  toolCallIdSchema,
+  waitingReasonSchema,
+} from "./stored.ts";
 import { terminationSchema } from "./termination-table.ts";
 import { TOOL_OUTCOMES } from "./tool.ts";
 
@@ -92,6 +100,7 @@ const decision = {
   ticketId: ticketIdSchema,
   decidedAt: timeSchema,
   by: s.exactOptional(s.string()),
+  metadata: s.exactOptional(jsonObjectSchema),
 };
 
 /** Every type of event: what it looks like, whether it is kept, and where it may come. A type without its row does not compile. */

@@ -2,7 +2,7 @@ import type { Conclusion } from "./conclusion.ts";
 import type { RunIdentity } from "./identity.ts";
 import type { MessageId, RunId, ThreadId, TicketId, ToolCallId } from "./ids.ts";
 import type { StopReason } from "./inference.ts";
-import type { JsonValue } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import type { Message } from "./message.ts";
 import type { PersistedState } from "./state.ts";
 import type { DecisionAction, Ticket } from "./suspension.ts";
@@ -196,6 +196,8 @@ type DecisionTaken = OfCall & {
   readonly decidedAt: number;
   /** Who, as far as that was said. */
   readonly by?: string;
+  /** What plugins were told with it. */
+  readonly metadata?: JsonObject;
 } & DecisionAction;
 
 /** Somebody found out what became of a call whose outcome was lost. */

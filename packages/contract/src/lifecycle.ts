@@ -51,6 +51,8 @@ const waitSchema = s.object({
   message: s.exactOptional(s.string()),
   parameters: s.exactOptional(jsonValueSchema),
   responseSchema: s.exactOptional(jsonObjectSchema),
+  canEdit: s.exactOptional(s.boolean()),
+  expiresAt: s.exactOptional(s.number()),
 });
 
 function dropBlankMessage({ message, ...rest }: s.output<typeof waitSchema>): s.output<typeof waitSchema> {

@@ -22,6 +22,12 @@ export interface Suspension {
   readonly responseSchema?: JsonObject;
   /** What a decision does to the call. Default: the tool runs again. */
   readonly resumeMode?: ResumeMode;
+  /** Whether an approval may bring another input. Default: yes when the tool runs again, no when the decision answers a question. */
+  readonly canEdit?: boolean;
+  /** How long it can be decided, in ms. Without it there is no end. */
+  readonly expiresInMs?: number;
+  /** When that is over, in ms. The runtime makes it: one that a tool or a gate gives is not kept. */
+  readonly expiresAt?: number;
 }
 
 /** A suspended call as a record that anyone may answer later, from any process. */
@@ -48,7 +54,13 @@ export interface Ticket {
   readonly parameters?: JsonValue;
   /** JSON Schema of the answer: one that does not fit is refused. */
   readonly responseSchema?: JsonObject;
-  /** From the root agent to the one that asks; absent when the root asks. */
+  /** Whether an approval may bring another input: one that does is refused as `ticket_not_editable` where this is false. */
+  readonly canEdit?: boolean;
+  /** From then on a decision is refused as `ticket_expired`, in ms: a run that goes on, or a message that comes, finds the call denied. */
+  readonly expiresAt?: number;
+  /** The first run of the family: where a person sees the ticket. Records from before it was stored do not say. */
+  readonly rootRunId?: RunId;
+  /** The agents of the runs from the first one to the one that asks; of one name when the first run asks itself. */
   readonly agentPath?: readonly string[];
   /** When the call began to wait, in ms. */
   readonly updatedAt: number;

@@ -49,7 +49,7 @@ export interface ScopedRuntime {
   reconcile(target: string, finding: Finding): Promise<void>;
   /** The result of a run, when it is over or waits, in whatever process it is executed. */
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
-  /** Goes on with a run that was cut off: its record says running, and nobody executes it. */
+  /** Goes on with a run that was cut off (its record says running, and nobody executes it), or that waits for what has expired. */
   resume(runId: string): Promise<RunResult>;
   /** By run id or thread id. True when a run was told to stop: an active one is told at once; one that waits is ended. */
   cancel(id: string): Promise<boolean>;

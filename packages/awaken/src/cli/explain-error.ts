@@ -16,6 +16,8 @@ const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
   run_not_found: "`awaken runs` lists them",
   thread_not_found: "`awaken threads` lists them",
   ticket_not_found: "`awaken runs --status waiting` lists the runs that wait, `awaken show <run>` their tickets",
+  ticket_not_editable: "approve it as it is, or deny it with a reason",
+  ticket_expired: "nobody decided in time: `awaken resume <run>` goes on with the call denied",
   ticket_not_open: "it was decided already: `awaken show <run>` tells what came of it",
   ambiguous_id: "name the run as well, with --run",
   thread_already_running: "wait until the run of this thread is over, or cancel it: `awaken cancel <thread>`",

@@ -1,6 +1,6 @@
 import type { JsonValue, Ticket } from "@awaken/contract";
 import { COMMAND, quoted, sameProject } from "./command-name.ts";
-import type { Output } from "./output.ts";
+import { type Output, timeText } from "./output.ts";
 import { brief } from "./printable.ts";
 import type { ProjectOptions } from "./shell.ts";
 
@@ -15,16 +15,17 @@ function inputText(input: JsonValue): string {
 /** What waits, and what to type about it. */
 export function printTickets(out: Output, tickets: readonly Ticket[], options: ProjectOptions): void {
   const more = sameProject(options);
-  for (const { id, toolName, input, message, action, agentPath } of tickets) {
+  for (const { id, toolName, input, message, action, agentPath = [], canEdit = true, expiresAt } of tickets) {
     const decide = `${COMMAND} decide ${quoted(id)}`;
     out.line(`waits for a decision: ${id}`, "yellow");
     out.fields(
       [
         ["tool", `${toolName} ${brief(JSON.stringify(input), MAX_INPUT)}`],
         ["asks", message ?? action],
-        ...(agentPath === undefined ? [] : [["agent", agentPath.join(" → ")] as const]),
+        ...(agentPath.length < 2 ? [] : [["agent", agentPath.join(" → ")] as const]),
+        ...(expiresAt === undefined ? [] : [["expires", `${timeText(expiresAt)} UTC`] as const]),
         ["approve", `${decide} --approve${more}`],
-        ["edit", `${decide} --approve --input ${inputText(input)}${more}`],
+        ...(canEdit ? [["edit", `${decide} --approve --input ${inputText(input)}${more}`] as const] : []),
         ["deny", `${decide} --deny '<reason>'${more}`],
         ["answer", `${decide} --answer '<json>'${more}`],
       ],

@@ -72,6 +72,8 @@ export const suspensionSchema = s.strictObject({
   parameters: s.exactOptional(jsonValueSchema),
   responseSchema: s.exactOptional(jsonObjectSchema),
   resumeMode: s.exactOptional(resumeModeSchema),
+  canEdit: s.exactOptional(s.boolean()),
+  expiresAt: s.exactOptional(timeSchema),
 }) satisfies Schema<Suspension>;
 
 export const ticketSchema = s.strictObject({
@@ -86,6 +88,9 @@ export const ticketSchema = s.strictObject({
   message: s.exactOptional(s.string()),
   parameters: s.exactOptional(jsonValueSchema),
   responseSchema: s.exactOptional(jsonObjectSchema),
+  canEdit: s.exactOptional(s.boolean()),
+  expiresAt: s.exactOptional(timeSchema),
+  rootRunId: s.exactOptional(runIdSchema),
   agentPath: s.exactOptional(s.array(s.string())),
   updatedAt: timeSchema,
 }) satisfies Schema<Ticket>;

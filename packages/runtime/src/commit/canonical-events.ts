@@ -31,7 +31,7 @@ function endKind({ outcome, result }: Extract<AgentEvent, { type: "tool-call-end
 }
 
 export function decisionTaken(call: ToolCallState, ticketId: TicketId, decision: Decision): AgentEvent {
-  const { id: _id, metadata: _metadata, ...said } = decision;
+  const { id: _id, ...said } = decision;
   return { type: "decision-taken", ticketId, toolCallId: call.id, toolName: call.name, ...said };
 }
 

@@ -1,4 +1,4 @@
-import type { RunIdentity, Ticket, ToolCallId, ToolCallState } from "@awaken/contract";
+import type { RunIdentity, Suspension, Ticket, TicketId, ToolCall, ToolCallId, ToolCallState } from "@awaken/contract";
 import type { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 
@@ -10,23 +10,44 @@ export interface TicketSource {
   readonly identity: RunIdentity;
 }
 
-function ticketOf({ identity }: TicketSource, call: ToolCallState): Ticket | undefined {
-  if (call.status !== "suspended" || call.suspension === undefined) return undefined;
-  const { id, action, message, parameters, responseSchema } = call.suspension;
+type AskingRun = Pick<RunIdentity, "runId" | "threadId" | "agentId" | "parentRunId">;
+
+/** A call that asks, whether it is known from the state or from the log. */
+interface AskingCall extends ToolCall {
+  readonly resumeMode: Ticket["resumeMode"];
+  readonly suspension: Suspension & { readonly id: TicketId };
+  readonly updatedAt: number;
+}
+
+/** An approval is about what would run; where the decision is the result, or is read by the tool, the input is not what is asked about. */
+export const canEdit = ({ suspension, resumeMode }: Pick<AskingCall, "suspension" | "resumeMode">): boolean =>
+  resumeMode !== "use-decision-as-tool-result" && (suspension.canEdit ?? resumeMode === "replay-tool-call");
+
+function makeTicket({ runId, threadId, agentId, parentRunId }: AskingRun, call: AskingCall): Ticket {
+  const { id, action, message, parameters, responseSchema, expiresAt } = call.suspension;
   return {
     id,
-    runId: identity.runId,
-    threadId: identity.threadId,
+    runId,
+    threadId,
     toolCallId: call.id,
     toolName: call.name,
     input: call.input,
     action,
     resumeMode: call.resumeMode,
+    canEdit: canEdit(call),
     updatedAt: call.updatedAt,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(message === undefined ? {} : { message }),
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
+    // Who made the run knows its family.
+    ...(parentRunId === undefined ? { rootRunId: runId, agentPath: [agentId] } : {}),
   };
+}
+
+function ticketOf({ identity }: TicketSource, call: ToolCallState): Ticket | undefined {
+  if (call.status !== "suspended" || call.suspension === undefined) return undefined;
+  return makeTicket(identity, { ...call, suspension: call.suspension });
 }
 
 const callsOf = ({ state }: TicketSource): readonly ToolCallState[] => state.snapshot().get(toolCallStates)?.calls ?? [];

@@ -67,9 +67,11 @@ describe("suspension", () => {
     });
     expect(result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
     const { runId, threadId } = events.find((event) => event.type === "run-start") ?? {};
-    const common = { runId, threadId, id: expect.any(String), updatedAt: expect.any(Number) };
-    const replay = { action: "approve", message: "Refund 500?", resumeMode: "replay-tool-call" };
-    const choose = { action: "choose", message: "One of 7?", parameters: { n: 7 }, responseSchema, resumeMode: "pass-decision-to-tool" };
+    const family = { rootRunId: runId, agentPath: [expect.any(String)] };
+    const common = { runId, threadId, id: expect.any(String), updatedAt: expect.any(Number), ...family };
+    const replay = { action: "approve", message: "Refund 500?", resumeMode: "replay-tool-call", canEdit: true };
+    const passed = { resumeMode: "pass-decision-to-tool", canEdit: false };
+    const choose = { action: "choose", message: "One of 7?", parameters: { n: 7 }, responseSchema, ...passed };
     expect(result.tickets).toEqual([
       { ...common, ...replay, toolCallId: "z1", toolName: "refund", input: { amount: 500, note: "as the model wrote it" } },
       { ...common, ...choose, toolCallId: "x3", toolName: "asks", input: { n: "7" } },

@@ -43,7 +43,10 @@ function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolC
 type Ticketed = Suspension & { readonly id: TicketId };
 
 /** Vendors repeat the ids of calls, and plugins may repeat theirs: a decision must never reach another call than the one that was shown. */
-const ticketed = (ctx: RunContext, suspension: Suspension): Ticketed => ({ ...suspension, id: ticketId(ctx.ids()) });
+function ticketed(ctx: RunContext, { expiresInMs, expiresAt: _given, ...suspension }: Suspension): Ticketed {
+  const id = ticketId(ctx.ids());
+  return expiresInMs === undefined ? { ...suspension, id } : { ...suspension, expiresAt: ctx.clock.now() + expiresInMs, id };
+}
 
 type Ended = Exclude<ToolResult, ToolPending> | (ToolPending & { readonly suspension: Ticketed });
 
@@ -51,18 +54,20 @@ const withTicket = (ctx: RunContext, result: ToolResult): Ended =>
   result.type === "pending" ? { ...result, suspension: ticketed(ctx, result.suspension) } : result;
 
 function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNullable<ToolCallState["earlier"]> {
-  const { resumeMode = "replay-tool-call", ...waited } = suspension;
+  const { resumeMode = "replay-tool-call", expiresInMs: _made, ...waited } = suspension;
   return { suspension: { ...waited, id: suspension.id ?? ticketId(live.call.id) }, resumeMode, decision };
 }
 
 function suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState {
-  const { resumeMode, action, message, parameters, responseSchema } = suspension;
+  const { resumeMode, action, message, parameters, responseSchema, canEdit, expiresAt } = suspension;
   const kept: ToolCallState["suspension"] = {
     id: suspension.id,
     action,
     ...(message?.trim() ? { message } : {}),
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
+    ...(canEdit === undefined ? {} : { canEdit }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
   };
   const state = { ...stateOf(ctx, live, "suspended"), suspension: kept };
   const earlier = action === UNKNOWN_OUTCOME && live.resume !== undefined ? { earlier: earlierOf(live, live.resume) } : {};

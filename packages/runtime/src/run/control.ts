@@ -147,10 +147,16 @@ export function send(parts: RunParts, id: string, messages: readonly Message[]):
   return found.run.inbox.push({ type: "messages", messages });
 }
 
-/** Goes on with a run that was cut off. A run that is over, or waits for a decision, has nothing to go on with. */
+/** Somebody may still decide about everything that it waits for. */
+function isUndecided(run: RunRecord, now: number): boolean {
+  if (run.status !== "waiting" || run.waiting.tickets.length === 0) return false;
+  return !run.waiting.tickets.some(({ expiresAt }) => expiresAt !== undefined && now >= expiresAt);
+}
+
+/** Goes on with a run that was cut off. A run that is over, or waits for a decision that has not expired, has nothing to go on with. */
 export async function resume(parts: RunParts, id: string): Promise<RunResult> {
   const run = await loadRun(parts, id);
-  if (run.status === "done" || (run.status === "waiting" && run.waiting.tickets.length > 0)) {
+  if (run.status === "done" || isUndecided(run, parts.clock.now())) {
     throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
   }
   return toUntypedResult(await startRun(parts, resumeOrder(run, [])).result);

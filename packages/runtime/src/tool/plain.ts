@@ -31,17 +31,22 @@ function plainObject(giver: string, name: string, value: unknown): JsonObject {
 }
 
 export function plainSuspension(giver: string, given: Suspension): Suspension {
-  const { id, action, message, parameters, responseSchema, resumeMode } = given;
+  const { id, action, message, parameters, responseSchema, resumeMode, canEdit, expiresInMs } = given;
   if (typeof action !== "string") throw new TypeError(`${giver}: a suspension needs an action`);
   checkTexts(giver, { id, message });
   if (resumeMode !== undefined && !RESUME_MODES.includes(resumeMode))
     throw new TypeError(`${giver}: unknown resume mode ${String(resumeMode)}`);
+  if (canEdit !== undefined && typeof canEdit !== "boolean") throw new TypeError(`${giver}: 'canEdit' must be true or false`);
+  if (expiresInMs !== undefined && !(Number.isFinite(expiresInMs) && expiresInMs > 0))
+    throw new TypeError(`${giver}: 'expiresInMs' must be a number of milliseconds above 0`);
   return {
     action,
     ...(message === undefined ? {} : { message }),
     ...(parameters === undefined ? {} : { parameters: plainCopy(giver, parameters) }),
     ...(responseSchema === undefined ? {} : { responseSchema: plainObject(giver, "responseSchema", responseSchema) }),
     ...(resumeMode === undefined ? {} : { resumeMode }),
+    ...(canEdit === undefined ? {} : { canEdit }),
+    ...(expiresInMs === undefined ? {} : { expiresInMs }),
   };
 }
 

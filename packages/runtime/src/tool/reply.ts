@@ -44,7 +44,10 @@ export function fail(code: string, message: string, extras: FailExtras = {}): Re
 }
 
 /** Stops the call here until somebody decides. The tool runs again, or the decision becomes its result, as the resume mode says. */
-export function wait(suspension: Omit<Suspension, "id">, extras: Pick<ReplyExtras, "message" | "metadata" | "command"> = {}): Reply {
+export function wait(
+  suspension: Omit<Suspension, "id" | "expiresAt">,
+  extras: Pick<ReplyExtras, "message" | "metadata" | "command"> = {},
+): Reply {
   const { command, ...rest } = extras;
   return new Reply({ type: "pending", suspension, ...rest }, command);
 }

@@ -41,7 +41,7 @@ export const deny = (reason: string): Intercept => ({ type: "deny", reason });
 /** Waits for a person to approve the call; on approval the tool runs with the original or the edited input. */
 export function ask(
   message: string,
-  more: Omit<Suspension, "id" | "message" | "action"> & {
+  more: Omit<Suspension, "id" | "expiresAt" | "message" | "action"> & {
     /** What is asked for, for programs. Default `approve`. */
     readonly action?: string;
   } = {},
@@ -50,7 +50,7 @@ export function ask(
 }
 
 /** Waits for whatever the suspension describes. */
-export const suspend = (suspension: Omit<Suspension, "id">): Intercept => ({ type: "suspend", suspension });
+export const suspend = (suspension: Omit<Suspension, "id" | "expiresAt">): Intercept => ({ type: "suspend", suspension });
 
 /** Gives the call this result; the tool does not run. */
 export const answer = (data: JsonValue, message?: string): Intercept => ({

@@ -1,3 +1,4 @@
+import { timeText } from "../output.ts";
 import { clean, cutAt } from "../sanitize.ts";
 import { canRemember } from "./approvals.ts";
 import type { Block, BlockOf, ToolState } from "./block.ts";
@@ -55,14 +56,15 @@ export function toolStateText({ name, asked, input, state }: BlockOf<"tool">): s
 
 export function ticketText({ ask, message, input, state }: BlockOf<"ticket">): string {
   const { number, ticket } = ask;
-  const { toolName, agentPath, responseSchema } = ticket;
-  const path = agentPath === undefined ? "" : ` (asked by ${clean(agentPath.join(" > "))})`;
+  const { toolName, agentPath = [], responseSchema, expiresAt } = ticket;
+  const path = agentPath.length < 2 ? "" : ` (asked by ${clean(agentPath.join(" > "))})`;
   const lines = [
     `? #${number} ${indent(message, "  ")}`,
     `  ${clean(toolName)} ${indent(input, "  ")}`,
     `  ticket ${clean(ticket.id)}${path}${state.type === "closed" ? `: ${state.how}` : ""}`,
   ];
   if (state.type === "closed") return lines.join("\n");
+  if (expiresAt !== undefined) lines.push(`  expires ${timeText(expiresAt)} UTC`);
   if (responseSchema !== undefined) lines.push(`  an answer should fit ${jsonLine(responseSchema)}`);
   const lasting = canRemember(ask) ? ", always or never for this thread" : "";
   return [...lines, `  yes or no${lasting}, /approve {json}, /deny reason, /answer {json}; with #${number} or all when several wait`].join(

@@ -9,6 +9,7 @@ import { toolMessage } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
 import { completeCall } from "../tool-call.ts";
 import { runToolRound } from "../tool-round.ts";
+import { expireTickets } from "./expire.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
@@ -118,10 +119,11 @@ async function runHeld(ctx: RunContext): Promise<Termination | undefined> {
 }
 
 /**
- * Brings every decided call to its end, refusals first, one after the other in call order, then those that were held, and commits.
+ * Brings every call that was decided, or could have been until it expired, to its end, refusals first, one after the other in call order, then those that were held, and commits.
  * Gives the termination when a gate ends the run on the way.
  */
 export async function replayDecided(ctx: RunContext): Promise<Termination | undefined> {
+  if (!ctx.signal.aborted) expireTickets(ctx);
   if (!hasNext(ctx)) return undefined;
   const calls = callsWith(ctx, "resuming");
   const denied = calls.filter((call) => call.decision?.action === "deny");

@@ -7,6 +7,7 @@ import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import { lateResult, retraction, SUPERSEDED } from "../messages.ts";
+import { expiredResult, isExpired } from "./expire.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
@@ -18,8 +19,8 @@ export const isSuperseding = ({ seededDecisions, input }: Activation): boolean =
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
 
 /**
- * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted; what may have
- * had its effect stays in view and says so, and its row in the ledger stays open for whoever finds out. Their tickets are closed.
+ * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted, unless it had
+ * expired: then it is denied. What may have had its effect stays in view and says so, and its row in the ledger stays open for whoever finds out. Their tickets are closed.
  */
 export function supersede(
   activation: Activation,
@@ -36,9 +37,12 @@ export function supersede(
   }
   state.commit(change);
   const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.counted.steps ?? 0 } };
+  const now = handles.clock.now();
   return calls.map((call) => {
-    const isLost = isOutcomeLost(ledger, call);
-    const result = closeCall(ledger, { messageId: call.messageId, call }, isLost ? undefined : toolFailure("cancelled", SUPERSEDED));
-    return isLost ? lateResult(run, call, result) : retraction(run, call);
+    const asked = { messageId: call.messageId, call };
+    if (isOutcomeLost(ledger, call)) return lateResult(run, call, closeCall(ledger, asked, undefined));
+    if (isExpired(call, now)) return lateResult(run, call, closeCall(ledger, asked, expiredResult()));
+    closeCall(ledger, asked, toolFailure("cancelled", SUPERSEDED));
+    return retraction(run, call);
   });
 }

@@ -1,5 +1,15 @@
-import { type AgentEvent, AwakenError, type Decided, errorMessage, type JsonValue, type ToolCallState, ticketId } from "@awaken/contract";
+import {
+  type AgentEvent,
+  AwakenError,
+  type Decided,
+  type ErrorCode,
+  errorMessage,
+  type JsonValue,
+  type ToolCallState,
+  ticketId,
+} from "@awaken/contract";
 import { decisionTaken } from "../../commit/canonical-events.ts";
+import { canEdit } from "../../commit/open-tickets.ts";
 import type { TakenDecisions } from "../../commit/run-writer.ts";
 import { command } from "../../phase/command.ts";
 import { pastTickets } from "../../state/past-tickets.ts";
@@ -11,6 +21,7 @@ import type { Activation } from "../activation.ts";
 import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
+import { isExpired } from "./expire.ts";
 import { decisionDigest, isRepeated } from "./same-decision.ts";
 
 /** A call that waits, or did. The id of a call is good enough while the run has had no other ticket for it. */
@@ -30,10 +41,11 @@ function find(calls: readonly ToolCallState[], known: Decided | undefined, { tar
   return byCall;
 }
 
+const refusal = (code: ErrorCode, call: ToolCallState, why: string): AwakenError =>
+  new AwakenError(code, `decision about '${call.name}' (${call.suspension?.id ?? call.id}): ${why}`, { details: { toolCallId: call.id } });
+
 const refuse = (call: ToolCallState, why: string): never => {
-  throw new AwakenError("invalid_resume", `decision about '${call.name}' (${call.suspension?.id ?? call.id}): ${why}`, {
-    details: { toolCallId: call.id },
-  });
+  throw refusal("invalid_resume", call, why);
 };
 
 /** What the tool has against the input. A check that breaks is one that the input has not passed. */
@@ -53,6 +65,7 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
       details: { toolCallId: call.id },
     });
   }
+  if (isExpired(call, decision.decidedAt)) throw refusal("ticket_expired", call, "the ticket has expired");
   const schema = call.suspension?.responseSchema;
   if (decision.action === "answer" && schema !== undefined) {
     const answered = await checkJsonSchema(schema, decision.result);
@@ -61,6 +74,9 @@ async function check(ctx: RunContext, call: ToolCallState, { decision }: Address
   if (decision.action !== "approve") return;
   if (call.resumeMode === "use-decision-as-tool-result") refuse(call, "it needs an answer, there is nothing to run after an approval");
   if (decision.input === undefined) return;
+  const { suspension, resumeMode } = call;
+  if (suspension !== undefined && !canEdit({ suspension, resumeMode }))
+    throw refusal("ticket_not_editable", call, "its input cannot be edited");
   const tool = ctx.active.tools.get(call.name);
   if (tool === undefined) return refuse(call, "the tool does not exist any more");
   const problem = await problemOf(ctx, tool, decision.input);
