@@ -22,7 +22,8 @@ function halves(): { readonly turn: ScriptedTurn; readonly goOn: () => void } {
   };
 }
 
-const saying = (store: QueueStore, turn: ScriptedTurn): Runtime => openNode(store, { providers: { house: speaker(() => turn) } });
+const saying = (store: QueueStore, turn: ScriptedTurn): Runtime =>
+  openNode(store, { providers: { house: speaker(() => turn) }, workers: false });
 
 describe.each(ENGINES)("attach on %s", (engine) => {
   test("server-and-durability 61: whoever comes back with a cursor gets exactly what was missed, then what happens", async () => {
@@ -155,14 +156,17 @@ describe.each(ENGINES)("attach on %s", (engine) => {
   });
 
   test("a takeover voids what was shown of the step, and the step starts over", async () => {
-    await using shared = await openShared(engine);
+    const clock = fakeClock(1_700_000_000_000);
+    await using shared = await openShared(engine, { clock: () => clock.now() });
     const { turn, goOn } = halves();
     const lost = saying(shared.stores[0], turn);
     const run = lost.stream({ ...ask, input: "say" });
     const follower = new Reader(lost.attach("t"));
     await follower.until(({ type }) => type === "text-delta");
-    await using next = openNode(shared.stores[1]);
-    await next.resume(run.id);
+    await using _next = openNode(shared.stores[1]);
+    // Its lease is over, and nobody has heard of it.
+    await clock.advance(60_000);
+    await shared.stores[1].queue.reclaimExpired();
     await follower.until(({ type }) => type === "run-end");
     const types = follower.events.map(({ type }) => type);
     expect(types.slice(0, 6)).toEqual(["run-start", "input-accepted", "step-start", "text-delta", "stream-reset", "run-start"]);

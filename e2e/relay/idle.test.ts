@@ -52,7 +52,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     const statements = countStatements(engine, shared.stores[1]);
     const clock = fakeClock(Date.now());
     await using worker = openNode(shared.stores[0]);
-    await using idle = openNode(shared.stores[1], { clock });
+    // Workers look for what was left behind; this node only follows.
+    await using idle = openNode(shared.stores[1], { clock, workers: false });
     await worker.run({ ...ask, input: "say" });
     await worker.run({ ...ask, thread: "waiting", input: "approve say" });
     const followers = ["t", "t", "waiting"].map((id) => new Reader(idle.attach(id)));
