@@ -93,11 +93,12 @@ export class Link {
     this.#retry(turn, 1, "disconnected");
   }
 
-  /** Ends what is there; what is under way comes to nothing. */
-  async drop(state: McpState): Promise<void> {
+  /** Ends what is there; what is under way comes to nothing. In the one state while it ends, in the other afterwards. */
+  async drop(during: McpState, after: McpState = during): Promise<void> {
     this.#turn += 1;
     this.#stopTimer();
-    this.#state = state;
+    this.#state = during;
+    const turn = this.#turn;
     const connection = this.#connection;
     const child = this.#child;
     this.#connection = undefined;
@@ -105,6 +106,7 @@ export class Link {
     await connection?.close().catch(() => {});
     // Also one that was started and is not connected yet.
     await child?.close();
+    if (turn === this.#turn) this.#state = after;
   }
 
   /** At the end of the process, which waits for nothing. */

@@ -1,13 +1,18 @@
 import { join } from "node:path";
-import { createRuntime } from "@awaken/runtime";
-import { scripted, text, toolCall } from "@awaken/runtime/testing";
+import { createRuntime, type RuntimeInit } from "@awaken/runtime";
+import { fakeClock, scripted, text, toolCall } from "@awaken/runtime/testing";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { expect, test, vi } from "vitest";
 import { atEnd, badServer, folder } from "./mcp.test-support.ts";
 import { mcp } from "./mcp.ts";
 
 /** A process of its own, as far as its runs are concerned. */
-function node(file: string, server: ReturnType<typeof badServer>["server"], turns: Parameters<typeof scripted>[0]) {
+function node(
+  file: string,
+  server: ReturnType<typeof badServer>["server"],
+  turns: Parameters<typeof scripted>[0],
+  more: Partial<RuntimeInit> = {},
+) {
   const store = sqliteStore(file);
   const runtime = createRuntime({
     providers: { main: scripted(turns) },
@@ -17,6 +22,7 @@ function node(file: string, server: ReturnType<typeof badServer>["server"], turn
     store,
     cancelGraceMs: 10,
     log: { warn() {}, error() {} },
+    ...more,
   });
   atEnd(async () => {
     await runtime[Symbol.asyncDispose]();
@@ -28,11 +34,12 @@ function node(file: string, server: ReturnType<typeof badServer>["server"], turn
 test("a call whose process was cut off is claimed in the ledger: it is never sent twice, a person is asked what became of it", async () => {
   const file = join(folder(), "awaken.db");
   const { server, sent } = badServer();
-  const first = node(file, server, [toolCall("mcp__s__hang", {})]);
+  // Its clock stands still, so that its lease runs out as that of a process that is gone.
+  const first = node(file, server, [toolCall("mcp__s__hang", {})], { clock: fakeClock(Date.now()), leaseMs: 200 });
   const run = first.runtime.stream({ agent: "assistant", thread: "t", input: "go" });
   await vi.waitFor(() => expect(sent("tools/call")).toHaveLength(1), 10_000);
-  const second = node(file, server, [text("I see")]);
-  const taken = await second.runtime.resume(run.id);
+  const second = node(file, server, [text("I see")], { workers: false });
+  const taken = await vi.waitFor(() => second.runtime.resume(run.id), { timeout: 10_000, interval: 100 });
   expect(taken.status).toBe("waiting");
   if (taken.status !== "waiting") return;
   const [ticket] = taken.tickets;

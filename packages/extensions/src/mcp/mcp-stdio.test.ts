@@ -317,7 +317,9 @@ test("a child has a small environment: ours is not in it, what it is given is", 
 test("a disabled server has no tools and no process, until it is enabled", async () => {
   const { runtime, plugin, run, model } = open({ servers: { s: badServer().server } }, [text("none"), toolCall("mcp__s__echo", {}), DONE]);
   await runtime.initialize();
-  await plugin.servers.disable("s");
+  const disabling = plugin.servers.disable("s");
+  expect(plugin.servers.status()[0]).toMatchObject({ state: "disabling", tools: [] });
+  await disabling;
   expect(plugin.servers.status()[0]).toMatchObject({ state: "disabled", tools: [] });
   await run();
   expect(model.requests[0]?.tools).toEqual([]);

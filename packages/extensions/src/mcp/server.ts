@@ -87,8 +87,9 @@ export class Server implements Caller {
   }
 
   async disable(): Promise<void> {
-    await this.#link.drop("disabled");
+    const ending = this.#link.drop("disabling", "disabled");
     this.#publish(NO_TOOLS, [], new Set());
+    await ending;
   }
 
   async enable(): Promise<void> {

@@ -158,7 +158,7 @@ export interface McpOptions extends McpAnswers {
   readonly refreshMs?: number;
 }
 
-export type McpState = "connecting" | "connected" | "reconnecting" | "disconnected" | "disabled" | "permanently_failed";
+export type McpState = "connecting" | "connected" | "reconnecting" | "disconnected" | "disabling" | "disabled" | "permanently_failed";
 
 /** How a server is. */
 export interface McpStatus {
