@@ -9,7 +9,7 @@ export {
 export { type ContextPolicy, contextPolicySchema } from "./context-policy.ts";
 export { userRecord } from "./envelope.ts";
 export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
-export { MODALITIES, type Modality, type ModelSpec, type ModelSpecInput, modelSpecSchema, parseModelSpec } from "./model.ts";
+export { MODALITIES, type Modality, type ModelSpec, type ModelSpecInput, modelCostUsd, modelSpecSchema, parseModelSpec } from "./model.ts";
 export { type PoolSpec, type PoolSpecInput, parsePoolSpec, poolSpecSchema } from "./pool.ts";
 export { type ProviderSpec, parseProviderSpec } from "./provider.ts";
 export { compileContentPattern, type StopCondition, stopConditionSchema } from "./stop-condition.ts";

@@ -1,0 +1,50 @@
+import { AwakenError } from "@awaken/contract";
+import type { Tracer, TracerProvider } from "@opentelemetry/api";
+import type { Sink } from "../sink.ts";
+import { followRun, type OtelApi } from "./run-spans.ts";
+
+export interface OpenTelemetryOptions {
+  /** Where spans are made. Default: the provider that the program registered with OpenTelemetry. */
+  readonly tracerProvider?: TracerProvider;
+}
+
+const SCOPE = "awaken";
+
+async function importApi(): Promise<OtelApi> {
+  try {
+    return await import("@opentelemetry/api");
+  } catch (cause) {
+    const message = "openTelemetry() needs the package '@opentelemetry/api': run `npm install @opentelemetry/api`";
+    throw new AwakenError("invalid_plugin", message, { cause });
+  }
+}
+
+/**
+ * Spans by the GenAI conventions: `invoke_agent` with its `chat` and `execute_tool`, waits and handoffs; the spans that tools and model clients
+ * make themselves are inside of them. It speaks to `@opentelemetry/api` alone: the program brings SDK and exporter, and without one it
+ * costs next to nothing.
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Sink {
+  let ready: { readonly api: OtelApi; readonly tracer: Tracer } | undefined;
+  return {
+    name: "openTelemetry",
+    async open() {
+      const api = await importApi();
+      ready = { api, tracer: (options.tracerProvider ?? api.trace.getTracerProvider()).getTracer(SCOPE) };
+    },
+    // Everything that it tells of happens in runs.
+    record() {},
+    follow(run) {
+      if (ready === undefined) throw new AwakenError("internal", "openTelemetry() was not opened");
+      return followRun(ready.api, ready.tracer, run);
+    },
+  };
+}
+
+/** The span that is active here, for `trace: { traceParent }` of a run that another process may execute. */
+export async function activeTraceParent(): Promise<string | undefined> {
+  const { trace } = await importApi();
+  const { toTraceParent } = await import("./trace-parent.ts");
+  const span = trace.getActiveSpan();
+  return span === undefined ? undefined : toTraceParent(span.spanContext());
+}
