@@ -10,6 +10,7 @@ import type { InitOptions } from "./commands/init.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { RunsOptions } from "./commands/runs.ts";
 import type { ListOptions } from "./commands/threads.ts";
+import type { TraceOptions } from "./commands/trace.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import type { FollowOptions } from "./follow-run.ts";
 import { Output } from "./output.ts";
@@ -163,6 +164,17 @@ function addSetup(program: Command, shell: Shell, outcome: Outcome): void {
     });
 }
 
+function addTrace(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("trace").description("draw a run as a waterfall: steps, inferences, tools, waits, children"), RECORDS)
+    .argument("<run|thread>", "a run, or a thread for its last run")
+    .option("--json", "all of it as one line of JSON")
+    .addHelpText("after", example("awaken trace t1"))
+    .action(async (id: string, options: TraceOptions) => {
+      const { trace } = await import("./commands/trace.ts");
+      outcome.code = await trace(shell, id, options);
+    });
+}
+
 function createProgram(shell: Shell, outcome: Outcome): Command {
   const program = new Command("awaken")
     .description("Run and inspect the agents of a project (awaken.config.ts).")
@@ -174,6 +186,7 @@ function createProgram(shell: Shell, outcome: Outcome): Command {
   addTalk(program, shell, outcome);
   addDecisions(program, shell, outcome);
   addRecords(program, shell, outcome);
+  addTrace(program, shell, outcome);
   return program.addHelpText("after", `\n\`awaken <command> --help\` says more, with an example.\n${EXIT_HELP}`);
 }
 

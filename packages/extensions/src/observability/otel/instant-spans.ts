@@ -22,6 +22,24 @@ type Instant = Exclude<TelemetryEvent, InferenceEvent | ToolEvent | RunEvent>;
 /** It ends now and lasted so long. */
 const ending = (at: number, durationMs = 0) => ({ startTime: at - durationMs, endTime: at, isEvent: false, errorType: undefined });
 
+function taskSpan(event: Extract<Instant, { type: "background-task" }>): InstantSpan {
+  return {
+    name: "awaken.background_task",
+    startTime: event.createdAt,
+    endTime: event.completedAt ?? event.createdAt,
+    isEvent: false,
+    errorType: event.status === "failed" ? "background_task_failed" : undefined,
+    attributes: known({
+      "awaken.background_task.id": event.taskId,
+      "awaken.background_task.type": event.taskType,
+      "awaken.background_task.status": event.status,
+      "awaken.background_task.name": event.taskName,
+      "awaken.background_task.parent_run_id": event.context.runId,
+      "awaken.parent_task.id": event.parentTaskId,
+    }),
+  };
+}
+
 export function instantSpan(event: Instant): InstantSpan {
   switch (event.type) {
     case "suspension":
@@ -71,20 +89,6 @@ export function instantSpan(event: Instant): InstantSpan {
         }),
       };
     case "background-task":
-      return {
-        name: "awaken.background_task",
-        startTime: event.createdAt,
-        endTime: event.completedAt ?? event.createdAt,
-        isEvent: false,
-        errorType: event.status === "failed" ? "background_task_failed" : undefined,
-        attributes: known({
-          "awaken.background_task.id": event.taskId,
-          "awaken.background_task.type": event.taskType,
-          "awaken.background_task.status": event.status,
-          "awaken.background_task.name": event.taskName,
-          "awaken.background_task.parent_run_id": event.context.runId,
-          "awaken.parent_task.id": event.parentTaskId,
-        }),
-      };
+      return taskSpan(event);
   }
 }
