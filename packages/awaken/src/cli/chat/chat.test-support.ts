@@ -1,5 +1,6 @@
 import type { Schema } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
+import { soleNode } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import type { Terminal } from "@earendil-works/pi-tui";
 import xterm from "@xterm/headless";
@@ -19,6 +20,9 @@ export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins"> {
 /** A project with the agents `support` and `planner` over one model. */
 export function openProject({ provider, store = memoryStore(), outputs = new Map(), tools = [], plugins = [] }: ProjectParts): Project {
   const runtime = createRuntime({
+    // A chat that is opened after another one knows that it is gone, and works alone.
+    node: soleNode(crypto.randomUUID()),
+    workers: false,
     providers: { scripted: provider },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
     agents: { support: { model: "fast", plugins: plugins.map(({ id }) => id) }, planner: { model: "fast" } },
