@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { createRuntime, type RuntimeInit } from "@awaken/runtime";
-import { fakeClock, scripted, text, toolCall } from "@awaken/runtime/testing";
+import { createRuntime } from "@awaken/runtime";
+import { type FakeClock, fakeClock, scripted, text, toolCall } from "@awaken/runtime/testing";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { expect, test, vi } from "vitest";
 import { atEnd, badServer, folder } from "./mcp.test-support.ts";
@@ -11,7 +11,7 @@ function node(
   file: string,
   server: ReturnType<typeof badServer>["server"],
   turns: Parameters<typeof scripted>[0],
-  more: Partial<RuntimeInit> = {},
+  more: { readonly clock?: FakeClock; readonly leaseMs?: number; readonly workers?: boolean } = {},
 ) {
   const store = sqliteStore(file);
   const runtime = createRuntime({
@@ -25,7 +25,16 @@ function node(
     ...more,
   });
   atEnd(async () => {
-    await runtime[Symbol.asyncDispose]();
+    let isClosed = false;
+    const closing = Promise.resolve(runtime[Symbol.asyncDispose]()).then(() => {
+      isClosed = true;
+    });
+    // A clock that stands still must go on for whatever the end waits for.
+    while (!isClosed && more.clock !== undefined) {
+      await more.clock.advance(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await closing;
     await store.close();
   });
   return { runtime, store };
