@@ -17,7 +17,9 @@ export interface PendingEditInput {
 export interface PendingVerbs {
   /** In their order, with the revision of the whole queue. */
   list(thread: string): Promise<PendingQueue>;
+  /** Changes what it says, or when it may enter a run. */
   edit(thread: string, message: string, edit: PendingEditInput): Promise<PendingRecord>;
+  /** Takes it back, at the revision that was read. */
   retract(thread: string, message: string, revision: number): Promise<void>;
   /** All of them, in another order. */
   reorder(thread: string, order: readonly string[], revision: string): Promise<PendingQueue>;
