@@ -77,7 +77,7 @@ const watched = (...sinks: readonly Sink[]): readonly Plugin[] => [observability
 const SUBJECTS: readonly (readonly [name: string, plugins: readonly Plugin[]])[] = [
   ["not installed", []],
   ["not installed, again", []],
-  ["no sink", watched(nothing)],
+  ["a sink that does nothing", watched(nothing)],
   ["openTelemetry() without an SDK", watched(openTelemetry())],
   ["prometheus()", watched(prometheus())],
   ["runtimeStats()", watched(runtimeStats())],

@@ -79,6 +79,7 @@ export class RunRecorder {
   }
 
   inference(facts: AroundFacts["inference"], begin: () => Promise<Turn>): void {
+    if (!this.#isHeard) return;
     if (this.#inference !== undefined) this.#endInference(this.#inference, { errorType: "inference_retry_interrupted" });
     const { step, request } = facts;
     this.#step = step;
@@ -91,6 +92,7 @@ export class RunRecorder {
   }
 
   tool(facts: AroundFacts["tool"], begin: () => Promise<ToolResult>): void {
+    if (!this.#isHeard) return;
     const { step, call, isReplay } = facts;
     const beginning: Beginning = { type: "tool", context: this.#context, step, name: call.name, callId: call.id, isReplay };
     const open: OpenTool = { ...this.#open(beginning), facts };
@@ -101,6 +103,7 @@ export class RunRecorder {
   }
 
   readonly listen = (event: AgentEvent): void => {
+    if (!this.#isHeard) return;
     switch (event.type) {
       case "step-start":
         this.#step = event.step;
@@ -156,6 +159,11 @@ export class RunRecorder {
     };
     for (const { sink, follower } of this.#followers) this.#init.sinks.guard(sink, () => follower.end(event));
     this.#record(event);
+  }
+
+  /** Without anybody who wants to know, nothing is put together. */
+  get #isHeard(): boolean {
+    return this.#followers.length + this.#plain.length > 0;
   }
 
   #now(): number {

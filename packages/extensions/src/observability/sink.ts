@@ -66,8 +66,8 @@ export interface Sink {
   open?(host: SinkHost): void | Promise<void>;
   /** Quick, and without waiting for anything. */
   record(event: TelemetryEvent): void;
-  /** For sinks that have to be there when something begins. Of a run that it follows a sink is not told by `record`. */
-  follow?(run: RunOpening): RunFollower;
+  /** For sinks that have to be there when something begins: they are not told by `record` of runs. Undefined: this run is of no interest. */
+  follow?(run: RunOpening): RunFollower | undefined;
   /** Everything that was recorded is where it belongs when it resolves. */
   flush?(): Promise<void>;
   /** The same for the last time. */

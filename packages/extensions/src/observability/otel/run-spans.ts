@@ -55,6 +55,11 @@ class RunSpans implements RunFollower {
     this.root = root === undefined ? this.span : toTraceParent(root);
   }
 
+  /** A span that is only passed on, e.g. one that a sampler left out, has an id all the same. */
+  get isNoticed(): boolean {
+    return this.#run.isRecording() || toTraceParent(this.#run.spanContext()) !== undefined;
+  }
+
   begin(begun: Beginning): Following {
     return begun.type === "inference" ? this.#beginInference(begun) : this.#beginTool(begun);
   }
@@ -142,5 +147,8 @@ class RunSpans implements RunFollower {
   }
 }
 
-/** The spans of one run, as long as it is active here. */
-export const followRun = (api: OtelApi, tracer: Tracer, run: RunOpening): RunFollower => new RunSpans(api, tracer, run);
+/** The spans of one run, as long as it is active here. Undefined without an SDK: then there is nothing to record, and nothing to hand on. */
+export function followRun(api: OtelApi, tracer: Tracer, run: RunOpening): RunFollower | undefined {
+  const spans = new RunSpans(api, tracer, run);
+  return spans.isNoticed ? spans : undefined;
+}
