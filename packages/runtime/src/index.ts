@@ -28,7 +28,7 @@ export {
   type ProviderRemovalPreview,
   previewProviderRemoval,
 } from "./registry/remove-provider.ts";
-export type { AttachedEvent, AttachOptions } from "./relay/attach.ts";
+export type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 export { createResolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 export type { Finding } from "./run/reconcile.ts";

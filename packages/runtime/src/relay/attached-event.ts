@@ -1,0 +1,14 @@
+import type { AgentEvent } from "@awaken/contract";
+
+/** What happens on a thread or in a run. The last event of each commit has the place to go on from. */
+export type AttachedEvent = AgentEvent & {
+  /** Give it as `after` to go on behind this event, in whatever process. */
+  readonly cursor?: string;
+};
+
+export interface AttachOptions {
+  /** The last cursor that was seen: what came before it does not come again. Without it everything that is kept comes first. */
+  readonly after?: string;
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+}
