@@ -1,4 +1,4 @@
-import type { Store } from "@awaken/contract/store";
+import type { QueueStore } from "@awaken/contract/store";
 
 /** Where a store is, so that another process can open the same one. */
 export type Place =
@@ -6,7 +6,7 @@ export type Place =
   | { readonly type: "postgres"; readonly url: string; readonly schema: string };
 
 /** Loads only the driver that is asked for: a process starts faster. */
-export async function openStore(place: Place): Promise<Store> {
+export async function openStore(place: Place): Promise<QueueStore> {
   if (place.type === "sqlite") {
     const { sqliteStore } = await import("@awaken/stores/sqlite");
     return sqliteStore(place.file);

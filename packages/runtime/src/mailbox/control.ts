@@ -59,8 +59,13 @@ export async function cancelElsewhere(tenant: Tenant, id: string): Promise<boole
       if (!isTakenElsewhere(thrown)) throw thrown;
     }
   }
-  await wish(tenant, [{ type: "cancel", wishId: tenant.ids(), threadId: run.threadId, runId: run.runId }]);
-  return true;
+  return wish(tenant, [{ type: "cancel", wishId: tenant.ids(), threadId: run.threadId, runId: run.runId }]).then(() => true, ifOver);
+}
+
+/** It has ended meanwhile: there is none to be told. */
+function ifOver(thrown: unknown): false {
+  if (AwakenError.is(thrown) && thrown.code === "illegal_transition") return false;
+  throw thrown;
 }
 
 /** Somebody has begun with it meanwhile. */

@@ -1,10 +1,11 @@
-import { AwakenError, errorMessage, type Log, type RunRecord } from "@awaken/contract";
-import type { ClaimedDispatch, Fence } from "@awaken/contract/store";
+import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
+import type { ClaimedDispatch, Fence, PendingRecord } from "@awaken/contract/store";
 import type { LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
 import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
 import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, isRefusal, type Opening } from "./hold.ts";
@@ -19,9 +20,10 @@ export interface Executor {
   readonly ask: Ask;
   readonly clock: Clock;
   readonly log: Log;
+  readonly ids: Ids;
 }
 
-const fenceOf = ({ dispatchId, claimToken }: ClaimedDispatch): Fence => ({ dispatchId, claimToken });
+const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
 
 /** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
 export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
@@ -30,6 +32,7 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
     const plan = await planDispatch({ tenant: queue, ask, claimed });
     if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
     else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
+    else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
     else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
   } catch (thrown) {
     try {
@@ -41,6 +44,22 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
         log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
     }
   }
+}
+
+/** Messages for a run that ended before it read them are for a run of their own. */
+async function moveMessages({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, messages: readonly PendingRecord[]): Promise<void> {
+  const { threadId, maxAttempts, priority } = claimed;
+  const id = runId(ids());
+  await ask(
+    "move messages to a new run",
+    queue.transaction(async ({ dispatches, pending }) => {
+      await dispatches.ack(fenceOf(claimed));
+      for (const { pendingId, revision } of messages) {
+        await pending.update(threadId, pendingId, { revision, deliveryMode: { boundary: "new-run", targetRunId: id } });
+      }
+      await dispatches.enqueue({ dispatchId: dispatchId(id), threadId, runId: id, maxAttempts, priority });
+    }),
+  );
 }
 
 /** Decisions that do not fit are left out, one after the other: they must not keep those that do from being followed. */
@@ -73,9 +92,9 @@ function refusedOne({ details }: AwakenError, { wishes }: Opening): string | und
 }
 
 async function refuse({ queue, ask, log }: Executor, { claimed }: Opening, takes: readonly string[], why: AwakenError): Promise<void> {
-  const { threadId, runId } = claimed;
-  log.warn(`a decision was refused: ${why.message}`, { runId, code: why.code });
-  await ask("refuse a decision", queue.commit({ threadId, runId, takes, fence: fenceOf(claimed) }));
+  const { threadId, runId: id } = claimed;
+  log.warn(`a decision was refused: ${why.message}`, { runId: id, code: why.code });
+  await ask("refuse a decision", queue.commit({ threadId, runId: id, takes, fence: fenceOf(claimed) }));
 }
 
 async function runOnce(executor: Executor, order: RunOrder, opening: Opening, isCancelled: boolean): Promise<void> {
@@ -127,8 +146,8 @@ async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failu
 /** The dead letter and the end of its run are one commit. */
 async function buryDispatch({ queue, ask, clock }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
   const run = await ask("load a run", queue.runs.load(claimed.runId));
-  const { threadId, runId } = claimed;
-  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : { threadId, runId };
+  const { threadId, runId: id } = claimed;
+  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : { threadId, runId: id };
   await ask("bury a dispatch", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
 }
 

@@ -23,6 +23,8 @@ export type DispatchPlan =
       readonly isCancelled: boolean;
     }
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
+  /** The run is over, and these messages were for it: another one answers them. */
+  | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
   | { readonly type: "dead-letter"; readonly error: string };
 
 export interface PlanScene {
@@ -39,7 +41,11 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   const { tenant, ask, claimed } = scene;
   const run = await ask("load a run", tenant.runs.load(claimed.runId));
   if (run === undefined || run.status === "created") return planNew(scene, run);
-  if (run.status === "done") return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
+  if (run.status === "done") {
+    const messages = await enteringAt(scene, "resume-input", run.threadId);
+    if (messages.length > 0) return { type: "too-late", messages };
+    return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
+  }
   const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
   if (wishes.some(({ type }) => type === "cancel")) {
     return { type: "run", order: endOrder(run), opening: { claimed, wishes, consume: undefined }, isCancelled: true };

@@ -78,16 +78,19 @@ export async function start(tenant: Tenant, request: StartRequest): Promise<Star
   return { runId: id, threadId };
 }
 
-/** The run waits: it goes on with what is said now. */
+/**
+ * The run waits: it goes on with what is said now. The messages have a dispatch that is queued together with them: whoever takes up the
+ * run at this moment may have read what waits already.
+ */
 async function goOn({ queue, ask, ids, maxAttempts }: Tenant, { threadId, input }: RunOrder, { runId: id }: RunRecord): Promise<Started> {
-  const dispatch = { dispatchId: dispatchId(ids()), threadId, runId: id, maxAttempts, dedupeKey: resumeKey(id) };
-  const pending = { append: forRun(input, id, "resume-input") };
+  const dispatch = { dispatchId: dispatchId(ids()), threadId, runId: id, maxAttempts };
+  const commit: ThreadCommit = { threadId, runId: id, pending: { append: forRun(input, id, "resume-input") } };
   try {
-    await ask("resume a run", queue.commit({ threadId, runId: id, pending, dispatch: { type: "enqueue", dispatch } }));
+    const keyed = { ...dispatch, dedupeKey: resumeKey(id) };
+    await ask("resume a run", queue.commit({ ...commit, dispatch: { type: "enqueue", dispatch: keyed } }));
   } catch (thrown) {
-    // It is about to go on already, and reads them then.
     if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists") throw thrown;
-    await ask("resume a run", queue.commit({ threadId, runId: id, pending }));
+    await ask("resume a run", queue.commit({ ...commit, dispatch: { type: "enqueue", dispatch } }));
   }
   return { runId: id, threadId };
 }

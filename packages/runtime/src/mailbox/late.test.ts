@@ -1,0 +1,125 @@
+import { messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime } from "../create-runtime.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import type { Tool } from "../tool/tool.ts";
+import { ask } from "../tool/verdict.ts";
+
+const T = threadId("t");
+
+const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+const open = (store: QueueStore, turns: readonly ScriptStep[], workers = false, tools: readonly Tool[] = [pay]) =>
+  createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    tools,
+    log: { warn() {}, error() {} },
+    store,
+    workers,
+  });
+
+const said = async (store: QueueStore) =>
+  (await store.messages.list(T, {})).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));
+
+const STORES: readonly (readonly [string, () => QueueStore])[] = [
+  ["memory", () => memoryStore()],
+  ["sqlite", () => sqliteStore(":memory:")],
+];
+
+describe.each(STORES)("a message for a run that waited when it was looked at, on %s", (_, make) => {
+  test("is answered by a run of its own when the run has ended meanwhile", async () => {
+    await using store = make();
+    await using first = open(store, [toolCall("pay", {}), text("paid it")]);
+    const { tickets } = await first.run({ thread: "t", input: "pay" }).then((run) => (run.status === "waiting" ? run : { tickets: [] }));
+    const decided = async () => (await first.decide(tickets[0]?.id ?? "", { action: "approve" })).result;
+    // Between the look at the thread and the commit of the message.
+    const late: QueueStore = {
+      ...store,
+      threads: {
+        ...store.threads,
+        loadHead: async (id) => {
+          const head = await store.threads.loadHead(id);
+          await decided();
+          return head;
+        },
+      },
+    };
+    await using talker = open(late, []);
+    await talker.start({ thread: "t", input: "and thanks" });
+    await using _worker = open(store, [text("you are welcome")], true);
+    await expect.poll(() => said(store)).toEqual(["pay", "and thanks"]);
+    await expect.poll(async () => (await store.dispatches.countByStatus()).acked).toBeGreaterThan(2);
+    expect(await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+    expect((await store.pending.load(T)).entries).toEqual([]);
+    expect((await store.messages.list(T, {})).items.map(({ message }) => messageText(message)).at(-1)).toBe("you are welcome");
+  });
+
+  test("is answered also when somebody is at work on the run by then", async () => {
+    await using store = make();
+    await using first = open(store, [toolCall("pay", {})]);
+    await first.run({ thread: "t", input: "pay" });
+    await first.start({ thread: "t", input: "forget it" });
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lasting = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise } as const, ...text("I will not").items] };
+    };
+    const worker: { opened?: ReturnType<typeof open> } = {};
+    const late: QueueStore = {
+      ...store,
+      threads: {
+        ...store.threads,
+        loadHead: async (id) => {
+          const head = await store.threads.loadHead(id);
+          worker.opened = open(store, [lasting, text("you are welcome")], true);
+          await began.promise;
+          return head;
+        },
+      },
+    };
+    await using talker = open(late, []);
+    await talker.start({ thread: "t", input: "and thanks" });
+    end.resolve();
+    await expect.poll(() => said(store)).toEqual(["pay", "forget it", "and thanks"]);
+    await expect.poll(async () => store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+    expect((await store.pending.load(T)).entries).toEqual([]);
+    await worker.opened?.close();
+  });
+});
+
+test.each(STORES)("a cancel of a run that ends while it is looked for says that there is none, on %s", async (_, make) => {
+  await using store = make();
+  const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = defineTool({
+    id: "slow",
+    description: "",
+    input: z.object({}),
+    execute: async () => {
+      began.resolve();
+      await end.promise;
+      return "slept";
+    },
+  });
+  await using first = open(store, [toolCall("slow", {}), text("done")], false, [slow]);
+  const run = first.stream({ thread: "t", input: "x" });
+  await began.promise;
+  const late: QueueStore = {
+    ...store,
+    transaction: async (work) => {
+      end.resolve();
+      await run.result;
+      return store.transaction(work);
+    },
+  };
+  await using other = open(late, []);
+  expect(await other.cancel(run.id)).toBe(false);
+  expect(await run.result).toMatchObject({ status: "done", text: "done" });
+});
