@@ -52,6 +52,8 @@ export {
   type RegistryDraft,
   type RegistrySet,
   type RegistrySnapshot,
+  type RewindOptions,
+  type Rewound,
   type RunRequest,
   type RunResult,
   type RunStream,

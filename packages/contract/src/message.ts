@@ -23,6 +23,8 @@ export interface MessageMetadata {
   readonly stepIndex?: number;
   /** The agent that said it, where several speak on a thread. */
   readonly senderAgentId?: string;
+  /** The id that the client gave it, when the log had a message with that id which was taken out of view. */
+  readonly clientId?: MessageId;
   /** Set on a summary: what it stands for. */
   readonly compaction?: CompactionMark;
   /** Only on an internal row, which is itself in no view. */

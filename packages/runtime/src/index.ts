@@ -32,6 +32,7 @@ export type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 export { createResolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 export type { Finding } from "./run/reconcile.ts";
+export type { RewindOptions, Rewound } from "./run/rewind.ts";
 export type { RunRequest } from "./run/run-request.ts";
 export type { RunResult, RunTicket } from "./run/run-result.ts";
 export { RunStream } from "./run/run-stream.ts";

@@ -14,6 +14,7 @@ import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
 import { type Finding, reconcile } from "./run/reconcile.ts";
+import { type RewindOptions, type Rewound, rewind } from "./run/rewind.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
@@ -48,6 +49,12 @@ export interface ScopedRuntime {
    * or its run is over. Nothing runs: it is the call's result from then on.
    */
   reconcile(target: string, finding: Finding): Promise<void>;
+  /**
+   * Takes a message and all that came behind it out of what models see, in one commit; the log, the thread's state and the effect ledger keep
+   * what they have. A run that waits there is cancelled, and its tickets are closed. Gives what was taken, to be edited and sent again.
+   * Refuses: `thread_already_running`, `thread_not_found`, `storage_not_found` for a message that is unknown or not in view.
+   */
+  rewind(thread: string, options: RewindOptions): Promise<Rewound>;
   /** The result of a run, when it is over or waits, in whatever process it is executed. */
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off (its record says running, and nobody executes it), or that waits for what has expired. */
@@ -115,6 +122,7 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
     decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
     decideAll: async (decisions) => decide(open(), decisions),
     reconcile: async (target, finding) => reconcile(open(), target, finding),
+    rewind: async (thread, options) => rewind(open(), thread, options),
     wait: async (id, options) => wait(open(), id, options),
     resume: async (id) =>
       resume(open(), id).catch((thrown: unknown) => {

@@ -57,6 +57,7 @@ const metadata = {
 };
 const metadataSchema = s.strictObject({
   ...metadata,
+  clientId: s.exactOptional(messageIdSchema),
   compaction: s.exactOptional(rangeSchema),
   rewind: s.exactOptional(s.strictObject({ fromSeq: positionSchema })),
 });

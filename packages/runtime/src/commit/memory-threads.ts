@@ -18,6 +18,7 @@ import {
   GrowingView,
   MESSAGE_SCHEMA_VERSION,
   type MessageDelta,
+  type MessageRecord,
   type MessageStore,
   projectRun,
   type RunStore,
@@ -85,17 +86,16 @@ export class MemoryThreads implements CommitStore {
     },
   };
 
-  readonly messages: Pick<MessageStore, "load"> = {
+  readonly messages: Pick<MessageStore, "load" | "list"> = {
     load: async (threadId, ids) => {
       const row = this.#own?.rows.get(threadId);
       const seqs = ids.flatMap((id) => row?.seqs.get(id) ?? []).sort((a, b) => a - b);
-      const entries = seqs.flatMap((seq) => row?.log[seq - 1] ?? []);
-      return entries.map((entry) => ({
-        ...entry,
-        threadId,
-        createdAt: row?.record.metadata.createdAt ?? 0,
-        schemaVersion: MESSAGE_SCHEMA_VERSION,
-      }));
+      return seqs.flatMap((seq) => toRecords(row, row?.log.slice(seq - 1, seq)));
+    },
+    // In one page, as the runtime asks for it: whatever stands behind a row.
+    list: async (threadId, { afterSeq = 0 }) => {
+      const row = this.#own?.rows.get(threadId);
+      return { items: toRecords(row, row?.log.slice(afterSeq)) };
     },
   };
 
@@ -160,6 +160,12 @@ export class MemoryThreads implements CommitStore {
     }
     return { ...run, ordinal: before?.ordinal ?? row.runCount + 1 };
   }
+}
+
+function toRecords(row: Row | undefined, entries: readonly SequencedMessage[] = []): readonly MessageRecord[] {
+  if (row === undefined) return [];
+  const { id: threadId, metadata } = row.record;
+  return entries.map((entry) => ({ ...entry, threadId, createdAt: metadata.createdAt, schemaVersion: MESSAGE_SCHEMA_VERSION }));
 }
 
 /** Costs what was added since the last time. */

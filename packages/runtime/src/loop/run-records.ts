@@ -4,16 +4,15 @@ import type { CommitStore } from "../commit/commit-store.ts";
 interface Records extends CommitStore {
   readonly threads: Pick<ThreadStore, "load" | "loadHead">;
   readonly runs: Pick<RunStore, "load" | "listByTicket">;
+  readonly messages: Pick<MessageStore, "load" | "list">;
 }
 
 /** Records that go with the process. */
 export interface VolatileRecords extends Records {
-  readonly messages: Pick<MessageStore, "load">;
   readonly ledger: undefined;
 }
 
 export interface LastingRecords extends Records {
-  readonly messages: Pick<MessageStore, "load" | "list">;
   readonly ledger: Pick<LedgerStore, "load" | "list">;
 }
 

@@ -17,7 +17,7 @@ import {
 import { messageSchema } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
 
-/** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message. */
+/** A message as a caller writes it; the id is made when it is left out. One with the id of a logged message is that message, unless that was taken out of view. */
 export interface MessageInput {
   /** Who says it. */
   readonly role: "user" | "assistant" | "system";

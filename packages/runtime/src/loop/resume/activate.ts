@@ -1,4 +1,5 @@
 import {
+  type Message,
   type RunActivation,
   type RunId,
   type RunIdentity,
@@ -60,16 +61,26 @@ function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, out
   };
 }
 
+/** Without what the log has already. */
+function newOf(input: readonly Message[], { logged, renamed }: LoadedThread): readonly Message[] {
+  if (logged.size + renamed.size === 0) return input;
+  return input.flatMap((message): Message[] => {
+    const id = renamed.get(message.id);
+    if (id === undefined || message.role === "tool") return logged.has(message.id) ? [] : [message];
+    return [{ ...message, id, metadata: { ...message.metadata, clientId: message.id } }];
+  });
+}
+
 /** What to run, as data: the order with what the records add to it. */
 export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Activation {
-  const { resumed, history, logged } = loaded;
+  const { resumed, history } = loaded;
   const { input, intent } = asked.order;
   const output = outputOf(asked, loaded);
   return {
     identity: identityOf(asked, loaded),
     plan,
     history,
-    input: logged.size === 0 ? input : input.filter((message) => !logged.has(message.id)),
+    input: newOf(input, loaded),
     options: optionsOf(asked, loaded, output),
     checkOutput: output?.check,
     isContinuation: resumed !== undefined && resumed.status !== "created",
@@ -98,7 +109,7 @@ export function openLanding(
     store: records,
     identity,
     activation,
-    input: order.input.map((message) => message.id),
+    input: order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
     resumed: loaded.resumed,
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,

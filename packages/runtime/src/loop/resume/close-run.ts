@@ -1,6 +1,8 @@
 import {
   type AgentEvent,
+  type ClosedTicket,
   isToolCallOver,
+  type Message,
   type MessageId,
   type PersistedState,
   runIdentity,
@@ -8,7 +10,7 @@ import {
   type ToolCallState,
   type ToolResult,
 } from "@awaken/contract";
-import type { LedgerOutcome } from "@awaken/contract/store";
+import type { LedgerOutcome, SequencedMessage } from "@awaken/contract/store";
 import type { News } from "../../commit/compose.ts";
 import type { Landing } from "../../commit/land.ts";
 import { type OpenEntry, RunLedger } from "../../commit/run-ledger.ts";
@@ -89,50 +91,52 @@ async function findOut(ctx: RunContext | undefined, { live, entry, state }: Star
 }
 
 /** The thread's state without these calls. Those that never began are left for the run that comes, which retracts them. */
-function stateWithout(state: PersistedState | undefined, states: readonly ToolCallState[], closed: readonly ClosedCall[]): PersistedState {
-  if (state === undefined) return NO_STATE;
+function stateWithout(
+  state: PersistedState | undefined,
+  states: readonly ToolCallState[],
+  closed: readonly ClosedCall[],
+): PersistedState | undefined {
+  if (state === undefined) return undefined;
   const isClosed = ({ messageId, id }: ToolCallState) => closed.some(({ live }) => live.messageId === messageId && live.call.id === id);
   const left = states.filter((call) => !isClosed(call));
   return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
 }
 
-function factsOf({ runId, threadId, usage, usageByModel = [] }: LeftRun, closed: readonly ClosedCall[]): readonly AgentEvent[] {
-  const facts = closed.map(({ live: { call, messageId }, result }): AgentEvent => {
+function factsOf(closed: readonly ClosedCall[]): readonly AgentEvent[] {
+  return closed.map(({ live: { call, messageId }, result }): AgentEvent => {
     const told = result.type === "success" ? result.data : { error: result.message ?? "" };
     const outcome = result.type === "success" ? "succeeded" : "failed";
     return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, outcome, result: told };
   });
+}
+
+/** What a run that nobody executes is ended with, as cancelled. */
+export interface RunEnd {
+  readonly run: LeftRun;
+  /** What a model may see of the thread. */
+  readonly view: readonly SequencedMessage[];
+  readonly messages: readonly Message[];
+  readonly threadState: PersistedState | undefined;
+  /** Tickets that nobody can decide any more. */
+  readonly tickets: readonly ClosedTicket[];
+  /** Before its end. */
+  readonly events: readonly AgentEvent[];
+  readonly outcomes: readonly LedgerOutcome[];
+}
+
+export function endNews({ run, view, messages, threadState, tickets, events, outcomes }: RunEnd, now: number): News {
+  const { runId, threadId, steps, usage, usageByModel = [] } = run;
   const termination = { type: "cancelled" } as const;
   const result = { response: "", status: "cancelled" } as const;
-  return [...facts, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }];
-}
-
-/** What a run is ended with. */
-interface Closing {
-  readonly run: LeftRun;
-  readonly loaded: LoadedThread;
-  readonly states: readonly ToolCallState[];
-  readonly closed: readonly ClosedCall[];
-  readonly outcomes: readonly LedgerOutcome[];
-  /** The message that closes it. */
-  readonly by: MessageId;
-}
-
-function newsOf(parts: ClosingParts, { run, loaded, states, closed, outcomes, by }: Closing): News {
-  const { runId, steps } = run;
-  const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps } };
-  const messages = closed.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result));
-  const tickets = states.flatMap((call) => closedTicket(call, by));
-  const termination = { type: "cancelled" } as const;
   return {
     messages: () => messages,
-    lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: parts.clock.now() },
-    tally: new Tally(countedBy(run, loaded.history.messages)),
+    lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: now },
+    tally: new Tally(countedBy(run, view)),
     runState: run.state ?? NO_STATE,
-    threadState: stateWithout(loaded.history.threadState, states, closed),
+    threadState: threadState ?? NO_STATE,
     tickets: [],
     decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
-    events: factsOf(run, closed),
+    events: [...events, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }],
     claims: [],
     outcomes,
     ending: termination,
@@ -150,5 +154,15 @@ export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, land
   const found = await Promise.all(started.map((call) => findOut(ctx, call)));
   const ledger = new RunLedger({ runId: run.runId, scopeId: parts.scopeId }, loaded.history.ledger ?? []);
   const closed = started.map((call, index) => ({ ...call, result: closeCall(ledger, call.live, found[index]) }));
-  await landing.land(newsOf(parts, { run, loaded, states, closed, outcomes: ledger.takeOutcomes(), by }));
+  const maker = { ids: parts.ids, identity: runIdentity(run), tally: { steps: run.steps } };
+  const end: RunEnd = {
+    run,
+    view: loaded.history.messages,
+    messages: closed.map(({ live, result }) => lateResult(maker, { ...live, ...live.call }, result)),
+    threadState: stateWithout(loaded.history.threadState, states, closed),
+    tickets: states.flatMap((call) => closedTicket(call, by)),
+    events: factsOf(closed),
+    outcomes: ledger.takeOutcomes(),
+  };
+  await landing.land(endNews(end, parts.clock.now()));
 }

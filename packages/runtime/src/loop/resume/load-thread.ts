@@ -6,7 +6,8 @@ import { activeAgent } from "../../state/active-agent.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { RunRecords } from "../run-records.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
-import { openWork } from "./open-work.ts";
+import { openWork, rowsAfter } from "./open-work.ts";
+import { rewindOver } from "./rewound-rows.ts";
 import type { OrderIntent, RunOrder } from "./run-order.ts";
 
 /** What the records say that a new activation depends on. */
@@ -18,6 +19,8 @@ export interface LoadedThread {
   readonly actingAgentId: string;
   /** Messages of the request that are in the log already. */
   readonly logged: ReadonlySet<MessageId>;
+  /** Messages of the request whose ids the log has for what was taken out of view, with the ids that they get instead. */
+  readonly renamed: ReadonlyMap<MessageId, MessageId>;
   /** The run that goes on, if one does. */
   readonly resumed: RunRecord | undefined;
   /**
@@ -113,7 +116,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     cutCalls,
     ledger,
   };
-  const logged = order.namedMessages.length === 0 ? [] : await records.messages.load(threadId, order.namedMessages);
+  const { logged, renamed } = await findNamed(records, order, head);
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
     defaultAgent,
     cutAgent: agentOfCut(head?.state, cutCalls),
@@ -122,11 +125,40 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     history,
     agentId,
     actingAgentId,
-    logged: new Set(logged.map(({ message }) => message.id)),
+    logged,
+    renamed,
     resumed,
     left: intent.type === "new" ? leftRun(head, resumed) : undefined,
     latestAt: head?.latestRun?.updatedAt ?? 0,
   };
+}
+
+/** Undefined when the message is not taken back, or was said again since the rewind that took it. */
+function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMessage[]): MessageId | undefined {
+  const by = rewindOver(seq, later);
+  if (by === undefined) return undefined;
+  const next = messageId(`${id}~${by}`);
+  const again = later.find(({ message }) => message.id === next);
+  return again === undefined ? next : idAfterRewinds(id, again.seq, later);
+}
+
+/** Said again after a rewind it is another message. Its id follows from the rewind, so that it is added once. */
+async function findNamed(
+  { messages }: RunRecords,
+  { threadId, namedMessages }: RunOrder,
+  head: ThreadHead | undefined,
+): Promise<Pick<LoadedThread, "logged" | "renamed">> {
+  const logged = new Set<MessageId>();
+  const renamed = new Map<MessageId, MessageId>();
+  if (head === undefined || namedMessages.length === 0) return { logged, renamed };
+  for (const { seq, message } of await messages.load(threadId, namedMessages)) {
+    const isSeen = head.messages.some((row) => row.seq === seq);
+    const later = isSeen ? [] : await rowsAfter(messages, threadId, seq);
+    const id = idAfterRewinds(message.id, seq, later);
+    if (id === undefined) logged.add(message.id);
+    else renamed.set(message.id, id);
+  }
+  return { logged, renamed };
 }
 
 /** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */

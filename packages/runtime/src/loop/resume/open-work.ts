@@ -60,7 +60,8 @@ async function cutMessages(
   });
 }
 
-async function rowsAfter(messages: LastingRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
+/** All rows of the log behind this one, whoever may see them. */
+export async function rowsAfter(messages: RunRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
   const rows: SequencedMessage[] = [];
   for (let afterSeq: number | undefined = seq; afterSeq !== undefined; ) {
     const page: Page<MessageRecord, number> = await messages.list(threadId, { afterSeq, limit: MAX_LIMIT, visibility: "all" });

@@ -6,7 +6,7 @@ import type { StateStore } from "../../state/store.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { Activation, RunHandles } from "../activation.ts";
-import { lateResult, retraction, SUPERSEDED } from "../messages.ts";
+import { lateResult, type MessageMaker, retraction, SUPERSEDED } from "../messages.ts";
 import { expiredResult, isExpired } from "./expire.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
 
@@ -38,11 +38,14 @@ export function supersede(
   state.commit(change);
   const run = { ids: handles.ids, identity: activation.identity, tally: { steps: activation.history.run?.counted.steps ?? 0 } };
   const now = handles.clock.now();
-  return calls.map((call) => {
-    const asked = { messageId: call.messageId, call };
-    if (isOutcomeLost(ledger, call)) return lateResult(run, call, closeCall(ledger, asked, undefined));
-    if (isExpired(call, now)) return lateResult(run, call, closeCall(ledger, asked, expiredResult()));
-    closeCall(ledger, asked, toolFailure("cancelled", SUPERSEDED));
-    return retraction(run, call);
-  });
+  return calls.map((call) => abandonCall(run, ledger, call, now));
+}
+
+/** Closes a call that waits, with its row in the ledger, and gives what the log has to say of it. */
+export function abandonCall(run: MessageMaker, ledger: RunLedger | undefined, call: ToolCallState, now: number): ToolMessage {
+  const asked = { messageId: call.messageId, call };
+  if (isOutcomeLost(ledger, call)) return lateResult(run, call, closeCall(ledger, asked, undefined));
+  if (isExpired(call, now)) return lateResult(run, call, closeCall(ledger, asked, expiredResult()));
+  closeCall(ledger, asked, toolFailure("cancelled", SUPERSEDED));
+  return retraction(run, call);
 }
