@@ -250,21 +250,24 @@ describe.each(stores)("rewind on %s", (_, make) => {
   });
 
   test("what came late for a call that stays in view stays too: its result, and that it was given up", async () => {
-    const { tools } = await dieIn(store, "late", "tool-end", "l1");
+    const { run, tools } = await dieIn(store, "late", "tool-end", "l1");
     const model = scripted([text("a1"), toolCall("wish", { n: 1 }), text("a2"), text("a3")]);
     const wish = defineTool({ id: "wish", description: "", input, approve: () => ask("?"), execute: () => "" });
     const runtime = open(model, { store, tools: [...tools, wish] });
     const lost = expect.stringContaining("its outcome is unknown");
     await runtime.run({ thread: "late", input: user("l2") });
     expect(prompt(model)).toEqual(["user: l1", "assistant: ", lost, "user: l2"]);
-    await runtime.rewind("late", { toMessageId: "l2" });
+    // Somebody finds out what became of it: that stands behind the message which goes.
+    const [entry] = await store.ledger.list(runId(run));
+    await runtime.reconcile(entry?.idempotencyKey ?? "", { type: "done", data: "paid after all" });
+    expect(textsOf((await runtime.rewind("late", { toMessageId: "l2" })).taken)).toEqual(["l2", "a1"]);
     await runtime.run({ thread: "late", input: user("l3") });
-    expect(prompt(model)).toEqual(["user: l1", "assistant: ", lost, "user: l3"]);
+    expect(prompt(model)).toEqual(["user: l1", "assistant: ", "tool: paid after all", "user: l3"]);
     // Its call waits, and the next message gives it up.
     await runtime.run({ thread: "late", input: user("l4") });
     await runtime.rewind("late", { toMessageId: "l4" });
     await runtime.run({ thread: "late", input: user("l5") });
-    expect(prompt(model)).toEqual(["user: l1", "assistant: ", lost, "user: l3", "user: l5"]);
+    expect(prompt(model)).toEqual(["user: l1", "assistant: ", "tool: paid after all", "user: l3", "user: l5"]);
   });
 
   test("a message that is sent again with its old id is a new one, keeps the client's, and is there once", async () => {
