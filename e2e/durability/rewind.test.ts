@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Message, messageId, messageText, type Provider, runId, type TextContent, threadId } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
-import { ask, command, createRuntime, defineState, defineTool, type RuntimeInit, reply } from "@awaken/runtime";
+import { ask, command, createRuntime, defineState, defineTool, type RuntimeInit, reply, wait } from "@awaken/runtime";
 import {
   crashPoints,
   type ScriptedProvider,
@@ -158,6 +158,15 @@ describe.each(stores)("rewind on %s", (_, make) => {
     expect(next.runId).not.toBe(waiting.runId);
     expect(prompt(model)).toEqual(["user: something else"]);
     expect(done).toEqual([]);
+  });
+
+  test("the ledger row of a call that ran and waits is closed with it", async () => {
+    const late = defineTool({ id: "late", description: "", input, execute: () => wait({ action: "bank", message: "for the bank" }) });
+    const runtime = open(scripted([toolCall("late", { n: 1 })]), { store, tools: [late] });
+    const { runId: run } = await runtime.run({ thread: "row", input: user("o1") });
+    expect(await store.ledger.list(run)).toMatchObject([{ status: "suspended" }]);
+    await runtime.rewind("row", { toMessageId: "o1" });
+    expect(await store.ledger.list(run)).toMatchObject([{ status: "finished", result: { type: "error", code: "cancelled" } }]);
   });
 
   test("a process that dies around the commit leaves all of it or nothing", async () => {
