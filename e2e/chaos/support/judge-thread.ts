@@ -1,4 +1,4 @@
-import { isJsonObject, type Message, messageText, messageToolCalls, type RunRecord } from "@awaken/contract";
+import { isJsonObject, type Message, messageToolCalls, type RunRecord } from "@awaken/contract";
 import { effectiveMessages, type LedgerEntry } from "@awaken/contract/store";
 import { TOOLS } from "./agent.ts";
 import { kindOf } from "./client.ts";
@@ -120,17 +120,13 @@ const receiptOf = (entry: LedgerEntry): unknown => {
 const seen = ({ tool, order, key, pid, at }: Execution): string => `${tool} of ${order} in process ${pid} at ${at} (key ${key})`;
 
 /** What is finished does not run again; an order has one effect, and what is on record is what happened. */
-function judgeCalls({ rows, ledger, executions, runs }: History): string[] {
+function judgeCalls({ ledger, executions, runs }: History): string[] {
   const faults: string[] = [];
   const entries = new Map(ledger.map((entry) => [entry.idempotencyKey, entry]));
-  const toldAt = new Map<string, number>();
-  for (const { message, createdAt } of rows) {
-    if (message.role === "tool" && messageText(message).startsWith("{")) toldAt.set(message.toolCallId, createdAt);
-  }
   for (const execution of executions) {
     const entry = entries.get(execution.key);
-    const finishedAt =
-      execution.tool === TOOLS.p ? toldAt.get(execution.order) : entry?.status === "finished" ? entry.settledAt : undefined;
+    // A pure tool has no effect and is never claimed: whoever does not know of a result may ask it again.
+    const finishedAt = execution.tool !== TOOLS.p && entry?.status === "finished" ? entry.settledAt : undefined;
     if (finishedAt !== undefined && finishedAt < execution.at)
       faults.push(`ran again after it was finished at ${finishedAt}: ${seen(execution)}`);
     if (execution.tool !== TOOLS.p && entry === undefined) faults.push(`ran without a claim: ${seen(execution)}`);

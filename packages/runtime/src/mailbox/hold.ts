@@ -126,6 +126,11 @@ export class Hold implements Holding, Lease {
     }
     // What was sent while the run waited, or before it was cut off.
     if (isFirst) this.#hasMail = isNewRun !== true;
+    // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
+    if (dispatch?.type !== "ack" && this.#init.leases.isOver(this)) {
+      this.#init.leases.remove(this);
+      this.lost("its lease was over when a commit was answered");
+    }
     if (dispatch?.type === "ack") this.settle();
     else if (result?.hasWishes === true) this.wanted();
   }

@@ -5,6 +5,7 @@ import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -123,3 +124,35 @@ test.each(STORES)("a cancel of a run that ends while it is looked for says that 
   expect(await other.cancel(run.id)).toBe(false);
   expect(await run.result).toMatchObject({ status: "done", text: "done" });
 });
+
+test.each(STORES)(
+  "a process that stood still for longer than its lease begins no call that it had claimed before, on %s",
+  async (_, make) => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    let begun = 0;
+    const effect = defineTool({ id: "effect", description: "", input: z.object({}), idempotent: true, execute: () => `effect ${++begun}` });
+    const stopped: QueueStore = {
+      ...store,
+      commit: async (commit) => {
+        const result = await store.commit(commit);
+        // The one with the claim: its answer is read when the process goes on, and before any timer fires.
+        if ((commit.ledger?.claims.length ?? 0) > 0) jump += 31_000;
+        return result;
+      },
+    };
+    let jump = 0;
+    const lateClock = { ...clock, now: () => clock.now() + jump };
+    const init = { providers: { scripted: scripted([toolCall("effect", {}), text("done")]) }, tools: [effect], clock: lateClock };
+    await using runtime = createRuntime({
+      ...init,
+      models: { fast: { provider: "scripted", model: "m" } },
+      agents: { default: { model: "fast" } },
+      log: { warn() {}, error() {} },
+      store: stopped,
+      workers: false,
+    });
+    await runtime.run({ thread: "t", input: "x" }).catch(() => undefined);
+    expect(begun).toBe(0);
+  },
+);

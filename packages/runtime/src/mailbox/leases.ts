@@ -50,6 +50,12 @@ export class Leases {
     this.#stopTimer = undefined;
   }
 
+  /** By the clock of this process: one that stood still does not know what others did meanwhile. */
+  isOver(lease: Lease): boolean {
+    const heldAt = this.#renewedAt.get(lease);
+    return heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs;
+  }
+
   all(): readonly Lease[] {
     return [...this.#renewedAt.keys()];
   }

@@ -125,10 +125,16 @@ async function decideActive(parts: RunParts, active: ActiveRun, record: RunRecor
   if (active.runId !== record.runId) return decideBeside(parts, active, batch);
   if (active.ctx !== undefined) {
     const run = followActive(parts, active);
-    if (await takeDecisions(active.ctx, batch.decisions)) return run;
+    if (await takeDecisions(active.ctx, batch.decisions).catch(ifLost)) return run;
   }
   await active.released;
   return undefined;
+}
+
+/** Another process has the run by now: this one leaves, and the decision goes there. */
+function ifLost(thrown: unknown): false {
+  if (AwakenError.is(thrown) && thrown.code === "fence_lost") return false;
+  throw thrown;
 }
 
 /** Another run has the thread. What it left open has to wait for it; whoever comes too late need not. */
@@ -200,7 +206,8 @@ async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promis
     await begun;
     return stream;
   } catch (thrown) {
-    if (!AwakenError.is(thrown) || thrown.code !== "thread_already_running") throw thrown;
+    // Fenced off: somebody else took it up at the same moment.
+    if (!AwakenError.is(thrown) || (thrown.code !== "thread_already_running" && thrown.code !== "fence_lost")) throw thrown;
     return parts.holds === undefined || isHere(parts, run) ? thrown : decideThere(parts, parts.holds, run, batch);
   }
 }

@@ -1,0 +1,40 @@
+import { messageText, type Provider } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { createRuntime, defineTool, type Runtime } from "@awaken/runtime";
+import { scripted, text, toolCall } from "@awaken/runtime/testing";
+import { postgresStore } from "@awaken/stores/postgres";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import * as z from "zod";
+
+/** Where the queue is, so that another process can open the same one. */
+export type Place = { readonly type: "sqlite"; readonly file: string } | { readonly type: "postgres"; readonly url: string };
+
+export const openStore = (place: Place): QueueStore =>
+  place.type === "sqlite" ? sqliteStore(place.file) : postgresStore(place.url, { connections: 8 });
+
+/** What a run is asked: a plain answer, or a tool between two turns. */
+export const ASKED = { "one turn": "hello", "three steps": "look" } as const;
+export type Kind = keyof typeof ASKED;
+
+/** A model that answers at once. */
+const model: Provider = {
+  name: "instant",
+  stream(request, options) {
+    const last = request.messages.at(-1);
+    const isAsked = last?.role === "user" && messageText(last) === ASKED["three steps"];
+    return scripted([isAsked ? toolCall("look", {}) : text("hello")]).stream(request, options);
+  },
+};
+
+const look = defineTool({ id: "look", description: "Looks", input: z.object({}), idempotent: true, execute: () => ({ ok: true }) });
+
+export const openRuntime = (store: QueueStore, workers: boolean): Runtime =>
+  createRuntime({
+    providers: { instant: model },
+    models: { fast: { provider: "instant", model: "m" } },
+    agents: { default: { model: "fast" } },
+    tools: [look],
+    store,
+    workers,
+    concurrency: 16,
+  });
