@@ -62,6 +62,8 @@ export {
   reply,
   runLifecycle,
   type ScopedRuntime,
+  type SendOptions,
+  type Sent,
   type Started,
   type StartRequest,
   type StateKey,

@@ -132,7 +132,21 @@ describe.concurrent("the command line", () => {
     expect(top).toEqual(await cli(["--help"], { cwd }));
     expect({ code: top.code, stderr: top.stderr }).toEqual({ code: 0, stderr: "" });
     const commands = [...top.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name = ""]) => name);
-    expect(commands.sort()).toEqual(["cancel", "chat", "decide", "doctor", "events", "init", "resume", "run", "runs", "show", "threads"]);
+    expect(commands.sort()).toEqual([
+      "attach",
+      "cancel",
+      "chat",
+      "decide",
+      "doctor",
+      "events",
+      "init",
+      "resume",
+      "run",
+      "runs",
+      "show",
+      "threads",
+      "trace",
+    ]);
     for (const { code, stdout } of await Promise.all(commands.map((name) => cli([name, "--help"], { cwd })))) {
       expect(code).toBe(0);
       expect(stdout).toMatch(/Example:\n {2}\$ awaken /);

@@ -3,10 +3,21 @@ import type { Counter, Histogram, Registry } from "prom-client";
 import type { InferenceEvent, TelemetryEvent, ToolEvent } from "./events.ts";
 import type { Sink } from "./sink.ts";
 
+/** A `Registry` of prom-client. Its own type is not named here: programs without the package compile too. */
+export interface MetricRegistry {
+  /** All metrics, as text. */
+  metrics(): Promise<string>;
+  /** One of them by its name. */
+  getSingleMetric(name: string): unknown;
+}
+
 export interface PrometheusOptions {
   /** Where metrics are registered. Default: the registry of `prom-client` itself. */
-  readonly register?: Registry;
+  readonly register?: MetricRegistry;
 }
+
+const isRegistry = (given: MetricRegistry): given is MetricRegistry & Registry =>
+  typeof given.metrics === "function" && typeof given.getSingleMetric === "function";
 
 export interface PrometheusSink extends Sink {
   /** All metrics of the registry, as `GET /metrics` serves them. */
@@ -141,7 +152,8 @@ export function prometheus(options: PrometheusOptions = {}): PrometheusSink {
   const load = async () => {
     if (ready !== undefined) return ready;
     const prom = await importProm();
-    const register = options.register ?? prom.register;
+    const register: MetricRegistry = options.register ?? prom.register;
+    if (!isRegistry(register)) throw new AwakenError("invalid_plugin", "prometheus(): `register` must be a Registry of prom-client");
     ready = { meters: new Meters(prom, register), register };
     return ready;
   };

@@ -18,9 +18,11 @@ export interface RunOpening {
 /** Something that takes time. */
 export type Beginning =
   | (Pick<InferenceEvent, "type" | "step" | "model" | "provider" | "temperature" | "topP" | "maxTokens"> & {
+      /** Whose it is. */
       readonly context: TelemetryContext;
     })
   | (Pick<ToolEvent, "type" | "step" | "name" | "callId"> & {
+      /** Whose it is. */
       readonly context: TelemetryContext;
       /** The call is of an earlier activation: nobody here saw the model ask for it. */
       readonly isReplay: boolean;

@@ -68,6 +68,9 @@ export async function wait(parts: RunParts, id: string, options: WaitOptions = {
 async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
   const here = parts.active.byRun(id)?.result;
   if (here !== undefined) return here;
+  // Whoever asks for a run that is not there, or is over, listens to nothing. What comes between the two looks is seen by the second.
+  const first = await loadRun(parts, id);
+  if (isSettled(first)) return recordedResult(parts, first);
   using bell = new RunBell(parts.live, id);
   for (;;) {
     const active = parts.active.byRun(id);

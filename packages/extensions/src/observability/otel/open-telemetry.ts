@@ -3,10 +3,19 @@ import type { Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Sink } from "../sink.ts";
 import { followRun, type OtelApi } from "./run-spans.ts";
 
+/** A `TracerProvider` of OpenTelemetry. Its own type is not named here: programs without the package compile too. */
+export interface TracerSource {
+  /** Gives the tracer that spans are made with. */
+  getTracer(name: string): { startSpan(...args: never): unknown };
+}
+
 export interface OpenTelemetryOptions {
   /** Where spans are made. Default: the provider that the program registered with OpenTelemetry. */
-  readonly tracerProvider?: TracerProvider;
+  readonly tracerProvider?: TracerSource;
 }
+
+const isProvider = (source: unknown): source is TracerProvider =>
+  typeof source === "object" && source !== null && "getTracer" in source && typeof source.getTracer === "function";
 
 const SCOPE = "awaken";
 
@@ -30,7 +39,9 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Sink {
     name: "openTelemetry",
     async open() {
       const api = await importApi();
-      ready = { api, tracer: (options.tracerProvider ?? api.trace.getTracerProvider()).getTracer(SCOPE) };
+      const provider: unknown = options.tracerProvider ?? api.trace.getTracerProvider();
+      if (!isProvider(provider)) throw new AwakenError("invalid_plugin", "openTelemetry(): `tracerProvider` must be a TracerProvider");
+      ready = { api, tracer: provider.getTracer(SCOPE) };
     },
     // Everything that it tells of happens in runs.
     record() {},
