@@ -51,6 +51,19 @@ describe("selectPending", () => {
     expect(idsOf(selectPending([steer], "next-step", R1))).toEqual(["steer"]);
   });
 
+  test("what is for another run holds nobody back, unless it is a barrier", () => {
+    const others = { targetRunId: R1, fallbackToNewRun: false } as const;
+    expect(idsOf(selectPending([pending("others", others), pending("own", { ...others, targetRunId: R2 })], "new-run", R2))).toEqual([
+      "own",
+    ]);
+    expect(selectPending([pending("others", { ...others, barrier: true }), pending("own")], "new-run", R2)).toEqual([]);
+    const answer = pending("answer", { boundary: "resume-input", targetRunId: R1 });
+    expect(idsOf(selectPending([pending("steer", { boundary: "next-step", targetRunId: R1 }), answer], "resume-input", R1))).toEqual([
+      "answer",
+    ]);
+    expect(selectPending([pending("steer", { boundary: "next-step", barrier: true }), answer], "resume-input", R1)).toEqual([]);
+  });
+
   test("a targeted entry with fallback is taken by the next new run, and by no other boundary of another run", () => {
     const entry = pending("a", { boundary: "next-step", targetRunId: R1 });
     expect(idsOf(selectPending([entry], "new-run", R2))).toEqual(["a"]);

@@ -82,10 +82,14 @@ function isEligible({ boundary, targetRunId, fallbackToNewRun }: DeliveryMode, a
   return targetRunId === undefined || targetRunId === runId || (at === "new-run" && fallbackToNewRun);
 }
 
-/** An entry that waits for another kind of boundary steps aside; any other one that cannot enter holds back what is behind it. */
+/**
+ * What is for another run, or waits for another kind of boundary, steps aside: it may never come, and must not hold back the others. A barrier
+ * does, and so does what may still enter a run like this one.
+ */
 function stepsAside({ boundary, barrier, fallbackToNewRun }: DeliveryMode, at: Boundary): boolean {
   if (barrier) return false;
-  return at === "new-run" ? boundary !== "new-run" && !fallbackToNewRun : boundary === "new-run";
+  if (at === "new-run") return !fallbackToNewRun;
+  return at === "resume-input" || boundary === "new-run";
 }
 
 /** What enters `runId` at this boundary, first in first out. `entries` are the whole queue by position. */

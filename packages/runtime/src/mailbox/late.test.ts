@@ -156,3 +156,19 @@ test.each(STORES)(
     expect(begun).toBe(0);
   },
 );
+
+describe.each(STORES)("runs that overtake each other on one thread, on %s", (_, make) => {
+  test("each reads its own message, and what is for whoever comes first, whatever waits in front of it", async () => {
+    await using store = make();
+    await using talker = open(store, []);
+    const late = await talker.start({ thread: "t", input: "whenever", priority: 200 });
+    await talker.send("t", "in between", { mode: "queue" });
+    const soon = await talker.start({ thread: "t", input: "now", priority: 1 });
+    await using worker = open(store, [text("a"), text("b"), text("c")], true);
+    const ended = await Promise.all([late, soon].map(({ runId }) => worker.wait(runId)));
+    expect(ended.map(({ status }) => status)).toEqual(["done", "done"]);
+    await expect.poll(() => said(store)).toEqual(["in between", "now", "whenever"]);
+    await expect.poll(async () => await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+    expect((await store.pending.load(T)).entries).toEqual([]);
+  });
+});
