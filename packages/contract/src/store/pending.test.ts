@@ -57,6 +57,10 @@ describe("selectPending", () => {
       "own",
     ]);
     expect(selectPending([pending("others", { ...others, barrier: true }), pending("own")], "new-run", R2)).toEqual([]);
+    const left = pending("left", { ...others, boundary: "next-step" });
+    const steer = pending("steer", { boundary: "next-step", targetRunId: R2 });
+    for (const at of ["next-step", "on-natural-end", "new-run"] as const)
+      expect(idsOf(selectPending([left, steer], at, R2))).toEqual(["steer"]);
     const answer = pending("answer", { boundary: "resume-input", targetRunId: R1 });
     expect(idsOf(selectPending([pending("steer", { boundary: "next-step", targetRunId: R1 }), answer], "resume-input", R1))).toEqual([
       "answer",

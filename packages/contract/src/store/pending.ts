@@ -86,8 +86,9 @@ function isEligible({ boundary, targetRunId, fallbackToNewRun }: DeliveryMode, a
  * What is for another run, or waits for another kind of boundary, steps aside: it may never come, and must not hold back the others. A barrier
  * does, and so does what may still enter a run like this one.
  */
-function stepsAside({ boundary, barrier, fallbackToNewRun }: DeliveryMode, at: Boundary): boolean {
+function stepsAside({ boundary, barrier, targetRunId, fallbackToNewRun }: DeliveryMode, at: Boundary, runId: RunId): boolean {
   if (barrier) return false;
+  if (targetRunId !== undefined && targetRunId !== runId) return true;
   if (at === "new-run") return !fallbackToNewRun;
   return at === "resume-input" || boundary === "new-run";
 }
@@ -99,7 +100,7 @@ export function selectPending(entries: readonly PendingRecord[], at: Boundary, r
   for (const entry of entries) {
     const mode = entry.deliveryMode;
     if (!isEligible(mode, at, runId)) {
-      if (!stepsAside(mode, at)) break;
+      if (!stepsAside(mode, at, runId)) break;
       hasSkipped = true;
       continue;
     }

@@ -257,6 +257,8 @@ export class Hold implements Holding, Lease {
 const REFUSALS: ReadonlySet<string> = new Set([
   "ticket_not_open",
   "ticket_not_found",
+  "ticket_not_editable",
+  "ticket_expired",
   "invalid_resume",
   "decision_conflict",
   "ambiguous_id",

@@ -18,7 +18,7 @@ export interface Tenant extends Executor {
   readonly maxAttempts: number;
 }
 
-/** How often a thread that is taken is looked at, before it is said to be: whoever had it may just have let go. */
+/** Somebody else is at work on the thread. */
 export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
   new AwakenError("thread_already_running", `thread already has an active run: ${threadId} (in process '${by}')`, {
     details: { threadId, consumer: by },

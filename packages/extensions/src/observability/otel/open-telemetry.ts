@@ -6,7 +6,10 @@ import { followRun, type OtelApi } from "./run-spans.ts";
 /** A `TracerProvider` of OpenTelemetry. Its own type is not named here: programs without the package compile too. */
 export interface TracerSource {
   /** Gives the tracer that spans are made with. */
-  getTracer(name: string): { startSpan(...args: never): unknown };
+  getTracer(name: string): {
+    /** Begins a span. */
+    startSpan(...args: never): unknown;
+  };
 }
 
 export interface OpenTelemetryOptions {
