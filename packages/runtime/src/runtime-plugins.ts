@@ -1,11 +1,12 @@
 import type { Log } from "@awaken/contract";
 import { compaction } from "./builtin/compaction/compaction.ts";
 import { contextWindow } from "./builtin/context-window/context-window.ts";
+import { handoffTool } from "./builtin/handoff/handoff-tool.ts";
 import { knowledgeCutoff } from "./builtin/knowledge-cutoff/knowledge-cutoff.ts";
 import { loopActions } from "./builtin/loop-actions/loop-actions.ts";
 import { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
 import type { Plugin } from "./plugin/define-plugin.ts";
-import type { RuntimePluginInput } from "./resolve/resolve-agent.ts";
+import type { ResolveParts, RuntimePluginInput } from "./resolve/resolve-agent.ts";
 import type { Ids } from "./stream/ids.ts";
 
 export interface RuntimePluginParts {
@@ -30,3 +31,9 @@ export function runtimePlugins({ ids, log }: RuntimePluginParts): (input: Runtim
     ];
   };
 }
+
+/** What agents have for those that they name. A run cannot be handed over to an agent that runs elsewhere. */
+export const agentTools: NonNullable<ResolveParts["agentTools"]> = ({ handoffs }) => {
+  const targets = handoffs.filter(({ type }) => type === "local");
+  return { delegates: [], handoffs: targets.length === 0 ? [] : [handoffTool(targets)] };
+};

@@ -2,6 +2,7 @@ export {
   type AgentSpec,
   type AgentSpecInput,
   agentSpecSchema,
+  displayDescription,
   type LocalAgentSpec,
   type LocalAgentSpecInput,
   parseAgentSpec,

@@ -70,6 +70,12 @@ interface Left {
   readonly trace: { readonly last: string; readonly root: string } | undefined;
 }
 
+/** What one agent does of a run. */
+interface OpenPart {
+  readonly agentId: string;
+  readonly recorder: RunRecorder;
+}
+
 class Observer {
   readonly #sinks: Sinks;
   readonly #capture: Capture;
@@ -93,6 +99,19 @@ class Observer {
   }
 
   bind(run: LiveRun): () => void {
+    let open = this.#open(run);
+    // An agent that has the plugin too takes over: then it stays bound.
+    run.listen((event) => {
+      if (event.type === "step-start" && event.agentId !== open.agentId) {
+        this.#leave(run, open);
+        open = this.#open(run);
+      }
+      open.recorder.listen(event);
+    });
+    return () => this.#leave(run, open);
+  }
+
+  #open(run: LiveRun): OpenPart {
     const { signal, identity, clock } = run;
     const stored = run.snapshot().get(runTrace);
     const left = this.#left.get(signal);
@@ -112,12 +131,13 @@ class Observer {
     });
     this.#recorders.set(signal, recorder);
     if (left !== undefined) recorder.handedOver(left.agentId);
-    run.listen(recorder.listen);
-    return () => {
-      this.#left.set(signal, { agentId: context.agentId, trace: recorder.span });
-      // The end of a run is told before a plugin is unbound: without it, another agent goes on.
-      recorder.end("handoff");
-    };
+    return { agentId: context.agentId, recorder };
+  }
+
+  #leave({ signal }: LiveRun, { agentId, recorder }: OpenPart): void {
+    this.#left.set(signal, { agentId, trace: recorder.span });
+    // The end of a run is told before a plugin is unbound: without it, another agent goes on.
+    recorder.end("handoff");
   }
 }
 

@@ -27,7 +27,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
   const toolIds = hasOwn ? listIds(descriptors) : plan.toolIds;
-  return { plan, tools, descriptors, toolIds, scene, bindings: [] };
+  return { plan, tools, descriptors, toolIds, scene, bindings: new Map() };
 }
 
 function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
@@ -50,32 +50,55 @@ function guarded({ log, identity }: RunContext, listen: (event: AgentEvent) => v
   };
 }
 
-/** Of plugins that are bound before one fails, none is forgotten. */
-function bindPlugins(ctx: RunContext): void {
-  const { plan, bindings } = ctx.active;
-  if (!plan.env.plugins.some((plugin) => plugin.onBind !== undefined)) return;
-  const run: LiveRun = {
-    ...ctx.active.scene,
+/** The run as a plugin sees it for as long as it is bound: with whatever agent acts. */
+function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
+  const { scopeId, identity, messages, signal, clock } = ctx.active.scene;
+  return {
+    ...{ scopeId, identity, messages, signal, clock },
+    get agent() {
+      return ctx.active.scene.agent;
+    },
+    get tools() {
+      return ctx.active.scene.tools;
+    },
+    get profile() {
+      return ctx.active.scene.profile;
+    },
     isContinuation: ctx.isContinuation,
     listen: (listen) => bindings.push(ctx.watch(guarded(ctx, listen))),
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
     send: ctx.inbox.push.bind(ctx.inbox),
   };
+}
+
+/** Of plugins that are bound before one fails, none is forgotten. One that the agent before had too is bound already. */
+function bindPlugins(ctx: RunContext): void {
+  const { plan, bindings } = ctx.active;
   for (const plugin of plan.env.plugins) {
-    const unbind = plugin.onBind?.(run);
-    if (unbind !== undefined) bindings.push(unbind);
+    if (plugin.onBind === undefined || bindings.has(plugin)) continue;
+    const own: (() => void)[] = [];
+    bindings.set(plugin, own);
+    const unbind = plugin.onBind(liveRun(ctx, own));
+    if (unbind !== undefined) own.push(unbind);
   }
 }
 
-/** Takes the plugins' hold on the run away. Whatever plugin fails to let go, the others do. */
-export function unbindPlugins(ctx: RunContext): void {
-  for (const unbind of ctx.active.bindings.splice(0)) {
-    try {
-      unbind();
-    } catch (thrown) {
-      ctx.log.error(`a plugin could not be unbound: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    }
+/** Takes the plugins' hold on the run away, but for those that stay. Whatever plugin fails to let go, the others do. */
+export function unbindPlugins(ctx: RunContext, staying: readonly Plugin[] = []): void {
+  const { bindings } = ctx.active;
+  for (const [plugin, held] of bindings) {
+    if (staying.includes(plugin)) continue;
+    bindings.delete(plugin);
+    for (const unbind of held) tryUnbind(ctx, unbind);
+  }
+}
+
+function tryUnbind({ log, identity }: RunContext, unbind: () => void): void {
+  try {
+    unbind();
+  } catch (thrown) {
+    log.error(`a plugin could not be unbound: ${errorMessage(thrown)}`, { runId: identity.runId });
   }
 }
 
@@ -88,11 +111,12 @@ export function activateAgent(ctx: RunContext): Promise<void> | undefined {
   return change === undefined ? undefined : ctx.phases.submit(change);
 }
 
-async function deactivateAgent(ctx: RunContext): Promise<void> {
+/** Plugins that the next agent has too stay bound. */
+async function deactivateAgent(ctx: RunContext, next: RunPlan): Promise<void> {
   const state = ctx.state.snapshot();
   const change = together(ctx.active.plan.env.plugins, (plugin) => plugin.onDeactivate?.(state));
   if (change !== undefined) await ctx.phases.submit(change);
-  unbindPlugins(ctx);
+  unbindPlugins(ctx, next.env.plugins);
 }
 
 /** The agent that the state names, when it is another one than the one that acts. */
@@ -101,8 +125,8 @@ export function nextAgent(ctx: RunContext): string | undefined {
   return wanted === ctx.active.plan.agent.id ? undefined : wanted;
 }
 
-/** Between two steps: another agent goes on with this run. Gives a termination when it cannot. */
-export async function followHandoff(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
+/** Another agent goes on with this run. Gives a termination when it cannot. */
+async function handOver(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
   let plan: RunPlan;
   try {
     plan = await ctx.replan(wanted);
@@ -110,9 +134,22 @@ export async function followHandoff(ctx: RunContext, wanted: string): Promise<Te
     return { type: "blocked", reason: `handoff resolve failed: ${errorMessage(thrown)}` };
   }
   ctx.state.register(plan.env.stateKeys);
-  await deactivateAgent(ctx);
-  Object.assign(ctx.active, seatAgent(ctx, plan));
+  await deactivateAgent(ctx, plan);
+  const { bindings } = ctx.active;
+  Object.assign(ctx.active, seatAgent(ctx, plan), { bindings });
   ctx.phases.setTable(plan.env);
   await activateAgent(ctx);
+  return undefined;
+}
+
+/** Between two steps: whoever the state names goes on. Agents that only hand over to each other, and never infer, end the run. */
+export async function followHandoffs(ctx: RunContext): Promise<Termination | undefined> {
+  let count = 0;
+  for (let wanted = nextAgent(ctx); wanted !== undefined; wanted = nextAgent(ctx)) {
+    const { maxSteps } = ctx.active.plan.agent;
+    if (++count > maxSteps) return { type: "blocked", reason: `more than ${maxSteps} handoffs without an inference` };
+    const refused = await handOver(ctx, wanted);
+    if (refused !== undefined) return refused;
+  }
   return undefined;
 }

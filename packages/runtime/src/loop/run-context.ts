@@ -6,6 +6,7 @@ import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
+import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
@@ -37,8 +38,8 @@ export interface ActiveAgent {
   toolIds: readonly string[];
   /** What hooks, gates and tools see of the run. */
   scene: RunScene;
-  /** Each takes one plugin's hold on the run away. */
-  bindings: (() => void)[];
+  /** What takes the hold of each plugin on the run away. */
+  bindings: Map<Plugin, (() => void)[]>;
   /** What the messages of a request may weigh under this plan, since one was refused as too long. */
   requestLimit?: { readonly plan: RunPlan; readonly tokens: number };
 }

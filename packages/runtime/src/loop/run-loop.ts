@@ -6,7 +6,7 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
 import { commitStep, finish, type LoopResult } from "./finish.ts";
-import { activateAgent, followHandoff, nextAgent, unbindPlugins } from "./handoff.ts";
+import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
 import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
@@ -98,11 +98,8 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
 async function drive(ctx: RunContext): Promise<Termination> {
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
-    const wanted = nextAgent(ctx);
-    if (wanted !== undefined) {
-      const refused = await followHandoff(ctx, wanted);
-      if (refused !== undefined) return refused;
-    }
+    const refused = nextAgent(ctx) === undefined ? undefined : await followHandoffs(ctx);
+    if (refused !== undefined) return refused;
     const id = openStep(ctx);
     let reached: StepOutcome;
     try {

@@ -1,6 +1,7 @@
 import { AwakenError, didYouMean, errorMessage } from "@awaken/contract";
 import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
+import { delegateToolId, HANDOFF_TOOL } from "./agent-tool-ids.ts";
 import type { Changes } from "./draft.ts";
 import { isLate } from "./late-ids.ts";
 import { type BroughtTools, pluginTools } from "./plugin-tools.ts";
@@ -76,9 +77,6 @@ class Findings {
   }
 }
 
-/** What a delegate is called as a tool begins with this. */
-const DELEGATE_TOOL = "agent_run_";
-
 const NOTHING_UNREAD: ReadonlySet<string> = new Set();
 
 /** What the tables hold, and what they would hold if all that was given could be read. */
@@ -112,7 +110,8 @@ class Tables {
       brought ??= pluginTools(this.#set, agent);
       return brought;
     };
-    const isDelegate = (id: string): boolean => agent.delegates.some((delegate) => id === `${DELEGATE_TOOL}${delegate}`);
+    const isDelegate = (id: string): boolean =>
+      agent.delegates.some((delegate) => id === delegateToolId(delegate)) || (id === HANDOFF_TOOL && agent.handoffs.length > 0);
     return {
       has: (id) => has(id) || isLate(id) || isUnsure || isDelegate(id) || fromPlugins().ids.has(id) || fromPlugins().isLate(id),
       ids: () => [...ids(), ...fromPlugins().ids],

@@ -1,5 +1,5 @@
 import { AwakenError, didYouMean, errorMessage, type Provider, shorten } from "@awaken/contract";
-import type { LocalAgentSpec } from "@awaken/contract/spec";
+import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
@@ -8,6 +8,7 @@ import { compileEnv } from "../plugin/compile-env.ts";
 import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
 import type { Env } from "../plugin/env.ts";
 import { type ReadTools, readNow } from "../plugin/tool-source.ts";
+import { isLate } from "../registry/late-ids.ts";
 import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -28,7 +29,15 @@ export interface RuntimePluginInput {
   readonly knowledgeCutoff: string | undefined;
 }
 
+/** The tools that an agent has because it names other agents. */
+export interface AgentTools {
+  readonly delegates: readonly Tool[];
+  readonly handoffs: readonly Tool[];
+}
+
 export interface ResolveParts {
+  /** What agents have for those that they name as delegates and handoffs. Default: nothing. */
+  readonly agentTools?: (named: { readonly delegates: readonly AgentSpec[]; readonly handoffs: readonly AgentSpec[] }) => AgentTools;
   /** The plugins that every run has, in order; no filter of an agent silences them. */
   readonly runtimePlugins: (input: RuntimePluginInput) => readonly Plugin[];
   /** Section keys that the runtime reads even for agents that do not load the plugin that claims them. */
@@ -44,12 +53,15 @@ export interface Resolved {
   readonly warnings: readonly string[];
 }
 
-function lookUpAgent(set: RegistrySet, id: string): LocalAgentSpec {
+function lookUpSpec(set: RegistrySet, id: string): AgentSpec {
   const agent = findAgent(set, id);
-  if (agent === undefined) {
-    const message = `agent not found: ${shorten(id)}${didYouMean(id, set.agents.keys())}`;
-    throw new AwakenError("agent_not_found", message, { details: { agentId: id } });
-  }
+  if (agent !== undefined) return agent;
+  const message = `agent not found: ${shorten(id)}${didYouMean(id, set.agents.keys())}`;
+  throw new AwakenError("agent_not_found", message, { details: { agentId: id } });
+}
+
+function lookUpAgent(set: RegistrySet, id: string): LocalAgentSpec {
+  const agent = lookUpSpec(set, id);
   if (agent.type === "local") return agent;
   throw new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
     details: { agentId: id },
@@ -76,6 +88,16 @@ function keyOwners(state: readonly AnyStateKey[], tools: Iterable<Tool>): readon
   const owners = state.length === 0 ? [] : [owner("createRuntime", state)];
   for (const { id, state: keys = [] } of tools) if (keys.length > 0) owners.push(owner(`tool:${id}`, keys));
   return owners;
+}
+
+const NO_AGENTS: AgentTools = Object.freeze({ delegates: [], handoffs: [] });
+
+/** Agents of sources that are read later may not be there yet: what they are for comes with them. */
+function toolsForAgents(set: RegistrySet, { delegates, handoffs }: LocalAgentSpec, { agentTools }: ResolveParts): AgentTools {
+  if (agentTools === undefined || delegates.length + handoffs.length === 0) return NO_AGENTS;
+  const known = (ids: readonly string[]) =>
+    [...new Set(ids)].flatMap((id) => (isLate(id) ? (findAgent(set, id) ?? []) : lookUpSpec(set, id)));
+  return agentTools({ delegates: known(delegates), handoffs: known(handoffs) });
 }
 
 /** A tool that no model could be told about. Those of the registry were looked at when they were registered. */
@@ -114,12 +136,16 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   });
 
   checkSchemas(env.tools.values());
+  const forAgents = toolsForAgents(set, agent, parts);
   const declared = gatherTools([
     ["global", set.tools.values()],
+    ["delegate", forAgents.delegates],
+    ["handoff", forAgents.handoffs],
     ["plugin", env.tools.values()],
   ]);
   const { tools: registered, warnings } = addLateTools(declared, env.lateTools);
-  const tools = filterTools(agent, registered);
+  const named = new Set([...forAgents.delegates, ...forAgents.handoffs].map(({ id }) => id));
+  const tools = filterTools(agent, registered, named);
   const { contextWindow } = capabilities.known;
   const model = Object.freeze({ upstream, provider: providerId, maxOutputTokens, contextWindow, specs });
   return {

@@ -2,8 +2,10 @@ import { AwakenError } from "@awaken/contract";
 import { compileToolCatalogue, type LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Where tools come from, in the order in which they are registered. */
-export type ToolSource = readonly [source: "global" | "delegate" | "plugin", tools: Iterable<Tool>];
+export type ToolSource = readonly [source: "global" | "delegate" | "handoff" | "plugin", tools: Iterable<Tool>];
 
 /** All tools of all sources. Two of one id would leave it open which one the model calls. */
 export function gatherTools(sources: readonly ToolSource[]): ReadonlyMap<string, Tool> {
@@ -34,8 +36,13 @@ export function addLateTools(
   return { tools: new Map([...late, ...tools]), warnings };
 }
 
-/** The tools that the agent's catalogue lets through. */
-export function filterTools(agent: LocalAgentSpec, tools: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> {
+/** The tools that the agent's catalogue lets through. `named` are those that other fields of the agent ask for: only an exclusion hides them. */
+export function filterTools(
+  agent: LocalAgentSpec,
+  tools: ReadonlyMap<string, Tool>,
+  named: ReadonlySet<string> = NONE,
+): ReadonlyMap<string, Tool> {
   const isVisible = compileToolCatalogue(agent);
-  return new Map([...tools].filter(([id]) => isVisible(id)));
+  const isShown = named.size === 0 ? isVisible : compileToolCatalogue({ ...agent, toolPatterns: ["*"] });
+  return new Map([...tools].filter(([id]) => (named.has(id) ? isShown(id) : isVisible(id))));
 }

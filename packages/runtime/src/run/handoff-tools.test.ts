@@ -18,8 +18,8 @@ import { reply } from "../tool/reply.ts";
 
 const nothing = z.object({});
 const PICK = { id: "pick", name: "pick", description: "The client picks", parameters: { type: "object" } };
-const DESK = ["desk_note", "pick", "refund", "shared", "to_billing"];
-const BILLING = ["charge", "look_up", "pick", "shared", "to_desk"];
+const DESK = ["desk_note", "handoff", "pick", "refund", "shared", "to_billing"];
+const BILLING = ["charge", "handoff", "look_up", "pick", "shared", "to_desk"];
 
 let folder = "";
 beforeEach(() => {
