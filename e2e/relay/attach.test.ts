@@ -220,3 +220,23 @@ test("ids of tenants never meet: each follows its own", async () => {
   await theirs.until(({ type }) => type === "run-end");
   expect((await theirs.leave()).filter(({ type }) => type === "run-start")).toHaveLength(1);
 });
+
+test("`from: now` leaves out what is on record, also of a run that waits, and whoever attaches is told when he has caught up", async () => {
+  await using shared = await openShared("sqlite");
+  await using runtime = openNode(shared.stores[0]);
+  const first = await runtime.run({ ...ask, input: "look approve say" });
+  const [ticket] = first.status === "waiting" ? first.tickets : expect.fail();
+  const caughtUp: number[] = [];
+  const late = new Reader(runtime.attach(first.runId, { from: "now", onCaughtUp: () => caughtUp.push(late.events.length) }));
+  const whole = new Reader(runtime.attach(first.runId, { onCaughtUp: () => caughtUp.push(whole.events.length) }));
+  await expect.poll(() => caughtUp.length).toBe(2);
+  expect(caughtUp).toEqual([0, whole.events.length]);
+  const before = whole.events.length;
+  await (await runtime.decide(ticket?.id ?? "", { action: "approve" })).result;
+  await Promise.all([late.ended, whole.ended]);
+  expect(late.events[0]).toMatchObject({ type: "run-start", resumed: true });
+  expect(factsOf(late.events)).toEqual(factsOf(whole.events.slice(before)));
+  // From there on a cursor is good for both.
+  const cursor = late.events.find((event) => event.cursor !== undefined)?.cursor;
+  expect(whole.events.map((event) => event.cursor)).toContain(cursor);
+});

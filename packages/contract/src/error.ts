@@ -110,6 +110,25 @@ export const ERROR_TABLE = {
   storage_corrupt: { status: 500, canRetry: false },
   storage_too_new: { status: 500, canRetry: false },
   data_integrity: { status: 500, canRetry: false },
+  // requests over HTTP
+  unauthorized: { status: 401, canRetry: false },
+  route_not_found: { status: 404, canRetry: false },
+  method_not_allowed: { status: 405, canRetry: false },
+  request_timeout: { status: 408, canRetry: true },
+  payload_too_large: { status: 413, canRetry: false },
+  unsupported_media_type: { status: 415, canRetry: false },
+  /** A body that is no JSON, or not UTF-8, or nested too deeply. */
+  invalid_json: { status: 400, canRetry: false },
+  /** A body that is JSON, and not what the route takes. */
+  invalid_body: { status: 422, canRetry: false },
+  invalid_query: { status: 400, canRetry: false },
+  invalid_cursor: { status: 400, canRetry: false },
+  /** No `If-Match`, or one that is no revision. */
+  invalid_revision: { status: 400, canRetry: false },
+  /** A part of the server that it was not given. */
+  not_installed: { status: 503, canRetry: false },
+  server_busy: { status: 503, canRetry: true },
+  shutting_down: { status: 503, canRetry: true },
   // everything else
   internal: { status: 500, canRetry: false },
 } as const satisfies Record<string, ErrorRow>;

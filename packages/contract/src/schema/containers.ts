@@ -92,11 +92,11 @@ function objectOf<F extends Fields, Out, In>(fields: F, others: Others): ObjectT
     }
     return read;
   };
-  const json = () => ({
+  const json: Type["json"] = (definitions) => ({
     type: "object",
-    properties: Object.fromEntries(Object.entries(fields).map(([key, type]) => [key, type.json()])),
+    properties: Object.fromEntries(Object.entries(fields).map(([key, type]) => [key, type.json(definitions)])),
     required: Object.keys(fields).filter((key) => fields[key]?.optional === "no"),
-    ...(others === "drop" ? {} : { additionalProperties: others === "refuse" ? false : others.json() }),
+    ...(others === "drop" ? {} : { additionalProperties: others === "refuse" ? false : others.json(definitions) }),
   });
   return { ...define<Out, In>(run, json, fitsObject(fields, others)), fields };
 }
@@ -125,7 +125,7 @@ export function array<Out, In>(item: Type<Out, In>): Type<Out[], In[]> {
     for (let index = 0; index < value.length; index++) if (!item.fits(value[index], depth + 1)) return false;
     return true;
   };
-  return define(run, () => ({ type: "array", items: item.json() }), fits);
+  return define(run, (definitions) => ({ type: "array", items: item.json(definitions) }), fits);
 }
 
 /** Any names. `__proto__` is none: it is dropped. */
@@ -144,7 +144,7 @@ export function record<Out, In>(item: Type<Out, In>): Type<Record<string, Out>, 
     for (const key in value) if (key === "__proto__" || !item.fits(value[key], depth + 1)) return false;
     return true;
   };
-  return define(run, () => ({ type: "object", additionalProperties: item.json() }), fits);
+  return define(run, (definitions) => ({ type: "object", additionalProperties: item.json(definitions) }), fits);
 }
 
 /** The first that fits. */
@@ -169,7 +169,7 @@ export function union<const T extends readonly Type[]>(types: T): Type<output<T[
     }
     return false;
   };
-  return define(run, () => ({ anyOf: types.map((type) => type.json()) }), fits);
+  return define(run, (definitions) => ({ anyOf: types.map((type) => type.json(definitions)) }), fits);
 }
 
 /** An object whose field `tag` says which of the branches it is. */
@@ -191,7 +191,7 @@ export function taggedUnion<
     return value;
   };
   const fits: Fits = (value, depth) => isJsonObject(value) && (byTag.get(value[tag])?.fits(value, depth) ?? false);
-  return define(run, () => ({ oneOf: types.map((type) => type.json()) }), fits);
+  return define(run, (definitions) => ({ oneOf: types.map((type) => type.json(definitions)) }), fits);
 }
 
 /** Any JSON; what is none is told by where it lies. */

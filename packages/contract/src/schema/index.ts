@@ -15,6 +15,18 @@ export {
   union,
 } from "./containers.ts";
 export { describeType, expected, type Issue, message, problem } from "./issue.ts";
-export { type Check, type Defaulted, guardOf, type input, type Optional, type output, type Type } from "./type.ts";
+export { type Check, type Defaulted, type Definitions, guardOf, type input, type Optional, type output, type Type } from "./type.ts";
 export { boolean, type Choice, custom, enum, int, literal, number, string, text } from "./values.ts";
-export { exactOptional, narrow, nullable, optional, pipe, prefault, readonly, transform, withDefault } from "./wrappers.ts";
+export {
+  exactOptional,
+  fromText,
+  named,
+  narrow,
+  nullable,
+  optional,
+  pipe,
+  prefault,
+  readonly,
+  transform,
+  withDefault,
+} from "./wrappers.ts";

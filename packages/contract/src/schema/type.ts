@@ -10,6 +10,9 @@ export type Run = (value: unknown, issues: Issue[]) => unknown;
  */
 export type Fits = (value: unknown, depth: number) => boolean;
 
+/** Where schemas that have a name are written once, for whoever gathers them: gives the reference that stands in their place. */
+export type Definitions = (name: string, json: () => JsonObject) => JsonObject;
+
 /** A rule over a value that has the right type already. Gives the value back, or another one of its type. */
 export interface Check<T> {
   run(value: T, issues: Issue[]): T;
@@ -41,8 +44,8 @@ export interface Type<Out = unknown, In = Out> {
   readonly optional: "no" | "input" | "both";
   readonly run: Run;
   readonly fits: Fits;
-  /** JSON Schema of what may be given. */
-  readonly json: () => JsonObject;
+  /** JSON Schema of what may be given. With definitions, types that have a name are references to them. */
+  readonly json: (definitions?: Definitions) => JsonObject;
   /** With more rules. All of them are asked, so that all that is wrong is told at once. */
   check(...checks: readonly Check<Out>[]): Type<Out, In>;
 }
@@ -57,7 +60,7 @@ export const isSound = <T>(_value: unknown, issues: readonly Issue[], before = 0
 export const isFit = <T>(_value: unknown, answer: boolean): _value is T => answer;
 
 /** Without `fits` every value is read. */
-export function define<Out, In = Out>(run: Run, json: () => JsonObject, fits: Fits = () => false): Type<Out, In> {
+export function define<Out, In = Out>(run: Run, json: Type["json"], fits: Fits = () => false): Type<Out, In> {
   return {
     "~standard": {
       version: 1,
@@ -68,7 +71,7 @@ export function define<Out, In = Out>(run: Run, json: () => JsonObject, fits: Fi
         if (isSound<Out>(value, issues)) return { value };
         return { issues: issues.map((issue) => ({ message: describeIssue(issue), path: issue.path })) };
       },
-      jsonSchema: { input: json },
+      jsonSchema: { input: () => json() },
     },
     optional: "no",
     run,
@@ -85,7 +88,7 @@ export function define<Out, In = Out>(run: Run, json: () => JsonObject, fits: Fi
         for (let index = 0; index < checks.length; index++) if (checks[index]?.holds(value) === false) return false;
         return true;
       };
-      const jsonOfAll = () => Object.assign({}, json(), ...checks.map((check) => check.json));
+      const jsonOfAll: Type["json"] = (definitions) => Object.assign({}, json(definitions), ...checks.map((check) => check.json));
       return define(runAll, jsonOfAll, fitsAll);
     },
   };

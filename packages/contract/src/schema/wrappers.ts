@@ -1,4 +1,3 @@
-import type { JsonObject } from "../json.ts";
 import { message } from "./issue.ts";
 import { type Defaulted, define, type Fits, isFit, isSound, type Optional, type Run, type Type } from "./type.ts";
 
@@ -16,8 +15,8 @@ export const optional = <Out, In>(type: Type<Out, In>): Optional<Out | undefined
 });
 
 export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | null> {
-  const json = (): JsonObject => {
-    const inner = type.json();
+  const json: Type["json"] = (definitions) => {
+    const inner = type.json(definitions);
     const { type: name, ...rest } = inner;
     const isBare = typeof name === "string" && Object.keys(rest).length === 0;
     return isBare ? { type: [name, "null"] } : { anyOf: [inner, { type: "null" }] };
@@ -30,7 +29,10 @@ export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | nu
 }
 
 function given<Out, In>(type: Type<Out, In>, run: Run, fallback: unknown): Defaulted<Out, In | undefined> {
-  return { ...define<Out, In | undefined>(run, () => Object.assign({}, type.json(), { default: fallback }), type.fits), optional: "input" };
+  return {
+    ...define<Out, In | undefined>(run, (definitions) => Object.assign({}, type.json(definitions), { default: fallback }), type.fits),
+    optional: "input",
+  };
 }
 
 const copyOf = (value: unknown): unknown => (typeof value === "object" ? structuredClone(value) : value);
@@ -79,4 +81,27 @@ export function narrow<Out, In, Narrow extends Out>(
   };
   const fits: Fits = (value, depth) => isFit<Out>(value, type.fits(value, depth)) && guard(value);
   return define(run, type.json, fits);
+}
+
+/** A type that documents of many schemas write once, under this name. */
+export const named = <Out, In>(name: string, type: Type<Out, In>): Type<Out, In> => ({
+  ...define<Out, In>(
+    type.run,
+    (definitions) => (definitions === undefined ? type.json() : definitions(name, () => type.json(definitions))),
+    type.fits,
+  ),
+  optional: type.optional,
+});
+
+const FROM_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
+  integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
+  number: (text) => (text.trim() === "" ? text : Number(text)),
+  boolean: (text) => (text === "true" ? true : text === "false" ? false : text),
+};
+
+/** A number, or true or false, as a query string spells it. What does not spell one is refused by the type itself. */
+export function fromText<Out, In>(type: Type<Out, In>): Type<Out, In | string> {
+  const kind = type.json()["type"];
+  const read = typeof kind === "string" ? FROM_TEXT[kind] : undefined;
+  return define((value, issues) => type.run(typeof value === "string" && read !== undefined ? read(value) : value, issues), type.json);
 }

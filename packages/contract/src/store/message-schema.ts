@@ -28,6 +28,7 @@ const mediaSchemas = [
 ] as const;
 
 const userContentSchema = s.taggedUnion("type", [textSchema, ...mediaSchemas]);
+export const userContentListSchema = s.array(userContentSchema);
 const assistantContentSchema = s.taggedUnion("type", [
   textSchema,
   ...mediaSchemas,

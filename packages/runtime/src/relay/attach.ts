@@ -1,4 +1,4 @@
-import { checkOptions, type PartRules, partRule, type ScopeId } from "@awaken/contract";
+import { checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import type { Relays } from "./relays.ts";
 
@@ -8,6 +8,8 @@ const isSignal = (value: unknown): boolean =>
 
 const ATTACH_OPTIONS: PartRules<AttachOptions> = {
   after: partRule("the cursor of an event", (value) => typeof value === "string"),
+  from: RULES.oneOf("start", "now"),
+  onCaughtUp: RULES.code,
   signal: partRule("an AbortSignal", isSignal),
 };
 

@@ -9,6 +9,10 @@ export type AttachedEvent = AgentEvent & {
 export interface AttachOptions {
   /** The last cursor that was seen: what came before it does not come again. Without it everything that is kept comes first. */
   readonly after?: string;
+  /** `now` leaves out what is on record when the iteration begins. Default `start`. With `after` it says nothing. */
+  readonly from?: "start" | "now";
+  /** Called once, when all that is on record was told and the next event is one that has to happen. */
+  readonly onCaughtUp?: () => void;
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
 }

@@ -82,6 +82,16 @@ async function findTarget(relay: Relay, id: string): Promise<Target> {
   return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId };
 }
 
+/** Behind the newest event. Of an empty log that is its start. */
+async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise<Start | undefined> {
+  const cursor = await store.events.loadHead(scope);
+  if (cursor === undefined) return undefined;
+  const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
+  if (run === undefined || run.status === "done" || run.status === "created") return { cursor, position: { type: "none" } };
+  const { steps: step, status } = run;
+  return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
+}
+
 /** What is on record, then what happens, until the run is over or the reader leaves. */
 export async function* follow(
   relay: Relay,
@@ -89,12 +99,13 @@ export async function* follow(
   options: AttachOptions,
   leaving: AbortSignal,
 ): AsyncGenerator<AttachedEvent, void, undefined> {
-  const from = options.after === undefined ? undefined : readCursor(options.after);
+  const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
+  const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
   const signals = [leaving, relay.closing, ...(options.signal === undefined ? [] : [options.signal])];
   const reader = new Reader(relay, target, from, signals);
   try {
-    yield* reader.read();
+    yield* reader.read(options.onCaughtUp);
   } finally {
     reader.close();
   }
@@ -148,7 +159,7 @@ class Reader {
     return this.#signals.some((signal) => signal.aborted);
   }
 
-  async *read(): AsyncGenerator<AttachedEvent, void, undefined> {
+  async *read(onCaughtUp?: () => void): AsyncGenerator<AttachedEvent, void, undefined> {
     for (let isFirst = true; !this.#isOver; isFirst = false) {
       this.#listen();
       // Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts.
@@ -165,6 +176,7 @@ class Reader {
       }
       if (live !== undefined) yield* this.#rebuild.show(live.runId, live.soFar);
       yield* this.#takePassing(() => true);
+      if (isFirst) onCaughtUp?.();
       await this.#wait();
     }
   }

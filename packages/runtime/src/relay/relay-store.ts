@@ -3,7 +3,7 @@ import type { Bounds } from "../stream/bounds.ts";
 
 /** What followers read of a store. */
 export interface RelayStore {
-  readonly events: Pick<EventStore, "list">;
+  readonly events: Pick<EventStore, "list" | "loadHead">;
   readonly messages: Pick<MessageStore, "load" | "list">;
   readonly runs: Pick<RunStore, "load">;
   readonly threads: Pick<ThreadStore, "load">;
@@ -20,7 +20,10 @@ export function boundRelayStore({ events, messages, runs, threads, live }: Relay
       name: () => `the store, which was asked to ${what},`,
     });
   return {
-    events: { list: (scope, query) => ask("list events", events.list(scope, query)) },
+    events: {
+      list: (scope, query) => ask("list events", events.list(scope, query)),
+      loadHead: (scope) => ask("load the newest event", events.loadHead(scope)),
+    },
     messages: {
       load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
       list: (threadId, query) => ask("list messages", messages.list(threadId, query)),

@@ -9,7 +9,7 @@ export interface TenantStore extends LastingRecords {
   /** Only a runtime that keeps its streams asks for it. */
   readonly streamCheckpoints?: StreamCheckpointStore;
   /** What whoever attaches reads; without it nobody can. */
-  readonly events?: Pick<EventStore, "list">;
+  readonly events?: Pick<EventStore, "list" | "loadHead">;
   /** Wakes whoever attaches or waits; without it they ask again and again. */
   readonly live?: LiveStore;
 }
