@@ -92,6 +92,7 @@ const REQUEST = namesOf<RunRequest>({
   runId: true,
   resume: true,
   decisions: true,
+  principal: true,
   trace: true,
 });
 const TRACE = namesOf<NonNullable<RunRequest["trace"]>>({
@@ -99,6 +100,7 @@ const TRACE = namesOf<NonNullable<RunRequest["trace"]>>({
   runMode: true,
   adapter: true,
   parentRunId: true,
+  rootRunId: true,
   parentThreadId: true,
   parentToolCallId: true,
   sessionId: true,

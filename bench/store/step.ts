@@ -60,7 +60,7 @@ function messagesOf(run: RunId, stepIndex: number): readonly Message[] {
 
 function runOf({ threadId: thread, runId: run, steps }: Conversation, now: number): RunProjection {
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     status: "running",
     runId: run,
     threadId: thread,
@@ -69,7 +69,6 @@ function runOf({ threadId: thread, runId: run, steps }: Conversation, now: numbe
       intent: { type: "new-intent" },
       options: { frontendTools: [] },
       trace: { origin: "user", runMode: "foreground", adapter: "ai-sdk" },
-      seededDecisions: [],
     },
     input: { triggerMessageIds: [], selectedMessageIds: [] },
     output: { fromSeq: 1, toSeq: 2 * steps + 2 },

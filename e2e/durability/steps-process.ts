@@ -21,9 +21,9 @@ const [id, run] = [threadId(thread), runId(`run-${thread}`)];
 process.on("disconnect", () => process.exit(1));
 
 const recordOf = (step: number): RunProjection => ({
-  ...{ schemaVersion: 1, status: "running", runId: run, threadId: id, agentId: "assistant", steps: step, usage: NO_USAGE, decided: [] },
+  ...{ schemaVersion: 2, status: "running", runId: run, threadId: id, agentId: "assistant", steps: step, usage: NO_USAGE, decided: [] },
   activation: {
-    ...{ intent: { type: "new-intent" }, options: { frontendTools: [] }, seededDecisions: [] },
+    ...{ intent: { type: "new-intent" }, options: { frontendTools: [] } },
     trace: { origin: "user", runMode: "foreground", adapter: "internal" },
   },
   ...{ input: { triggerMessageIds: [], selectedMessageIds: [] }, createdAt: 1, startedAt: 1, updatedAt: step },

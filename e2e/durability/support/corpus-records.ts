@@ -108,7 +108,7 @@ async function writeCompacted({ store, clock, ids }: Tools): Promise<void> {
 }
 
 export const createdRun = (run: ReturnType<typeof runId>, at: number): RunProjection => ({
-  schemaVersion: 1,
+  schemaVersion: 2,
   status: "created",
   runId: run,
   threadId: THREADS.queue,
@@ -117,7 +117,6 @@ export const createdRun = (run: ReturnType<typeof runId>, at: number): RunProjec
     intent: { type: "new-intent" },
     options: { frontendTools: [] },
     trace: { origin: "user", runMode: "scheduled", adapter: "internal" },
-    seededDecisions: [],
   },
   input: { triggerMessageIds: [], selectedMessageIds: [] },
   createdAt: at,

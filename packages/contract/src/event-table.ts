@@ -56,6 +56,7 @@ const identitySchema = s.strictObject({
   adapter: adapterSchema,
   parentThreadId: s.exactOptional(threadIdSchema),
   parentRunId: s.exactOptional(runIdSchema),
+  rootRunId: s.exactOptional(runIdSchema),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   dispatchId: s.exactOptional(dispatchIdSchema),
   sessionId: s.exactOptional(s.string()),

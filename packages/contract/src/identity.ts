@@ -26,6 +26,8 @@ export interface RunIdentity {
   readonly parentThreadId?: ThreadId;
   /** The run that started this one. */
   readonly parentRunId?: RunId;
+  /** The first run of the line that it comes from; the parent, unless that has one itself. */
+  readonly rootRunId?: RunId;
   /** The call of the parent run that started this one. */
   readonly parentToolCallId?: ToolCallId;
   /** The entry of the queue that it was taken from. */

@@ -13,6 +13,15 @@ describe("the record", () => {
     for (const run of [...Object.values(runs).map((make) => make()), fullRun]) expect(roundTrip(run)).toEqual(run);
   });
 
+  test("version 1 had the parent in the trace, and no run of it has lost its own", () => {
+    const old = { ...created, schemaVersion: 1, ordinal: 1 };
+    const activation = { ...created.activation, trace: { ...created.activation.trace, parentRunId: "p" }, seededDecisions: [] };
+    expect(runRecord.read({ ...old, activation }, "r1")).toEqual({ ...created, ordinal: 1, parentRunId: "p" });
+    expect(runRecord.read({ ...old, activation, parentRunId: "own", rootRunId: "root" }, "r1")).toEqual({
+      ...{ ...created, ordinal: 1, parentRunId: "own", rootRunId: "root" },
+    });
+  });
+
   test("server-and-durability 5: a waiting run without waiting is rejected on write, and a corrupt row is an error on read", () => {
     const { waiting: _, ...broken } = fullRun.status === "waiting" ? fullRun : { ...fullRun, waiting: undefined };
     expect(() => runProjection.check(broken)).toThrow(refused("storage_validation"));
@@ -62,7 +71,7 @@ describe("the record", () => {
   });
 
   test("a record of a newer program is not read", () => {
-    expect(() => runRecord.read({ ...created, schemaVersion: 2 }, "r1")).toThrow(refused("storage_too_new"));
+    expect(() => runRecord.read({ ...created, schemaVersion: 3 }, "r1")).toThrow(refused("storage_too_new"));
   });
 });
 

@@ -6,12 +6,12 @@ import type { InferenceOverride } from "./inference.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { PersistedState } from "./state.ts";
 import { sameJson } from "./store/record.ts";
-import type { Decision, Ticket } from "./suspension.ts";
+import type { Ticket } from "./suspension.ts";
 import { canRunMove, type Termination, type WaitingReason } from "./termination.ts";
 import type { ToolDescriptor } from "./tool.ts";
 import type { ModelUsage, Usage } from "./usage.ts";
 
-export const RUN_SCHEMA_VERSION = 1;
+export const RUN_SCHEMA_VERSION = 2;
 
 /** Why the run was activated: for a new request, with decisions about its tickets, or to go on where it stopped. */
 export type RunIntent =
@@ -20,12 +20,10 @@ export type RunIntent =
   | { readonly type: "continuation-from-run"; readonly runId: RunId };
 
 /** Where the activation came from: the identity of the run without what the record says itself. */
-export type RunTrace = Omit<RunIdentity, "threadId" | "runId" | "agentId" | "dispatchId" | "sessionId" | "traceParent">;
-
-export interface SeededDecision {
-  readonly ticketId: TicketId;
-  readonly decision: Decision;
-}
+export type RunTrace = Omit<
+  RunIdentity,
+  "threadId" | "runId" | "agentId" | "dispatchId" | "sessionId" | "traceParent" | "parentRunId" | "rootRunId"
+>;
 
 /** What is asked of a run besides its input, the one spelling that is stored and that the loop reads. */
 export interface RunOptions {
@@ -42,8 +40,6 @@ export interface RunActivation {
   readonly intent: RunIntent;
   readonly options: RunOptions;
   readonly trace: RunTrace;
-  /** Durable decisions that the next activation applies before it does anything else. */
-  readonly seededDecisions: readonly SeededDecision[];
   /** The frozen configuration that the run is pinned to. */
   readonly resolutionId?: string;
 }
@@ -161,12 +157,14 @@ export function ticketIdsOf(run: RunProjection): ReadonlySet<TicketId> {
 }
 
 export function runIdentity(run: RunProjection): RunIdentity {
-  const { threadId, runId, agentId, dispatchId, sessionId, traceParent } = run;
+  const { threadId, runId, agentId, parentRunId, rootRunId, dispatchId, sessionId, traceParent } = run;
   return {
     threadId,
     runId,
     agentId,
     ...run.activation.trace,
+    ...(parentRunId === undefined ? undefined : { parentRunId }),
+    ...(rootRunId === undefined ? undefined : { rootRunId }),
     ...(dispatchId === undefined ? undefined : { dispatchId }),
     ...(sessionId === undefined ? undefined : { sessionId }),
     ...(traceParent === undefined ? undefined : { traceParent }),

@@ -1,4 +1,5 @@
 import { closedTicketSchema, decidedTicketSchema, inferenceOverrideSchema } from "../builtin-state.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import {
   RUN_SCHEMA_VERSION,
   type RunActivation,
@@ -10,16 +11,7 @@ import {
 } from "../run.ts";
 import * as s from "../schema/index.ts";
 import type { Schema } from "../schema.ts";
-import {
-  decisionSchema,
-  jsonObjectSchema,
-  jsonValueSchema,
-  runIdSchema,
-  threadIdSchema,
-  ticketIdSchema,
-  toolCallIdSchema,
-  waitingReasonSchema,
-} from "../stored.ts";
+import { jsonObjectSchema, jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema, waitingReasonSchema } from "../stored.ts";
 import { defineRecord } from "./record.ts";
 import {
   adapterSchema,
@@ -46,7 +38,6 @@ const traceSchema = s.strictObject({
   runMode: runModeSchema,
   adapter: adapterSchema,
   parentThreadId: s.exactOptional(threadIdSchema),
-  parentRunId: s.exactOptional(runIdSchema),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   transportRequestId: s.exactOptional(s.string()),
   correlationId: s.exactOptional(s.string()),
@@ -65,7 +56,6 @@ const activationSchema = s.strictObject({
     outputRetries: s.exactOptional(s.int()),
   }),
   trace: traceSchema,
-  seededDecisions: s.array(s.strictObject({ ticketId: ticketIdSchema, decision: decisionSchema })),
   resolutionId: s.exactOptional(nonBlankSchema),
 }) satisfies Schema<RunActivation>;
 
@@ -129,6 +119,16 @@ export const projectionSchema = s.taggedUnion("status", [
   }),
 ]);
 
+/** In version 1 the trace had the parent, and a list of decisions that was always empty stood beside it. */
+function migrateActivation(run: JsonObject): JsonObject {
+  const { activation } = run;
+  if (!isJsonObject(activation) || !isJsonObject(activation["trace"])) return run;
+  const { seededDecisions: _, trace, ...rest } = activation;
+  const { parentRunId, ...kept } = trace;
+  const parent = parentRunId === undefined ? undefined : { parentRunId };
+  return { ...parent, ...run, activation: { ...rest, trace: kept } };
+}
+
 /** What a commit may carry. An `ordinal` that came from a store is let through; the store keeps its own. */
 export const runProjection = defineRecord<RunProjection>({
   name: "run",
@@ -147,4 +147,5 @@ export const runRecord = defineRecord<RunRecord>({
   version: RUN_SCHEMA_VERSION,
   schema: storedSchema,
   accepts: s.guardOf<RunRecord>(storedSchema),
+  migrations: { 1: migrateActivation },
 });

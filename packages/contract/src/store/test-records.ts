@@ -48,11 +48,10 @@ export const ACTIVATION: RunActivation = {
   intent: { type: "new-intent" },
   options: { frontendTools: [] },
   trace: { origin: "user", runMode: "foreground", adapter: "internal" },
-  seededDecisions: [],
 };
 
 export const created: CreatedRun = {
-  schemaVersion: 1,
+  schemaVersion: 2,
   status: "created",
   runId: R1,
   threadId: T1,
@@ -108,14 +107,9 @@ export const fullRun: RunRecord = {
       output: { type: "object" },
     },
     trace: {
-      ...{ origin: "subagent", runMode: "resume", adapter: "ai-sdk", parentThreadId: threadId("t0"), parentRunId: R2 },
+      ...{ origin: "subagent", runMode: "resume", adapter: "ai-sdk", parentThreadId: threadId("t0") },
       ...{ parentToolCallId: toolCallId("c0"), transportRequestId: "req", correlationId: "cor" },
     },
-    seededDecisions: [
-      { ticketId: ticket.id, decision: { id: decisionId("d1"), action: "approve", input: { amount: 1 }, by: "ana", decidedAt: 3 } },
-      { ticketId: ticket.id, decision: { id: decisionId("d2"), action: "deny", reason: "no", decidedAt: 3 } },
-      { ticketId: ticket.id, decision: { id: decisionId("d3"), action: "answer", result: null, decidedAt: 3 } },
-    ],
     resolutionId: "res-1",
   },
   input: { range: { fromSeq: 1, toSeq: 2 }, triggerMessageIds: [messageId("m1")], selectedMessageIds: [messageId("m2")] },

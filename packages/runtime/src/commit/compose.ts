@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type Decided,
+  type JsonObject,
   type Message,
   type MessageId,
   type PersistedState,
@@ -47,6 +48,8 @@ export interface News {
 /** What stays the same in every record of one activation. */
 export interface RunBasis {
   readonly identity: RunIdentity;
+  /** On whose behalf. */
+  readonly principal: JsonObject | undefined;
   readonly activation: RunActivation;
   readonly createdAt: number;
   readonly startedAt: number;
@@ -145,7 +148,7 @@ export function withTriggers(input: RunInput, added: readonly MessageId[]): RunI
 }
 
 function project(basis: RunBasis, standing: Standing, news: News, messages: readonly Message[]): RunProjection {
-  const { identity, activation, createdAt } = basis;
+  const { identity, principal, activation, createdAt } = basis;
   const { decided, tally, takenIn } = news;
   const output = outputRange(standing, messages);
   const taken = takenIn?.messages.map(({ id }) => id);
@@ -167,6 +170,9 @@ function project(basis: RunBasis, standing: Standing, news: News, messages: read
   if (tally.usageByModel.length > 0) body.usageByModel = tally.usageByModel;
   if (decided.closed !== undefined) body.closed = decided.closed;
   if (output !== undefined) body.output = output;
+  if (identity.parentRunId !== undefined) body.parentRunId = identity.parentRunId;
+  if (identity.rootRunId !== undefined) body.rootRunId = identity.rootRunId;
+  if (principal !== undefined) body.principal = principal;
   if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
   if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
   if (identity.traceParent !== undefined) body.traceParent = identity.traceParent;

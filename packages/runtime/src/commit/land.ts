@@ -1,4 +1,4 @@
-import { AwakenError, type MessageId, type RunActivation, type RunIdentity, type RunRecord } from "@awaken/contract";
+import { AwakenError, type JsonObject, type MessageId, type RunActivation, type RunIdentity, type RunRecord } from "@awaken/contract";
 import {
   type Boundary,
   type CommitResult,
@@ -16,6 +16,8 @@ import { takenUp } from "./taken-up.ts";
 export interface LandingInit {
   readonly store: CommitStore;
   readonly identity: RunIdentity;
+  /** Of a new run: one that goes on has its own on record. */
+  readonly principal?: JsonObject | undefined;
   readonly activation: RunActivation;
   /** Ids of the messages that the run answers. */
   readonly input: readonly MessageId[];
@@ -39,10 +41,11 @@ export interface Landed {
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-const basisOf = ({ identity, activation, resumed, now }: LandingInit): RunBasis => {
+const basisOf = ({ identity, principal, activation, resumed, now }: LandingInit): RunBasis => {
   const at = now();
   const startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? at;
-  return { identity, activation, createdAt: resumed?.createdAt ?? at, startedAt };
+  const behalf = resumed === undefined ? principal : resumed.principal;
+  return { identity, principal: behalf, activation, createdAt: resumed?.createdAt ?? at, startedAt };
 };
 
 /** `at`: later than what other runs of the thread wrote, else the thread would take this one for an old one when clocks differ. */

@@ -10,7 +10,7 @@ export interface TicketSource {
   readonly identity: RunIdentity;
 }
 
-type AskingRun = Pick<RunIdentity, "runId" | "threadId" | "agentId" | "parentRunId">;
+type AskingRun = Pick<RunIdentity, "runId" | "threadId" | "agentId" | "parentRunId" | "rootRunId">;
 
 /** A call that asks, whether it is known from the state or from the log. */
 interface AskingCall extends ToolCall {
@@ -23,7 +23,7 @@ interface AskingCall extends ToolCall {
 export const canEdit = ({ suspension, resumeMode }: Pick<AskingCall, "suspension" | "resumeMode">): boolean =>
   resumeMode !== "use-decision-as-tool-result" && (suspension.canEdit ?? resumeMode === "replay-tool-call");
 
-function makeTicket({ runId, threadId, agentId, parentRunId }: AskingRun, call: AskingCall): Ticket {
+function makeTicket({ runId, threadId, agentId, parentRunId, rootRunId = parentRunId ?? runId }: AskingRun, call: AskingCall): Ticket {
   const { id, action, message, parameters, responseSchema, expiresAt } = call.suspension;
   return {
     id,
@@ -40,8 +40,9 @@ function makeTicket({ runId, threadId, agentId, parentRunId }: AskingRun, call: 
     ...(message === undefined ? {} : { message }),
     ...(parameters === undefined ? {} : { parameters }),
     ...(responseSchema === undefined ? {} : { responseSchema }),
-    // Who made the run knows its family.
-    ...(parentRunId === undefined ? { rootRunId: runId, agentPath: [agentId] } : {}),
+    rootRunId,
+    // Who made the run knows the agents above it.
+    ...(parentRunId === undefined ? { agentPath: [agentId] } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, Message, PersistedState, RunIdentity, RunOptions, ScopeId } from "@awaken/contract";
+import type { AgentEvent, JsonObject, Log, Message, PersistedState, RunIdentity, RunOptions, ScopeId } from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { Landing } from "../commit/land.ts";
 import type { OpenEntry } from "../commit/run-ledger.ts";
@@ -42,6 +42,8 @@ export const NO_HISTORY: ThreadHistory = {
 /** What to run, as data. */
 export interface Activation {
   readonly identity: RunIdentity;
+  /** On whose behalf. */
+  readonly principal: JsonObject | undefined;
   readonly plan: RunPlan;
   readonly history: ThreadHistory;
   /** New messages. Those that are in the log already belong into the history instead. */

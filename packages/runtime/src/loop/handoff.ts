@@ -8,7 +8,7 @@ import type { ActiveAgent, RunContext } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 import { describeTools, listIds } from "./to-plan.ts";
 
-type Seat = Pick<RunContext, "options" | "scopeId" | "identity" | "transcript" | "signal" | "clock" | "profileStore">;
+type Seat = Pick<RunContext, "options" | "scopeId" | "identity" | "principal" | "transcript" | "signal" | "clock" | "profileStore">;
 
 /** A plan as the active one of this run, with the run's frontend tools over its own. */
 export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
@@ -20,6 +20,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     agent: plan.agent,
     scopeId: run.scopeId,
     identity: run.identity,
+    principal: run.principal,
     messages: run.transcript.messages,
     tools: descriptors,
     signal: run.signal,

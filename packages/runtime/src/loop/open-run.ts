@@ -60,7 +60,7 @@ function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress:
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
-  const { identity, options, checkOutput, isContinuation, plan, history } = activation;
+  const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
   const ledger =
     history.ledger === undefined ? undefined : new RunLedger({ runId: identity.runId, scopeId: handles.scopeId }, history.ledger);
@@ -72,10 +72,11 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
-  const active = seatAgent({ options, scopeId, identity, transcript, signal, clock, profileStore }, plan);
+  const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   return {
     scopeId,
     identity,
+    principal,
     options,
     checkOutput,
     isContinuation,

@@ -59,6 +59,8 @@ export interface RunContext {
   /** The tenant. */
   readonly scopeId: ScopeId;
   readonly identity: RunIdentity;
+  /** On whose behalf. */
+  readonly principal: JsonObject | undefined;
   readonly options: RunOptions;
   /** Set when the options ask for an answer of a certain shape. */
   readonly checkOutput: OutputCheck | undefined;

@@ -195,12 +195,13 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
 }
 
 function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
-  const { agent, scopeId, identity, messages, tools, clock, profile } = ctx.active.scene;
+  const { agent, scopeId, identity, principal, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   return {
     agent,
     scopeId,
     identity,
+    principal,
     messages,
     tools,
     clock,

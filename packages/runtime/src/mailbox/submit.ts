@@ -13,6 +13,7 @@ import {
   toJsonSchema,
 } from "@awaken/contract";
 import { type NewPending, resumeKey, type ThreadCommit } from "@awaken/contract/store";
+import { traceOf } from "../loop/resume/activate.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import { defaultAgent } from "../run/default-agent.ts";
 import { type RunRequest, readRequest } from "../run/run-request.ts";
@@ -103,8 +104,9 @@ interface NewRun {
   readonly now: number;
 }
 
-function createdRun({ threadId, trace: asked, options }: RunOrder, { runId: id, agentId, output, now }: NewRun): CreatedRun {
-  const { sessionId, ...trace } = asked;
+function createdRun({ threadId, trace, principal, options }: RunOrder, { runId: id, agentId, output, now }: NewRun): CreatedRun {
+  const identity = { threadId, runId: id, agentId, origin: "user", adapter: "internal", runMode: "scheduled", ...trace } as const;
+  const { parentRunId, rootRunId, sessionId, traceParent } = identity;
   return {
     schemaVersion: RUN_SCHEMA_VERSION,
     status: "created",
@@ -114,12 +116,15 @@ function createdRun({ threadId, trace: asked, options }: RunOrder, { runId: id, 
     activation: {
       intent: { type: "new-intent" },
       options: { frontendTools: [], ...options, ...(output === undefined ? undefined : { output }) },
-      trace: { origin: "user", adapter: "internal", runMode: "scheduled", ...trace },
-      seededDecisions: [],
+      trace: traceOf(identity),
     },
     input: { triggerMessageIds: [], selectedMessageIds: [] },
     dispatchId: dispatchId(id),
+    ...(parentRunId === undefined ? undefined : { parentRunId }),
+    ...(rootRunId === undefined ? undefined : { rootRunId }),
+    ...(principal === undefined ? undefined : { principal }),
     ...(sessionId === undefined ? undefined : { sessionId }),
+    ...(traceParent === undefined ? undefined : { traceParent }),
     createdAt: now,
     updatedAt: now,
     steps: 0,

@@ -1,6 +1,7 @@
 import type {
   Decision,
   HookPhase,
+  JsonObject,
   JsonValue,
   Message,
   RunIdentity,
@@ -26,6 +27,8 @@ export interface RunScene {
   readonly scopeId: ScopeId;
   /** Which run this is, and where it came from. */
   readonly identity: RunIdentity;
+  /** On whose behalf the run acts, as whoever started it said; the same however often it is resumed, and by whom. No event tells it. */
+  readonly principal: JsonObject | undefined;
   /** The conversation so far; in a tool round also the assistant message and the results that exist. */
   readonly messages: readonly Message[];
   /** The tools that the agent has, sorted by id, before anything is hidden from the model. One list until another agent takes over. */

@@ -68,6 +68,7 @@ export function sceneOf(more: Partial<RunScene> = {}): RunScene {
       runMode: "foreground",
       adapter: "internal",
     },
+    principal: undefined,
     messages: [],
     signal: new AbortController().signal,
     clock: { now: () => 1_000, timer: () => () => {} },

@@ -42,11 +42,12 @@ async function run(view: Resolution, agentId: string) {
   const ids = countingIds("m");
   const trace = { origin: "user", runMode: "foreground", adapter: "internal" } as const;
   const identity = { threadId: threadId("t"), runId: runId("r"), agentId, ...trace };
-  const activation = { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace, seededDecisions: [] } as const;
+  const activation = { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace } as const;
   const store = new MemoryThreads(() => 0);
   const ctx = openRun(
     {
       identity,
+      principal: undefined,
       plan: view.resolve(agentId),
       history: NO_HISTORY,
       input: [{ id: messageId("hello"), role: "user", content: [{ type: "text", text: "hello" }] }],

@@ -7,6 +7,7 @@ import {
   inferenceOverrideSchema,
   isJson,
   isJsonObject,
+  type JsonObject,
   needed,
   type PartRules,
   partRule,
@@ -50,6 +51,8 @@ export interface RunRequest<O = unknown> {
   readonly resume?: string;
   /** About tickets of the run that is resumed: all or none. */
   readonly decisions?: readonly TicketDecision[];
+  /** On whose behalf: tools and hooks see it, and the run keeps it, whoever goes on with it. A run that is resumed has its own. */
+  readonly principal?: JsonObject;
   /** Where the run comes from. */
   readonly trace?: RunTraceInput;
 }
@@ -76,6 +79,7 @@ const REQUEST: PartRules<RunRequest> = {
   runId: RULES.name,
   resume: RULES.name,
   decisions: RULES.list,
+  principal: partRule("a JSON object", (value) => isJsonObject(value) && isJson(value)),
   trace: RULES.any,
 };
 
@@ -139,8 +143,8 @@ function readOptions({ overrides, frontendTools, outputRetries }: RunRequest): P
 }
 
 function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
-  const { agent, thread, signal } = request;
-  const trace = readTrace(request.trace, thread);
+  const { agent, thread, signal, principal } = request;
+  const trace = readTrace(request);
   checkRetries(request);
   const options = readOptions(request);
   const intent = readIntent(request, ids, clock);
@@ -152,6 +156,7 @@ function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
     input,
     namedMessages: namedMessages(request.input),
     trace,
+    ...(principal === undefined ? undefined : { principal: copyJson(principal) }),
     agentId: agent,
     options,
     signal,

@@ -25,6 +25,8 @@ export interface RunTraceInput {
   readonly adapter?: Adapter;
   /** The run that started this one. */
   readonly parentRunId?: string;
+  /** The first run of that line. Default: the parent. */
+  readonly rootRunId?: string;
   /** The thread of that run. */
   readonly parentThreadId?: string;
   /** The call of the parent run that started this one. */
@@ -50,6 +52,7 @@ const TRACE: PartRules<RunTraceInput> = {
   runMode: RULES.oneOf(...RUN_MODES),
   adapter: RULES.oneOf(...ADAPTERS),
   parentRunId: RULES.name,
+  rootRunId: RULES.name,
   parentThreadId: RULES.name,
   parentToolCallId: RULES.name,
   sessionId: RULES.name,
@@ -58,20 +61,30 @@ const TRACE: PartRules<RunTraceInput> = {
   traceParent: RULES.name,
 };
 
+/** What is said of it in a request. */
+interface TracedRequest {
+  readonly trace?: RunTraceInput;
+  readonly thread?: string;
+  readonly runId?: string;
+}
+
 const NO_TRACE: OrderTrace = Object.freeze({});
 
 /** Callers without our compiler settings may give `undefined` for what they leave out. */
-export function readTrace(trace: RunTraceInput | undefined, thread: string | undefined): OrderTrace {
+export function readTrace({ trace, thread, runId: own }: TracedRequest): OrderTrace {
   if (trace === undefined) return NO_TRACE;
   checkOptions(CODE, "the trace of a run request", trace, TRACE);
-  const { origin, runMode, adapter, parentRunId, parentThreadId, parentToolCallId } = trace;
+  const { origin, runMode, adapter, parentRunId, rootRunId = parentRunId, parentThreadId, parentToolCallId } = trace;
   const { sessionId, transportRequestId, correlationId, traceParent } = trace;
   if (thread !== undefined && parentThreadId === thread) refuse(`thread '${thread}' cannot be its own parent`);
+  if (parentRunId === undefined && rootRunId !== undefined) refuse("a run below another one has a parent: say which");
+  if (own !== undefined && (own === parentRunId || own === rootRunId)) refuse(`run '${own}' cannot be its own parent`);
   return {
     ...(origin === undefined ? undefined : { origin }),
     ...(runMode === undefined ? undefined : { runMode }),
     ...(adapter === undefined ? undefined : { adapter }),
     ...(parentRunId === undefined ? undefined : { parentRunId: runId(parentRunId) }),
+    ...(rootRunId === undefined ? undefined : { rootRunId: runId(rootRunId) }),
     ...(parentThreadId === undefined ? undefined : { parentThreadId: threadId(parentThreadId) }),
     ...(parentToolCallId === undefined ? undefined : { parentToolCallId: toolCallId(parentToolCallId) }),
     ...(sessionId === undefined ? undefined : { sessionId }),

@@ -211,7 +211,6 @@ describe("the id of a new run", () => {
       intent: { type: "new-intent" },
       options: { frontendTools: [] },
       trace: { origin: "mcp", runMode: "scheduled", adapter: "mcp" },
-      seededDecisions: [],
     },
     input: { triggerMessageIds: [], selectedMessageIds: [] },
     createdAt: 5,

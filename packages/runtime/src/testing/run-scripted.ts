@@ -141,6 +141,7 @@ function activationOf(init: ScriptedRunInit, provider: Provider, thread: ThreadL
       runMode: resume === undefined ? "foreground" : "resume",
       adapter: "internal",
     },
+    principal: undefined,
     plan: planFor({ ...init, model: provider }),
     history: thread.history(resume),
     input: inputOf(init, ids),
@@ -169,7 +170,7 @@ function landingOf({ store, resume, holding }: ScriptedRunInit, activation: Acti
   return new Landing({
     store: store ?? thread,
     identity,
-    activation: { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace, seededDecisions: [] },
+    activation: { intent: { type: "new-intent" }, options: { frontendTools: [] }, trace },
     input: input.map(({ id }) => id),
     resumed,
     messageCount: history.messageCount,

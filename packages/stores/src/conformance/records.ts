@@ -77,7 +77,6 @@ export const ACTIVATION: RunActivation = {
   intent: { type: "new-intent" },
   options: { frontendTools: [] },
   trace: { origin: "user", runMode: "foreground", adapter: "internal" },
-  seededDecisions: [],
 };
 
 export const childOf = (parent: string): RunActivation => ({
@@ -88,7 +87,7 @@ export const childOf = (parent: string): RunActivation => ({
 type RunFields = Partial<Omit<CreatedRun, "status" | "schemaVersion">>;
 
 const created = (fields: RunFields = {}): CreatedRun => ({
-  schemaVersion: 1,
+  schemaVersion: 2,
   status: "created",
   runId: R1,
   threadId: T1,

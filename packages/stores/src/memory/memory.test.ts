@@ -13,12 +13,11 @@ queueConformance("memory", (clock) => memoryStore({ clock }), { reopen: "never" 
 const T = threadId("t");
 const R = runId("r");
 const run: RunProjection = {
-  ...{ schemaVersion: 1, status: "created", runId: R, threadId: T, agentId: "a", createdAt: 1, updatedAt: 1, steps: 0 },
+  ...{ schemaVersion: 2, status: "created", runId: R, threadId: T, agentId: "a", createdAt: 1, updatedAt: 1, steps: 0 },
   activation: {
     intent: { type: "new-intent" },
     options: { frontendTools: [] },
     trace: { origin: "user", runMode: "foreground", adapter: "internal" },
-    seededDecisions: [],
   },
   input: { triggerMessageIds: [], selectedMessageIds: [] },
   usage: NO_USAGE,

@@ -79,7 +79,8 @@ function openRun(provider: Provider, setting: Setting = {}) {
     adapter: "internal",
   } as const;
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
-  const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, messages, tools: [], signal: abort.signal, clock, profile };
+  const around = { messages, tools: [], signal: abort.signal, clock, profile };
+  const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, principal: undefined, ...around };
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
   const inbox: InboxItem[] = [];
   const live = {

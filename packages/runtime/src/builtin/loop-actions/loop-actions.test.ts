@@ -36,6 +36,7 @@ function openSteps(plugins: readonly Plugin[]) {
     agent,
     scopeId: DEFAULT_SCOPE,
     identity: { threadId: threadId("t"), runId: runId("r"), agentId: "a", origin: "user", runMode: "foreground", adapter: "internal" },
+    principal: undefined,
     messages: [],
     signal: new AbortController().signal,
     clock: fakeClock(),

@@ -1,4 +1,6 @@
 import {
+  freezeJson,
+  type JsonObject,
   type Message,
   type RunActivation,
   type RunId,
@@ -33,6 +35,13 @@ function identityOf({ order: { trace, intent }, threadId, runId }: Asked, { agen
   if (resumed === undefined) return { threadId, runId, agentId, origin: "user", runMode: "foreground", adapter: "internal", ...trace };
   const { runMode = intent.type === "resume" ? "resume" : "foreground" } = trace;
   return { ...runIdentity(resumed), agentId, runMode };
+}
+
+/** The same for the one on whose behalf it runs: whoever goes on with a run does not lend it his own rights. */
+function principalOf({ order }: Asked, { resumed }: LoadedThread): JsonObject | undefined {
+  const principal = resumed === undefined ? order.principal : resumed.principal;
+  freezeJson(principal);
+  return principal;
 }
 
 /**
@@ -78,6 +87,7 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Act
   const output = outputOf(asked, loaded);
   return {
     identity: identityOf(asked, loaded),
+    principal: principalOf(asked, loaded),
     plan,
     history,
     input: newOf(input, loaded),
@@ -96,18 +106,25 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
   return { type: "continuation-from-run", runId: resumed.runId };
 }
 
+/** Without what the record says itself. */
+export function traceOf(identity: RunIdentity): RunActivation["trace"] {
+  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, traceParent: _p, ...rest } = identity;
+  const { parentRunId: _parent, rootRunId: _root, ...trace } = rest;
+  return trace;
+}
+
 /** Where the run's commits go, with its activation as the record keeps it. */
 export function openLanding(
   { records, now }: { readonly records: RunRecords; readonly now: () => number },
-  { identity, options }: Activation,
+  { identity, principal, options }: Activation,
   order: RunOrder,
   loaded: LoadedThread,
 ): Landing {
-  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, traceParent: _p, ...trace } = identity;
-  const activation: RunActivation = { intent: intentOf(order, loaded), options, trace, seededDecisions: NOTHING };
+  const activation: RunActivation = { intent: intentOf(order, loaded), options, trace: traceOf(identity) };
   return new Landing({
     store: records,
     identity,
+    principal,
     activation,
     input: order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
     resumed: loaded.resumed,

@@ -1,4 +1,4 @@
-import type { Message, MessageId, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
+import type { JsonObject, Message, MessageId, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
 import type { Holding } from "../../commit/holding.ts";
 import type { OutputCheck } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
@@ -26,6 +26,8 @@ export interface RunOrder {
   /** Ids that the caller gave to messages: they may be in the log already. */
   readonly namedMessages: readonly MessageId[];
   readonly trace: OrderTrace;
+  /** On whose behalf, if the run is new. */
+  readonly principal?: JsonObject | undefined;
   /** What it leaves out a run that goes on has on record. */
   readonly options: Partial<RunOptions>;
   /** The code of the schema whose JSON Schema the options have. */
