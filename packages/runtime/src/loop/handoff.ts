@@ -53,9 +53,9 @@ function guarded({ log, identity }: RunContext, listen: (event: AgentEvent) => v
 
 /** The run as a plugin sees it for as long as it is bound: with whatever agent acts. */
 function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
-  const { scopeId, identity, messages, signal, clock } = ctx.active.scene;
+  const { scopeId, identity, principal, messages, signal, clock } = ctx.active.scene;
   return {
-    ...{ scopeId, identity, messages, signal, clock },
+    ...{ scopeId, identity, principal, messages, signal, clock },
     get agent() {
       return ctx.active.scene.agent;
     },
