@@ -34,9 +34,29 @@ describe("check-exports", () => {
     expect(unused(tree('export { x } from "./x.ts";', user))).toEqual([]);
   });
 
-  it("examples, benches and end-to-end tests are users too", () => {
-    for (const folder of ["examples/story", "bench", "e2e", "scripts"])
+  it("examples, benches and scripts are users too", () => {
+    for (const folder of ["examples/story", "bench", "scripts"])
       expect(unused(tree('export { x } from "./x.ts";', "", { [`${folder}/use.ts`]: 'import { x } from "@awaken/a";' }))).toEqual([]);
+  });
+
+  it.each(["packages/b/src/x.test.ts", "packages/b/src/x.test-support.ts", "e2e/story/x.ts"])("what %s imports is not used", (file) => {
+    expect(unused(tree('export { x } from "./x.ts";', "", { [file]: 'import { x } from "@awaken/a";' }))).toEqual(["x"]);
+  });
+
+  it("entries for tests are used by tests", () => {
+    const entries = {
+      "packages/a/package.json": manifest("@awaken/a", "./testing"),
+      "packages/a/src/testing/index.ts": 'export { x, y } from "../x.ts";',
+      "e2e/story.ts": 'import { x } from "@awaken/a/testing";',
+    };
+    expect(unused(tree("", "", entries))).toEqual(["y"]);
+  });
+
+  it("sees what an entry declares itself", () => {
+    const index =
+      "export const a = 1;\nexport function b() {}\nexport async function c() {}\nexport class D {}\nexport interface E {}\nexport type F = 1;\n";
+    expect(unused(tree(index, 'import { c } from "@awaken/a";'))).toEqual(["a", "b", "D", "E", "F"]);
+    expect(unused(tree("// Public: for stores of others.\nexport const a = 1;\n", ""))).toEqual([]);
   });
 
   it.each([

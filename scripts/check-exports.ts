@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Finding, listFolders, listSources } from "./source-files.ts";
+import { type Finding, isTest, listFolders, listSources } from "./source-files.ts";
 
 // An index holds what others use. A name without a user outside its package stands in a statement right below a comment
-// `// Public: why`, or goes.
+// `// Public: why`, or goes. What tests alone import has no user, but for the entries that are made for tests.
 
 /** The facade is what users import: all of it is public. */
 const FACADES = new Set(["awaken"]);
@@ -12,6 +12,8 @@ const CLAUSE = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)"
 const WHOLE = /\bimport\s+\*\s+as\s+\w+\s+from\s+"([^"]+)"/g;
 const LOADED = /\{([^{}]*)\}\s*=\s*await\s+import\("([^"]+)"\)/g;
 const EXPORT = /(^\/\/ Public: \S.*\n)?^export\s+(?:type\s+)?\{([^}]*)\}/gm;
+const DECLARED = /(^\/\/ Public: \S.*\n)?^export\s+(?:async\s+)?(?:const|function\*?|class|interface|type|enum)\s+(\w+)/gm;
+const FOR_TESTS = /\/(?:testing|conformance)$/;
 
 interface Entry {
   readonly file: string;
@@ -54,6 +56,8 @@ function entriesOf(root: string, dir: string): { readonly name: string; readonly
 /** Stands for every name of an entry. */
 const ALL = "*";
 
+const isTestFile = (file: string): boolean => isTest(file) || file.startsWith("e2e/");
+
 /** `specifier name` of everything that the file takes from a package. */
 function usesIn(text: string): string[] {
   const whole = [...text.matchAll(WHOLE)].map(([, specifier = ""]) => `${specifier} ${ALL}`);
@@ -67,9 +71,20 @@ function collectUses(root: string, dirs: readonly string[]): ReadonlyMap<string,
   const users = new Map<string, Set<string>>();
   for (const dir of [...dirs, ...BESIDE])
     for (const file of listSources(root, dir))
-      for (const use of usesIn(readFileSync(join(root, file), "utf8"))) users.set(use, (users.get(use) ?? new Set()).add(dir));
+      for (const use of usesIn(readFileSync(join(root, file), "utf8")))
+        if (!isTestFile(file) || FOR_TESTS.test(use.split(" ", 1)[0] ?? "")) users.set(use, (users.get(use) ?? new Set()).add(dir));
   return users;
 }
+
+interface Statement {
+  readonly isMarked: boolean;
+  readonly names: readonly string[];
+}
+
+const statementsOf = (text: string): readonly Statement[] => [
+  ...[...text.matchAll(EXPORT)].map(([, mark, list = ""]) => ({ isMarked: mark !== undefined, names: namesOf(list, "given") })),
+  ...[...text.matchAll(DECLARED)].map(([, mark, name = ""]) => ({ isMarked: mark !== undefined, names: [name] })),
+];
 
 export function checkExports(root: string): ExportReport {
   const dirs = listFolders(root, "packages");
@@ -81,10 +96,9 @@ export function checkExports(root: string): ExportReport {
     for (const { file, specifier } of entries) {
       const text = readFileSync(join(root, file), "utf8");
       if (/^export\s+(?:type\s+)?\*/m.test(text)) findings.push({ file, message: "`export *`: list the names" });
-      for (const [, mark, list = ""] of text.matchAll(EXPORT)) {
-        const names = namesOf(list, "given");
+      for (const { isMarked, names } of statementsOf(text)) {
         counts.set(name, (counts.get(name) ?? 0) + names.length);
-        if (mark !== undefined || FACADES.has(name)) continue;
+        if (isMarked || FACADES.has(name)) continue;
         const isUsed = (given: string) =>
           [given, ALL].some((use) => [...(users.get(`${specifier} ${use}`) ?? [])].some((user) => user !== dir));
         const unused = names.filter((given) => !isUsed(given));

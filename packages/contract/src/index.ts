@@ -51,6 +51,7 @@ export type {
   ToolResultContent,
   UserContent,
 } from "./content.ts";
+// Public: clients map codes to statuses.
 export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
 export type { AgentEvent, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage } from "./event-table.ts";
@@ -104,6 +105,7 @@ export {
   type JsonValue,
   toJson,
 } from "./json.ts";
+// Public: whoever shows calls has a word for each.
 export {
   canToolCallMove,
   isToolCallOver,
@@ -149,8 +151,10 @@ export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
+// Public: schemas of others hold JSON.
 export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
+// Public: whoever shows runs has a word for each.
 export {
   CONCLUSIONS,
   canRunMove,

@@ -30,7 +30,9 @@ export {
 } from "./registry/remove-provider.ts";
 export type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 export { createResolver, type ResolverInit } from "./resolve/resolver.ts";
+// Public: verbs and options name it.
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
+// Public: verbs and options name it.
 export type { Finding } from "./run/reconcile.ts";
 export type { RewindOptions, Rewound } from "./run/rewind.ts";
 export type { RunRequest } from "./run/run-request.ts";
@@ -45,6 +47,7 @@ export { runLifecycle } from "./state/run-lifecycle.ts";
 export { StateStore } from "./state/store.ts";
 export { onAbort } from "./stream/abort.ts";
 export { type Clock, systemClock } from "./stream/clock.ts";
+// Public: verbs and options name it.
 export type { Ids } from "./stream/ids.ts";
 export { defineTool } from "./tool/define-tool.ts";
 export type { Gate } from "./tool/gate.ts";

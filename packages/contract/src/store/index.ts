@@ -40,6 +40,7 @@ export {
 } from "./config-records.ts";
 // Public: stores of others spell it.
 export type { AckedDispatch, CancelledDispatch, DeadLetterDispatch, DispatchEcho, DispatchResult } from "./dispatch-record.ts";
+// Public: whoever shows the queue has a word for each.
 export {
   type ClaimedDispatch,
   DISPATCH_STATUSES,

@@ -29,6 +29,7 @@ import { type ConformanceHooks, storeTest } from "./world.ts";
  * Declares the tests that every store has to pass, with vitest, in the test file that calls it. `open` is called once per test and gives
  * an empty store that takes its times from `clock`; the suite closes it. A store with a queue also calls `queueConformance`.
  */
+// Public: for stores of others.
 export function storeConformance<S extends Store>(
   name: string,
   open: (clock: () => number) => Promise<S> | S,
@@ -59,6 +60,7 @@ export function storeConformance<S extends Store>(
 }
 
 /** As `storeConformance`, for the queue half: pending messages, dispatches, and the commits that move them. */
+// Public: for stores of others.
 export function queueConformance<S extends QueueStore>(
   name: string,
   open: (clock: () => number) => Promise<S> | S,
