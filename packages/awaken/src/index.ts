@@ -15,6 +15,7 @@ export {
   type Usage,
 } from "@awaken/contract";
 export type { AgentSpec } from "@awaken/contract/spec";
+export { DEFAULT_RETENTION } from "@awaken/contract/store";
 export { type AiSdkOptions, fromAiSdk, providerFromSpec } from "@awaken/providers";
 export {
   type Action,

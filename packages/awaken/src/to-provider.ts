@@ -1,4 +1,4 @@
-import { reading } from "@awaken/contract";
+import { perObject, reading } from "@awaken/contract";
 import { type AiSdkModel, type AiSdkProvider, type AiSdkSource, fromAiSdk, isAiSdkSource } from "@awaken/providers";
 import type { ProviderInput } from "@awaken/runtime";
 
@@ -12,15 +12,10 @@ function isForeign(given: unknown): given is AiSdkSource {
 }
 
 /** The same object is the same provider, so that what is known about it stays known when it is given again. */
-const wrapped = new WeakMap<AiSdkSource, ProviderInput>();
+const wrap = perObject((given: AiSdkSource): ProviderInput => fromAiSdk(given));
 
 export const toProvider = (given: AnyProvider): ProviderInput =>
-  reading("registry_build_failed", "registry build failed: the provider", () => {
-    if (!isForeign(given)) return given;
-    const provider = wrapped.get(given) ?? fromAiSdk(given);
-    wrapped.set(given, provider);
-    return provider;
-  });
+  reading("registry_build_failed", "registry build failed: the provider", () => (isForeign(given) ? wrap(given) : given));
 
 export const toProviders = (given: { readonly [id: string]: AnyProvider }): { readonly [id: string]: ProviderInput } =>
   Object.fromEntries(Object.entries(given).map(([id, provider]) => [id, toProvider(provider)]));

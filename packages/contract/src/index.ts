@@ -131,6 +131,7 @@ export {
 } from "./message.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
 export { checkOptions, needed, optionProblems, type PartRules, partRule, RULES, reading } from "./options.ts";
+export { perObject } from "./per-object.ts";
 export { type HookPhase, PHASES } from "./phase.ts";
 export {
   type CreatedRun,

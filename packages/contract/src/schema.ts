@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { AwakenError, errorMessage } from "./error.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
+import { perObject } from "./per-object.ts";
 
 /** Any Standard Schema (zod, valibot, arktype, …) that yields a `T`: only what we use of it, which is quicker to infer from. */
 export interface Schema<T = unknown> {
@@ -65,26 +66,27 @@ export function toJsonSchema(schema: Schema): JsonObject {
   throw new AwakenError("invalid_schema", "schema library returned no JSON Schema object");
 }
 
-const fieldsOf = new WeakMap<Schema, readonly string[] | undefined>();
-
 /** Ways of a JSON Schema to allow fields that `properties` does not name. */
 const OPENINGS = ["patternProperties", "unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "$ref", "if"];
 
-function readFields(schema: Schema): readonly string[] | undefined {
-  if (!hasJsonSchema(schema)) return undefined;
+interface Fields {
+  readonly known: readonly string[] | undefined;
+}
+
+const UNKNOWN: Fields = { known: undefined };
+
+const fieldsOf = perObject((schema: Schema): Fields => {
+  if (!hasJsonSchema(schema)) return UNKNOWN;
   let json: JsonObject;
   try {
     json = toJsonSchema(schema);
   } catch {
-    return undefined;
+    return UNKNOWN;
   }
   const { properties, additionalProperties = false } = json;
   const isClosed = additionalProperties === false && OPENINGS.every((name) => json[name] === undefined);
-  return isClosed && isJsonObject(properties) ? Object.keys(properties) : undefined;
-}
+  return isClosed && isJsonObject(properties) ? { known: Object.keys(properties) } : UNKNOWN;
+});
 
 /** The fields that a schema of objects knows, where it can tell and takes no others. Libraries drop others without a word. */
-export function knownFields(schema: Schema): readonly string[] | undefined {
-  if (!fieldsOf.has(schema)) fieldsOf.set(schema, readFields(schema));
-  return fieldsOf.get(schema);
-}
+export const knownFields = (schema: Schema): readonly string[] | undefined => fieldsOf(schema).known;

@@ -1,4 +1,5 @@
 import { isJson, type JsonObject, type JsonValue } from "../json.ts";
+import { perObject } from "../per-object.ts";
 import type { Validated } from "../schema.ts";
 import { Evaluation } from "./evaluation.ts";
 import { type Evaluator, Unusable } from "./evaluator.ts";
@@ -13,13 +14,7 @@ interface Compiled {
   readonly patterns: Evaluator["patterns"];
 }
 
-const known = new WeakMap<JsonObject, Compiled>();
-
-function compiled(schema: JsonObject): Compiled {
-  const found = known.get(schema) ?? { references: new References(schema), patterns: new Map() };
-  known.set(schema, found);
-  return found;
-}
+const compiled = perObject((schema: JsonObject): Compiled => ({ references: new References(schema), patterns: new Map() }));
 
 function problemsOf(schema: JsonObject, value: JsonValue): readonly string[] {
   try {

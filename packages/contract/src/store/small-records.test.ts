@@ -3,7 +3,7 @@ import { toolCallId } from "../ids.ts";
 import { userRecord } from "../spec/envelope.ts";
 import { checkConfigRevision, readConfigRow, stampConfigRecord, toConfigRow } from "./config-records.ts";
 import { profileOwner, profileRecord } from "./profiles.ts";
-import { isCheckpointUsable, type StreamCheckpoint, streamCheckpoint } from "./stream-checkpoints.ts";
+import { type StreamCheckpoint, streamCheckpoint } from "./stream-checkpoints.ts";
 import { R1, T1 } from "./test-records.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });
@@ -70,10 +70,5 @@ describe("stream checkpoints", () => {
   test("come back as they were written", () => {
     expect(streamCheckpoint.read(streamCheckpoint.check(checkpoint), "r1/2")).toEqual(checkpoint);
     expect(() => streamCheckpoint.read({ ...checkpoint, step: -1 }, "r1/-1")).toThrow(refused("storage_corrupt"));
-  });
-
-  test("are ignored when the model differs or they are too old", () => {
-    const usable = (upstreamModel: string, now: number) => isCheckpointUsable(checkpoint, { upstreamModel, maxAgeMs: 50, now });
-    expect([usable("m", 150), usable("m", 151), usable("other", 100)]).toEqual([true, false, false]);
   });
 });

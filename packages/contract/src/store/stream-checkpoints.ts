@@ -6,7 +6,6 @@ import { defineRecord } from "./record.ts";
 import { countSchema, nonBlankSchema, timeSchema, toolCallSchema } from "./schemas.ts";
 
 export const STREAM_CHECKPOINT_SCHEMA_VERSION = 1;
-export const DEFAULT_CHECKPOINT_AGE_MS = 15 * 60_000;
 
 /** The turn in flight, as far as it came. Cumulative: after a resume it still begins with what was restored. */
 export interface StreamCheckpoint {
@@ -36,14 +35,6 @@ export const streamCheckpoint = defineRecord<StreamCheckpoint>({
     updatedAt: timeSchema,
   }),
 });
-
-/** Whether an inference may begin with it: another model would not continue these words, and an old turn is better asked again. */
-export function isCheckpointUsable(
-  checkpoint: StreamCheckpoint,
-  { upstreamModel, maxAgeMs, now }: { readonly upstreamModel: string; readonly maxAgeMs: number; readonly now: number },
-): boolean {
-  return checkpoint.upstreamModel === upstreamModel && now - checkpoint.updatedAt <= maxAgeMs;
-}
 
 /**
  * A cache, one row per run and step: callers log what it throws and go on without it. The commit that lands the turn deletes the row,

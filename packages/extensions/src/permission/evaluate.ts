@@ -1,4 +1,4 @@
-import type { JsonValue } from "@awaken/contract";
+import { type JsonValue, perObject } from "@awaken/contract";
 import { compareSpecificity } from "../pattern/tool-call-pattern.ts";
 import type { Policy } from "./policy.ts";
 import { compileStored, type Rule } from "./rule.ts";
@@ -12,17 +12,12 @@ export interface Layer {
 
 const EMPTY: Layer = { defaultBehavior: undefined, rules: [] };
 
-const compiled = new WeakMap<Policy, Layer>();
-
 /** Compiled once for as long as the state holds this value. Throws when a stored pattern cannot be read: then nobody may pass. */
-export function layerOf(policy: Policy | undefined): Layer {
-  if (policy === undefined) return EMPTY;
-  const before = compiled.get(policy);
-  if (before !== undefined) return before;
-  const layer = { defaultBehavior: policy.defaultBehavior, rules: Object.values(policy.rules).map(compileStored) };
-  compiled.set(policy, layer);
-  return layer;
-}
+const compile = perObject(
+  (policy: Policy): Layer => ({ defaultBehavior: policy.defaultBehavior, rules: Object.values(policy.rules).map(compileStored) }),
+);
+
+export const layerOf = (policy: Policy | undefined): Layer => (policy === undefined ? EMPTY : compile(policy));
 
 /** All rules that count, in no order. */
 export interface Rules {

@@ -1,22 +1,14 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
-import type { InferenceRequest, JsonObject, ToolDescriptor } from "@awaken/contract";
+import { type InferenceRequest, type JsonObject, perObject, type ToolDescriptor } from "@awaken/contract";
 import { cleanSchema } from "./clean-schema.ts";
 
 type WireSchema = LanguageModelV4FunctionTool["inputSchema"];
 
-/** Cleaning walks the whole schema, and a tool is sent again at every step. */
-const cleaned = new WeakMap<JsonObject, WireSchema>();
-
 /** A copy that the SDK may own. */
 const toWire = (schema: JsonObject): WireSchema => JSON.parse(JSON.stringify(schema));
 
-function toInputSchema(parameters: JsonObject): WireSchema {
-  const known = cleaned.get(parameters);
-  if (known !== undefined) return known;
-  const schema = toWire(cleanSchema(parameters));
-  cleaned.set(parameters, schema);
-  return schema;
-}
+/** Cleaning walks the whole schema, and a tool is sent again at every step. */
+const toInputSchema = perObject((parameters: JsonObject): WireSchema => toWire(cleanSchema(parameters)));
 
 export function toTools(descriptors: readonly ToolDescriptor[]): LanguageModelV4FunctionTool[] {
   return descriptors.map(({ id, description, parameters }) => ({

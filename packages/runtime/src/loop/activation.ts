@@ -30,15 +30,6 @@ export interface ThreadHistory {
   readonly ledger: readonly OpenEntry[] | undefined;
 }
 
-export const NO_HISTORY: ThreadHistory = {
-  messages: [],
-  messageCount: 0,
-  threadState: undefined,
-  run: undefined,
-  cutCalls: [],
-  ledger: undefined,
-};
-
 /** What to run, as data. */
 export interface Activation {
   readonly identity: RunIdentity;

@@ -1,4 +1,4 @@
-import type { AssistantContent, Message, ToolDescriptor } from "@awaken/contract";
+import { type AssistantContent, type Message, perObject, type ToolDescriptor } from "@awaken/contract";
 
 const PER_MESSAGE = 4;
 const PER_PART = 50;
@@ -53,16 +53,8 @@ function measure(message: Message): number {
   return tokens + bytesToTokens(bytes);
 }
 
-const messageTokens = new WeakMap<Message, number>();
-
 /** A message never changes, so it is measured once in its life. */
-export function estimateMessage(message: Message): number {
-  const before = messageTokens.get(message);
-  if (before !== undefined) return before;
-  const tokens = measure(message);
-  messageTokens.set(message, tokens);
-  return tokens;
-}
+export const estimateMessage = perObject(measure);
 
 /** Of the messages from `start` to before `end`. */
 export function estimateMessages(messages: readonly Message[], start = 0, end = messages.length): number {
@@ -74,16 +66,10 @@ export function estimateMessages(messages: readonly Message[], start = 0, end = 
   return tokens;
 }
 
-const toolTokens = new WeakMap<ToolDescriptor, number>();
-
-function estimateTool(tool: ToolDescriptor): number {
-  const before = toolTokens.get(tool);
-  if (before !== undefined) return before;
+const estimateTool = perObject((tool: ToolDescriptor): number => {
   const bytes = utf8Length(tool.id) + utf8Length(tool.description) + utf8Length(JSON.stringify(tool.parameters));
-  const tokens = bytesToTokens(bytes) + PER_TOOL;
-  toolTokens.set(tool, tokens);
-  return tokens;
-}
+  return bytesToTokens(bytes) + PER_TOOL;
+});
 
 export const estimateTools = (tools: readonly ToolDescriptor[]): number => tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
 

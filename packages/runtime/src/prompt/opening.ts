@@ -1,24 +1,18 @@
-import { type Message, messageId, messageText, type UserMessage } from "@awaken/contract";
+import { type Message, messageId, messageText, perObject, type UserMessage } from "@awaken/contract";
 import { countLeadingSystem } from "./context-messages.ts";
 import { previewText } from "./preview.ts";
 
 export const OPENING = "[The conversation goes on here; what came before it is not shown.]";
 
 /** One opening for as long as the message behind it stands, so that what is cached per message stays good from step to step. */
-const openings = new WeakMap<Message, Message>();
-
-function openingOf(first: Message): Message {
-  const before = openings.get(first);
-  if (before !== undefined) return before;
-  const opening: UserMessage = {
+const openingOf = perObject(
+  (first: Message): UserMessage => ({
     id: messageId(`${first.id}:opening`),
     role: "user",
     visibility: "internal",
     content: [{ type: "text", text: OPENING }],
-  };
-  openings.set(first, opening);
-  return opening;
-}
+  }),
+);
 
 /**
  * Behind the leading system messages the user speaks first: vendors refuse a conversation that was cut in front of an answer, or that the

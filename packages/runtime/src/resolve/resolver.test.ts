@@ -6,7 +6,6 @@ import { stopPolicy } from "../builtin/stop-policy/stop-policy.ts";
 import { Landing } from "../commit/land.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import { PoolCache } from "../inference/pool/pool-cache.ts";
-import { NO_HISTORY } from "../loop/activation.ts";
 import { openRun } from "../loop/open-run.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import { command } from "../phase/command.ts";
@@ -49,7 +48,7 @@ async function run(view: Resolution, agentId: string) {
       identity,
       principal: undefined,
       plan: view.resolve(agentId),
-      history: NO_HISTORY,
+      history: { messages: [], messageCount: 0, threadState: undefined, run: undefined, cutCalls: [], ledger: undefined },
       input: [{ id: messageId("hello"), role: "user", content: [{ type: "text", text: "hello" }] }],
       options: { frontendTools: [] },
       checkOutput: undefined,

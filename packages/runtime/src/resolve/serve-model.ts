@@ -1,4 +1,4 @@
-import { AwakenError, type Provider } from "@awaken/contract";
+import { AwakenError, type Provider, perObject } from "@awaken/contract";
 import type { ModelSpec, PoolSpec } from "@awaken/contract/spec";
 import { type ModelCapabilities, modelCapabilities, poolCapabilities } from "../inference/capabilities.ts";
 import { guardModalities } from "../inference/modality-guard.ts";
@@ -23,16 +23,9 @@ interface ServedMember extends ServedModel {
 }
 
 let instances = 0;
-const instanceOf = new WeakMap<Provider, number>();
 
 /** Two providers of one name are still two: a pool must not go on with the one that was replaced. */
-function instance(provider: Provider): number {
-  const known = instanceOf.get(provider);
-  if (known !== undefined) return known;
-  instances += 1;
-  instanceOf.set(provider, instances);
-  return instances;
-}
+const instance = perObject((_provider: Provider): number => ++instances);
 
 function serveModel(set: RegistrySet, model: ModelSpec): ServedMember {
   const entry = set.providers.get(model.provider);

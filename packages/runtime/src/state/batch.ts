@@ -12,11 +12,6 @@ export interface Batch {
   readonly baseRevision: number | undefined;
 }
 
-/** The key names of a batch, in order, repeated as often as they are updated. */
-export function touchedKeys(batch: Batch): string[] {
-  return batch.updates.map((update) => update.key.name);
-}
-
 /** The base of both together: they agree, or only one has one. */
 export function commonBase(left: number | undefined, right: number | undefined): number | undefined {
   if (left !== undefined && right !== undefined && left !== right) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { command, extendCommand } from "../phase/command.ts";
 import { counter, slot, storeOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
-import { commonBase, touchedKeys } from "./batch.ts";
+import { type Batch, commonBase } from "./batch.ts";
 import { conflictingKey, extendBatch, mergeBatches } from "./merge.ts";
 
 const log = slot("log", {
@@ -14,6 +14,7 @@ const free = counter("free");
 const stranger = counter("stranger", "commutative");
 const store = storeOf([log, exclusive, free]);
 const ruleOf = (key: string) => store.mergeRule(key);
+const touchedKeys = ({ updates }: Batch): string[] => updates.map(({ key }) => key.name);
 
 describe("merge", () => {
   it("core-execution 8: parallel batches on a commutative key concatenate left then right", () => {

@@ -47,7 +47,7 @@ export class EventChecker {
   #isOver = false;
   readonly #tickets = new Set<string>();
   /** Calls of this stream that have their last result. */
-  readonly #settled = new Set<string>();
+  readonly #answered = new Set<string>();
 
   /** Takes the next event; throws `EventOrderError` when it may not come now. */
   see(event: AgentEvent): void {
@@ -147,7 +147,7 @@ export class EventChecker {
   #seeCall(event: AgentEvent): void {
     switch (event.type) {
       case "tool-call-start":
-        this.#settled.delete(event.toolCallId);
+        this.#answered.delete(event.toolCallId);
         // Anew after a reset: then it is declared here.
         this.#step?.started.delete(event.toolCallId);
         this.#step?.started.add(event.toolCallId);
@@ -162,7 +162,7 @@ export class EventChecker {
         this.#seeReady(event);
         return;
       case "tool-call-stream-delta":
-        if (this.#settled.has(event.toolCallId)) this.#fail(event, "comes after the end of its call");
+        if (this.#answered.has(event.toolCallId)) this.#fail(event, "comes after the end of its call");
         return;
       case "tool-call-end":
         this.#seeEnd(event);
@@ -197,7 +197,7 @@ export class EventChecker {
     const { toolCallId, outcome } = event;
     if (this.#step === undefined) {
       if (outcome !== "suspended") this.#fail(event, "is outside a step and no new suspension");
-      if (this.#settled.has(toolCallId)) this.#fail(event, "suspends a call that is over");
+      if (this.#answered.has(toolCallId)) this.#fail(event, "suspends a call that is over");
       return;
     }
     const { ready, completed } = this.#step;
@@ -209,8 +209,8 @@ export class EventChecker {
   }
 
   #settle(event: AgentEvent, id: string): void {
-    if (this.#settled.has(id)) this.#fail(event, "is the second result of its call");
-    this.#settled.add(id);
+    if (this.#answered.has(id)) this.#fail(event, "is the second result of its call");
+    this.#answered.add(id);
   }
 }
 

@@ -20,7 +20,7 @@ export interface FakeClock extends Clock {
 }
 
 /** Long enough for any chain of promises that a timer set off in this process. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turnOver = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A clock for tests: time moves only by `advance` and `runAll`. */
 export function fakeClock(startMs = 0): FakeClock {
@@ -33,7 +33,7 @@ export function fakeClock(startMs = 0): FakeClock {
     timers.delete(timer);
     now = Math.max(now, timer.at);
     timer.fire();
-    await settle();
+    await turnOver();
   };
   const set = (ms: number, run: () => void, isIdle: boolean) => {
     order += 1;
@@ -51,13 +51,13 @@ export function fakeClock(startMs = 0): FakeClock {
     },
     async advance(ms) {
       const until = now + ms;
-      await settle();
+      await turnOver();
       for (let timer = next(until); timer !== undefined; timer = next(until)) await fire(timer);
       now = until;
-      await settle();
+      await turnOver();
     },
     async runAll(limit = 1_000) {
-      await settle();
+      await turnOver();
       for (let count = 0; count < limit; count++) {
         const timer = busy().length === 0 ? undefined : next(Number.POSITIVE_INFINITY);
         if (timer === undefined) return;

@@ -59,8 +59,6 @@ function partsOf(row: Row): readonly Part[] {
   throw new AwakenError("storage_corrupt", "a row does not say where its large parts belong");
 }
 
-export const blobHashes = (row: Row): readonly string[] => partsOf(row).map(([, hash]) => hash);
-
 /** The JSON of the row with its large parts put back; `key` names the row when one of them is gone. */
 export function decodeRecord(row: Row, key: string, bodyOf: (hash: string) => string | undefined): unknown {
   const stored = jsonOf(row, "record");
