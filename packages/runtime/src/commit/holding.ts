@@ -18,7 +18,10 @@ export interface Departure {
 
 /** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
 export interface Holding {
-  /** Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. */
+  /**
+   * Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. `fence_lost` when the
+   * thread is not held any more: nothing is to be written.
+   */
   riders(departure: Departure): Riders;
   /**
    * It is on record. Without a result the store's answer was lost, and the commit was found there. Nothing else is committed before this

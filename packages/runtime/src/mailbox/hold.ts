@@ -57,6 +57,8 @@ export class Hold implements Holding, Lease {
   #run: ActiveRun | undefined;
   #fence: Fence | undefined;
   #isSettled = false;
+  /** Whoever goes on with the run does so from its last commit, also when the store would still take one from here. */
+  #loss: AwakenError | undefined;
   #hasMail = false;
   #hasLanded = false;
   #reading: Promise<void> | undefined;
@@ -104,6 +106,7 @@ export class Hold implements Holding, Lease {
   }
 
   riders({ runId, run, isFirst, result }: Departure): Riders {
+    if (this.#loss !== undefined) throw this.#loss;
     const fence = this.#fence;
     if (this.#run?.runIds.includes(runId) === false) return fence === undefined ? NO_RIDERS : { fence };
     const riders: Writable<Riders> = {};
@@ -126,13 +129,13 @@ export class Hold implements Holding, Lease {
     }
     // What was sent while the run waited, or before it was cut off.
     if (isFirst) this.#hasMail = isNewRun !== true;
-    // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
-    if (dispatch?.type !== "ack" && this.#init.leases.isOver(this)) {
-      this.#init.leases.remove(this);
-      this.lost("its lease was over when a commit was answered");
+    if (dispatch?.type === "ack") {
+      this.settle();
+      return;
     }
-    if (dispatch?.type === "ack") this.settle();
-    else if (result?.hasWishes === true) this.wanted();
+    if (result?.hasWishes === true) this.wanted();
+    // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
+    await this.#init.leases.assure(this);
   }
 
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
@@ -166,7 +169,8 @@ export class Hold implements Holding, Lease {
 
   lost(why: string): void {
     this.#isSettled = true;
-    this.#run?.controller.abort(new AwakenError("fence_lost", `the run was taken over by somebody else: ${why}`));
+    this.#loss = new AwakenError("fence_lost", `the run was taken over by somebody else: ${why}`);
+    this.#run?.controller.abort(this.#loss);
   }
 
   /** Nothing is held any more. */

@@ -5,6 +5,7 @@ import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
+import type { Clock } from "../stream/clock.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
@@ -16,8 +17,9 @@ const T = threadId("t");
 
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
 
-const open = (store: QueueStore, turns: readonly ScriptStep[], workers = false, tools: readonly Tool[] = [pay]) =>
+const open = (store: QueueStore, turns: readonly ScriptStep[], workers = false, tools: readonly Tool[] = [pay], clock?: Clock) =>
   createRuntime({
+    ...(clock === undefined ? undefined : { clock }),
     providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
     agents: { default: { model: "fast" } },
@@ -26,6 +28,14 @@ const open = (store: QueueStore, turns: readonly ScriptStep[], workers = false, 
     store,
     workers,
   });
+
+/** As if whoever holds claims were gone. */
+const takeAway = async ({ queue }: QueueStore): Promise<void> => {
+  await queue.reclaimExpired(
+    undefined,
+    (await queue.listConsumers()).map(({ name }) => name),
+  );
+};
 
 const said = async (store: QueueStore) =>
   (await store.messages.list(T, {})).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));
@@ -125,35 +135,88 @@ test.each(STORES)("a cancel of a run that ends while it is looked for says that 
   expect(await run.result).toMatchObject({ status: "done", text: "done" });
 });
 
-test.each(STORES)(
-  "a process that stood still for longer than its lease begins no call that it had claimed before, on %s",
-  async (_, make) => {
-    await using store = make();
-    const clock = fakeClock(1_000);
-    let begun = 0;
-    const effect = defineTool({ id: "effect", description: "", input: z.object({}), idempotent: true, execute: () => `effect ${++begun}` });
+/** A process whose clock is ahead by `jump`: it stood still for so long. */
+function standstill() {
+  const clock = fakeClock(1_000);
+  const late = { ...clock, now: () => clock.now() + late.jump, jump: 0 };
+  return late;
+}
+
+describe.each(STORES)("a process that stood still for longer than its lease while a claim was answered, on %s", (_, make) => {
+  const play = async (meanwhile: (store: QueueStore) => Promise<unknown>) => {
+    const store = make();
+    const clock = standstill();
+    const begun: string[] = [];
+    const effect = (by: string) =>
+      defineTool({ id: "effect", description: "", input: z.object({}), idempotent: true, execute: () => `effect ${begun.push(by)}` });
     const stopped: QueueStore = {
       ...store,
       commit: async (commit) => {
         const result = await store.commit(commit);
-        // The one with the claim: its answer is read when the process goes on, and before any timer fires.
-        if ((commit.ledger?.claims.length ?? 0) > 0) jump += 31_000;
+        if ((commit.ledger?.claims.length ?? 0) === 0) return result;
+        // Its answer is read when the process goes on, and before any timer fires.
+        clock.jump += 31_000;
+        await meanwhile(store);
         return result;
       },
     };
-    let jump = 0;
-    const lateClock = { ...clock, now: () => clock.now() + jump };
-    const init = { providers: { scripted: scripted([toolCall("effect", {}), text("done")]) }, tools: [effect], clock: lateClock };
-    await using runtime = createRuntime({
-      ...init,
-      models: { fast: { provider: "scripted", model: "m" } },
-      agents: { default: { model: "fast" } },
-      log: { warn() {}, error() {} },
-      store: stopped,
-      workers: false,
-    });
-    await runtime.run({ thread: "t", input: "x" }).catch(() => undefined);
-    expect(begun).toBe(0);
+    await using runtime = open(stopped, [toolCall("effect", {}), text("done")], false, [effect("first")], clock);
+    const ended = await runtime.run({ thread: "t", input: "x" }).catch((thrown: unknown) => thrown);
+    return { store, begun, effect, ended };
+  };
+
+  test("begins no call that it had claimed when somebody else has the run, and writes nothing of it", async () => {
+    const { store, begun, effect } = await play((shared) => takeAway(shared));
+    expect(begun).toEqual([]);
+    expect(await store.runs.list({})).toMatchObject({ items: [{ status: "running" }] });
+    await using worker = open(store, [text("done")], true, [effect("second")]);
+    const [run] = (await store.runs.list({})).items;
+    expect(await worker.wait(run?.runId ?? "")).toMatchObject({ status: "done", text: "done" });
+    expect(begun).toEqual(["second"]);
+    await store.close();
+  });
+
+  test("goes on when nobody took the run", async () => {
+    const { store, begun, ended } = await play(async () => {});
+    expect(ended).toMatchObject({ status: "done", text: "done" });
+    expect(begun).toEqual(["first"]);
+    await store.close();
+  });
+});
+
+test.each(STORES)(
+  "a run whose lease cannot be renewed ends in another process, and nobody has it on record as cancelled, on %s",
+  async (_, make) => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    const began = Promise.withResolvers<void>();
+    const slow = (lasts: boolean) =>
+      defineTool({
+        id: "slow",
+        description: "",
+        input: z.object({}),
+        idempotent: true,
+        execute: async (_input, { signal }) => {
+          began.resolve();
+          if (lasts) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          return "slept";
+        },
+      });
+    const deaf: QueueStore = {
+      ...store,
+      dispatches: { ...store.dispatches, extendLease: () => Promise.reject(new Error("the network is down")) },
+    };
+    await using first = open(deaf, [toolCall("slow", {}), text("never")], false, [slow(true)], clock);
+    const run = first.stream({ thread: "t", input: "x" });
+    await began.promise;
+    for (let ms = 0; ms < 45_000; ms += 1_000) await clock.advance(1_000);
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "fence_lost" } });
+    expect(await store.runs.load(run.id)).toMatchObject({ status: "running" });
+    expect(await store.ledger.list(run.id, { statuses: ["claimed"] })).toHaveLength(1);
+    await takeAway(store);
+    await using worker = open(store, [text("done")], true, [slow(false)]);
+    expect(await worker.wait(run.id)).toMatchObject({ status: "done", text: "done" });
+    expect(await store.ledger.list(run.id, { statuses: ["claimed"] })).toEqual([]);
   },
 );
 

@@ -50,10 +50,13 @@ export class Leases {
     this.#stopTimer = undefined;
   }
 
-  /** By the clock of this process: one that stood still does not know what others did meanwhile. */
-  isOver(lease: Lease): boolean {
+  /**
+   * A process that stood still does not know what others did meanwhile: a lease that is over by its clock is renewed before anything else
+   * is done, and lost when that fails. Never rejects.
+   */
+  async assure(lease: Lease): Promise<void> {
     const heldAt = this.#renewedAt.get(lease);
-    return heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs;
+    if (heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs) await this.#renew(lease);
   }
 
   all(): readonly Lease[] {
