@@ -11,6 +11,7 @@ import {
   type Termination,
   type ThreadId,
   type Ticket,
+  type ToolResult,
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
@@ -23,7 +24,7 @@ import { toolFailure } from "../tool/execute.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
 import { closeCall, isOutcomeLost } from "./resume/lost-call.ts";
-import { editOf } from "./resume/replay-decided.ts";
+import { editOf, knownDecided } from "./resume/replay-decided.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface LoopResult {
@@ -75,24 +76,27 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result, usage, usageByModel };
 }
 
+const NOTHING_KNOWN: ReadonlyMap<string, ToolResult> = new Map();
+
 const UNDECIDED = toolFailure("cancelled", "the run ended before there was a decision");
 
 /** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
-function closeTickets(ctx: RunContext): void {
+function closeTickets(ctx: RunContext, known: ReadonlyMap<string, ToolResult>): void {
   for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
     if (call.status !== "suspended" && call.status !== "resuming" && call.status !== "new") continue;
     const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
     for (const ticket of closedTicket(call)) change.update(pastTickets, { type: "closed", ticket });
     ctx.state.commit(change);
     const { messageId } = call;
-    const result = closeCall(ctx.ledger, { messageId, call }, isOutcomeLost(ctx.ledger, call) ? undefined : UNDECIDED);
+    const found = known.get(call.id) ?? (isOutcomeLost(ctx.ledger, call) ? undefined : UNDECIDED);
+    const result = closeCall(ctx.ledger, { messageId, call }, found);
     ctx.transcript.answer(toolMessage(ctx, call, result, editOf(call)), messageId);
   }
 }
 
-function tryCloseTickets(ctx: RunContext): void {
+async function tryCloseTickets(ctx: RunContext): Promise<void> {
   try {
-    closeTickets(ctx);
+    closeTickets(ctx, ctx.signal.aborted ? await knownDecided(ctx) : NOTHING_KNOWN);
   } catch (thrown) {
     ctx.log.error(`open calls could not be closed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
@@ -119,7 +123,7 @@ function lostCommit(thrown: unknown): Termination {
  */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
-    tryCloseTickets(ctx);
+    await tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }

@@ -4,6 +4,7 @@ import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, type Gated, inputOf, type LiveCall } from "./live-call.ts";
+import { knownResults } from "./resume/unknown-outcome.ts";
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
@@ -63,6 +64,7 @@ class Round {
       throw thrown;
     } finally {
       this.#running.close();
+      if (this.#ctx.signal.aborted && this.#open.size > 0) await this.#findOut();
       this.#closeOpen();
     }
   }
@@ -70,6 +72,7 @@ class Round {
   /** Each call passes its gates, in call order. Gives the reason when one is blocked: the run ends. */
   async #pass(): Promise<string | undefined> {
     for (const live of this.#calls) {
+      if (this.#ctx.signal.aborted) return undefined;
       const asked = gateCall(this.#ctx, live);
       let gated = await asked;
       if (this.#ctx.signal.aborted) return undefined;
@@ -94,6 +97,16 @@ class Round {
     await this.#bringToEnd(gated.intercept.type === "suspend");
     if (this.#isStopped || this.#ctx.signal.aborted || this.#running.size > 0) return gated;
     return gateCall(this.#ctx, live);
+  }
+
+  /** The run was told to stop: calls of a process that is gone are not run again, and their tools may know what became of them. */
+  async #findOut(): Promise<void> {
+    const { ledger } = this.#ctx;
+    const lost = this.#calls.filter((live) => this.#open.has(live.call.id) && ledger?.unknownOf(live) !== undefined);
+    for (const [live, result] of await knownResults(this.#ctx, lost)) {
+      this.#open.delete(live.call.id);
+      recordCall(this.#ctx, live, result);
+    }
   }
 
   /** Calls that nobody got to, or that a failure cut off. Behind one that waits they have their turn when it is decided. */

@@ -239,9 +239,9 @@ describe("a run whose process died while a tool ran", () => {
       description: "",
       input,
       execute: () => "",
-      reconcile: async (_, { signal }) => {
+      reconcile: async () => {
         await runtime.cancel(run);
-        return signal.aborted ? { type: "unknown" } : { type: "not-done" };
+        return { type: "unknown" };
       },
     });
     const runtime = open(scripted([]), { store, tools: [tool] });

@@ -24,9 +24,9 @@ import { lateResult } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
 import { storedCalls } from "./cut-step.ts";
 import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
-import { closeCall, notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
+import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { editOf, resumedWith } from "./replay-decided.ts";
-import { reconcileCall } from "./unknown-outcome.ts";
+import { knownResult } from "./unknown-outcome.ts";
 
 export interface LeftScene {
   readonly loaded: LoadedThread;
@@ -85,9 +85,7 @@ async function findOut(ctx: RunContext | undefined, { live, entry, state }: Star
   const decision = isAsked(entry) ? state?.decision : undefined;
   if (decision?.action === "answer") return { type: "success", data: decision.result };
   if (decision?.action === "deny") return toolFailure("denied", decision.reason ?? "the call was not approved", { rejected: true });
-  const found = ctx === undefined || entry.status !== "claimed" ? undefined : await reconcileCall(ctx, live);
-  if (found?.type === "done") return { type: "success", data: found.data };
-  return found?.type === "not-done" ? notDoneResult(live.call.name) : undefined;
+  return ctx === undefined || entry.status !== "claimed" ? undefined : knownResult(ctx, live);
 }
 
 /** The thread's state without these calls. Those that never began are left for the run that comes, which retracts them. */

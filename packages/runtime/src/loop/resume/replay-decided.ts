@@ -10,6 +10,7 @@ import type { RunContext } from "../run-context.ts";
 import { completeCall } from "../tool-call.ts";
 import { runToolRound } from "../tool-round.ts";
 import { expireTickets } from "./expire.ts";
+import { knownResults } from "./unknown-outcome.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
@@ -72,22 +73,36 @@ async function answer(ctx: RunContext, live: LiveCall, result: ToolResult): Prom
   return undefined;
 }
 
-/** Gives the reason when a gate blocks the call. */
-async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
-  const resume = resumedWith(call);
-  if (resume === undefined) return undefined;
-  const { decision } = call;
-  if (decision === undefined) return undefined;
+function replayOf(call: ToolCallState, resume: ResumedCall): LiveCall {
   const edited = editOf(call);
   // An edit on the second approval counts also when the first decision was no approval and has no place for it.
   const input = call.earlier === undefined || edited === undefined ? call.input : edited.input;
-  const live: LiveCall = {
+  return {
     call: { id: call.id, name: call.name, input },
     messageId: call.messageId,
     resume,
     isReplay: true,
     ...(edited === undefined ? {} : { edited }),
   };
+}
+
+/** Decided calls of a process that is gone, when the run was told to stop: what their tools can tell, by the id of the call. */
+export async function knownDecided(ctx: RunContext): Promise<ReadonlyMap<string, ToolResult>> {
+  const lost = callsWith(ctx, "resuming").flatMap((call): LiveCall[] => {
+    const resume = resumedWith(call);
+    return resume === undefined || ctx.ledger?.unknownOf({ messageId: call.messageId, call }) === undefined ? [] : [replayOf(call, resume)];
+  });
+  const known = await knownResults(ctx, lost);
+  return new Map([...known].map(([live, result]) => [live.call.id, result]));
+}
+
+/** Gives the reason when a gate blocks the call. */
+async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string | undefined> {
+  const resume = resumedWith(call);
+  if (resume === undefined) return undefined;
+  const { decision } = call;
+  if (decision === undefined) return undefined;
+  const live = replayOf(call, resume);
   if (decision.action === "deny") {
     await deny(ctx, live, call, decision.reason);
     return undefined;

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@awaken/contract";
+import type { JsonValue, ToolResult } from "@awaken/contract";
 import type { OpenEntry } from "../../commit/run-ledger.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../../tool/tool.ts";
 import { toolData } from "../../tool/tool-data.ts";
@@ -7,7 +7,7 @@ import { type Gated, inputOf, type LiveCall } from "../live-call.ts";
 import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
 import { executeTool } from "../tool-call.ts";
-import { UNKNOWN_OUTCOME } from "./lost-call.ts";
+import { notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
 
@@ -52,6 +52,31 @@ export async function reconcileCall(ctx: RunContext, live: LiveCall): Promise<Re
   const tool = ctx.active.tools.get(live.call.name);
   const call = tool === undefined ? undefined : await prepared(ctx, tool, inputOf(live));
   return tool === undefined || call === undefined ? UNKNOWN : reconcile(ctx, live, tool, call);
+}
+
+/** The result of a call that nobody brings to its end any more, as far as its tool can tell. Nothing is run again. */
+export async function knownResult(ctx: RunContext, live: LiveCall): Promise<ToolResult | undefined> {
+  const found = await reconcileCall(ctx, live);
+  if (found.type === "done") return { type: "success", data: found.data };
+  return found.type === "not-done" ? notDoneResult(live.call.name) : undefined;
+}
+
+/**
+ * The same in a run that was told to stop, for calls of a process that is gone. The signal of the run would end the question before it is
+ * asked: it has its own, for as long as a tool has to stop.
+ */
+export async function knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>> {
+  const known = new Map<LiveCall, ToolResult>();
+  if (calls.length === 0) return known;
+  const controller = new AbortController();
+  const stopTimer = ctx.clock.timer(ctx.cancelGraceMs, () => controller.abort(ctx.signal.reason));
+  const asking: RunContext = { ...ctx, signal: controller.signal, cancelGraceMs: 0 };
+  for (const [index, result] of (await Promise.all(calls.map((live) => knownResult(asking, live)))).entries()) {
+    const live = calls[index];
+    if (live !== undefined && result !== undefined) known.set(live, result);
+  }
+  stopTimer();
+  return known;
 }
 
 /**
