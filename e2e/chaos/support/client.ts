@@ -7,7 +7,7 @@ import { noteText, taskText } from "./agent.ts";
 import type { Journal } from "./journal.ts";
 
 /**
- * Threads come in kinds. On a `line` runs queue up one behind the other, and are cancelled. On a `desk`, which one process owns,
+ * Threads come in kinds. On a `line` runs queue up one behind the other, are steered and cancelled. On a `desk`, which one process owns,
  * a run is started when the one before is over, and anybody decides what it waits for. On a `talk` people go on talking where a run waits.
  */
 export type ThreadKind = "line" | "desk" | "talk";
@@ -106,10 +106,22 @@ export class Client {
   }
 
   async #line(): Promise<void> {
-    const { store } = this.#init;
+    const { store, numbers } = this.#init;
     const thread = this.#thread("line");
+    if (numbers.below(4) === 0) return this.#send(thread, numbers.below(2) === 0 ? "steer" : "queue");
     const queued = await store.dispatches.list(threadId(thread), { statuses: ["queued"] });
     if (queued.length < MAX_QUEUED) await this.#start(thread, `r-${randomUUID()}`, this.#task(thread, false));
+  }
+
+  async #send(thread: string, mode: "steer" | "queue"): Promise<void> {
+    const { runtime, journal } = this.#init;
+    const message = `m-${randomUUID()}`;
+    const input = [{ role: "user", id: message, content: noteText(message) } as const];
+    await journal.note(
+      { op: "send", thread, message },
+      () => runtime.send(thread, input, { mode }),
+      ({ runId: run }) => run ?? null,
+    );
   }
 
   async #cancel(): Promise<void> {

@@ -95,10 +95,20 @@ describe("projectRun", () => {
 
   test("a tie of time goes to the higher ordinal", () => {
     const first = runs.running({ updatedAt: 5 });
-    const second = runs.created({ runId: R2, ordinal: 2, updatedAt: 5 });
+    const second = runs.waiting({ runId: R2, ordinal: 2, updatedAt: 5 });
     expect(pointers(project(empty, first, second))).toEqual([undefined, R2, R2]);
     expect(pointers(project(empty, second, first))).toEqual([undefined, R2, R2]);
   });
+
+  test.each([runs.created(), runs.running(), runs.waiting()])(
+    "a run that is put down for later leaves the thread with the one that is $status there",
+    (open) => {
+      const thread = project(empty, { ...open, updatedAt: 1 });
+      const later = runs.created({ runId: R2, ordinal: 2, updatedAt: 5 });
+      expect(projectRun(thread, later)).toBe(thread);
+      expect(pointers(project(thread, runs.done({ updatedAt: 6 }), { ...later, updatedAt: 7 }))).toEqual([undefined, R2, R2]);
+    },
+  );
 
   test("a clock that goes back on another node does not make the latest run stale", () => {
     const thread = project(empty, runs.waiting({ updatedAt: 9 }), runs.running({ updatedAt: 7 }));

@@ -137,10 +137,14 @@ export function checkLineage(thread: ThreadRecord, ancestors: readonly ThreadId[
   if (ancestors.includes(id)) throw new AwakenError("storage_validation", `thread '${id}' would be its own ancestor`, { details: { id } });
 }
 
-/** Applied by every commit that carries a run. A stale run changes nothing, except that a done one still takes its own pointers away. */
+/**
+ * Applied by every commit that carries a run. A stale run changes nothing, except that a done one still takes its own pointers away. One
+ * that is put down for later changes nothing either while another is open: the thread is that one's until it is over.
+ */
 export function projectRun(thread: ThreadRecord, run: RunRecord): ThreadRecord {
-  const { latestRun: before } = thread;
+  const { latestRun: before, openRunId } = thread;
   const { runId, ordinal } = run;
+  if (run.status === "created" && openRunId !== undefined && openRunId !== runId) return thread;
   const isDone = run.status === "done";
   const isLatest = isCurrent(before, run);
   if (!isLatest && !isDone) return thread;

@@ -1,5 +1,5 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
-import type { ClaimedDispatch, Fence, PendingRecord } from "@awaken/contract/store";
+import type { ClaimedDispatch, Fence, PendingRecord, QueuedDispatch } from "@awaken/contract/store";
 import type { LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
@@ -33,6 +33,7 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
     if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
     else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
     else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
+    else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
     else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
   } catch (thrown) {
     try {
@@ -44,6 +45,17 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
         log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
     }
   }
+}
+
+/** Puts the dispatch back and executes the one that comes first; while that one is not due, both wait. */
+async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<void> {
+  const { queue, ask, holdInit } = executor;
+  const { consumer, leaseMs } = holdInit;
+  const untilDue = Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
+  await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), untilDue));
+  if (untilDue > 0) return;
+  const next = await ask("claim a dispatch", queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs }));
+  if (next !== undefined) await executeDispatch(executor, next);
 }
 
 /** Messages for a run that ended before it read them are for a run of their own. */

@@ -220,6 +220,63 @@ test.each(STORES)(
   },
 );
 
+/** A thread with a run that waits, one that is queued behind it, and a process that died when it went on with the first. */
+async function cutBeforeQueued(store: QueueStore) {
+  const began = Promise.withResolvers<void>();
+  const guarded = (by: string) =>
+    defineTool({
+      id: "pay",
+      description: "",
+      input: z.object({}),
+      idempotent: true,
+      approve: () => ask("Pay?"),
+      execute: async () => {
+        began.resolve();
+        return by === "dies" ? new Promise<string>(() => {}) : "paid";
+      },
+    });
+  await using talker = open(store, [toolCall("pay", {})], false, [guarded("asks")]);
+  const first = await talker.run({ thread: "t", input: "pay" });
+  const queued = await talker.start({ thread: "t", input: "and then", runId: "second" });
+  const [ticket] = first.status === "waiting" ? first.tickets : [];
+  // Its clock stands still: it renews nothing and comes to no end.
+  const dies = open(store, [], false, [guarded("dies")], fakeClock(1_000));
+  await dies.decide(ticket?.id ?? "", { action: "approve" });
+  await began.promise;
+  await takeAway(store);
+  return { first: first.runId, second: queued.runId, tool: guarded("ends") };
+}
+
+describe.each(STORES)("a run that was cut off comes before one that was queued while it waited, on %s", (_, make) => {
+  test("it is brought to its end, and only then the other one begins", async () => {
+    await using store = make();
+    const { first, second, tool } = await cutBeforeQueued(store);
+    await using worker = open(store, [text("paid it"), text("then that")], true, [tool]);
+    expect(await worker.wait(first)).toMatchObject({ status: "done", text: "paid it" });
+    expect(await worker.wait(second)).toMatchObject({ status: "done", text: "then that" });
+    expect(await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+    expect((await said(store)).join()).toBe("pay,and then");
+  });
+
+  test("also when it has to wait after a failure", async () => {
+    await using store = make();
+    const { first, second, tool } = await cutBeforeQueued(store);
+    let failures = 0;
+    const failing: QueueStore = {
+      ...store,
+      runs: {
+        ...store.runs,
+        load: (id) => (id === first && failures++ === 1 ? Promise.reject(new Error("the network is down")) : store.runs.load(id)),
+      },
+    };
+    await using worker = open(failing, [text("paid it"), text("then that")], true, [tool]);
+    await expect.poll(async () => (await store.runs.load(second))?.status).toBe("done");
+    expect(failures).toBeGreaterThan(2);
+    expect(await worker.wait(first)).toMatchObject({ status: "done", text: "paid it" });
+    expect(await worker.wait(second)).toMatchObject({ status: "done", text: "then that" });
+  });
+});
+
 describe.each(STORES)("runs that overtake each other on one thread, on %s", (_, make) => {
   test("each reads its own message, and what is for whoever comes first, whatever waits in front of it", async () => {
     await using store = make();

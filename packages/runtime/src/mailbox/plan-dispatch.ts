@@ -5,6 +5,7 @@ import {
   type DispatchResult,
   type PendingConsumption,
   type PendingRecord,
+  type QueuedDispatch,
   selectPending,
   type WishRecord,
 } from "@awaken/contract/store";
@@ -25,6 +26,8 @@ export type DispatchPlan =
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
+  /** Another run of the thread has begun and is not over: what is queued for it comes first. */
+  | { readonly type: "behind"; readonly first: QueuedDispatch }
   | { readonly type: "dead-letter"; readonly error: string };
 
 export interface PlanScene {
@@ -65,6 +68,8 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
 async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<DispatchPlan> {
   const { claimed } = scene;
   const { threadId, runId } = claimed;
+  const first = await standsBefore(scene);
+  if (first !== undefined) return { type: "behind", first };
   const entering = await enteringAt(scene, "new-run", threadId);
   if (entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0)) {
     // The messages that it was for are read or retracted.
@@ -82,6 +87,17 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   };
   const opening = { claimed, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
+}
+
+/** A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. */
+async function standsBefore({ tenant, ask, claimed }: PlanScene): Promise<QueuedDispatch | undefined> {
+  const { threadId, runId } = claimed;
+  const open = (await ask("load a thread", tenant.threads.load(threadId)))?.openRunId;
+  if (open === undefined || open === runId) return undefined;
+  const queued = await ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] }));
+  const before = queued.find((row): row is QueuedDispatch => row.status === "queued" && row.runId === open);
+  if (before === undefined) return undefined;
+  return (await ask("load a run", tenant.runs.load(open)))?.status === "created" ? undefined : before;
 }
 
 async function enteringAt({ tenant, ask, claimed }: PlanScene, at: Boundary, threadId: ThreadId): Promise<readonly PendingRecord[]> {

@@ -89,8 +89,9 @@ function pointers(it: StoreTest): void {
       [runs.running({ updatedAt: 2 }), [R1, R1, R1]],
       [runs.waiting({ updatedAt: 3 }), [undefined, R1, R1]],
       [runs.running({ updatedAt: 4 }), [R1, R1, R1]],
-      [runs.created({ runId: R2, createdAt: 5, updatedAt: 5 }), [undefined, R2, R2]],
-      [runs.done({ updatedAt: 6 }), [undefined, R2, R1]],
+      // Put down for later: the thread is the other one's until it is over.
+      [runs.created({ runId: R2, createdAt: 5, updatedAt: 5 }), [R1, R1, R1]],
+      [runs.done({ updatedAt: 6 }), [undefined, undefined, R1]],
       [runs.done({ runId: R2, createdAt: 5, updatedAt: 7 }), [undefined, undefined, R2]],
     ] as const;
     for (const [run, expected] of steps) {
