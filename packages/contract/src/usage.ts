@@ -26,7 +26,9 @@ export interface ModelUsage {
 
 export const NO_USAGE: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0, totalTokens: 0 });
 
-const clamp = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0);
+/** A count, whatever the vendor said. */
+const clamp = (value: number | undefined): number =>
+  value !== undefined && value > 0 ? Math.floor(Math.min(value, Number.MAX_SAFE_INTEGER)) : 0;
 const sum = (a: number | undefined, b: number | undefined): number => Math.min(clamp(a) + clamp(b), Number.MAX_SAFE_INTEGER);
 
 const OPTIONAL = ["cacheReadTokens", "cacheWriteTokens", "reasoningTokens"] as const;

@@ -4,6 +4,7 @@ import type { Message } from "../message.ts";
 import type { RunProjection, RunRecord } from "../run.ts";
 import type { PersistedState } from "../state.ts";
 import { checkMessageDelta, threadState } from "../thread.ts";
+import { ComposedCommit } from "./composed-commit.ts";
 import type { DispatchRecord, DispatchResult, QueuedDispatch } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { ClaimRequest, Fence } from "./dispatches.ts";
@@ -100,18 +101,15 @@ function refuse(why: string, commit: ThreadCommit): AwakenError {
 
 /**
  * Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. A store without a
- * queue says so, and parts of a queue are `capability_mismatch`.
+ * queue says so, and parts of a queue are `capability_mismatch`. What a `ComposedCommit` hands over is not looked at again; messages are.
  */
 export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: boolean } = { queue: true }): void {
   checkIds(commit);
   if (!queue) checkNoQueue(commit);
-  checkRun(commit);
+  if (!ComposedCommit.is(commit)) checkRecords(commit);
   checkMessages(commit);
-  checkEvents(commit);
-  checkLedger(commit);
   checkDispatch(commit);
   checkPending(commit);
-  if (commit.threadState !== undefined) threadState.check(commit.threadState);
   if (commit.outbound !== undefined) checkOutbound(commit.outbound, commit.threadId, queue);
   if (commit.takes !== undefined && !areUnique(commit.takes, (id) => id)) throw refuse("a wish is taken twice", commit);
 }
@@ -163,6 +161,13 @@ function checkNoQueue(commit: ThreadCommit): void {
   throw new AwakenError("capability_mismatch", `commit of run '${commit.runId}': this store has no queue, so it cannot take '${part}'`, {
     details: { runId: commit.runId, part },
   });
+}
+
+function checkRecords(commit: ThreadCommit): void {
+  checkRun(commit);
+  checkEvents(commit);
+  checkLedger(commit);
+  if (commit.threadState !== undefined) threadState.check(commit.threadState);
 }
 
 function checkRun(commit: ThreadCommit): void {

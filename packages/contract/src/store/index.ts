@@ -27,6 +27,7 @@ export {
   type PendingConsumption,
   type ThreadCommit,
 } from "./commit.ts";
+export { ComposedCommit } from "./composed-commit.ts";
 // Public: stores of others spell it.
 export type { ConfigGuard } from "./config-records.ts";
 export {

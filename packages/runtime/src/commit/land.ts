@@ -2,6 +2,7 @@ import { AwakenError, type JsonObject, type MessageId, type RunActivation, type 
 import {
   type Boundary,
   type CommitResult,
+  ComposedCommit,
   type DispatchResult,
   MAX_COMMIT_ATTEMPTS,
   type PendingRecord,
@@ -40,6 +41,12 @@ export interface Landed {
 }
 
 const NOTHING: readonly never[] = Object.freeze([]);
+
+/** A clock is the code of others, and no record is looked at again. */
+function wholeMs(now: number): number {
+  if (Number.isSafeInteger(now) && now >= 0) return now;
+  throw new AwakenError("storage_validation", `the clock must tell whole milliseconds, not ${now}`);
+}
 
 const basisOf = ({ identity, principal, activation, resumed, now }: LandingInit): RunBasis => {
   const at = now();
@@ -93,7 +100,7 @@ export class Landing {
   land(news: News): Promise<Landed> {
     return this.#land(() => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
-      const at = Math.max(this.#init.now(), this.#standing.at + 1);
+      const at = Math.max(wholeMs(this.#init.now()), this.#standing.at + 1);
       const composed = compose(this.#basis, { ...this.#standing, at }, news);
       const commit = this.#isFirst && this.#init.resumed === undefined ? { ...composed, isNewRun: true as const } : composed;
       return this.#withRiders(commit, resultOf(commit, news));
@@ -107,10 +114,11 @@ export class Landing {
 
   #withRiders(commit: ThreadCommit, result: DispatchResult | undefined): ThreadCommit {
     const { holding } = this.#init;
-    if (holding === undefined) return commit;
+    if (holding === undefined) return new ComposedCommit(commit);
     const riders = holding.riders({ runId: commit.runId, run: commit.run, isFirst: this.#isFirst, result });
     const pending = { ...riders.pending, ...commit.pending };
-    return { ...commit, ...riders, ...(riders.pending === undefined && commit.pending === undefined ? undefined : { pending }) };
+    const both = riders.pending === undefined && commit.pending === undefined ? undefined : { pending };
+    return new ComposedCommit({ ...commit, ...riders, ...both });
   }
 
   async #land(next: () => ThreadCommit): Promise<Landed> {

@@ -1,4 +1,4 @@
-import { AwakenError, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
+import { AwakenError, copyJson, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
 import { type LedgerEntry, sameJson } from "@awaken/contract/store";
 import { Landing } from "../commit/land.ts";
 import { lateResult } from "../loop/messages.ts";
@@ -49,7 +49,7 @@ function checkClosed(run: RunRecord, entry: LedgerEntry): void {
 
 function readFinding(finding: Finding, entry: LedgerEntry): Exclude<ToolResult, { type: "pending" }> {
   if (finding.type === "not-done") return notDoneResult(entry.toolName);
-  if (finding.type === "done" && isJson(finding.data)) return { type: "success", data: finding.data };
+  if (finding.type === "done" && isJson(finding.data)) return { type: "success", data: copyJson(finding.data) };
   throw new AwakenError("invalid_activation", "invalid activation: a finding is done, with data that is JSON, or not-done");
 }
 

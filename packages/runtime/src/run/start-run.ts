@@ -3,12 +3,15 @@ import {
   AwakenError,
   copyJson,
   errorMessage,
+  isJsonObject,
+  type JsonObject,
   type JsonValue,
   type RunId,
   runId,
   type Schema,
   type ThreadId,
   threadId,
+  toJson,
   toJsonSchema,
   type Validated,
   validate,
@@ -75,6 +78,13 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
   }
 }
 
+/** For the record, which the library's own object is not. */
+function ownSchema(schema: Schema): JsonObject {
+  const json = toJson(toJsonSchema(schema));
+  if (isJsonObject(json)) return copyJson(json);
+  throw new AwakenError("invalid_schema", "schema library returned no JSON Schema object");
+}
+
 /** Without a schema nobody said what the answer is: its type is that of anything. */
 const isUnasked = <O>(schema: Schema<O> | undefined, _value: unknown): _value is O => schema === undefined;
 
@@ -90,7 +100,7 @@ class TypedOutput<O> {
   addTo(order: RunOrder): RunOrder {
     const schema = this.#schema;
     if (schema === undefined) return order;
-    const options = { ...order.options, output: copyJson(toJsonSchema(schema)) };
+    const options = { ...order.options, output: ownSchema(schema) };
     return { ...order, options, checkOutput: (value) => this.#check(schema, value) };
   }
 

@@ -1,4 +1,4 @@
-import { AwakenError, errorMessage } from "@awaken/contract";
+import { AwakenError, errorMessage, freezeJson } from "@awaken/contract";
 import type { AnyStateKey } from "./key.ts";
 import { seal } from "./seal.ts";
 
@@ -15,7 +15,7 @@ function sealed(key: AnyStateKey, what: string, before: unknown, value: unknown)
   if (value === undefined) {
     throw new AwakenError("reducer_failed", `state key '${key.name}': ${what} returned undefined`, { details: { key: key.name } });
   }
-  if (key.trusted) Object.freeze(value);
+  if (key.trusted) freezeJson(value);
   else seal(key.name, value, before, key.persistent);
   return value;
 }

@@ -1,5 +1,6 @@
 import {
   canRunMove,
+  copyJson,
   type RunId,
   type RunLifecycle,
   type RunStatus,
@@ -62,7 +63,7 @@ function target(update: RunLifecycleUpdate, current: RunStatus): RunStatus {
 /** Hooks say it, too, and what they say is stored. */
 function checked(termination: Termination): Termination {
   const result = validateSync(terminationSchema, termination);
-  if (result.type === "valid") return termination;
+  if (result.type === "valid") return copyJson(termination);
   throw new TypeError(`a run cannot end with this termination: ${result.message}`);
 }
 

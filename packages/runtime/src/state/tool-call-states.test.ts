@@ -122,3 +122,35 @@ describe("toolCallStates", () => {
     ).toEqual({ id: "s1", action: "approve", message: undefined });
   });
 });
+
+/** How often the id of a call is looked at, for each of `count` calls that come and then change. */
+function looksPerCall(count: number): number {
+  let looks = 0;
+  const counted = (index: number, status: ToolCallStatus): ToolCallState => {
+    const id = toolCallId(`c${index}`);
+    return Object.defineProperty(callAt(status), "id", {
+      enumerable: true,
+      get: () => {
+        looks += 1;
+        return id;
+      },
+    });
+  };
+  const { store } = fresh();
+  for (const status of ["running", "succeeded"] as const) {
+    for (let index = 0; index < count; index++) store.commit(set(counted(index, status)));
+  }
+  expect(
+    store
+      .snapshot()
+      .get(toolCallStates)
+      ?.calls.map((call) => call.status),
+  ).toEqual(Array(count).fill("succeeded"));
+  return looks / count;
+}
+
+describe("many calls", () => {
+  it("a call of a thousand is found with as few looks as one of ten", () => {
+    expect(looksPerCall(1_000)).toBe(looksPerCall(10));
+  });
+});

@@ -1,4 +1,11 @@
-import { canToolCallMove, isToolCallOver, type ToolCallState, type ToolCallStates, toolCallStatesSchema } from "@awaken/contract";
+import {
+  canToolCallMove,
+  freezeJson,
+  isToolCallOver,
+  type ToolCallState,
+  type ToolCallStates,
+  toolCallStatesSchema,
+} from "@awaken/contract";
 import { defineTrustedState } from "./key.ts";
 
 export type ToolCallStatesUpdate = { readonly type: "set"; readonly call: ToolCallState } | { readonly type: "clear" };
@@ -10,7 +17,36 @@ function withoutTicket(call: ToolCallState): ToolCallState {
   return rest;
 }
 
-export const findCall = (value: ToolCallStates, id: string): ToolCallState | undefined => value.calls.find((call) => call.id === id);
+/** Where calls stand, by id. One index serves all lists that grew out of each other: what it says is looked at before it is believed. */
+const places = new WeakMap<readonly ToolCallState[], Map<string, number>>();
+
+function placesOf(calls: readonly ToolCallState[]): Map<string, number> {
+  const known = places.get(calls);
+  if (known !== undefined) return known;
+  const made = new Map(calls.map(({ id }, index) => [id, index]));
+  places.set(calls, made);
+  return made;
+}
+
+function placeOf({ calls }: ToolCallStates, id: string): number | undefined {
+  const place = placesOf(calls).get(id);
+  return place !== undefined && calls[place]?.id === id ? place : undefined;
+}
+
+export function findCall(value: ToolCallStates, id: string): ToolCallState | undefined {
+  const place = placeOf(value, id);
+  return place === undefined ? undefined : value.calls[place];
+}
+
+function withCall(value: ToolCallStates, call: ToolCallState): readonly ToolCallState[] {
+  const { calls } = value;
+  const index = placesOf(calls);
+  const place = placeOf(value, call.id);
+  const next = place === undefined ? [...calls, call] : calls.with(place, call);
+  if (place === undefined) index.set(call.id, calls.length);
+  places.set(next, index);
+  return next;
+}
 
 /** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
 export const toolCallStates = defineTrustedState("tool_call_states", {
@@ -27,7 +63,7 @@ export const toolCallStates = defineTrustedState("tool_call_states", {
   apply(value, update: ToolCallStatesUpdate): ToolCallStates {
     if (update.type === "clear") return { calls: [] };
     const call = withoutTicket(update.call);
-    const { calls } = value;
-    return { calls: findCall(value, call.id) === undefined ? [...calls, call] : calls.map((each) => (each.id === call.id ? call : each)) };
+    freezeJson(call);
+    return { calls: Object.freeze(withCall(value, call)) };
   },
 });

@@ -3,6 +3,7 @@ import {
   type ClaimedDispatch,
   type CommitResult,
   type CommitThread,
+  ComposedCommit,
   checkCommit,
   type DispatchRecord,
   followUp,
@@ -20,7 +21,7 @@ import { writeLedger } from "./ledger.ts";
 import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
 import { writeOutbound } from "./outbound.ts";
-import { own } from "./own.ts";
+import { own, ownUnless } from "./own.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
@@ -66,7 +67,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const open = takeWishes(change, commit);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
   const posted = writeOutbound(change, commit);
-  const events = appendEvents(change, commit.events ?? []);
+  const events = appendEvents(change, commit.events ?? [], ComposedCommit.is(commit));
   if (posted.length > 0) appendEvents(change, posted);
   const next = enqueueFollowUp(change, row, commit, { open, held });
   const result = new Committed(row.messages.length, events, open.length > 0);
@@ -99,8 +100,9 @@ function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: T
   row.record = record;
 }
 
-function writeState({ journal }: Change, row: ThreadRow, { threadState }: ThreadCommit): void {
+function writeState({ journal }: Change, row: ThreadRow, commit: ThreadCommit): void {
+  const { threadState } = commit;
   if (threadState === undefined) return;
   journal.keepField(row, "state", row.state);
-  row.state = own(threadState);
+  row.state = ownUnless(ComposedCommit.is(commit), threadState);
 }

@@ -1,7 +1,7 @@
 import { eventId, type JsonObject } from "@awaken/contract";
 import { EVENT_SCHEMA_VERSION, type EventAppend, type EventDraft, type EventTarget, type StoredEvent } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
-import { own, share } from "./own.ts";
+import { ownUnless, share } from "./own.ts";
 
 function targetOf(draft: EventDraft): EventTarget {
   if (draft.threadId === undefined) return { runId: draft.runId };
@@ -73,6 +73,8 @@ function isSame(known: Heads, heads: Heads): boolean {
 }
 
 interface BatchInit extends Pick<EventBatch, "place" | "createdAt" | "key"> {
+  /** The payloads are the store's own already. */
+  readonly isHandedOver: boolean;
   readonly heads: Heads;
 }
 
@@ -91,11 +93,11 @@ export class EventBatch {
   readonly #runFirst: number;
 
   /** For the next positions of the logs of its place. */
-  constructor(appends: readonly EventAppend[], { place, createdAt, key, heads }: BatchInit) {
+  constructor(appends: readonly EventAppend[], { place, createdAt, key, heads, isHandedOver }: BatchInit) {
     this.place = place;
     this.createdAt = createdAt;
     this.key = key;
-    this.payloads = appends.map(({ draft }) => own(draft.payload));
+    this.payloads = appends.map(({ draft }) => ownUnless(isHandedOver, draft.payload));
     this.#heads = heads;
     this.#threadFirst = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runFirst = place.run === undefined ? 0 : place.run.last + 1;

@@ -119,12 +119,12 @@ const keyOf = ({ idempotency }: EventAppend): string | undefined =>
 export const readAll = (batches: readonly EventBatch[]): readonly StoredEvent[] => batches.flatMap((batch) => batch.readAll());
 
 /** The drafts are checked already. Gives the events in their order, those that were there before too. */
-export function appendEvents(change: Change, appends: readonly EventAppend[]): readonly EventBatch[] {
+export function appendEvents(change: Change, appends: readonly EventAppend[], isHandedOver = false): readonly EventBatch[] {
   const batches: EventBatch[] = [];
   let start = 0;
   for (let first = appends[0]; first !== undefined; first = appends[start]) {
     const end = endOfBatch(appends, first, start);
-    batches.push(appendBatch(change, first, appends.slice(start, end)));
+    batches.push(appendBatch(change, first, appends.slice(start, end), isHandedOver));
     start = end;
   }
   return batches;
@@ -142,14 +142,14 @@ function endOfBatch(appends: readonly EventAppend[], first: EventAppend, start: 
 
 const isSamePlace = (a: EventDraft, b: EventDraft): boolean => a.threadId === b.threadId && a.runId === b.runId && a.origin === b.origin;
 
-function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[]): EventBatch {
+function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], isHandedOver: boolean): EventBatch {
   const { tables, journal, now } = change;
   const key = keyOf(first);
   const known = key === undefined ? undefined : tables.eventsByKey.get(key);
   if (known !== undefined) return repeated(known, first);
   const place = placeOf(change, first.draft);
   checkExpected(first, place.thread, place.run);
-  const batch = new EventBatch(appends, { place, createdAt: now, key, heads: tables.heads.of(appends) });
+  const batch = new EventBatch(appends, { place, createdAt: now, key, heads: tables.heads.of(appends), isHandedOver });
   place.thread?.append(batch, journal);
   place.run?.append(batch, journal);
   if (key !== undefined) journal.set(tables.eventsByKey, key, batch);

@@ -1,6 +1,6 @@
-import type { LedgerStore, ThreadCommit } from "@awaken/contract/store";
+import { ComposedCommit, type LedgerStore, type ThreadCommit } from "@awaken/contract/store";
 import { planLedger } from "../plan/ledger-plan.ts";
-import { own, share } from "./own.ts";
+import { ownUnless, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";
 
 export function ledgerPort({ read }: Access): LedgerStore {
@@ -19,12 +19,13 @@ export function ledgerPort({ read }: Access): LedgerStore {
 export function writeLedger({ tables, journal, now }: Change, commit: ThreadCommit): void {
   if (commit.ledger === undefined) return;
   const { added, changed } = planLedger(commit, tables.runs.get(commit.runId), (key) => tables.ledger.get(key), now);
+  const isHandedOver = ComposedCommit.is(commit);
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
-    journal.set(tables.ledger, key, own(entry));
+    journal.set(tables.ledger, key, ownUnless(isHandedOver, entry));
     const keys = tables.ledgerByRun.get(runId);
     if (keys === undefined) journal.set(tables.ledgerByRun, runId, [key]);
     else journal.push(keys, key);
   }
-  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, own(entry));
+  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, ownUnless(isHandedOver, entry));
 }

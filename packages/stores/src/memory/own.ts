@@ -18,6 +18,9 @@ export function own(value: unknown): unknown {
   return isPlain(value) ? ownObject(value) : value;
 }
 
+/** The same, unless it was handed over: then it is the store's own already. */
+export const ownUnless = <T>(isHandedOver: boolean, value: T): T => (isHandedOver ? value : own(value));
+
 function ownList(list: readonly unknown[]): readonly unknown[] {
   if (list.length === 0) return NO_ITEMS;
   // A slice takes no more room than its items; a list that grows keeps room for sixteen.
@@ -41,6 +44,11 @@ function ownObject(object: Plain): Plain {
     else if (typeof item === "string") flat(item);
   }
   return isEmpty ? NO_FIELDS : copy;
+}
+
+/** What was handed over, with the field of `like` when it is the same: then it is kept once. */
+export function shareField<T extends object, Key extends keyof T>(object: T, field: Key, like: T[Key] | undefined): T {
+  return like !== undefined && object[field] !== like && isSame(object[field], like) ? { ...object, [field]: like } : object;
 }
 
 /** As `own`, for an object with one field that is mostly the same as `like`, which is the store's own: then it is kept once. */
