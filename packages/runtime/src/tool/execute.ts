@@ -1,6 +1,7 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
 import type { Clock } from "../stream/clock.ts";
 import { plainResult } from "./plain.ts";
+import { onRunAbort } from "./run-abort.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
 const WORDS: Record<ToolErrorCode, string> = {
@@ -71,7 +72,7 @@ class Executing {
   readonly #resolve: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
   #stopGrace = NOTHING;
-  readonly #onAbort = () => this.#cancel();
+  #stopListening = NOTHING;
 
   constructor(execution: Execution, resolve: (reply: ToolReply) => void) {
     this.#execution = execution;
@@ -81,7 +82,7 @@ class Executing {
   begin(): void {
     const { run, clock, timeoutMs, context } = this.#execution;
     if (run.aborted) this.#cancel();
-    else run.addEventListener("abort", this.#onAbort);
+    else this.#stopListening = onRunAbort(run, () => this.#cancel());
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
       (reply) => this.#end(plainReply(context.toolName, reply)),
@@ -107,7 +108,7 @@ class Executing {
   #end(reply: ToolReply): void {
     this.#stopTimer();
     this.#stopGrace();
-    this.#execution.run.removeEventListener("abort", this.#onAbort);
+    this.#stopListening();
     this.#execution.reporter.close();
     this.#resolve(reply);
   }
