@@ -108,6 +108,15 @@ describe("between packages", () => {
     expectFinding("examples/story/part.ts", 'import "awaken/inner";', 'awaken does not export "./inner"');
   });
 
+  it("the entry with which the writer of runs vouches for a commit is nobody else's", () => {
+    const files = { "packages/contract/package.json": manifest("@awaken/contract", { exports: { ".": "./a.ts", "./writer": "./w.ts" } }) };
+    const source = 'import { composedCommit } from "@awaken/contract/writer";';
+    expect(findingsWith({ ...files, "packages/runtime/src/commit/land.ts": source })).toEqual([]);
+    for (const file of ["packages/runtime/src/loop/step.ts", "packages/stores/src/memory/open.ts", "packages/runtime/src/loop/x.test.ts"]) {
+      expect(findingsWith({ ...files, [file]: source })).toEqual([`${file}: @awaken/contract/writer is not for this file`]);
+    }
+  });
+
   it("src of another package is closed, by name and by path", () => {
     const deep = "@awaken/runtime/src/loop/loop.ts";
     expectFinding("packages/server/src/app.ts", `import "${deep}";`, `deep import of another package's src: ${deep}`);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import { findCycles } from "./find-cycles.ts";
-import { checkRoom, checkRoomImport, PACKAGE_IMPORTS, TYPES_ONLY } from "./layer-rules.ts";
+import { checkRoom, checkRoomImport, PACKAGE_IMPORTS, RESERVED, TYPES_ONLY } from "./layer-rules.ts";
 import { type Import, scanImports } from "./scan-imports.ts";
 import { type Finding, isTest, listFolders, listSources } from "./source-files.ts";
 
@@ -77,6 +77,7 @@ function checkNamed(source: Source, { specifier, typeOnly }: Import, units: read
   const found = source.unit === undefined ? [] : checkDirection(source, source.unit, name, typeOnly);
   const target = units.find((unit) => unit.name === name);
   if (target === undefined) return [...found, `unknown package ${name}`];
+  if (RESERVED.get(specifier)?.includes(source.file) === false) return [...found, `${specifier} is not for this file`];
   if (/^\/src(?:\/|$)/.test(subpath)) return [...found, `deep import of another package's src: ${specifier}`];
   return isExported(target.manifest, `.${subpath}`) ? found : [...found, `${name} does not export ".${subpath}"`];
 }

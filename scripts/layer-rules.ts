@@ -15,6 +15,11 @@ export const PACKAGE_IMPORTS: ReadonlyMap<string, readonly string[] | "all"> = n
 /** These see other packages as types only; at run time they speak HTTP. */
 export const TYPES_ONLY: ReadonlySet<string> = new Set(["console"]);
 
+/** Entries that are not for everybody, and the files that may import them. */
+export const RESERVED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["@awaken/contract/writer", ["packages/runtime/src/commit/land.ts"]],
+]);
+
 interface RoomRules {
   /** Rooms from top to bottom; rooms of one row may not import each other. `x/*` makes each child of `x` a room. */
   readonly rows: readonly (readonly string[])[];

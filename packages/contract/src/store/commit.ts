@@ -4,7 +4,7 @@ import type { Message } from "../message.ts";
 import type { RunProjection, RunRecord } from "../run.ts";
 import type { PersistedState } from "../state.ts";
 import { checkMessageDelta, threadState } from "../thread.ts";
-import { ComposedCommit } from "./composed-commit.ts";
+import { isComposed } from "./composed-commit.ts";
 import type { DispatchRecord, DispatchResult, QueuedDispatch } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { ClaimRequest, Fence } from "./dispatches.ts";
@@ -101,12 +101,12 @@ function refuse(why: string, commit: ThreadCommit): AwakenError {
 
 /**
  * Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. A store without a
- * queue says so, and parts of a queue are `capability_mismatch`. What a `ComposedCommit` hands over is not looked at again; messages are.
+ * queue says so, and parts of a queue are `capability_mismatch`. What a composed commit hands over is not looked at again; messages are.
  */
 export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: boolean } = { queue: true }): void {
   checkIds(commit);
   if (!queue) checkNoQueue(commit);
-  if (!ComposedCommit.is(commit)) checkRecords(commit);
+  if (!isComposed(commit)) checkRecords(commit);
   checkMessages(commit);
   checkDispatch(commit);
   checkPending(commit);

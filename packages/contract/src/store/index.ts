@@ -27,7 +27,7 @@ export {
   type PendingConsumption,
   type ThreadCommit,
 } from "./commit.ts";
-export { ComposedCommit } from "./composed-commit.ts";
+export { isComposed } from "./composed-commit.ts";
 // Public: stores of others spell it.
 export type { ConfigGuard } from "./config-records.ts";
 export {

@@ -2,13 +2,13 @@ import { AwakenError, type JsonObject, type MessageId, type RunActivation, type 
 import {
   type Boundary,
   type CommitResult,
-  ComposedCommit,
   type DispatchResult,
   MAX_COMMIT_ATTEMPTS,
   type PendingRecord,
   sameJson,
   type ThreadCommit,
 } from "@awaken/contract/store";
+import { composedCommit } from "@awaken/contract/writer";
 import { type CommitStore, inTransaction } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
@@ -49,7 +49,7 @@ function wholeMs(now: number): number {
 }
 
 const basisOf = ({ identity, principal, activation, resumed, now }: LandingInit): RunBasis => {
-  const at = now();
+  const at = wholeMs(now());
   const startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? at;
   const behalf = resumed === undefined ? principal : resumed.principal;
   return { identity, principal: behalf, activation, createdAt: resumed?.createdAt ?? at, startedAt };
@@ -114,11 +114,11 @@ export class Landing {
 
   #withRiders(commit: ThreadCommit, result: DispatchResult | undefined): ThreadCommit {
     const { holding } = this.#init;
-    if (holding === undefined) return new ComposedCommit(commit);
+    if (holding === undefined) return composedCommit(commit);
     const riders = holding.riders({ runId: commit.runId, run: commit.run, isFirst: this.#isFirst, result });
     const pending = { ...riders.pending, ...commit.pending };
     const both = riders.pending === undefined && commit.pending === undefined ? undefined : { pending };
-    return new ComposedCommit({ ...commit, ...riders, ...both });
+    return composedCommit({ ...commit, ...riders, ...both });
   }
 
   async #land(next: () => ThreadCommit): Promise<Landed> {

@@ -238,6 +238,7 @@ export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { too
     context: toolContext(ctx, allowed, controller?.signal ?? ctx.signal, reporter),
     controller,
     run: ctx.signal,
+    bounds: ctx.bounds,
     clock: ctx.clock,
     timeoutMs,
     graceMs: ctx.cancelGraceMs,

@@ -83,4 +83,24 @@ describe("Bounds", () => {
     await time.advance(200_000);
     expect(cuts).toEqual([30_000, 100_000, 120_000]);
   });
+
+  it.each([10, 1_000])("%i who wait for the abort put one listener on the signal, which goes with the last of them", (count) => {
+    const { bounds, counts, timers } = open();
+    const leave = Array.from({ length: count }, () => bounds.onAbort(() => {}));
+    expect([counts.added, counts.open, timers()]).toEqual([1, 1, 0]);
+    for (const each of leave) each();
+    expect([counts.added, counts.open]).toEqual([1, 0]);
+  });
+
+  it("tells those who have not left of the abort, and who comes after it at once", () => {
+    const { bounds, controller, counts } = open();
+    const told: string[] = [];
+    const leaves = ["a", "b", "c"].map((name) => bounds.onAbort(() => told.push(name)));
+    leaves[1]?.();
+    controller.abort();
+    expect(told).toEqual(["a", "c"]);
+    bounds.onAbort(() => told.push("late"));
+    expect(told).toEqual(["a", "c", "late"]);
+    expect(counts.open).toBe(0);
+  });
 });

@@ -143,6 +143,20 @@ export class Bounds {
     };
   }
 
+  /**
+   * Calls `fire` once when the run is aborted, at once if it is, unless the returned function is called first. However many wait, the
+   * signal has one listener: it looks through all that it has for each one that is added.
+   */
+  onAbort(fire: () => void): () => void {
+    const watch: Watch = { onAbort: "leave", fire, until: Number.POSITIVE_INFINITY, why: "cancelled" };
+    this.#watched.add(watch);
+    if (this.#init.signal.aborted) this.#abort(watch);
+    else this.#listen();
+    return () => {
+      if (this.#watched.delete(watch)) this.#rest();
+    };
+  }
+
   #cut(watch: Watch, why: Cut): void {
     if (!this.#watched.delete(watch)) return;
     this.#rest();

@@ -1,7 +1,7 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
+import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import { plainResult } from "./plain.ts";
-import { onRunAbort } from "./run-abort.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
 const WORDS: Record<ToolErrorCode, string> = {
@@ -31,6 +31,8 @@ export interface Execution {
   /** The tool's own, behind the signal of its context. Without one the tool has the run's signal itself. */
   readonly controller: AbortController | undefined;
   readonly run: AbortSignal;
+  /** The run's. */
+  readonly bounds: Pick<Bounds, "onAbort">;
   readonly clock: Clock;
   readonly timeoutMs: number | undefined;
   /** After the run's abort: how long to wait for the tool to stop by itself. */
@@ -80,9 +82,8 @@ class Executing {
   }
 
   begin(): void {
-    const { run, clock, timeoutMs, context } = this.#execution;
-    if (run.aborted) this.#cancel();
-    else this.#stopListening = onRunAbort(run, () => this.#cancel());
+    const { run, bounds, clock, timeoutMs, context } = this.#execution;
+    this.#stopListening = bounds.onAbort(() => this.#cancel());
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
       (reply) => this.#end(plainReply(context.toolName, reply)),

@@ -3,10 +3,10 @@ import {
   type ClaimedDispatch,
   type CommitResult,
   type CommitThread,
-  ComposedCommit,
   checkCommit,
   type DispatchRecord,
   followUp,
+  isComposed,
   isForLater,
   projectRun,
   type QueuedDispatch,
@@ -67,7 +67,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const open = takeWishes(change, commit);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
   const posted = writeOutbound(change, commit);
-  const events = appendEvents(change, commit.events ?? [], ComposedCommit.is(commit));
+  const events = appendEvents(change, commit.events ?? [], isComposed(commit));
   if (posted.length > 0) appendEvents(change, posted);
   const next = enqueueFollowUp(change, row, commit, { open, held });
   const result = new Committed(row.messages.length, events, open.length > 0);
@@ -104,5 +104,5 @@ function writeState({ journal }: Change, row: ThreadRow, commit: ThreadCommit): 
   const { threadState } = commit;
   if (threadState === undefined) return;
   journal.keepField(row, "state", row.state);
-  row.state = ownUnless(ComposedCommit.is(commit), threadState);
+  row.state = ownUnless(isComposed(commit), threadState);
 }

@@ -1,4 +1,4 @@
-import { ComposedCommit, type LedgerStore, type ThreadCommit } from "@awaken/contract/store";
+import { isComposed, type LedgerStore, type ThreadCommit } from "@awaken/contract/store";
 import { planLedger } from "../plan/ledger-plan.ts";
 import { ownUnless, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";
@@ -19,7 +19,7 @@ export function ledgerPort({ read }: Access): LedgerStore {
 export function writeLedger({ tables, journal, now }: Change, commit: ThreadCommit): void {
   if (commit.ledger === undefined) return;
   const { added, changed } = planLedger(commit, tables.runs.get(commit.runId), (key) => tables.ledger.get(key), now);
-  const isHandedOver = ComposedCommit.is(commit);
+  const isHandedOver = isComposed(commit);
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
     journal.set(tables.ledger, key, ownUnless(isHandedOver, entry));

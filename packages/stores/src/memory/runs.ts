@@ -8,7 +8,7 @@ import {
   type TicketId,
   ticketIdsOf,
 } from "@awaken/contract";
-import { ComposedCommit, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
+import { isComposed, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
 import { ownWith, share, shareField } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
@@ -102,7 +102,7 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): 
     checkRunTransition(before, commit.run);
   }
   const run: RunRecord = { ...commit.run, ordinal: before?.ordinal ?? row.runIds.length };
-  const owned = (ComposedCommit.is(commit) ? shareField : ownWith)(run, "activation", tables.lastActivation);
+  const owned = (isComposed(commit) ? shareField : ownWith)(run, "activation", tables.lastActivation);
   journal.set(tables.runs, runId, owned);
   tables.lastActivation = owned.activation;
   if (before === undefined) noteFamily(change, owned);

@@ -1,0 +1,1 @@
+export { composedCommit } from "./store/composed-commit.ts";
