@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dispatchId, messageId, runId, threadId, toolCallId } from "../ids.ts";
-import { checkCommit, type ThreadCommit } from "./commit.ts";
+import { checkCommit } from "./check-commit.ts";
+import type { ThreadCommit } from "./commit.ts";
 import type { EventDraft } from "./events.ts";
 import { effectKey, type LedgerClaim } from "./ledger.ts";
 import { created, R1, R2, result, summary, T1, user } from "./test-records.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dispatchId, runId, threadId } from "../ids.ts";
-import { checkCommit } from "./commit.ts";
+import { checkCommit } from "./check-commit.ts";
 import { composedCommit, isComposed } from "./composed-commit.ts";
 
 const parts = { threadId: threadId("t"), runId: runId("r"), landedStep: 1 };

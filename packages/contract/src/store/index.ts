@@ -12,12 +12,12 @@ export {
   threadState,
   toThreadRecord,
 } from "../thread.ts";
+export { checkCommit } from "./check-commit.ts";
 // Public: stores of others spell it.
 export type { DispatchChange, PendingChange } from "./commit.ts";
 export {
   type CommitResult,
   type CommitThread,
-  checkCommit,
   followUp,
   isEnding,
   isForLater,
