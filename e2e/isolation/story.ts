@@ -9,6 +9,7 @@ export const KINDS = [
   "input messages",
   "frontend tools",
   "overrides",
+  "principal",
   "output schema",
   "tool results",
   "tool inputs",
@@ -250,11 +251,13 @@ export async function tell(kind: Kind | undefined, store: QueueStore | undefined
     },
   ];
   const overrides = { temperature: 0.5, reasoningEffort: { budget: 100 } };
-  const request = { agent: "assistant", thread: "t", input, frontendTools, overrides, output: schema };
+  const principal = { user: { id: "ana", groups: ["staff"] } };
+  const request = { agent: "assistant", thread: "t", input, frontendTools, overrides, principal, output: schema };
   const first = runtime.stream(request);
   story.edit("input messages", input);
   story.edit("frontend tools", frontendTools);
   story.edit("overrides", overrides);
+  story.edit("principal", principal);
   story.edit("output schema", json);
   await hear(story, first);
   const waiting = await first.result;
