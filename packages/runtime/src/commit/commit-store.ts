@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import { type CommitThread, MAX_COMMIT_ATTEMPTS, type RunStore, type ThreadStore } from "@awaken/contract/store";
+import { type CommitThread, MAX_COMMIT_ATTEMPTS, type MessageStore, type RunStore } from "@awaken/contract/store";
 
 export interface CommitPorts {
   /** Records of runs. */
@@ -10,7 +10,8 @@ export interface CommitPorts {
 
 /** What writers of a run need of a store. */
 export interface CommitStore extends CommitPorts {
-  readonly threads: Pick<ThreadStore, "loadHead">;
+  /** A message that is in a log is there for good. */
+  readonly messages: Pick<MessageStore, "load">;
   /** All of `work` or nothing of it. */
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T>;
 }

@@ -64,8 +64,8 @@ const before = (store: MemoryStore, see: (commit: ThreadCommit) => Promise<void>
     await see(given);
     return store.commit(given);
   };
-  const { runs, threads } = store;
-  return { runs, threads, commit, transaction: (work) => work({ runs, commit }) };
+  const { runs, messages } = store;
+  return { runs, messages, commit, transaction: (work) => work({ runs, commit }) };
 };
 
 describe("what rides in the commits of a run", () => {
@@ -165,14 +165,14 @@ describe("what rides in the commits of a run", () => {
     const store = memoryStore();
     const holding = new Streaming(store);
     let commits = 0;
-    const { runs, threads } = store;
+    const { runs, messages } = store;
     const commit: CommitStore["commit"] = async (given) => {
       const result = await store.commit(given);
       commits += 1;
       if (commits === 1) throw new AwakenError("commit_unknown", "the answer was lost");
       return result;
     };
-    const lossy: CommitStore = { runs, threads, commit, transaction: (work) => work({ runs, commit }) };
+    const lossy: CommitStore = { runs, messages, commit, transaction: (work) => work({ runs, commit }) };
     const { result } = await runScripted({ turns: [text("done")], store: lossy, holding });
     expect(result.status).toBe("done");
     expect(holding.results.map((landed) => landed === undefined)).toEqual([true, false]);

@@ -122,16 +122,20 @@ export class Landing {
   }
 
   async #land(next: () => ThreadCommit): Promise<Landed> {
+    const unsure: ThreadCommit[] = [];
     for (let attempt = 1; ; attempt++) {
-      const rowsBefore = this.#standing.count;
-      const commit = next();
+      const sent = next();
+      let commit: ThreadCommit | undefined = sent;
       let result: CommitResult | undefined;
       try {
-        result = await this.#send(commit);
+        result = await this.#send(sent);
       } catch (thrown) {
-        if (attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
-        if (!(await this.#hasLandedAfterAll(commit, thrown))) continue;
+        if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure.push(sent);
+        commit = await this.#landedAfterAll(unsure);
+        if (commit === undefined) this.#goBehind(thrown, attempt);
       }
+      if (commit === undefined) continue;
+      const rowsBefore = commit.messageDelta?.expectedMessageCount ?? this.#standing.count;
       this.#note(commit, result);
       await this.#init.holding?.landed(commit, result);
       return { commit, rowsBefore };
@@ -140,7 +144,8 @@ export class Landing {
 
   #note({ run, messageDelta }: ThreadCommit, result: CommitResult | undefined): void {
     const before = this.#standing;
-    const count = result?.messageCount ?? before.count + (messageDelta?.messages.length ?? 0);
+    const { messages = NOTHING, expectedMessageCount = before.count } = messageDelta ?? {};
+    const count = result?.messageCount ?? expectedMessageCount + messages.length;
     if (run === undefined) {
       this.#standing = { ...before, count };
       return;
@@ -149,16 +154,18 @@ export class Landing {
     this.#standing = { count, isResumed: true, input: run.input, output: run.output, at: run.updatedAt };
   }
 
-  /** False: it has to be tried again, on the count that is known now. Throws when there is no use in that. */
-  async #hasLandedAfterAll(commit: ThreadCommit, thrown: unknown): Promise<boolean> {
-    if (!AwakenError.is(thrown)) throw thrown;
+  /** The next try is on the count that is known now. Throws when there is no use in one. */
+  #goBehind(thrown: unknown, attempt: number): void {
+    if (attempt === MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
     const { actual } = thrown.details;
-    if (thrown.code === "message_version_conflict" && typeof actual === "number") {
-      this.#standing = { ...this.#standing, count: actual };
-      return false;
-    }
-    if (thrown.code !== "commit_unknown") throw thrown;
-    return this.#isOnRecord(commit);
+    if (thrown.code === "message_version_conflict" && typeof actual === "number") this.#standing = { ...this.#standing, count: actual };
+    else if (thrown.code !== "commit_unknown") throw thrown;
+  }
+
+  /** One whose answer was lost may come to be on record long after: whatever is the matter with a later try, it may be that. */
+  async #landedAfterAll(unsure: readonly ThreadCommit[]): Promise<ThreadCommit | undefined> {
+    for (const commit of unsure) if (await this.#isOnRecord(commit)) return commit;
+    return undefined;
   }
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
@@ -174,12 +181,12 @@ export class Landing {
     });
   }
 
+  /** By what no other commit has: its messages, which are never in a log twice, else its record, which is later than all before. */
   async #isOnRecord({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {
     const { store } = this.#init;
+    const [own] = messageDelta?.messages ?? NOTHING;
+    if (own !== undefined) return (await store.messages.load(threadId, [own.id])).length > 0;
     const stored = await store.runs.load(runId);
-    if (run !== undefined && !sameJson(stored, { ...run, ordinal: stored?.ordinal })) return false;
-    if (messageDelta === undefined) return true;
-    const { messages, expectedMessageCount } = messageDelta;
-    return ((await store.threads.loadHead(threadId))?.messageCount ?? 0) >= expectedMessageCount + messages.length;
+    return run !== undefined && sameJson(stored, { ...run, ordinal: stored?.ordinal });
   }
 }

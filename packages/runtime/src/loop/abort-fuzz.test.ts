@@ -156,7 +156,7 @@ describe("abort fuzz", () => {
   it("the run without an abort does what it should", async () => {
     const { result, thread, events } = await richRun(new AbortController());
     expect(result).toMatchObject({ text: "all is done", termination: { type: "natural-end" } });
-    expect(thread.messages.some((message) => message.role === "system")).toBe(true);
+    expect(thread.said.some((message) => message.role === "system")).toBe(true);
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);
   });
 

@@ -173,7 +173,7 @@ describe("background and delivery", () => {
       },
     });
     expect(swapped).toEqual([false]);
-    expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(thread.said.map((message) => message.role)).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
   it("core-execution 69: what waits in the thread's queue enters at its boundary, committed first", async () => {
@@ -198,8 +198,8 @@ describe("background and delivery", () => {
         },
       },
     });
-    expect(thread.messages.map(messageText)).toEqual(["hello", "", "null", "steer", "one", "and then", "two"]);
-    expect(thread.run?.input.triggerMessageIds).toEqual([thread.messages[0]?.id, "p1", "p2"]);
+    expect(thread.said.map(messageText)).toEqual(["hello", "", "null", "steer", "one", "and then", "two"]);
+    expect(thread.run?.input.triggerMessageIds).toEqual([thread.said[0]?.id, "p1", "p2"]);
     expect(asked).toEqual(["next-step", "on-natural-end", "on-natural-end"]);
     expect(last(model?.requests[1]?.messages)).toBe("steer");
     expect(last(model?.requests[2]?.messages)).toBe("and then");

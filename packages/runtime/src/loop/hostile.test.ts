@@ -86,7 +86,7 @@ describe("tools that return what JSON would lose", () => {
     });
     const [end] = events.flatMap((event) => (event.type === "tool-call-end" ? [event] : []));
     expect(end).toMatchObject({ outcome: "failed", result: { type: "error" } });
-    expect(results(thread.messages)).toEqual([["error", `Internal error: tool 'odd' returned what is no JSON: ${what}`]]);
+    expect(results(thread.said)).toEqual([["error", `Internal error: tool 'odd' returned what is no JSON: ${what}`]]);
   });
 
   it("core-execution 93: an approval that answers, or asks with, what is no JSON fails the call and names the tool", async () => {
@@ -94,7 +94,7 @@ describe("tools that return what JSON would lose", () => {
     for (const verdict of answers) {
       const tools = [simple("odd", { approve: () => verdict })];
       const { thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools });
-      expect(results(thread.messages)).toEqual([["error", expect.stringContaining("tool 'odd' returned what is no JSON: a Map")]]);
+      expect(results(thread.said)).toEqual([["error", expect.stringContaining("tool 'odd' returned what is no JSON: a Map")]]);
     }
   });
 
@@ -135,7 +135,7 @@ describe("tools that give what nobody can use", () => {
     ];
     const { result, thread } = await runScripted({ turns, tools: [simple("odd", { execute: give }), simple("ok")] });
     expect(result.termination).toEqual({ type: "natural-end" });
-    expectAnswered(thread.messages);
+    expectAnswered(thread.said);
     const again = await runScripted({ turns: [text("again")], thread });
     expect(again.result.text).toBe("again");
   });
@@ -151,7 +151,7 @@ describe("tools that give what nobody can use", () => {
     for (const execute of [throws, async () => undefined, () => undefined]) {
       const { result, thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [made(execute)] });
       expect(result.termination).toEqual({ type: "natural-end" });
-      expectAnswered(thread.messages);
+      expectAnswered(thread.said);
     }
   });
 
@@ -175,7 +175,7 @@ describe("tools that give what nobody can use", () => {
     for (const tool of tools) {
       const { result, thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [tool] });
       expect(result.termination).toEqual({ type: "natural-end" });
-      expect(results(thread.messages)).toMatchObject([["error", expect.stringContaining(tool.prepare === boom ? "boom" : "")]]);
+      expect(results(thread.said)).toMatchObject([["error", expect.stringContaining(tool.prepare === boom ? "boom" : "")]]);
     }
     expect(ran).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe("tools that give what nobody can use", () => {
       });
       const { result, thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [odd] });
       expect(result.termination).toEqual({ type: "natural-end" });
-      expect(results(thread.messages)[0]?.[0]).toBe("error");
+      expect(results(thread.said)[0]?.[0]).toBe("error");
     }
   });
 
@@ -197,7 +197,7 @@ describe("tools that give what nobody can use", () => {
     const gate = definePlugin({ id: "gate", register: (r) => r.gate(() => suspend(untyped({ action: "a", parameters: cyclic() }))) });
     const { result, thread } = await runScripted({ turns: [toolCall("odd", {}), text("done")], tools: [simple("odd")], plugins: [gate] });
     expect(result.termination).toMatchObject({ type: "error", code: "hook_failed" });
-    expectAnswered(thread.messages);
+    expectAnswered(thread.said);
   });
 });
 
@@ -250,7 +250,7 @@ describe("hooks that throw", () => {
       const { result, events, thread } = await runScripted(init);
       expect(result.termination).toMatchObject({ type: "error", code: "hook_failed" });
       expect(eventTypes(events).filter((type) => type === "step-start")).toHaveLength(phase === "runStart" ? 0 : 1);
-      expectAnswered(thread.messages);
+      expectAnswered(thread.said);
     },
   );
 
@@ -355,8 +355,8 @@ const onCommit = (thread: ThreadLog, see: (commit: ThreadCommit) => void): Commi
     see(given);
     return thread.commit(given);
   };
-  const { runs, threads } = thread;
-  return { runs, threads, commit, transaction: (work) => work({ runs, commit }) };
+  const { runs, messages } = thread;
+  return { runs, messages, commit, transaction: (work) => work({ runs, commit }) };
 };
 
 describe("aborts that come between", () => {
@@ -397,7 +397,7 @@ describe("what comes from outside", () => {
     };
     const { result, thread } = await runScripted({ turns: [turn("a"), turn("b")], inbox });
     expect(result).toMatchObject({ text: "b", termination: { type: "natural-end" } });
-    expect(thread.messages.filter((message) => message.id === "again")).toHaveLength(1);
+    expect(thread.said.filter((message) => message.id === "again")).toHaveLength(1);
   });
 
   it("ids that are blank fail the run, which says so once", async () => {
@@ -433,7 +433,7 @@ describe("in sequence", () => {
     });
     expect(result.termination.type).toBe("suspended");
     expect(ran).toEqual([]);
-    expect(results(thread.messages).map(([status]) => status)).toEqual(["pending", "pending", "pending"]);
+    expect(results(thread.said).map(([status]) => status)).toEqual(["pending", "pending", "pending"]);
   });
 });
 
@@ -452,7 +452,7 @@ describe("much of it", () => {
     for (const [input, tool] of [...inputs.map((one) => [one, echo] as const), ...given.map((tool) => [{}, tool] as const)]) {
       const { result, thread } = await runScripted({ turns: [toolCall("echo", input), text("done")], tools: [tool] });
       expect(result.termination).toEqual({ type: "natural-end" });
-      expect(results(thread.messages)[0]?.[0]).toBe(tool === echo ? "success" : "error");
+      expect(results(thread.said)[0]?.[0]).toBe(tool === echo ? "success" : "error");
       const again = await runScripted({ turns: [text("again")], thread });
       expect(again.result.text).toBe("again");
     }
@@ -466,7 +466,7 @@ describe("much of it", () => {
         tools: [own],
       });
       expect(result.text).toBe("done");
-      expectAnswered(thread.messages);
+      expectAnswered(thread.said);
     }
   });
 
@@ -502,7 +502,7 @@ describe("a log that fails", () => {
     if (failAt === 4) expect(result.termination).toEqual({ type: "natural-end" });
     else expect(result.termination.type).toBe("error");
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);
-    expectAnswered(thread.messages);
+    expectAnswered(thread.said);
     expect(new Set(thread.rows.map((row) => row.message.id)).size).toBe(thread.rows.length);
   });
 });

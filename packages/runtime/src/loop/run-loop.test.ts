@@ -68,7 +68,7 @@ describe("run and step", () => {
     const { events, result, thread } = await runScripted({ turns: [text("only")], spec: { maxSteps: 1 } });
     expect(result.termination).toMatchObject({ type: "stopped", code: "max-steps" });
     expect(lifecycleTypes(events).slice(-2)).toEqual(["step-end", "run-end"]);
-    expect(thread.messages.map(messageText)).toEqual(["hello", "only"]);
+    expect(thread.said.map(messageText)).toEqual(["hello", "only"]);
   });
 
   it("core-execution 33: a stop after the inference executes none of the tools that were asked for, and keeps the text", async () => {
@@ -81,8 +81,8 @@ describe("run and step", () => {
     });
     expect(result.termination).toMatchObject({ type: "stopped", code: "stop-on-tool" });
     expect(ran).toBe(0);
-    expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant"]);
-    expect(thread.messages[1]?.content).toEqual([{ type: "text", text: "let me" }]);
+    expect(thread.said.map((message) => message.role)).toEqual(["user", "assistant"]);
+    expect(thread.said[1]?.content).toEqual([{ type: "text", text: "let me" }]);
   });
 
   it("core-execution 34: an unknown tool is an error that the model reads, and the loop goes on", async () => {
@@ -123,8 +123,8 @@ describe("run and step", () => {
     expect(result).toMatchObject({ termination: { type: "cancelled" }, status: "done", steps: 1, text: "part of it" });
     expect(ran).toEqual([]);
     expect(model?.requests).toHaveLength(1);
-    expect(thread.messages.slice(1)).toMatchObject([{ role: "assistant", content: [{ type: "text", text: "part of it" }] }]);
-    expect(thread.messages[1]?.content).toHaveLength(1);
+    expect(thread.said.slice(1)).toMatchObject([{ role: "assistant", content: [{ type: "text", text: "part of it" }] }]);
+    expect(thread.said[1]?.content).toHaveLength(1);
     expect(eventTypes(events).filter((type) => /^tool-call-(ready|end)$/.test(type))).toEqual([]);
     expect(lifecycleTypes(events)).toEqual(["run-start", "step-start", "inference-end", "step-end", "run-end"]);
     const next = await runScripted({ turns: [text("on")], tools: [echo, pay], thread, input: "go on" });
@@ -150,7 +150,7 @@ describe("run and step", () => {
       outcome: "succeeded",
       result: { data: { sawAbort: true } },
     });
-    expect(thread.messages.at(-1)).toMatchObject({ role: "tool", status: "success" });
+    expect(thread.said.at(-1)).toMatchObject({ role: "tool", status: "success" });
     expect(lifecycleTypes(events).slice(-2)).toEqual(["step-end", "run-end"]);
   });
 
@@ -170,7 +170,7 @@ describe("run and step", () => {
     await clock.advance(30_000);
     const { result, thread } = await running;
     expect(result.termination).toEqual({ type: "cancelled" });
-    expect(thread.messages.at(-1)).toMatchObject({ role: "tool", status: "error" });
+    expect(thread.said.at(-1)).toMatchObject({ role: "tool", status: "error" });
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -182,7 +182,7 @@ describe("run and step", () => {
     expect(result.termination).toMatchObject({ type: "error", code: "inference_unauthorized" });
     expect(result).toMatchObject({ status: "done", steps: 2 });
     expect(thread.commits[1]?.run).toMatchObject({ status: "running", steps: 1 });
-    expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
+    expect(thread.said.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
     expect(eventTypes(events).filter((type) => type === "run-end")).toHaveLength(1);
   });
 

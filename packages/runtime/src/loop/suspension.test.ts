@@ -130,7 +130,7 @@ describe("suspension", () => {
       decisions: [decide("c1", { action: "approve", input: { amount: 90 } })],
     });
     expect(paid).toMatchObject([{ amount: 90 }]);
-    const call = first.thread.messages.find((message) => message.role === "assistant")?.content[0];
+    const call = first.thread.said.find((message) => message.role === "assistant")?.content[0];
     expect(call).toMatchObject({ type: "tool-call", input: { amount: 500 } });
   });
 
@@ -227,7 +227,7 @@ describe("suspension", () => {
     const first = await runScripted({ turns: [toolCalls(calls)], tools });
     const deny = decide("c1", { action: "deny", reason: "not on my watch" }, "d1");
     const resume = { tools, thread: first.thread, resume: first.result.runId };
-    const rows = () => first.thread.messages.flatMap((row) => (row.role === "tool" && row.toolCallId === "c1" ? [messageText(row)] : []));
+    const rows = () => first.thread.said.flatMap((row) => (row.role === "tool" && row.toolCallId === "c1" ? [messageText(row)] : []));
     const second = await runScripted({ ...resume, decisions: [deny, deny] });
     expect(second.result).toMatchObject({ status: "waiting", tickets: [{ toolCallId: "c3" }] });
     const denied = rows();
@@ -335,7 +335,7 @@ describe("suspension", () => {
     expect(toolMessages(request?.messages).map((message) => message.role === "tool" && message.toolCallId)).toEqual(["small"]);
     expect(paid).toHaveLength(1);
     expect(second.result).toMatchObject({ status: "done", tickets: [] });
-    const markers = second.thread.messages.filter((message) => message.role === "tool" && message.visibility === "internal");
+    const markers = second.thread.said.filter((message) => message.role === "tool" && message.visibility === "internal");
     expect(markers.map(messageText)).toEqual(["[tool call superseded]"]);
   });
 

@@ -74,7 +74,7 @@ describe("tool round", () => {
     });
     expect(ran).toBe(0);
     expect(result).toMatchObject({ status: "waiting", termination: { type: "suspended" } });
-    expect(toolTexts(thread.messages)).toEqual([
+    expect(toolTexts(thread.said)).toEqual([
       "Tool 'waiting' suspended: awaiting decision",
       "This call has not run yet: a call before it waits for a decision.",
     ]);
@@ -164,8 +164,8 @@ describe("tool round", () => {
       tools: [named("one"), named("two")],
       plugins: [gate],
     });
-    expect(thread.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool", "tool"]);
-    expect(toolTexts(thread.messages)).toEqual(["Denied: not today", "[Tool execution was interrupted]"]);
+    expect(thread.said.map((message) => message.role)).toEqual(["user", "assistant", "tool", "tool"]);
+    expect(toolTexts(thread.said)).toEqual(["Denied: not today", "[Tool execution was interrupted]"]);
     expect(result).toMatchObject({ status: "done", termination: { type: "blocked", reason: "not today" } });
     expect(thread.run).toMatchObject({ status: "done", outcome: { termination: { type: "blocked", reason: "not today" } } });
   });
@@ -267,7 +267,7 @@ describe("tool round", () => {
       plugins: [bad],
     });
     expect(result.termination).toMatchObject({ type: "error", code: "hook_failed" });
-    expect(toolTexts(thread.messages)).toEqual(["one", "two", "three"]);
+    expect(toolTexts(thread.said)).toEqual(["one", "two", "three"]);
   });
 
   it("tells progress, activity and output while it runs, and has a stable key", async () => {

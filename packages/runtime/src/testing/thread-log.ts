@@ -15,9 +15,10 @@ export class ThreadLog implements CommitStore {
   readonly #runs = new Map<RunId, RunRecord>();
 
   readonly runs: CommitStore["runs"] = { load: (id) => this.#memory.runs.load(id) };
-  readonly threads: CommitStore["threads"] = { loadHead: (id) => this.#memory.threads.loadHead(id) };
+  readonly messages: CommitStore["messages"] = { load: (thread, ids) => this.#memory.messages.load(thread, ids) };
 
-  get messages(): readonly Message[] {
+  /** What the log says, in order. */
+  get said(): readonly Message[] {
     return this.rows.map((row) => row.message);
   }
 

@@ -44,7 +44,7 @@ describe("compaction in a run", () => {
     expect(shown(model?.requests[1])).toEqual(["summary: what happened", "user", "assistant", "tool"]);
     expect(result).toMatchObject({ text: "the answer", termination: { type: "natural-end" } });
 
-    const summary = thread.messages.find((message) => summaryText(message) !== undefined);
+    const summary = thread.said.find((message) => summaryText(message) !== undefined);
     expect(summary?.metadata?.compaction).toEqual({ fromSeq: 1, toSeq: 2 });
     const view = thread.history().messages.map(({ message }) => messageText(message));
     expect(view).toEqual([expect.stringContaining("what happened"), "now", "", expect.anything(), "the answer"]);
@@ -73,7 +73,7 @@ describe("compaction in a run", () => {
     expect(shown(first.model?.requests[1])).toEqual(opened);
     const next = await runScripted({ turns: [text("again")], runtimePlugins: [contextWindow(keeping)], input: "next", thread, clock });
     expect(shown(next.model?.requests[0])).toEqual([...opened, "assistant", "user"]);
-    expect(thread.messages.filter(({ role }) => role === "user").map(messageText)).toEqual([LONG, "now", "next"]);
+    expect(thread.said.filter(({ role }) => role === "user").map(messageText)).toEqual([LONG, "now", "next"]);
   });
 
   test("a summary that comes too late for the run is given up with it", async () => {
@@ -84,7 +84,7 @@ describe("compaction in a run", () => {
     const { result } = await runScripted({ turns: [text("the answer")], runtimePlugins: plugins, thread, clock });
     await clock.advance(0);
     expect(result.text).toBe("the answer");
-    expect(thread.messages.some((message) => summaryText(message) !== undefined)).toBe(false);
+    expect(thread.said.some((message) => summaryText(message) !== undefined)).toBe(false);
     expect(clock.pendingTimers).toBe(0);
   });
 });
