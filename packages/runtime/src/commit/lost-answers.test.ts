@@ -4,7 +4,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime } from "../create-runtime.ts";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { crashPoints } from "../testing/crash-points.ts";
 import { soleNode } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
@@ -17,7 +17,7 @@ const user = (id: string) => [{ role: "user", content: id, id }] as const;
 
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), execute: () => "paid" });
 
-const open = (store: QueueStore, turns: readonly ScriptStep[] = [], tools = [pay]) =>
+const open = (store: QueueStore, turns: readonly ScriptStep[] = [], tools: RuntimeInit["tools"] = [pay]) =>
   createRuntime({
     providers: { p: scripted(turns) },
     models: { m: { provider: "p", model: "x" } },
