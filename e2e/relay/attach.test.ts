@@ -1,4 +1,4 @@
-import { scopeId, threadId } from "@awaken/contract";
+import { scopeId, threadId, toolCallId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { createRuntime, type Runtime } from "@awaken/runtime";
 import { fakeClock, parts, type ScriptedTurn, text } from "@awaken/runtime/testing";
@@ -13,11 +13,11 @@ const ask = { agent: "assistant", thread: "t" } as const;
 const failing = (code: string) => expect.objectContaining({ code });
 
 /** A turn that says one half, and the other when it is told to. */
-function halves(): { readonly turn: ScriptedTurn; readonly goOn: () => void } {
+function halves(first = "The first half, "): { readonly turn: ScriptedTurn; readonly goOn: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const half = (delta: string) => ({ type: "text-delta", delta }) as const;
   return {
-    turn: parts(half("The first half, "), { type: "until", promise }, half("and the second."), { type: "stop", reason: "end-turn" }),
+    turn: parts(half(first), { type: "until", promise }, half("and the second."), { type: "stop", reason: "end-turn" }),
     goOn: () => resolve(),
   };
 }
@@ -72,6 +72,10 @@ describe.each(ENGINES)("attach on %s", (engine) => {
     await expect(attached(runtime, runId, await cursorOf(runtime, "t3"))).rejects.toEqual(failing("cursor_expired"));
     await expect(attached(runtime, "t", "nonsense")).rejects.toEqual(failing("cursor_expired"));
     await expect(attached(runtime, "t", "t1.x~1.5")).rejects.toEqual(failing("cursor_expired"));
+    const last = await cursorOf(runtime, "t");
+    for (const past of [last.replace(/\d+/, (seq) => `${Number(seq) + 1}`), `t${"9".repeat(40)}.x`, "t-1.x", "t1.x".repeat(5_000)]) {
+      await expect(attached(runtime, "t", past)).rejects.toEqual(failing("cursor_expired"));
+    }
     for (const blank of ["", " ", "~1.2"]) await expect(attached(runtime, "t", blank)).rejects.toEqual(failing("invalid_id"));
     for (const id of ["nobody", " "]) await expect(attached(runtime, id)).rejects.toEqual(failing("run_not_found"));
     await expect(attached(other, runId)).rejects.toEqual(failing("run_not_found"));
@@ -79,6 +83,38 @@ describe.each(ENGINES)("attach on %s", (engine) => {
     await expect(new Reader(runtime.attach("t", { after: 7 })).ended).rejects.toEqual(failing("invalid_activation"));
     // @ts-expect-error: plain JavaScript may give anything.
     await expect(new Reader(runtime.attach(7)).ended).rejects.toEqual(failing("invalid_id"));
+  });
+
+  test("a ticket that opens while somebody attaches is told once, when it is on record", async () => {
+    await using shared = await openShared(engine);
+    const [store] = shared.stores;
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    const id = toolCallId("p");
+    const turn = parts(
+      { type: "until", promise },
+      { type: "tool-call-start", id, name: "approve" },
+      { type: "tool-call-delta", id, delta: '{"n":4}' },
+      { type: "stop", reason: "tool-use" },
+    );
+    await using owner = saying(shared.stores[1], turn);
+    const run = owner.stream({ ...ask, input: "go" });
+    await new Reader(run).until(({ type }) => type === "step-start");
+    let isFirst = true;
+    // The run comes to wait when the log was read, and before anything else is.
+    const list: QueueStore["events"]["list"] = async (...given) => {
+      const page = await store.events.list(...given);
+      if (!isFirst) return page;
+      isFirst = false;
+      goOn();
+      expect(await run.result).toMatchObject({ status: "waiting" });
+      return page;
+    };
+    await using late = openNode({ ...store, events: { ...store.events, list } }, { workers: false });
+    const follower = new Reader(late.attach("t"));
+    await follower.until((event) => event.type === "run-end");
+    const events = await follower.leave();
+    expect(events.filter(({ type }) => type === "ticket-open")).toHaveLength(1);
+    expect(factsOf(events)).toEqual(factsOf(await readAll(owner, "t")));
   });
 
   test("server-and-durability 63: a cursor of events that were swept is refused, and open tickets are seen all the same", async () => {
@@ -155,27 +191,45 @@ describe.each(ENGINES)("attach on %s", (engine) => {
     expect(rest.length).toBeLessThan(100);
   });
 
-  test("a takeover voids what was shown of the step, and the step starts over", async () => {
+  test("a takeover voids what was shown of the step, once, and the step starts over: what the old owner still says is not heard", async () => {
     const clock = fakeClock(1_700_000_000_000);
     await using shared = await openShared(engine, { clock: () => clock.now() });
     const { turn, goOn } = halves();
     const lost = saying(shared.stores[0], turn);
     const run = lost.stream({ ...ask, input: "say" });
-    const follower = new Reader(lost.attach("t"));
-    await follower.until(({ type }) => type === "text-delta");
-    await using _next = openNode(shared.stores[1]);
-    // Its lease is over, and nobody has heard of it.
+    await using third = openNode(shared.stores[1], { workers: false });
+    const followers = [new Reader(lost.attach("t"))];
+    await followers[0]?.until(({ type }) => type === "text-delta");
+    followers.push(new Reader(third.attach("t")));
+    if (engine !== "sqlite") await followers[1]?.until(({ type }) => type === "text-delta");
+    // Its lease is over, and it has not heard of it. Whoever takes over stands still in the middle of the step.
+    const later = halves("Another half, ");
+    await using next = saying(shared.stores[1], later.turn);
     await clock.advance(60_000);
     await shared.stores[1].queue.reclaimExpired();
-    await follower.until(({ type }) => type === "run-end");
-    const types = follower.events.map(({ type }) => type);
-    expect(types.slice(0, 6)).toEqual(["run-start", "input-accepted", "step-start", "text-delta", "stream-reset", "run-start"]);
-    expect(follower.events[5]).toMatchObject({ resumed: true });
-    expect(new Set(follower.events.flatMap((event) => (event.type === "step-start" ? [event.messageId] : []))).size).toBe(1);
-    expect([...wordsOf(follower.events).values()]).toEqual(["one two three äöü 😀 five."]);
-    await follower.leave();
+    const { promise: rest, resolve: end } = Promise.withResolvers<unknown>();
+    next.resume(run.id).then(end, end);
+    for (const follower of followers) await follower.until((event) => event.type === "run-start" && event.resumed);
+    // Whoever comes now hears of both.
+    const newcomers = [new Reader(lost.attach("t")), new Reader(third.attach("t"))];
+    for (const newcomer of newcomers) await newcomer.until((event) => event.type === "run-start" && event.resumed);
+    await clock.advance(20_000);
     goOn();
     await run.result;
+    later.goOn();
+    expect(await rest).toMatchObject({ status: "done" });
+    for (const follower of [...followers, ...newcomers]) {
+      await follower.until(({ type }) => type === "run-end");
+      const events = await follower.leave();
+      const isFirst = follower === followers[0];
+      const types = events.map(({ type }) => type);
+      if (isFirst) {
+        expect(types.slice(0, 6)).toEqual(["run-start", "input-accepted", "step-start", "text-delta", "stream-reset", "run-start"]);
+      }
+      const resumed = events.findIndex((event) => event.type === "run-start" && event.resumed);
+      expect(types.slice(resumed).filter((type) => type === "stream-reset" || type === "step-start")).toEqual(["step-start"]);
+      expect([...wordsOf(events).values()].at(-1)).toBe("Another half, and the second.");
+    }
     await lost.close();
   });
 

@@ -92,6 +92,11 @@ export class Landing {
     return this.#init.holding !== undefined;
   }
 
+  /** `updatedAt` of the record as this activation knows it: whoever has taken the run over has written a later one. */
+  get writtenAt(): number {
+    return this.#standing.at;
+  }
+
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
     const { holding } = this.#init;
     return holding === undefined ? NOTHING : holding.waiting(at);

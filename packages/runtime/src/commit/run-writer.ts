@@ -75,6 +75,11 @@ export class RunWriter {
     return this.#init.landing.hasQueue;
   }
 
+  /** `updatedAt` of the record as this activation knows it. */
+  get writtenAt(): number {
+    return this.#init.landing.writtenAt;
+  }
+
   /** Facts ride in the next write. */
   stage(event: AgentEvent): void {
     this.#staged.push(event);

@@ -5,6 +5,7 @@ import {
   openTicketsOf,
   type RunId,
   type ThreadId,
+  type Ticket,
   runId as toRunId,
   threadId as toThreadId,
 } from "@awaken/contract";
@@ -22,6 +23,8 @@ interface Target {
   readonly runId: RunId | undefined;
   /** The run that is not over. */
   readonly openRunId: RunId | undefined;
+  /** When that of the thread was written last. */
+  readonly writtenAt: number;
 }
 
 /** For a store that wakes nobody. */
@@ -58,8 +61,8 @@ function newRun(relay: Relay, id: string): Target | undefined {
   if (found.type !== "found") return undefined;
   const { threadId, runId } = found.run;
   return id === threadId
-    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId }
-    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId };
+    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0 }
+    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0 };
 }
 
 async function findTarget(relay: Relay, id: string): Promise<Target> {
@@ -71,15 +74,17 @@ async function findTarget(relay: Relay, id: string): Promise<Target> {
     throw new AwakenError("ambiguous_id", `'${id}' is the id of a run and that of another thread`, { details: { id } });
   }
   if (thread !== undefined) {
-    return { threadId: thread.id, scope: { type: "thread", threadId: thread.id }, runId: undefined, openRunId: thread.openRunId };
+    const { id: threadId, openRunId, latestRun } = thread;
+    const writtenAt = latestRun !== undefined && latestRun.id === openRunId ? latestRun.updatedAt : 0;
+    return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
   }
   if (run === undefined) {
     const begun = newRun(relay, id);
     if (begun !== undefined) return begun;
     throw notFound(id);
   }
-  const { runId, threadId } = run;
-  return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId };
+  const { runId, threadId, updatedAt: writtenAt } = run;
+  return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId, writtenAt };
 }
 
 /** Behind the newest event. Of an empty log that is its start. */
@@ -131,14 +136,14 @@ class Reader {
   #readFor: string | undefined;
 
   constructor(relay: Relay, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
-    const { threadId, scope, openRunId } = target;
+    const { threadId, scope, openRunId, writtenAt } = target;
     this.#relay = relay;
     this.#target = target;
     this.#signals = signals;
     this.#isFresh = from === undefined;
     this.#log = new LogReader(relay.store, { threadId, scope, ...(from === undefined ? undefined : { after: from.cursor }) });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
-    if (from !== undefined) this.#rebuild.restore(openRunId, from.position);
+    if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     const ring = () => this.#ring();
     for (const signal of signals) signal.addEventListener("abort", ring);
     const leaveLog = relay.store.live?.follow(scope, () => {
@@ -170,11 +175,13 @@ class Reader {
       }
       if (this.#isLogRung) {
         this.#isLogRung = false;
+        // Before the log is read, too: a ticket that is on record by then is told there, and one that comes meanwhile will be.
+        const open = isFirst && this.#isFresh ? await this.#openTickets() : [];
         yield* this.#readLog();
-        if (isFirst && this.#isFresh) yield* this.#openTickets();
+        if (open.length > 0) yield* this.#tellTickets(open);
         if (await this.#isRunOver()) return;
       }
-      if (live !== undefined) yield* this.#rebuild.show(live.runId, live.soFar);
+      if (live !== undefined) yield* this.#rebuild.show(live);
       yield* this.#takePassing(() => true);
       if (isFirst) onCaughtUp?.();
       await this.#wait();
@@ -199,12 +206,18 @@ class Reader {
     }
   }
 
-  /** Also when the events that told of them are gone. */
-  async *#openTickets(): AsyncGenerator<AttachedEvent, void, undefined> {
+  async #openTickets(): Promise<readonly Ticket[]> {
     const { openRunId } = this.#target;
     const run = openRunId === undefined ? undefined : await this.#relay.store.runs.load(openRunId);
-    if (run?.status !== "waiting") return;
-    for (const ticket of this.#rebuild.unknownTickets(openTicketsOf(run))) yield { type: "ticket-open", ticket };
+    return run?.status === "waiting" ? openTicketsOf(run) : [];
+  }
+
+  /** Those that are still open, also when the events that told of them are gone. */
+  async *#tellTickets(before: readonly Ticket[]): AsyncGenerator<AttachedEvent, void, undefined> {
+    const unknown = this.#rebuild.unknownTickets(before);
+    if (unknown.length === 0) return;
+    const still = new Set((await this.#openTickets()).map(({ id }) => id));
+    for (const ticket of unknown) if (still.has(ticket.id)) yield { type: "ticket-open", ticket };
   }
 
   /** A run that is followed alone is over when its record says so, whatever became of its last event. */

@@ -1,4 +1,4 @@
-import { type AgentEvent, EVENT_TABLE, isJsonObject, type Schema, validateSync } from "@awaken/contract";
+import { type AgentEvent, EVENT_TABLE, isJsonObject, type RunId, type Schema, validateSync } from "@awaken/contract";
 import type { TurnPart } from "../inference/turn-part.ts";
 import type { StepSoFar, StreamFact } from "../loop/step-progress.ts";
 
@@ -27,6 +27,14 @@ export function readEvent(value: unknown): AgentEvent | undefined {
   const schema: Schema<AgentEvent> = found.schema;
   const checked = validateSync(schema, value);
   return checked.type === "valid" ? checked.value : undefined;
+}
+
+/** The step of a run that is under way, as whoever executes it tells. */
+export interface LiveStep {
+  readonly runId: RunId;
+  /** When the one that tells of it has written the run's record last: one that was taken over from is behind the record. */
+  readonly writtenAt: number;
+  readonly soFar: StepSoFar;
 }
 
 /** A step as its events tell of it. */

@@ -1,6 +1,4 @@
-import type { RunId } from "@awaken/contract";
-import type { StepSoFar } from "../loop/step-progress.ts";
-import { HeardStep, type PassingEvent } from "./live-event.ts";
+import { HeardStep, type LiveStep, type PassingEvent } from "./live-event.ts";
 import type { LiveParcel } from "./parcels.ts";
 
 /** What a thread's followers in this process are told by another one. */
@@ -11,20 +9,23 @@ export interface MirrorReader {
 class Mirror {
   readonly readers = new Set<MirrorReader>();
   readonly #heard = new HeardStep();
-  #source: { readonly by: string; readonly runId: RunId; readonly next: number } | undefined;
+  #source: (Pick<LiveStep, "runId" | "writtenAt"> & { readonly by: string; readonly next: number }) | undefined;
 
-  get current(): { readonly runId: RunId; readonly soFar: StepSoFar } | undefined {
+  get current(): LiveStep | undefined {
     const soFar = this.#heard.current;
-    return this.#source === undefined || soFar === undefined ? undefined : { runId: this.#source.runId, soFar };
+    if (this.#source === undefined || soFar === undefined) return undefined;
+    const { runId, writtenAt } = this.#source;
+    return { runId, writtenAt, soFar };
   }
 
-  receive({ by, n, runId, events, passing }: Extract<LiveParcel, { type: "events" }>): void {
+  receive({ by, n, runId, writtenAt, events, passing }: Extract<LiveParcel, { type: "events" }>): void {
     const isNext = this.#source?.by === by && this.#source.next === n;
     const isBeginning = events[0]?.type === "step-start";
-    // A late word of an owner that was taken over from is not listened to, unless it begins a step.
+    // A late word of an owner that was taken over from is not listened to.
+    if (this.#source !== undefined && writtenAt < this.#source.writtenAt) return;
     if (!isNext && !isBeginning && this.#source?.by !== by) return;
     if (!isNext && !isBeginning) this.#heard.forget();
-    this.#source = { by, runId, next: n + 1 };
+    this.#source = { by, runId, writtenAt, next: n + 1 };
     for (const event of events) this.#heard.hear(event);
     for (const reader of this.readers) reader.changed(passing);
   }
@@ -44,7 +45,7 @@ export class Mirrors {
     };
   }
 
-  current(threadId: string): { readonly runId: RunId; readonly soFar: StepSoFar } | undefined {
+  current(threadId: string): LiveStep | undefined {
     return this.#mirrors.get(threadId)?.current;
   }
 

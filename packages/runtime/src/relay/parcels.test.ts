@@ -8,7 +8,7 @@ import { ShownStep } from "./show-step.ts";
 const start = { type: "step-start", step: 2, messageId: messageId("m"), agentId: "a" } as const;
 const say = (delta: string) => ({ type: "text-delta", delta }) as const;
 const of = (filling: { readonly events: readonly AgentEvent[]; readonly passing: readonly PassingEvent[] }, n = 0) =>
-  toBody({ type: "events", runId: runId("r"), by: "b", n, ...filling }) ?? expect.fail();
+  toBody({ type: "events", runId: runId("r"), writtenAt: 1, by: "b", n, ...filling }) ?? expect.fail();
 
 describe("parcels", () => {
   test("however long a delta is, each parcel is below the limit of the store, and together they say the same", () => {

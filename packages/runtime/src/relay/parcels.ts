@@ -8,6 +8,8 @@ export type LiveParcel =
   | {
       readonly type: "events";
       readonly runId: RunId;
+      /** When the one that tells has written the run's record last. */
+      readonly writtenAt: number;
       /** Of the one that tells: another owner is another one. */
       readonly by: string;
       /** Counts from 0: whoever finds a number missing waits for the next beginning of a step. */
@@ -20,12 +22,12 @@ export type LiveParcel =
 export const ASK: JsonObject = Object.freeze({ type: "ask" });
 
 export function readParcel(body: JsonObject): LiveParcel | undefined {
-  const { type, by, n, events, passing, runId: run } = body;
+  const { type, by, n, writtenAt, events, passing, runId: run } = body;
   if (type === "ask") return { type };
   if (type !== "events" || typeof by !== "string" || typeof n !== "number" || typeof run !== "string") return undefined;
-  if (!Array.isArray(events) || !Array.isArray(passing)) return undefined;
+  if (typeof writtenAt !== "number" || !Array.isArray(events) || !Array.isArray(passing)) return undefined;
   return {
-    ...{ type, by, n, runId: runId(run) },
+    ...{ type, by, n, writtenAt, runId: runId(run) },
     events: events.flatMap((event) => readEvent(event) ?? []),
     passing: passing.flatMap((each) => readPassing(each) ?? []),
   };

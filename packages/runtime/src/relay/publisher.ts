@@ -64,12 +64,13 @@ export class Publisher {
     this.#stopTimer = undefined;
     const { run, by, send } = this.#init;
     const current = run.ctx?.progress.current;
+    const writtenAt = run.ctx?.writer.writtenAt ?? 0;
     if (current !== undefined && this.#sent?.start.messageId !== current.start.messageId) this.#sent = new ShownStep(current.start);
     const events = current === undefined ? [] : [...(this.#sent?.advance(current) ?? [])];
     const passing = this.#passing;
     this.#passing = [];
     for (const filling of pack(events, passing)) {
-      const body = toBody({ type: "events", runId: run.runId, by, n: this.#count++, ...filling });
+      const body = toBody({ type: "events", runId: run.runId, writtenAt, by, n: this.#count++, ...filling });
       if (body !== undefined) send(body);
     }
   }

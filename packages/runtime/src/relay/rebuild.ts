@@ -1,7 +1,8 @@
 import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
-import type { StepSoFar, StepStart, StreamFact } from "../loop/step-progress.ts";
+import type { StepStart, StreamFact } from "../loop/step-progress.ts";
 import { KnownTickets } from "./known-tickets.ts";
+import type { LiveStep } from "./live-event.ts";
 import { readFact } from "./read-fact.ts";
 import type { Commit } from "./read-log.ts";
 import { partsOf, ShownStep } from "./show-step.ts";
@@ -40,6 +41,8 @@ export class Rebuild {
   readonly #roundOf: (step: number) => readonly AgentEvent[];
   #run: RunId | undefined;
   #step = 0;
+  /** `updatedAt` of the record of the run that is under way, as it was read last. */
+  #writtenAt = 0;
   #pending: number | undefined;
   #shown: ShownStep | undefined;
   #turn: Turn | undefined;
@@ -72,7 +75,8 @@ export class Rebuild {
   }
 
   /** A reader goes on. */
-  restore(runId: RunId | undefined, position: Position): void {
+  restore(runId: RunId | undefined, position: Position, writtenAt: number): void {
+    this.#writtenAt = writtenAt;
     if (position.type === "none") return;
     this.#step = position.step;
     if (position.type === "waiting") return;
@@ -101,9 +105,10 @@ export class Rebuild {
     return this.#tickets.unknown(open, this.#held);
   }
 
-  /** A step that is not on record, as far as it came. The log was read since this was the case. */
-  show(runId: RunId, soFar: StepSoFar): readonly AgentEvent[] {
+  /** A step that is not on record, as far as it came. The log was read since this was the case. That of an owner that was taken over from is not shown. */
+  show({ runId, writtenAt, soFar }: LiveStep): readonly AgentEvent[] {
     const { start, facts, parts } = soFar;
+    if (writtenAt < this.#writtenAt) return [];
     if (this.#run !== runId || this.#pending !== undefined || start.step <= this.#step) return [];
     const told: AgentEvent[] = [];
     if (this.#shown !== undefined && this.#shown.start.messageId !== start.messageId)
@@ -115,6 +120,7 @@ export class Rebuild {
   /** What a commit adds. */
   commit(commit: Commit): readonly AgentEvent[] {
     this.#told = [];
+    this.#writtenAt = commit.run.updatedAt;
     for (const { kind, payload } of commit.events) if (kind.startsWith("run-")) this.#tickets.addAll(payload["tickets"]);
     this.#release(commit);
     const accepted = new Set(

@@ -1,8 +1,8 @@
-import type { RunId, ThreadId } from "@awaken/contract";
-import type { StepSoFar } from "../loop/step-progress.ts";
+import type { ThreadId } from "@awaken/contract";
 import type { ActiveRun, ActiveRuns, Found } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { LiveStep } from "./live-event.ts";
 import { type MirrorReader, Mirrors } from "./mirrors.ts";
 import { ASK, readParcel } from "./parcels.ts";
 import { ASKED_MS, Publisher } from "./publisher.ts";
@@ -68,11 +68,12 @@ export class Relay {
   }
 
   /** The step that is under way, wherever that is, as far as is known here. */
-  current(threadId: ThreadId): { readonly runId: RunId; readonly soFar: StepSoFar } | undefined {
+  current(threadId: ThreadId): LiveStep | undefined {
     const run = this.localRun(threadId);
     if (run === undefined) return this.#mirrors.current(threadId);
-    const soFar = run.ctx?.progress.current;
-    return soFar === undefined ? undefined : { runId: run.runId, soFar };
+    const { ctx, runId } = run;
+    const soFar = ctx?.progress.current;
+    return ctx === undefined || soFar === undefined ? undefined : { runId, writtenAt: ctx.writer.writtenAt, soFar };
   }
 
   /** Tells a reader of what other processes say about a thread. */
