@@ -29,6 +29,7 @@ export {
   block,
   type Command,
   command,
+  type DeadLetter,
   type DecisionInput,
   defineAction,
   defineEffect,

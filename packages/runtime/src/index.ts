@@ -2,6 +2,7 @@ export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
 export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export type { Capabilities } from "./inference/capabilities.ts";
 export { PoolCache } from "./inference/pool/pool-cache.ts";
+export type { DeadLetter } from "./mailbox/dead-letters.ts";
 export type { NodeIdentity } from "./mailbox/node.ts";
 export type { SendOptions, Sent } from "./mailbox/send.ts";
 export type { Started, StartRequest } from "./mailbox/submit.ts";

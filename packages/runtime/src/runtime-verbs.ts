@@ -1,5 +1,6 @@
 import { AwakenError, checkOptions, type PartRules, RULES, type ScopeId, threadId } from "@awaken/contract";
 import { cancelElsewhere } from "./mailbox/control.ts";
+import { type DeadLetterVerbs, deadLetterVerbs } from "./mailbox/dead-letters.ts";
 import { type Interrupted, interrupt } from "./mailbox/interrupt.ts";
 import type { Mailbox } from "./mailbox/mailbox.ts";
 import { type PendingVerbs, pendingVerbs } from "./mailbox/pending.ts";
@@ -89,6 +90,8 @@ export interface ScopedRuntime {
   interrupt(thread: string): Promise<Interrupted>;
   /** Messages that were sent and that no run has read. */
   readonly pending: PendingVerbs;
+  /** Work that nobody could bring to an end: to be looked at, put into the queue again, or given up. */
+  readonly deadLetters: DeadLetterVerbs;
 }
 
 /** What needs a queue is refused without one. */
@@ -143,5 +146,6 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
     },
     interrupt: async (thread) => interrupt(tenantOf("interrupt", open(), mailbox), threadId(thread)),
     pending: pendingVerbs(() => tenantOf("pending", open(), mailbox)),
+    deadLetters: deadLetterVerbs(() => tenantOf("deadLetters", open(), mailbox)),
   };
 }

@@ -10,6 +10,7 @@ import type {
   SupersededDispatch,
 } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
+import type { Page } from "./page.ts";
 
 /** Proof of a claim: whoever shows it may settle the dispatch and commit its run. */
 export interface Fence {
@@ -34,6 +35,12 @@ export interface Interruption {
   /** Still with its worker, which loses it at its next call. */
   readonly claimed?: ClaimedDispatch;
   readonly superseded: readonly SupersededDispatch[];
+}
+
+/** Dispatches of a tenant stand by creation, the oldest first. */
+export interface DispatchPosition {
+  readonly createdAt: number;
+  readonly dispatchId: DispatchId;
 }
 
 /**
@@ -88,6 +95,19 @@ export interface DispatchStore {
     threadId: ThreadId,
     query: { readonly statuses?: readonly DispatchStatus[]; readonly offset?: number; readonly limit?: number },
   ): Promise<readonly DispatchRecord[]>;
+
+  /** Of all threads of the tenant. Dead letters need an index of their own, not a scan. */
+  listAll(query: {
+    readonly statuses: readonly DispatchStatus[];
+    readonly after?: DispatchPosition;
+    readonly limit?: number;
+  }): Promise<Page<DispatchRecord, DispatchPosition>>;
+
+  /**
+   * Deletes a dead letter, and gives it; of two callers one. Undefined, and no change, for a dispatch that is unknown or no dead letter. In a
+   * transaction it can be enqueued again under its id, with fresh attempts.
+   */
+  removeDeadLetter(id: DispatchId): Promise<DeadLetterDispatch | undefined>;
 
   countByStatus(): Promise<Readonly<Record<DispatchStatus, number>>>;
 

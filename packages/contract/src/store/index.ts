@@ -76,6 +76,7 @@ export {
 export type {
   ClaimRequest,
   Consumer,
+  DispatchPosition,
   DispatchQueue,
   DispatchStore,
   Fence,

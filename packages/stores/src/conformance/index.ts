@@ -4,6 +4,7 @@ import { atomicityConformance } from "./atomicity.ts";
 import { checkpointConformance } from "./checkpoints.ts";
 import { commitConformance } from "./commit.ts";
 import { corruptionConformance, queueCorruptionConformance } from "./corruption.ts";
+import { deadLetterConformance } from "./dead-letters.ts";
 import { dispatchConformance } from "./dispatches.ts";
 import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
@@ -70,6 +71,7 @@ export function queueConformance<S extends QueueStore>(
   describe(`${name}: conformance of the queue`, () => {
     pendingConformance(it);
     dispatchConformance(it);
+    deadLetterConformance(it);
     allQueuesConformance(it, hooks);
     queueCommitConformance(it);
     fenceConformance(it);

@@ -5,6 +5,8 @@ import {
   cancelDispatch,
   clampLimit,
   compareDispatches,
+  type DeadLetterDispatch,
+  type DispatchPosition,
   type DispatchRecord,
   type DispatchStatus,
   type DispatchStore,
@@ -16,6 +18,7 @@ import {
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, enqueue, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { share } from "./own.ts";
+import { compareText, pickFirst } from "./pick.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
 import { openWishes } from "./wishes.ts";
 
@@ -25,7 +28,7 @@ export const dispatchPort = (access: Access): DispatchStore => ({
   ...reads(access),
 });
 
-type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
+type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 
 function queueMoves({ write }: Access): Pick<DispatchStore, QueueMove> {
   return {
@@ -42,6 +45,8 @@ function queueMoves({ write }: Access): Pick<DispatchStore, QueueMove> {
       }),
 
     interrupt: (threadId) => write((change) => interrupt(change, threadId)),
+
+    removeDeadLetter: (id) => write((change) => share(removeDeadLetter(change, id))),
 
     hint: (hint) =>
       write(({ tables, journal }) => {
@@ -71,7 +76,10 @@ function claimRows({ read, write }: Access): ClaimRows {
   };
 }
 
-function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {
+const compareAge = (a: DispatchPosition, b: DispatchPosition): number =>
+  a.createdAt - b.createdAt || compareText(a.dispatchId, b.dispatchId);
+
+function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "listAll" | "countByStatus"> {
   return {
     load: (id) => read((tables) => share(tables.dispatches.get(id))),
 
@@ -83,6 +91,18 @@ function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "countBy
           .sort(compareDispatches)
           .slice(from, from + clampLimit(limit))
           .map(share);
+      }),
+
+    listAll: ({ statuses, after, limit }) =>
+      read((tables) => {
+        const isBehind = (dispatch: DispatchRecord) => after === undefined || compareAge(dispatch, after) > 0;
+        const found = [...tables.dispatches.values()].filter((dispatch) => statuses.includes(dispatch.status) && isBehind(dispatch));
+        const { items, hasMore } = pickFirst(found, compareAge, limit);
+        const last = hasMore ? items.at(-1) : undefined;
+        return {
+          items: items.map(share),
+          ...(last === undefined ? undefined : { next: { createdAt: last.createdAt, dispatchId: last.dispatchId } }),
+        };
       }),
 
     countByStatus: () => read((tables) => countDispatches(tables.dispatches.values())),
@@ -127,6 +147,15 @@ function claimOne(change: Change, id: DispatchId, request: ClaimRequest): Claime
   if (threadId === undefined) return undefined;
   const wanted = freshRows(change, threadId).find((dispatch) => dispatch.dispatchId === id);
   return wanted === undefined || !isFree(change.tables, threadId) ? undefined : claimRow(change, wanted, request);
+}
+
+function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLetterDispatch | undefined {
+  const dispatch = tables.dispatches.get(id);
+  if (dispatch?.status !== "dead-letter") return undefined;
+  const ids = tables.threads.get(dispatch.threadId)?.dispatchIds;
+  if (ids !== undefined) journal.remove(ids.over, id);
+  journal.delete(tables.dispatches, id);
+  return dispatch;
 }
 
 function interrupt(change: Change, threadId: ThreadId): Interruption {

@@ -14,7 +14,9 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
-import { Conditions } from "../sql/conditions.ts";
+import { dispatchPosition } from "../sql/columns.ts";
+import { Conditions, dispatchConditions } from "../sql/conditions.ts";
+import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
@@ -49,7 +51,7 @@ function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): 
   return { writes: moveDispatches(access.scopeId, rows), result, tell: tellQueued(access, rows) };
 }
 
-type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
+type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 
 function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
   const { scopeId, session, env, wire } = access;
@@ -81,6 +83,14 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
       }),
 
     interrupt: (threadId) => session.write((tx) => interrupt(tx, access, threadId)),
+
+    removeDeadLetter: (id) =>
+      session.write(async (tx) => {
+        const [, rows = []] = await tx.read(lockThreadOf(scopeId, id), lockDispatch(scopeId, id));
+        const [dispatch] = rows.map(readDispatch);
+        if (dispatch?.status !== "dead-letter") return { writes: [], result: undefined };
+        return { writes: [sql("DELETE FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $2", scopeId, id)], result: dispatch };
+      }),
 
     hint: (hint) => session.write(async () => ({ writes: [], result: undefined, tell: () => wire.hint({ ...hint, scopeId }) })),
   };
@@ -177,7 +187,7 @@ async function moveHeld<T extends DispatchRecord>(
   return finish(access, [moved], moved);
 }
 
-function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {
+function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "listAll" | "countByStatus"> {
   return {
     load: async (id) => (await session.read(selectDispatch(scopeId, id))).map(readDispatch)[0],
 
@@ -187,6 +197,14 @@ function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list
       const tail = where.bind("ORDER BY priority, created_at, dispatch_id LIMIT ? OFFSET ?", ...page);
       const rows = await session.read(sql(`SELECT dispatch_id, record FROM ~dispatch ${where.where} ${tail}`, ...where.values));
       return rows.map(readDispatch);
+    },
+
+    async listAll({ statuses, after, limit }) {
+      const where = dispatchConditions(new Conditions("$").add("scope_id = ?", scopeId), statuses, after);
+      const size = clampLimit(limit);
+      const tail = where.bind("ORDER BY created_at, dispatch_id LIMIT ?", size + 1);
+      const rows = await session.read(sql(`SELECT dispatch_id, record FROM ~dispatch ${where.where} ${tail}`, ...where.values));
+      return toPage(rows.map(readDispatch), size, dispatchPosition);
     },
 
     countByStatus: async () =>

@@ -152,6 +152,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX run_parent ON ~run (scope_id, parent_run_id) WHERE parent_run_id IS NOT NULL;
   CREATE INDEX run_root ON ~run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
   `,
+  "CREATE INDEX dispatch_dead ON ~dispatch (scope_id, created_at, dispatch_id) WHERE status = 'dead-letter'",
 ];
 
 const ignore = () => {};

@@ -1,5 +1,6 @@
 import { isJsonObject } from "@awaken/contract";
 import {
+  type DispatchPosition,
   type DispatchRecord,
   dispatchRecord,
   type LedgerEntry,
@@ -51,6 +52,8 @@ export function dispatchRow(dispatch: DispatchRecord): Values {
   const queue = [dispatchId, thread, status, priority, orNull(dedupeKey), epoch, availableAt, leaseUntil];
   return [...queue, createdAt, updatedAt, JSON.stringify(record)];
 }
+
+export const dispatchPosition = ({ createdAt, dispatchId }: DispatchRecord): DispatchPosition => ({ createdAt, dispatchId });
 
 export const LEDGER_COLUMNS = "idempotency_key, thread_id, run_id, status, updated_at, record, parts";
 

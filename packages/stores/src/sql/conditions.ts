@@ -1,4 +1,13 @@
-import type { MessageFilter, RunFilter, RunPosition, ThreadFilter, ThreadPosition } from "@awaken/contract/store";
+import {
+  DISPATCH_STATUSES,
+  type DispatchPosition,
+  type DispatchStatus,
+  type MessageFilter,
+  type RunFilter,
+  type RunPosition,
+  type ThreadFilter,
+  type ThreadPosition,
+} from "@awaken/contract/store";
 
 export type Value = string | number | null;
 
@@ -68,6 +77,18 @@ export function runConditions(where: Conditions, { threadId, statuses, parentRun
 export function afterRun(where: Conditions, after: RunPosition | undefined): Conditions {
   if (after === undefined) return where;
   return where.add("(created_at > ? OR (created_at = ? AND run_id > ?))", after.createdAt, after.createdAt, after.runId);
+}
+
+/** Of this tenant. The statuses stand in the text, for the index over dead letters. */
+export function dispatchConditions(
+  where: Conditions,
+  statuses: readonly DispatchStatus[],
+  after: DispatchPosition | undefined,
+): Conditions {
+  const known = DISPATCH_STATUSES.filter((status) => statuses.includes(status));
+  where.add(known.length === 0 ? "1 = 0" : `(${known.map((status) => `status = '${status}'`).join(" OR ")})`);
+  if (after === undefined) return where;
+  return where.add("(created_at > ? OR (created_at = ? AND dispatch_id > ?))", after.createdAt, after.createdAt, after.dispatchId);
 }
 
 export const isFiltered = (filter: MessageFilter): boolean =>

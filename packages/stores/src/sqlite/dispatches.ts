@@ -13,7 +13,9 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
-import { Conditions } from "../sql/conditions.ts";
+import { dispatchPosition } from "../sql/columns.ts";
+import { Conditions, dispatchConditions } from "../sql/conditions.ts";
+import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
@@ -27,7 +29,7 @@ export const dispatchPort = (access: Access): DispatchStore => ({
   ...reads(access),
 });
 
-type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "hint";
+type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 
 function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
   const { scopeId, session, env, channels } = access;
@@ -57,6 +59,14 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
       }),
 
     interrupt: (threadId) => session.write((tx) => interrupt(tx, access, threadId)),
+
+    removeDeadLetter: (id) =>
+      session.write((tx) => {
+        const dispatch = loadDispatch(tx, scopeId, id);
+        if (dispatch?.status !== "dead-letter") return undefined;
+        tx.run("DELETE FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id);
+        return dispatch;
+      }),
 
     hint: (hint) => session.write((tx) => tx.afterCommit(() => channels.hints.send({ ...hint, scopeId }))),
   };
@@ -124,7 +134,7 @@ function readFence(tx: Tx, { scopeId }: Access, { dispatchId, claimToken }: Fenc
   return { claim, dispatch: dispatch?.status === "claimed" ? dispatch : undefined };
 }
 
-function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "countByStatus"> {
+function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "listAll" | "countByStatus"> {
   return {
     load: (id) => session.read((db) => loadDispatch(db, scopeId, id)),
 
@@ -134,6 +144,15 @@ function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list
         const page = [clampLimit(limit), Math.max(Math.trunc(offset), 0)];
         const tail = where.bind("ORDER BY priority, created_at, dispatch_id LIMIT ? OFFSET ?", ...page);
         return db.all(`SELECT dispatch_id, record FROM dispatch ${where.where} ${tail}`, ...where.values).map(readDispatch);
+      }),
+
+    listAll: ({ statuses, after, limit }) =>
+      session.read((db) => {
+        const where = dispatchConditions(new Conditions("?").add("scope_id = ?", scopeId), statuses, after);
+        const size = clampLimit(limit);
+        const tail = where.bind("ORDER BY created_at, dispatch_id LIMIT ?", size + 1);
+        const rows = db.all(`SELECT dispatch_id, record FROM dispatch ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readDispatch), size, dispatchPosition);
       }),
 
     countByStatus: () =>

@@ -142,6 +142,7 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX run_root ON run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
   `,
   unpackRows,
+  "CREATE INDEX dispatch_dead ON dispatch (scope_id, created_at, dispatch_id) WHERE status = 'dead-letter'",
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

@@ -102,7 +102,8 @@ const NOTHING: readonly never[] = Object.freeze([]);
 
 function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
   if (intent.type === "resume") return { type: "hitl-resume", runId: intent.runId };
-  if (resumed === undefined || resumed.status === "created") return { type: "new-intent" };
+  if (resumed === undefined) return { type: "new-intent" };
+  if (resumed.status === "created") return resumed.activation.intent;
   return { type: "continuation-from-run", runId: resumed.runId };
 }
 
