@@ -80,8 +80,8 @@ export interface CommitResult {
  * lock the thread, and those of `outbound` with it by `touchedThreads`; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
  * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed, unless the run `isForLater`); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
  * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
- * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes`, outbound, events; then
- * what is left over: the dispatch of `followUp`, if the store has a queue.
+ * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes` (a run that ends takes every wish of it that is open, and a commit that decides a
+ * ticket about which another decision is open is `ticket_not_open`), outbound, events; then what is left over: the dispatch of `followUp`, if the store has a queue.
  *
  * A writer rebuilds and tries again, at most 8 times, after `message_version_conflict` and `pending_selection_conflict`. `commit_unknown`
  * means that the answer was lost: it reads before it writes again. The cost depends on the commit, never on the length of the thread.

@@ -25,7 +25,7 @@ interface WishBody {
   readonly schemaVersion: typeof WISH_SCHEMA_VERSION;
   readonly wishId: string;
   readonly createdAt: number;
-  /** When a commit of the run took it; absent while nobody did. */
+  /** When a commit of the run took it, or ended the run; absent before. */
   readonly takenAt?: number;
 }
 

@@ -4,6 +4,7 @@ import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { endOrder } from "../loop/resume/run-order.ts";
 import { beginRun } from "../run/start-run.ts";
 import { endRecord } from "./end-record.ts";
+import { giveHint, inOne } from "./in-one.ts";
 import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
@@ -25,23 +26,19 @@ async function queuedOn({ queue, ask }: Tenant, thread: ThreadId): Promise<reado
 
 /** A run that nobody has begun: it is taken out of the queue with its messages, and its record says that it was cancelled. */
 async function cancelQueued(tenant: Tenant, run: RunRecord): Promise<boolean> {
-  const { queue, ask, clock } = tenant;
+  const { clock } = tenant;
   const dispatch = (await queuedOn(tenant, run.threadId)).find((row) => row.runId === run.runId);
   if (dispatch === undefined) return false;
-  return ask(
-    "cancel a run",
-    queue.transaction(async (ports) => {
-      if ((await ports.dispatches.cancel(dispatch.dispatchId)) === undefined) return false;
-      const { entries } = await ports.pending.load(run.threadId);
-      for (const { pendingId, revision, deliveryMode } of entries) {
-        if (deliveryMode.targetRunId === run.runId && !deliveryMode.fallbackToNewRun)
-          await ports.pending.retract(run.threadId, pendingId, revision);
-      }
-      const { run: ended, ...commit } = endRecord(run, { type: "cancelled" }, clock.now());
-      await ports.commit({ ...commit, run: ended });
-      return true;
-    }),
-  );
+  return inOne(tenant, "cancel a run", async (ports) => {
+    if ((await ports.dispatches.cancel(dispatch.dispatchId)) === undefined) return false;
+    const { entries } = await ports.pending.load(run.threadId);
+    for (const { pendingId, revision, deliveryMode } of entries) {
+      if (deliveryMode.targetRunId === run.runId && !deliveryMode.fallbackToNewRun)
+        await ports.pending.retract(run.threadId, pendingId, revision);
+    }
+    await ports.commit(endRecord(run, { type: "cancelled" }, clock.now()));
+    return true;
+  });
 }
 
 /** Tells a run to stop that is not executed here. False when there is none. */
@@ -75,17 +72,14 @@ function ifTaken(thrown: unknown): false {
 }
 
 /** Rows first, all or none, then the hint: the owner follows them at its next boundary, also when the hint is lost. */
-async function wish({ queue, ask }: Tenant, wishes: readonly NewWish[]): Promise<void> {
-  await ask(
-    "put a wish on record",
-    queue.transaction(async (ports) => {
-      for (const each of wishes) await ports.wishes.append(each, { resume: true });
-    }),
-  );
+export async function wish(tenant: Tenant, wishes: readonly NewWish[]): Promise<void> {
+  await inOne(tenant, "put a wish on record", async (ports) => {
+    for (const each of wishes) await ports.wishes.append(each, { resume: true });
+  });
   const [first] = wishes;
   if (first === undefined) return;
   const { threadId: thread, runId: run } = first;
-  await ask("give a hint", queue.dispatches.hint({ type: first.type === "cancel" ? "cancel" : "wake", threadId: thread, runId: run }));
+  await giveHint(tenant, { type: first.type === "cancel" ? "cancel" : "wake", threadId: thread, runId: run });
 }
 
 const ticketOf = (run: RunRecord, { target, isCall }: AddressedDecision): TicketId => {

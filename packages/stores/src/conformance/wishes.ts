@@ -1,4 +1,4 @@
-import { type Decision, decisionId, type RunId, ticketId } from "@awaken/contract";
+import { AwakenError, type Decision, decisionId, type RunId, ticketId } from "@awaken/contract";
 import { hasQueue, type NewWish } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
@@ -19,6 +19,17 @@ const cancel = (wishId: string, fields: { by?: string; reason?: string } = {}): 
   ...fields,
 });
 
+/** As whoever writes does it. */
+async function untilThrough<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!AwakenError.is(thrown) || thrown.code !== "version_conflict") throw thrown;
+    }
+  }
+}
+
 const TWO = [ticket("tk1"), ticket("tk2")];
 
 export function wishConformance(it: StoreTest): void {
@@ -26,6 +37,8 @@ export function wishConformance(it: StoreTest): void {
     appending(it);
     refusing(it);
     taking(it);
+    endingRun(it);
+    rivals(it);
   });
 }
 
@@ -146,6 +159,58 @@ function taking(it: StoreTest): void {
     await store.threads.delete(T1, "detach");
     expect(await store.wishes.load("d1")).toBeUndefined();
     expect((await store.stats()).wishes).toBe(0);
+  });
+}
+
+function endingRun(it: StoreTest): void {
+  it("a run that ends takes all that is open: no row waits for somebody who cannot come", async ({ store, clock }) => {
+    await store.commit(write(runs.waiting({}, TWO)));
+    await store.wishes.append(decide("d1"));
+    await store.wishes.append(cancel("x1"));
+    expect((await store.commit(write(runs.done({ updatedAt: 2 }), { takes: ["x1"] }))).hasWishes).toBe(false);
+    expect(await store.wishes.listOpen(R1)).toEqual([]);
+    expect(await store.wishes.load("d1")).toMatchObject({ takenAt: clock.now() });
+  });
+}
+
+function rivals(it: StoreTest): void {
+  it("a commit cannot decide a ticket about which another decision is open; what was decided before is left alone", async ({
+    store,
+    peer,
+  }) => {
+    await store.commit(write(runs.waiting({}, TWO)));
+    await peer.wishes.append(decide("d1"));
+    const decided = (id: string) => [{ ticketId: ticketId("tk1"), decisionId: decisionId(id) }];
+    const refused = await failure(store.commit(write(runs.running({ updatedAt: 2, decided: decided("d2") }))), "ticket_not_open");
+    expect(refused.details).toEqual({ ticketId: "tk1", runId: R1, decisionId: "d1" });
+    expect(await store.runs.load(R1)).toMatchObject({ status: "waiting", decided: [] });
+    await store.commit(write(runs.running({ updatedAt: 2, decided: decided("d1") }), { takes: ["d1"] }));
+    await store.commit(write(runs.running({ updatedAt: 3, decided: decided("d1") })));
+  });
+
+  it("however a commit and a wish that decide one ticket race, one of them is told no, also inside longer transactions", async ({
+    store,
+    peer,
+  }) => {
+    for (let round = 0; round < 12; round++) {
+      const runId = `rival${round}` as RunId;
+      const at = { runId, createdAt: round + 1, updatedAt: round + 1 };
+      await store.commit(write(runs.waiting(at, [ticket("tk1", { runId })])));
+      const decided = [{ ticketId: ticketId("tk1"), decisionId: decisionId(`own${round}`) }];
+      const owner = () =>
+        store.transaction(async (ports) => {
+          await ports.runs.load(runId);
+          await ports.commit(write(runs.running({ ...at, updatedAt: 50 + round, decided })));
+        });
+      const asker = () =>
+        peer.transaction(async (ports) => {
+          if (round % 2 === 0) await ports.runs.load(runId);
+          await ports.wishes.append(decide(`theirs${round}`, "tk1", {}, runId));
+        });
+      const told = await Promise.allSettled([untilThrough(owner), untilThrough(asker)]);
+      expect(told.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      for (const each of told) if (each.status === "rejected") expect(each.reason).toMatchObject({ code: "ticket_not_open" });
+    }
   });
 }
 

@@ -58,13 +58,14 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const row = threadRow(change, commit.threadId);
   const held = checkFence(change, row, commit);
   appendMessages(change, row, commit);
+  const before = change.tables.runs.get(commit.runId);
   const run = writeRun(change, row, commit);
   writeThread(change, row, commit, run);
   writeState(change, row, commit);
   writeLedger(change, commit);
   writePending(change, row, commit);
   const dispatch = changeDispatch(change, row, commit, held);
-  const open = takeWishes(change, commit);
+  const open = takeWishes(change, commit, before);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
   const posted = writeOutbound(change, commit);
   const events = appendEvents(change, commit.events ?? [], isComposed(commit));

@@ -1,4 +1,4 @@
-import { dispatchId, type RunId } from "@awaken/contract";
+import { dispatchId, type RunId, type RunRecord } from "@awaken/contract";
 import {
   type AppendedWish,
   type NewWish,
@@ -41,12 +41,13 @@ function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
 }
 
 /** Marks what a commit takes; gives the ids of those that stay open. */
-export function takeWishes({ tables, journal, now }: Change, { runId, takes }: ThreadCommit): readonly string[] {
-  const open = planTakes(
-    openWishes(tables, runId).map(({ wishId }) => wishId),
-    takes,
-  );
-  for (const id of takes ?? []) {
+export function takeWishes({ tables, journal, now }: Change, commit: ThreadCommit, before: RunRecord | undefined): readonly string[] {
+  const wishes = openWishes(tables, commit.runId).map((wish) => ({
+    wishId: wish.wishId,
+    ticketId: wish.type === "decision" ? wish.ticketId : undefined,
+  }));
+  const { open, taken } = planTakes(commit, wishes, before);
+  for (const id of taken) {
     const wish = tables.wishes.get(id);
     if (wish !== undefined) journal.set(tables.wishes, id, own({ ...wish, takenAt: now }));
   }

@@ -6,6 +6,7 @@ import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
+import { readOpenWish } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
 import { lockDispatch, newcomer, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { newestOf, readKnown, selectKnown } from "./events.ts";
@@ -31,7 +32,7 @@ const selectBase = (scopeId: ScopeId, { threadId, runId, events }: ThreadCommit)
 const selectText = (columns: string, joins: string): string =>
   `SELECT ${THREAD}, r.run_id, r.record::text AS run,
      EXISTS (SELECT 1 FROM ~dispatch d WHERE d.scope_id = $1 AND d.thread_id = $2 AND d.status = 'claimed') AS has_claim,
-     (SELECT json_agg(w.wish_id ORDER BY w.place) FROM ~wish w WHERE w.scope_id = $1 AND w.run_id = $3 AND w.taken_at IS NULL) AS wishes
+     (SELECT json_agg(json_build_object('wish_id', w.wish_id, 'ticket_id', w.ticket_id) ORDER BY w.place) FROM ~wish w WHERE w.scope_id = $1 AND w.run_id = $3 AND w.taken_at IS NULL) AS wishes
      ${columns} FROM (SELECT 1) AS one
     LEFT JOIN ~thread t ON t.scope_id = $1 AND t.thread_id = $2
     LEFT JOIN ~run r ON r.scope_id = $1 AND r.run_id = $3 ${joins}`;
@@ -113,7 +114,7 @@ export async function loadForCommit(
   const reads: CommitReads = {
     ...queue(),
     hasClaim: () => row["has_claim"] === true,
-    openWishes: () => (Array.isArray(row["wishes"]) ? row["wishes"].map(String) : []),
+    openWishes: () => (Array.isArray(row["wishes"]) ? row["wishes"].map(readOpenWish) : []),
     thread: () => thread,
     run: () => run,
     lineage,

@@ -30,8 +30,8 @@ export const commitPort =
 
 function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
   const { scopeId, env, written } = access;
-  const { threadId, runId, threadState, landedStep, takes = [] } = commit;
-  const { thread, messages, run, ledger, pending, dispatch, events, next } = plan;
+  const { threadId, runId, threadState, landedStep } = commit;
+  const { thread, messages, run, ledger, pending, dispatch, events, wishes, next } = plan;
   return access.merger.together([
     ...insertMessages(scopeId, messages, env.blobBytes),
     writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
@@ -40,7 +40,7 @@ function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPl
     ...writePending(access, { threadId, ...pending, lastPlace: lastPlace(threadId) }),
     ...writeOutbound(access, plan.outbound, lastPlace),
     ...writeDispatches(scopeId, dispatch, next),
-    ...(takes.length === 0 ? [] : [takeWishes(scopeId, takes, env.clock())]),
+    ...(wishes.taken.length === 0 ? [] : [takeWishes(scopeId, wishes.taken, env.clock())]),
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
   ]);
@@ -71,10 +71,10 @@ function writeDispatches(scopeId: ScopeId, dispatch: CommitPlan["dispatch"], nex
 const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<CommitPlan["dispatch"]>): readonly Statement[] =>
   before === undefined ? insertDispatch(scopeId, after) : moveDispatches(scopeId, [after]);
 
-const resultOf = ({ thread, run, dispatch, events, openWishes, next }: CommitPlan): CommitResult => ({
+const resultOf = ({ thread, run, dispatch, events, wishes, next }: CommitPlan): CommitResult => ({
   messageCount: thread.after.messageCount,
   events: events.events,
-  hasWishes: openWishes.length > 0,
+  hasWishes: wishes.open.length > 0,
   ...(next && { next }),
   ...(run && { run: run.after }),
   ...(dispatch && { dispatch: dispatch.after }),

@@ -1,4 +1,4 @@
-import { dispatchId, type RunId, type ScopeId } from "@awaken/contract";
+import { dispatchId, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { readRun } from "../sql/run-row.ts";
@@ -26,6 +26,13 @@ const selectRival = (scopeId: ScopeId, wish: NewWish): Statement =>
     ...[scopeId, wish.runId, wish.type === "decision" ? wish.ticketId : null],
   );
 
+/**
+ * A transaction that saw the thread before waits for its lock and still sees what it saw: when one of the two decides a ticket, and the
+ * other says so in a wish, one of them has to find out.
+ */
+const touchThread = (scopeId: ScopeId, id: ThreadId): Statement =>
+  sql("UPDATE ~thread SET thread_id = thread_id WHERE scope_id = $1 AND thread_id = $2", scopeId, id);
+
 async function append(tx: Tx, access: Access, wish: NewWish, resume: boolean): Promise<Finish<AppendedWish>> {
   const { scopeId, env } = access;
   const { threadId, runId } = wish;
@@ -42,7 +49,7 @@ async function append(tx: Tx, access: Access, wish: NewWish, resume: boolean): P
   const run = runRow && readRun(runRow);
   const record = planWish(wish, { known, rival: rivalRow && readWish(rivalRow), run }, now);
   if (known !== undefined) return { writes: [], result: { wish: known } };
-  const insert = insertRows(scopeId, { table: "wish", columns: WISH_COLUMNS }, [wishValues(record)]);
+  const insert = [touchThread(scopeId, threadId), ...insertRows(scopeId, { table: "wish", columns: WISH_COLUMNS }, [wishValues(record)])];
   const queue = readQueueState(state);
   if (!resume || run?.status !== "waiting" || queue.holder(next.dedupeKey) !== undefined) {
     return { writes: insert, result: { wish: record } };

@@ -22,7 +22,7 @@ import { planDispatch, planFollowUp, type QueueReads } from "../plan/dispatch-pl
 import { type LedgerPlan, planLedger } from "../plan/ledger-plan.ts";
 import { type OutboundPlan, type OutboundReads, planOutbound } from "../plan/outbound-plan.ts";
 import { type PendingPlan, type PendingReads, planPending } from "../plan/pending-plan.ts";
-import { planTakes } from "../plan/wish-plan.ts";
+import { type OpenWish, planTakes, type WishPlan } from "../plan/wish-plan.ts";
 import { fenceLost, fenceMissing } from "../worker-moves.ts";
 import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
@@ -47,7 +47,7 @@ export interface CommitReads extends QueueReads, PendingReads {
   dispatch(id: DispatchId): DispatchRecord | undefined;
   ledger(key: string): LedgerEntry | undefined;
   /** Wishes of the run that nobody took. */
-  openWishes(): readonly string[];
+  openWishes(): readonly OpenWish[];
   readonly outbound: OutboundReads;
   readonly events: EventReads;
 }
@@ -61,8 +61,7 @@ export interface CommitPlan {
   readonly pending: PendingPlan;
   readonly dispatch: { readonly before: DispatchRecord | undefined; readonly after: DispatchRecord } | undefined;
   readonly events: EventPlan;
-  /** Wishes of the run that nobody took, when this is done. */
-  readonly openWishes: readonly string[];
+  readonly wishes: WishPlan;
   readonly next: QueuedDispatch | undefined;
   /** The commit lets go of the thread, and more waits in its queue. */
   readonly isFreed: boolean;
@@ -82,14 +81,14 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, env: Env): 
   const ledger = planLedger(commit, run?.after ?? reads.run(), (key) => reads.ledger(key), now);
   const pending = planPending(commit, reads, now);
   const dispatch = planDispatch({ commit, fenced, now, token: env.ids }, reads);
-  const openWishes = planTakes(reads.openWishes(), commit.takes);
+  const wishes = planTakes(commit, reads.openWishes(), run?.before);
   const outbound = planOutbound(commit.outbound, reads.outbound, now);
   const own = commit.events ?? NO_EVENTS;
   const planned = planEvents(outbound.events.length === 0 ? own : [...own, ...outbound.events], reads.events, env);
   const events = { ...planned, events: planned.events.slice(0, own.length) };
-  const next = planNext({ commit, fenced, openWishes, pending, now }, reads, env);
+  const next = planNext({ commit, fenced, openWishes: wishes.open, pending, now }, reads, env);
   const isFreed = dispatch?.before !== undefined && reads.hasQueued();
-  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, openWishes, next, isFreed, outbound };
+  return { thread: { before, after }, messages, run, ledger, pending, dispatch, events, wishes, next, isFreed, outbound };
 }
 
 interface Ending {

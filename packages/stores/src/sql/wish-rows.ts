@@ -1,4 +1,6 @@
+import { ticketId } from "@awaken/contract";
 import { type WishRecord, wishRecord } from "@awaken/contract/store";
+import type { OpenWish } from "../plan/wish-plan.ts";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readRecord, textOf } from "./rows.ts";
 
@@ -17,3 +19,8 @@ export function readWish(row: Row): WishRecord {
   const own = row["taken_at"] === null ? {} : { takenAt: numberOf(row, "taken_at") };
   return readRecord(wishRecord, jsonOf(row, "record"), textOf(row, "wish_id"), own);
 }
+
+export const readOpenWish = (row: Row): OpenWish => ({
+  wishId: textOf(row, "wish_id"),
+  ticketId: row["ticket_id"] == null ? undefined : ticketId(textOf(row, "ticket_id")),
+});

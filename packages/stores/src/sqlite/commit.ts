@@ -65,9 +65,9 @@ function writeOutbound(tx: Tx, access: Access, { ids, deliveries }: OutboundPlan
 
 function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResult {
   const { scopeId, env, written } = access;
-  const { threadId, runId, threadState, landedStep, takes } = commit;
+  const { threadId, runId, threadState, landedStep } = commit;
   const plan = planCommit(commit, readsOf(tx, access, commit), env);
-  const { thread, messages, run, ledger, pending, dispatch, events, openWishes, next, outbound } = plan;
+  const { thread, messages, run, ledger, pending, dispatch, events, wishes, next, outbound } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);
   const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
@@ -78,7 +78,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);
   if (next !== undefined) writeDispatch(tx, access, next);
   if (plan.isFreed) tx.afterCommit(() => access.channels.hints.send({ type: "enqueued", scopeId, threadId }));
-  if (takes !== undefined) takeWishes(tx, scopeId, takes, env.clock());
+  takeWishes(tx, scopeId, wishes.taken, env.clock());
   writeOutbound(tx, access, outbound);
   writeEvents(tx, access, events);
   if (landedStep !== undefined) dropCheckpoint(tx, scopeId, runId, landedStep);
@@ -86,7 +86,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   return {
     messageCount: thread.after.messageCount,
     events: events.events,
-    hasWishes: openWishes.length > 0,
+    hasWishes: wishes.open.length > 0,
     ...(run && { run: run.after }),
     ...(dispatch && { dispatch: dispatch.after }),
     ...(next && { next }),

@@ -1,8 +1,8 @@
 import { dispatchId, type RunId, type ScopeId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
 import { planEnqueue } from "../plan/dispatch-plan.ts";
-import { textOf } from "../sql/rows.ts";
-import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
+import type { OpenWish } from "../plan/wish-plan.ts";
+import { readOpenWish, readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 import { queueReads, writeDispatch } from "./dispatch-rows.ts";
@@ -10,8 +10,8 @@ import { loadRun } from "./runs.ts";
 
 const OPEN = "WHERE scope_id = ? AND run_id = ? AND taken_at IS NULL ORDER BY rowid";
 
-export const loadOpenWishes = (db: Connection, scopeId: ScopeId, runId: RunId): readonly string[] =>
-  db.all(`SELECT wish_id FROM wish ${OPEN}`, scopeId, runId).map((row) => textOf(row, "wish_id"));
+export const loadOpenWishes = (db: Connection, scopeId: ScopeId, runId: RunId): readonly OpenWish[] =>
+  db.all(`SELECT wish_id, ticket_id FROM wish ${OPEN}`, scopeId, runId).map(readOpenWish);
 
 export function takeWishes(tx: Tx, scopeId: ScopeId, ids: readonly string[], now: number): void {
   for (const id of ids) tx.run("UPDATE wish SET taken_at = ? WHERE scope_id = ? AND wish_id = ?", now, scopeId, id);
