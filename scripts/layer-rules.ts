@@ -61,7 +61,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     isClosed: true,
   },
   "@awaken/extensions": {
-    rows: [["index"], ["skills"], ["reminder", "deferred-tools", "observability"], ["permission", "mcp"], ["pattern"]],
+    rows: [["index"], ["observability"], ["skills"], ["reminder", "deferred-tools"], ["permission", "mcp"], ["pattern"]],
     files: { "index.ts": "index" },
     testOnly: [],
     isClosed: true,

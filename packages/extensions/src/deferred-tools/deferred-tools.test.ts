@@ -8,6 +8,7 @@ import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deferredTools } from "./deferred-tools.ts";
+import { searchTools } from "./search.ts";
 import type { DeferredToolsSectionInput } from "./section.ts";
 
 const tool = (id: string, description: string, size = 0) =>
@@ -174,6 +175,11 @@ describe("deferred tools", () => {
     expect(await ids("+price weather week")).toEqual(["stock_price"]);
     expect(await ids("a", { max_results: 2 })).toEqual(["send_mail", "stock_price"]);
     expect(await ids("zebra")).toEqual([]);
+  });
+
+  test("extensions 67: also of a catalogue in any order", () => {
+    const tool = (id: string) => ({ id, description: "weather", parameters: {} });
+    expect(searchTools([tool("c"), tool("a"), tool("b")], "weather", 2).map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
   test("what is not found is said", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "@awaken/contract";
 import { fakeClock, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { describe, expect, test, vi } from "vitest";
+import { limitBody } from "./limited-body.ts";
 import { atEnd, npmServer, open } from "./mcp.test-support.ts";
 
 const DONE = text("done");
@@ -227,4 +228,21 @@ test("the newer protocol: no session, tools and answers of a person inside the c
     "mcp__web__ask_color red",
   ]);
   expect(plugin.servers.status().map(({ protocolVersion }) => protocolVersion)).toEqual(["2026-07-28", "2026-07-28"]);
+});
+
+test("the limit is that of one message: a stream may be as long as it likes, also one that is cut anywhere", async () => {
+  const event = `data: ${"x".repeat(90)}\r\n\r\n`;
+  const bytes = new TextEncoder().encode(event.repeat(50));
+  for (const size of [1, 7, 100, 101, 5_000]) {
+    const body = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+        controller.close();
+      },
+    });
+    const headers = { "content-type": "text/event-stream" };
+    expect((await limitBody(new Response(body, { headers }), 100).text()).length).toBe(bytes.length);
+  }
+  const long = new Response(bytes, { headers: { "content-type": "application/json" } });
+  await expect(limitBody(long, 100).text()).rejects.toThrow("more than 100 bytes");
 });

@@ -56,9 +56,7 @@ class Batching implements BatchingSink {
   flush(): Promise<void> {
     this.#stop?.();
     this.#stop = undefined;
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#sendAll();
     return this.#sending;
   }
 
@@ -76,6 +74,8 @@ class Batching implements BatchingSink {
       }
       this.#waiting = this.#waiting.slice(batch.length);
     }
+    // In the same turn in which nobody waits: what comes next is sent by a flush of its own.
+    this.#sending = undefined;
   }
 }
 

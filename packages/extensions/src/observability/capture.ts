@@ -86,7 +86,9 @@ export class Capture {
 
   #clean(value: JsonValue, of: CapturedValue): JsonValue | undefined {
     try {
-      return limit(redactSecrets(this.#options.redact?.(value, of) ?? value));
+      // What a redactor gives is taken whatever it is: null hides, and nothing at all leaves the value out.
+      const seen = this.#options.redact === undefined ? value : this.#options.redact(value, of);
+      return limit(redactSecrets(seen));
     } catch {
       // A redactor that fails has not looked.
       return undefined;

@@ -103,7 +103,12 @@ export interface ToolEvent extends InRun, Timed {
   readonly arguments?: JsonValue;
   /** What it gave; only where that is captured. */
   readonly result?: JsonValue;
+  /** The model made the name up: there is no such tool. */
+  readonly isUnknown?: true;
 }
+
+/** What counts of a tool are kept under. A model may make up as many names as it likes: those are one. */
+export const toolLabel = ({ name, isUnknown }: ToolEvent): string => (isUnknown === true ? "unknown" : name);
 
 /** A call began to wait for a decision, or has one. */
 export interface SuspensionEvent extends InRun, At {

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
-import type { AgentEvent } from "@awaken/contract";
-import { activeAgent, command, definePlugin, defineTool, deny, reply, setInferenceOverride } from "@awaken/runtime";
+import type { AgentEvent, ToolResult } from "@awaken/contract";
+import { type AroundFacts, activeAgent, command, definePlugin, defineTool, deny, reply, setInferenceOverride } from "@awaken/runtime";
 import { failure, fakeClock, parts, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { skillRecords } from "../skills/skill-records.ts";
+import { skills } from "../skills/skills.ts";
 import { Capture } from "./capture.ts";
 import { contentId } from "./content-ids.ts";
 import type { TelemetryEvent } from "./events.ts";
@@ -240,6 +242,50 @@ describe("what leaves the process", () => {
     await runtime.run({ agent: "assistant", input: "go" });
     expect(only(sink.events, "tool").every((event) => event.arguments === undefined)).toBe(true);
   });
+
+  test("a redactor that gives null hides the value, and one that gives nothing leaves it out", async () => {
+    for (const given of [null, undefined]) {
+      const sink = memorySink();
+      const capture = {
+        messages: true,
+        tools: "arguments-and-results" as const,
+        redact: () => JSON.parse("[null]")[given === null ? 0 : 1],
+      };
+      const { runtime } = openWatched(turns(), [sink], { options: { capture } });
+      await runtime.run({ agent: "assistant", input: `my word is ${SECRET}` });
+      expect(JSON.stringify(sink.events)).not.toContain(SECRET);
+      const weather = only(sink.events, "tool").find(({ name }) => name === "weather");
+      expect([weather?.arguments, weather?.result]).toEqual([given, given]);
+    }
+  });
+});
+
+test("every event of a step has the ids of the skills that are active in it, whatever they were activated with", async () => {
+  const record = { description: "Writes", instructions: `Write about $${"{topic}"}.` };
+  const plugins = skills({ sources: [skillRecords({ writing: record, reading: { ...record, description: "Reads" } })] });
+  const script = (topic: string) => [
+    toolCalls([{ name: "skill", input: { skill: "writing", arguments: { topic } } }]),
+    toolCalls([
+      { name: "skill", input: { skill: "reading" } },
+      { name: "weather", input: { city: "Oslo" } },
+    ]),
+    text("done"),
+  ];
+  const seen = async (topic: string) => {
+    const sink = memorySink();
+    const { runtime } = openWatched(script(topic), [sink], { others: plugins });
+    expect(await runtime.run({ agent: "assistant", input: "go" })).toMatchObject({ status: "done" });
+    return {
+      inferences: only(sink.events, "inference").map(({ context }) => context.skillIds.length),
+      tools: only(sink.events, "tool").map(({ name, context }) => `${name} ${context.skillIds.length}`),
+      atEnd: only(sink.events, "run")[0]?.context.skillIds,
+    };
+  };
+  const first = await seen("sea");
+  expect(first.inferences).toEqual([0, 1, 2]);
+  expect(first.tools).toContain("weather 1");
+  expect(first.atEnd).toEqual([expect.stringMatching(/^[\da-f]{12}$/), expect.stringMatching(/^[\da-f]{12}$/)]);
+  expect((await seen("land")).atEnd).toEqual(first.atEnd);
 });
 
 test("extensions 37: A throwing sink neither fails the run nor starves other sinks.", async () => {
@@ -268,6 +314,56 @@ test("extensions 37: A throwing sink neither fails the run nor starves other sin
   for (const name of ["plain", "deaf", "half"]) expect(errors).toContain(`telemetry sink '${name}' failed: boom`);
 });
 
+test("a sink that fails later, against its contract, fails neither the run nor the process", async () => {
+  const away = async () => {
+    await Promise.resolve();
+    throw new Error("away");
+  };
+  const following: Sink = {
+    name: "late follower",
+    record: away,
+    follow: () => ({
+      span: undefined,
+      root: undefined,
+      begin: () => ({ inside: (work) => work(), retry: away, end: away }),
+      record: away,
+      skip: away,
+      end: away,
+    }),
+  };
+  const { runtime, errors } = openWatched([toolCall("nobody", {}), text("done")], [{ name: "late", record: away }, following]);
+  expect(await runtime.run({ agent: "assistant", input: "go" })).toMatchObject({ status: "done", text: "done" });
+  await runtime.close();
+  for (const name of ["late", "late follower"]) expect(errors).toContain(`telemetry sink '${name}' failed: away`);
+});
+
+test("a call whose result comes after its run was over is told once, as one without a result", async () => {
+  const sink = memorySink();
+  const context = { runId: "r", threadId: "t", agentId: "a", toolDescIds: [], skillIds: [] };
+  const opening = { context, at: 0, isContinuation: false, traceParent: undefined, previous: undefined };
+  const recorder = new RunRecorder({
+    ...{ sinks: new Sinks([sink]), capture: new Capture(), clock: fakeClock(5), opening, waitingSince: undefined, skillIds: () => [] },
+  });
+  const late = Promise.withResolvers<ToolResult>();
+  const facts: AroundFacts["tool"][] = [];
+  const catching = definePlugin({ id: "catching", register: (r) => r.around("tool", (each) => void facts.push(each)) });
+  await openWatched([toolCall("weather", { city: "Oslo" }), text("done")], [], { others: [catching] }).runtime.run({
+    agent: "assistant",
+    input: "go",
+  });
+  const [call] = facts;
+  if (call === undefined) throw new Error("no call");
+  recorder.tool(call, () => late.promise);
+  recorder.end("cancelled");
+  late.resolve({ type: "success", data: "too late" });
+  await late.promise;
+  await Promise.resolve();
+  expect(sink.events).toMatchObject([
+    { type: "tool", errorType: "missing_tool_result" },
+    { type: "run", outcome: "cancelled", tools: 1, toolFailures: 1 },
+  ]);
+});
+
 test("children are told from the events of their parent, with the call that they answer", () => {
   const path = import.meta.resolve("../../../contract/golden/child-with-approval.json");
   const golden: { readonly activations: readonly (readonly AgentEvent[])[] } = JSON.parse(readFileSync(new URL(path), "utf8"));
@@ -275,7 +371,14 @@ test("children are told from the events of their parent, with the call that they
   const context = { runId: "root", threadId: "t", agentId: "lead", toolDescIds: [], skillIds: [] };
   for (const [index, events] of golden.activations.entries()) {
     const opening = { context, at: 0, isContinuation: index > 0, traceParent: undefined, previous: undefined };
-    const recorder = new RunRecorder({ sinks: new Sinks([sink]), capture: new Capture(), clock: fakeClock(5), opening, waitingSince: 2 });
+    const recorder = new RunRecorder({
+      sinks: new Sinks([sink]),
+      capture: new Capture(),
+      clock: fakeClock(5),
+      opening,
+      waitingSince: 2,
+      skillIds: () => [],
+    });
     for (const event of events) recorder.listen(event);
   }
   expect(only(sink.events, "delegation")).toMatchObject([

@@ -1,8 +1,9 @@
 import { AwakenError } from "@awaken/contract";
 import * as s from "@awaken/contract/schema";
 import { command, definePlugin, defineState, type LiveRun, type Plugin } from "@awaken/runtime";
+import { activeSkills } from "../skills/state.ts";
 import { Capture, type CaptureOptions } from "./capture.ts";
-import { promptIdOf, toolIdsOf } from "./content-ids.ts";
+import { promptIdOf, skillIdsOf, toolIdsOf } from "./content-ids.ts";
 import type { TelemetryContext } from "./events.ts";
 import { RunRecorder } from "./run-recorder.ts";
 import { type Sink, Sinks } from "./sink.ts";
@@ -44,7 +45,7 @@ const runTrace = defineState("observability.trace", {
   onInvalid: "drop",
 });
 
-function contextOf({ identity, agent, tools }: LiveRun, release: ReleaseFacts): TelemetryContext {
+function contextOf({ identity, agent, tools, snapshot }: LiveRun, release: ReleaseFacts): TelemetryContext {
   const { runId, threadId, parentRunId, parentToolCallId } = identity;
   const { tag, experimentId, variantName } = release;
   return Object.freeze({
@@ -55,14 +56,12 @@ function contextOf({ identity, agent, tools }: LiveRun, release: ReleaseFacts): 
     ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
     promptId: promptIdOf(agent),
     toolDescIds: toolIdsOf(tools),
-    skillIds: NO_SKILLS,
+    skillIds: skillIdsOf(snapshot().get(activeSkills)),
     ...(tag === undefined ? undefined : { releaseTag: tag }),
     ...(experimentId === undefined ? undefined : { experimentId }),
     ...(variantName === undefined ? undefined : { variantName }),
   });
 }
-
-const NO_SKILLS: readonly string[] = Object.freeze([]);
 
 /** What a run leaves to the agent that it is handed to. */
 interface Left {
@@ -121,6 +120,7 @@ class Observer {
       capture: this.#capture,
       clock,
       waitingSince: stored?.waitingSince,
+      skillIds: () => skillIdsOf(run.snapshot().get(activeSkills)),
       opening: {
         context,
         at: clock.now(),

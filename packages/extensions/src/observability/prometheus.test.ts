@@ -1,9 +1,12 @@
-import { failure, toolCalls } from "@awaken/runtime/testing";
+import { defineTool, fail } from "@awaken/runtime";
+import { failure, text, toolCalls } from "@awaken/runtime/testing";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { openWatched } from "./harness.test-support.ts";
 import { memorySink } from "./memory-sink.ts";
 import { prometheus } from "./prometheus.ts";
+import { runtimeStats } from "./runtime-stats.ts";
 
 const TURN = toolCalls([
   { name: "weather", input: { city: "Oslo" } },
@@ -66,4 +69,22 @@ test("counts what has no run of its own: delegations, tasks, handoffs, decisions
   expect(text).toContain("awaken_agent_handoffs_total 1");
   expect(text).toContain('awaken_background_task_duration_seconds_sum{task_type="agent",status="completed"} 2');
   expect(text).toContain('awaken_agent_suspensions_total{action="resumed",resume_mode="cancel"} 1');
+});
+
+test("tools that a model makes up are one label, whatever it calls them; a known tool that finds nothing keeps its own", async () => {
+  const register = new Registry();
+  const sink = prometheus({ register });
+  const stats = runtimeStats();
+  const lookup = defineTool({ id: "lookup", description: "", input: z.object({}), execute: () => fail("not_found", "no such order") });
+  const made = Array.from({ length: 20 }, (_, index) => ({ name: `made_up_${index}`, input: {} }));
+  const { runtime } = openWatched([toolCalls([...made, { name: "lookup", input: {} }]), text("done")], [sink, stats], { tools: [lookup] });
+  await runtime.run({ agent: "assistant", input: "go" });
+  const lines = (await sink.metrics()).split("\n");
+  expect(lines).toContain('awaken_tool_calls_total{tool="unknown",status="error"} 20');
+  expect(lines).toContain('awaken_tool_errors_total{tool="lookup",class="not_found"} 1');
+  expect(lines.join("\n")).not.toContain("made_up");
+  expect(stats.snapshot("assistant").toolCallsByTool.map(({ tool, callCount }) => `${tool} ${callCount}`)).toEqual([
+    "lookup 1",
+    "unknown 20",
+  ]);
 });

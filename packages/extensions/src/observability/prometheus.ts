@@ -1,6 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { Counter, Histogram, Registry } from "prom-client";
-import type { InferenceEvent, TelemetryEvent, ToolEvent } from "./events.ts";
+import { type InferenceEvent, type TelemetryEvent, type ToolEvent, toolLabel } from "./events.ts";
 import type { Sink } from "./sink.ts";
 
 /** A `Registry` of prom-client. Its own type is not named here: programs without the package compile too. */
@@ -106,7 +106,9 @@ function countInference(meters: Meters, { model, provider, usage, costUsd, error
   if (costUsd !== undefined) meters.costUsd().inc(labels, costUsd);
 }
 
-function countTool(meters: Meters, { name: tool, errorType, errorClass, durationMs }: ToolEvent): void {
+function countTool(meters: Meters, event: ToolEvent): void {
+  const { errorType, errorClass, durationMs } = event;
+  const tool = toolLabel(event);
   const status = errorType === undefined ? "ok" : "error";
   meters.tools().inc({ tool, status });
   meters.toolSeconds().observe({ tool, status }, durationMs / 1000);

@@ -1,9 +1,10 @@
-import { type AgentEvent, addUsage, NO_USAGE, type ToolResult, type Turn, type Usage } from "@awaken/contract";
+import { type AgentEvent, NO_USAGE, type ToolResult, type Turn } from "@awaken/contract";
 import type { AroundFacts, Clock } from "@awaken/runtime";
 import type { Capture } from "./capture.ts";
 import type { HandoffEvent, InferenceEvent, RunEvent, SuspensionEvent, TelemetryContext, TelemetryEvent, ToolEvent } from "./events.ts";
 import { servedModel } from "./model-facts.ts";
 import { answerFacts, askedFor, type SaidOfCall, toolFacts } from "./run-facts.ts";
+import { RunTally } from "./run-tally.ts";
 import type { Beginning, Following, RunFollower, RunOpening, Sink, Sinks } from "./sink.ts";
 
 /** Something that a recorder waits for. */
@@ -28,6 +29,8 @@ export interface RecorderInit {
   readonly opening: RunOpening;
   /** Since when the run waited, when it did. */
   readonly waitingSince: number | undefined;
+  /** Of the skills that are active now: the same list as long as they are the same. */
+  skillIds(): readonly string[];
 }
 
 type Times = Pick<RunEvent, "startedAt" | "endedAt" | "durationMs">;
@@ -37,7 +40,9 @@ type Listened<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 /** One run, from where it began or was resumed to where it ends, waits or hands over. Nothing is shared with other runs. */
 export class RunRecorder {
   readonly #init: RecorderInit;
-  readonly #context: TelemetryContext;
+  readonly #tally = new RunTally();
+  /** Another one when other skills are active. */
+  #context: TelemetryContext;
   readonly #followers: { readonly sink: Sink; readonly follower: RunFollower }[] = [];
   readonly #plain: Sink[] = [];
   readonly #tools = new Map<string, OpenTool>();
@@ -48,11 +53,6 @@ export class RunRecorder {
   readonly #children = new Map<string, number>();
   #inference: OpenInference | undefined;
   #step = 0;
-  #usage: Usage = NO_USAGE;
-  #costUsd: number | undefined;
-  #inferences = 0;
-  #toolCount = 0;
-  #toolFailures = 0;
   #isOver = false;
 
   constructor(init: RecorderInit) {
@@ -81,6 +81,8 @@ export class RunRecorder {
   inference(facts: AroundFacts["inference"], begin: () => Promise<Turn>): void {
     if (!this.#isHeard) return;
     if (this.#inference !== undefined) this.#endInference(this.#inference, { errorType: "inference_retry_interrupted" });
+    const skillIds = this.#init.skillIds();
+    if (skillIds !== this.#context.skillIds) this.#context = Object.freeze({ ...this.#context, skillIds });
     const { step, request } = facts;
     this.#step = step;
     const { provider, model } = servedModel(facts);
@@ -150,14 +152,10 @@ export class RunRecorder {
       context: this.#context,
       outcome,
       ...(errorType === undefined ? undefined : { errorType }),
-      inferences: this.#inferences,
-      tools: this.#toolCount,
-      toolFailures: this.#toolFailures,
-      usage: this.#usage,
-      ...(this.#costUsd === undefined ? undefined : { costUsd: this.#costUsd }),
+      ...this.#tally.facts,
       ...this.#times(this.#init.opening.at),
     };
-    for (const { sink, follower } of this.#followers) this.#init.sinks.guard(sink, () => follower.end(event));
+    for (const { sink, follower } of this.#followers) this.#init.sinks.tell(sink, () => follower.end(event));
     this.#record(event);
   }
 
@@ -194,16 +192,16 @@ export class RunRecorder {
   }
 
   #record(event: TelemetryEvent): void {
-    for (const sink of this.#plain) this.#init.sinks.guard(sink, () => sink.record(event));
+    for (const sink of this.#plain) this.#init.sinks.tell(sink, () => sink.record(event));
   }
 
   #tell(event: Parameters<RunFollower["record"]>[0]): void {
-    for (const { sink, follower } of this.#followers) this.#init.sinks.guard(sink, () => follower.record(event));
+    for (const { sink, follower } of this.#followers) this.#init.sinks.tell(sink, () => follower.record(event));
     this.#record(event);
   }
 
   #close({ followings }: Open, event: InferenceEvent | ToolEvent): void {
-    for (const { sink, following } of followings) this.#init.sinks.guard(sink, () => following.end(event));
+    for (const { sink, following } of followings) this.#init.sinks.tell(sink, () => following.end(event));
     this.#record(event);
   }
 
@@ -217,9 +215,7 @@ export class RunRecorder {
     const turn = "turn" in end ? end.turn : undefined;
     const { provider, model, costUsd } = servedModel(facts, turn);
     const usage = turn?.usage ?? NO_USAGE;
-    this.#inferences += 1;
-    this.#usage = addUsage(this.#usage, usage);
-    if (costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + costUsd;
+    this.#tally.addInference(usage, costUsd);
     this.#close(open, {
       ...{ type: "inference", context: this.#context, step: facts.step, provider, model, usage, retries },
       ...(turn === undefined
@@ -241,15 +237,15 @@ export class RunRecorder {
   /** A call that has its result and never ran. */
   #skip({ toolName, toolCallId }: Pick<Listened<"tool-call-end">, "toolName" | "toolCallId">, result: ToolResult): void {
     const now = this.#now();
-    const event = this.#toolEvent(toolName, toolCallId, this.#step, this.#times(now, now), { input: undefined, result });
-    for (const { sink, follower } of this.#followers) this.#init.sinks.guard(sink, () => follower.skip(event));
+    const told = this.#toolEvent(toolName, toolCallId, this.#step, this.#times(now, now), { input: undefined, result });
+    const event: ToolEvent = told.errorClass === "not_found" ? { ...told, isUnknown: true } : told;
+    for (const { sink, follower } of this.#followers) this.#init.sinks.tell(sink, () => follower.skip(event));
     this.#record(event);
   }
 
   #toolEvent(name: string, callId: string, step: number, times: Times, said: SaidOfCall): ToolEvent {
     const facts = toolFacts(this.#init.capture, name, said);
-    this.#toolCount += 1;
-    if (facts.errorType !== undefined) this.#toolFailures += 1;
+    this.#tally.addTool(facts.errorType !== undefined);
     return { ...{ type: "tool", context: this.#context, step, name, callId }, ...facts, ...times };
   }
 
@@ -257,7 +253,7 @@ export class RunRecorder {
     const open = this.#inference;
     if (open === undefined) return;
     open.retries += 1;
-    for (const { sink, following } of open.followings) this.#init.sinks.guard(sink, () => following.retry?.(attempt, delayMs));
+    for (const { sink, following } of open.followings) this.#init.sinks.tell(sink, () => following.retry?.(attempt, delayMs));
   }
 
   #resumed(event: Listened<"tool-call-resumed">): void {

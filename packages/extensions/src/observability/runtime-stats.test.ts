@@ -21,9 +21,10 @@ test("extensions 40: Percentiles over two buckets equal percentiles over the mer
   const clock = fakeClock(0);
   const stats = runtimeStats(clock);
   const [first, second] = [Array.from({ length: 90 }, (_, index) => index + 1), Array.from({ length: 10 }, (_, index) => 5000 + index)];
-  for (const ms of first) stats.record(inference(ms));
+  // They do not come in the order of their length.
+  for (const ms of first.toReversed()) stats.record(inference(ms));
   await clock.advance(600_000);
-  for (const ms of second) stats.record(inference(ms));
+  for (const ms of second.toReversed()) stats.record(inference(ms));
   const merged = new DurationSamples();
   for (const ms of [...first, ...second]) merged.add(ms);
   const { inferenceDuration, inferenceCount } = stats.snapshot("a", "20m");
@@ -102,4 +103,19 @@ test("batches are sent when they are full or have waited; when too many wait, th
   expect(sent).toEqual([1, 3, 2]);
   expect(lost).toEqual(["telemetry sink 'batching' lost 3 events: away"]);
   expect(clock.pendingTimers).toBe(0);
+});
+
+test("what comes in the moment in which a batch is through is sent, also by the flush at the end", async () => {
+  for (let moments = 0; moments < 12; moments++) {
+    let sent = 0;
+    const send = async (events: readonly TelemetryEvent[]) => {
+      sent += events.length;
+    };
+    const sink = batching({ clock: fakeClock(0), batchSize: 1, send });
+    sink.record(inference(1));
+    for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+    sink.record(inference(1));
+    await sink.shutdown?.();
+    expect([moments, sent]).toEqual([moments, 2]);
+  }
 });

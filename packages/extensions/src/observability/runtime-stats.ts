@@ -1,7 +1,7 @@
 import { AwakenError } from "@awaken/contract";
 import { type Clock, systemClock } from "@awaken/runtime";
 import { DurationSamples, type DurationSummary } from "./duration-samples.ts";
-import type { TelemetryEvent } from "./events.ts";
+import { type TelemetryEvent, toolLabel } from "./events.ts";
 import type { Sink } from "./sink.ts";
 
 /** What the calls of one tool came to. */
@@ -100,8 +100,9 @@ class Bucket {
         this.durations.add(event.durationMs);
         return;
       case "tool": {
-        const tally = this.tools.get(event.name) ?? new ToolTally();
-        this.tools.set(event.name, tally);
+        const tool = toolLabel(event);
+        const tally = this.tools.get(tool) ?? new ToolTally();
+        this.tools.set(tool, tally);
         tally.count += 1;
         if (event.errorType !== undefined) tally.failures += 1;
         tally.durations.add(event.durationMs);

@@ -106,6 +106,12 @@ export class Sinks {
     }
   }
 
+  /** Tells one sink something. One that takes its time about it, against its contract, fails no more than any other. */
+  tell(sink: Sink, work: () => unknown): void {
+    const told = this.guard(sink, work);
+    if (told instanceof Promise) told.catch((thrown: unknown) => this.#note(sink, thrown));
+  }
+
   async close(): Promise<void> {
     await Promise.all(
       this.all.map(async (sink) => {

@@ -1,5 +1,5 @@
 import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { AwakenError, errorMessage } from "@awaken/contract";
 import { isFailure, type TelemetryEvent } from "./events.ts";
 
@@ -103,6 +103,11 @@ function summarize(runId: string, startedAt: number, events: readonly TelemetryE
   };
 }
 
+/** When the first part of the run began; the time of the file where no part has ended. */
+async function startOf(file: string, events: readonly TelemetryEvent[]): Promise<number> {
+  return events.find((event) => event.type === "run")?.startedAt ?? (await stat(file)).mtimeMs;
+}
+
 function fits(summary: TraceSummary, { agentId, promptId, experimentId, variantName, since = 0 }: TraceFilter): boolean {
   return (
     summary.startedAt >= since &&
@@ -129,8 +134,8 @@ export class TraceFiles {
     await mkdir(folder, { recursive: true });
     const base = join(folder, runId);
     await dropHalfLine(`${base}.ndjson`);
+    const summary = await this.#summaryOrEvents(base);
     await appendFile(`${base}.ndjson`, events.map((event) => `${JSON.stringify(event)}\n`).join(""));
-    const summary = await this.#summary(base);
     const isFailed = summary?.finalStatus === "error";
     const added = summarize(runId, startedAt, events);
     const whole: TraceSummary =
@@ -145,13 +150,13 @@ export class TraceFiles {
     if (month === undefined) return undefined;
     const base = join(this.#root, month, runId);
     const events = readLines(await readFile(`${base}.ndjson`, "utf8"), runId);
-    return { summary: (await this.#summary(base)) ?? summarize(runId, (await stat(`${base}.ndjson`)).mtimeMs, events), events };
+    return { summary: (await this.#summary(base)) ?? summarize(runId, await startOf(`${base}.ndjson`, events), events), events };
   }
 
   async list(filter: TraceFilter): Promise<readonly TraceSummary[]> {
     const found: TraceSummary[] = [];
     for (const { base } of await this.#traces()) {
-      const summary = await this.#summary(base);
+      const summary = await this.#summaryOrEvents(base);
       if (summary !== undefined && fits(summary, filter)) found.push(summary);
     }
     return found.sort((a, b) => b.startedAt - a.startedAt).slice(0, filter.limit ?? 100);
@@ -184,6 +189,20 @@ export class TraceFiles {
       return JSON.parse(text);
     } catch {
       // It can be made again from the events.
+      return undefined;
+    }
+  }
+
+  /** Also for a process that died before the index was written. Undefined for a trace that cannot be read either. */
+  async #summaryOrEvents(base: string): Promise<TraceSummary | undefined> {
+    const summary = await this.#summary(base);
+    if (summary !== undefined) return summary;
+    const text = await orMissing(readFile(`${base}.ndjson`, "utf8"), undefined);
+    if (text === undefined) return undefined;
+    try {
+      const events = readLines(text, basename(base));
+      return events.length === 0 ? undefined : summarize(basename(base), await startOf(`${base}.ndjson`, events), events);
+    } catch {
       return undefined;
     }
   }

@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fakeClock, text, toolCall } from "@awaken/runtime/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunEvent, TelemetryEvent } from "./events.ts";
 import { openWatched } from "./harness.test-support.ts";
 import { fnv1a64, isSampled } from "./sampling.ts";
@@ -95,6 +95,38 @@ describe("trace store", () => {
     expect(await traces.load("nobody")).toBeUndefined();
     traces.record(ran("../evil"));
     await expect(traces.flush?.()).rejects.toMatchObject({ code: "invalid_id" });
+  });
+
+  test("a trace whose index was not written, or is broken, is listed, counted and swept by its events", async () => {
+    const traces = traceStore({ root, clock: fakeClock(NOVEMBER), ttlMs: 0 });
+    for (const runId of ["gone", "broken", "half"]) {
+      traces.record(tool(runId, "tool_error"));
+      traces.record(ran(runId));
+    }
+    await traces.flush?.();
+    rmSync(join(root, "2026-11", "gone.idx.json"));
+    for (const runId of ["broken", "half"]) writeFileSync(join(root, "2026-11", `${runId}.idx.json`), '{"runId":');
+    writeFileSync(join(root, "2026-11", "half.ndjson"), "{oops\n");
+    const listed = await traces.list({ agentId: "a" });
+    expect(listed.map(({ runId }) => runId).sort()).toEqual(["broken", "gone"]);
+    expect(listed).toMatchObject([
+      { events: 2, finalStatus: "error", startedAt: NOVEMBER, threadId: "t" },
+      { events: 2, finalStatus: "error", startedAt: NOVEMBER, threadId: "t" },
+    ]);
+    traces.record(ran("gone"));
+    await traces.flush?.();
+    expect((await traces.load("gone"))?.summary).toMatchObject({ events: 3, finalStatus: "error", startedAt: NOVEMBER });
+  });
+
+  test("a trace that cannot be written is said at once, and to whoever flushes", async () => {
+    writeFileSync(join(root, "file"), "");
+    const errors: string[] = [];
+    const traces = traceStore({ root: join(root, "file"), clock: fakeClock(NOVEMBER) });
+    await traces.open?.({ log: { warn() {}, error: (line) => errors.push(line) } });
+    traces.record(ran("r"));
+    await vi.waitFor(() => expect(errors).toEqual([expect.stringContaining("telemetry sink 'traceStore' lost a trace: ENOTDIR")]));
+    await expect(traces.flush?.()).rejects.toThrow("ENOTDIR");
+    await traces.shutdown?.();
   });
 
   test("a run of a runtime is in it when the runtime is closed", async () => {

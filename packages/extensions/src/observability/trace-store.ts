@@ -1,4 +1,4 @@
-import { AwakenError } from "@awaken/contract";
+import { AwakenError, errorMessage, type Log } from "@awaken/contract";
 import { type Clock, systemClock } from "@awaken/runtime";
 import { isFailure, type RunEvent, type TelemetryEvent } from "./events.ts";
 import { isSampled } from "./sampling.ts";
@@ -48,6 +48,7 @@ class FileTraceStore implements TraceStore {
   #writing: Promise<void> = Promise.resolve();
   #failure: { readonly thrown: unknown } | undefined;
   #stop: (() => void) | undefined;
+  #log: Log | undefined;
 
   constructor({ root, sample = 1, ttlMs = 7 * DAY_MS, clock = systemClock }: TraceStoreOptions) {
     if (!(sample >= 0 && sample <= 1)) throw new AwakenError("invalid_plugin", `traceStore: 'sample' must be 0 to 1, got ${sample}`);
@@ -57,7 +58,8 @@ class FileTraceStore implements TraceStore {
     this.#clock = clock;
   }
 
-  open(): void {
+  open({ log }: { readonly log: Log }): void {
+    this.#log = log;
     this.#sweepDaily();
   }
 
@@ -111,9 +113,13 @@ class FileTraceStore implements TraceStore {
     if (!isKept) return;
     this.#writing = this.#writing
       .then(() => this.#files.append(runId, events, end?.startedAt ?? this.#clock.now()))
-      .catch((thrown: unknown) => {
-        this.#failure ??= { thrown };
-      });
+      .catch((thrown: unknown) => this.#failed(thrown));
+  }
+
+  /** Said at once, for a program that is never closed, and again to whoever flushes. */
+  #failed(thrown: unknown): void {
+    this.#failure ??= { thrown };
+    this.#log?.error(`telemetry sink '${this.name}' lost a trace: ${errorMessage(thrown)}`, { sink: this.name });
   }
 
   #sweepDaily(): void {
@@ -124,9 +130,7 @@ class FileTraceStore implements TraceStore {
         .then(() => this.sweep())
         .then(
           () => {},
-          (thrown: unknown) => {
-            this.#failure ??= { thrown };
-          },
+          (thrown: unknown) => this.#failed(thrown),
         );
       this.#sweepDaily();
     });

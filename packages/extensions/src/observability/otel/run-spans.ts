@@ -1,5 +1,5 @@
 import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
-import type { InferenceEvent, RunEvent, TelemetryEvent, ToolEvent } from "../events.ts";
+import type { InferenceEvent, RunEvent, TelemetryContext, TelemetryEvent, ToolEvent } from "../events.ts";
 import type { Beginning, Following, RunFollower, RunOpening } from "../sink.ts";
 import { contextAttributes, inferenceEnd, inferenceStart, runEnd, toolEnd, toolStart } from "./attributes.ts";
 import { instantSpan } from "./instant-spans.ts";
@@ -40,7 +40,7 @@ class RunSpans implements RunFollower {
   readonly #inRun: Context;
   /** The inference that asked for the calls of this step. */
   #inference: { readonly step: number; readonly within: Context; readonly span: Span } | undefined;
-  #shared: Attributes | undefined;
+  #shared: { readonly of: TelemetryContext; readonly attributes: Attributes } | undefined;
 
   constructor(api: OtelApi, tracer: Tracer, run: RunOpening) {
     this.#api = api;
@@ -49,8 +49,7 @@ class RunSpans implements RunFollower {
     this.#run = tracer.startSpan(`invoke_agent ${run.context.agentId}`, { kind: api.SpanKind.INTERNAL, attributes: INVOKE, links }, parent);
     this.#inRun = api.trace.setSpan(parent, this.#run);
     if (!this.#run.isRecording()) return;
-    this.#shared = contextAttributes(run.context);
-    this.#run.setAttributes({ ...this.#shared, "awaken.run.resumed": run.isContinuation });
+    this.#run.setAttributes({ ...this.#sharedBy(run.context), "awaken.run.resumed": run.isContinuation });
     this.span = toTraceParent(this.#run.spanContext());
     this.root = root === undefined ? this.span : toTraceParent(root);
   }
@@ -77,7 +76,7 @@ class RunSpans implements RunFollower {
       (inference?.isRecording() === true ? inference : this.#run).addEvent(name, attributes, startTime);
       return;
     }
-    const options = { kind: this.#api.SpanKind.INTERNAL, attributes: { ...this.#shared, ...attributes }, startTime };
+    const options = { kind: this.#api.SpanKind.INTERNAL, attributes: { ...this.#sharedBy(event.context), ...attributes }, startTime };
     const span = this.#tracer.startSpan(name, options, this.#inRun);
     if (errorType !== undefined) this.#fail(span, errorType);
     span.end(endTime);
@@ -85,14 +84,20 @@ class RunSpans implements RunFollower {
 
   end(event: RunEvent): void {
     if (this.#run.isRecording()) {
-      this.#run.setAttributes(runEnd(event));
+      this.#run.setAttributes({ ...this.#sharedBy(event.context), ...runEnd(event) });
       if (event.outcome === "failed") this.#fail(this.#run, event.errorType ?? "failed");
     }
     this.#run.end();
   }
 
+  /** What all spans of the run say, made once for as long as it is the same. */
+  #sharedBy(context: TelemetryContext): Attributes {
+    if (this.#shared?.of !== context) this.#shared = { of: context, attributes: contextAttributes(context) };
+    return this.#shared.attributes;
+  }
+
   #beginInference(begun: Extract<Beginning, { type: "inference" }>): Following {
-    const attributes = this.#run.isRecording() ? { ...this.#shared, ...inferenceStart(begun) } : {};
+    const attributes = this.#run.isRecording() ? { ...this.#sharedBy(begun.context), ...inferenceStart(begun) } : {};
     const span = this.#tracer.startSpan(`chat ${begun.model}`, { kind: this.#api.SpanKind.CLIENT, attributes }, this.#inRun);
     const within = this.#api.trace.setSpan(this.#inRun, span);
     this.#inference = { step: begun.step, within, span };
@@ -124,9 +129,9 @@ class RunSpans implements RunFollower {
   }
 
   /** Under the inference that asked for it; where nobody here saw that, under the run, and marked. */
-  #startTool(tool: Pick<ToolEvent, "name" | "callId" | "step">, isReplay: boolean): Span {
+  #startTool(tool: Pick<ToolEvent, "context" | "name" | "callId" | "step">, isReplay: boolean): Span {
     const asked = isReplay || this.#inference?.step !== tool.step ? undefined : this.#inference;
-    const attributes = this.#run.isRecording() ? { ...this.#shared, ...toolStart(tool, asked === undefined) } : {};
+    const attributes = this.#run.isRecording() ? { ...this.#sharedBy(tool.context), ...toolStart(tool, asked === undefined) } : {};
     const options = { kind: this.#api.SpanKind.INTERNAL, attributes };
     return this.#tracer.startSpan(`execute_tool ${tool.name}`, options, asked?.within ?? this.#inRun);
   }
