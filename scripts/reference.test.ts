@@ -69,6 +69,7 @@ const OPTIONS = namesOf<RuntimeInit>({
   concurrency: true,
   leaseMs: true,
   maxAttempts: true,
+  yieldBefore: true,
   node: true,
 });
 const LIMITS = namesOf<NonNullable<RuntimeInit["limits"]>>({

@@ -36,7 +36,7 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   scoped(scopeId: string): ScopedRuntime;
   /** Takes back at once what processes that are gone have left, of all tenants. Workers do so by themselves, when they start and every 30 s. */
   recover(): Promise<void>;
-  /** Cancels the runs of all tenants and waits until they ended; runs from the queue have 30 s to end here, and are then left to other processes. Every verb is refused from then on. The store stays open. */
+  /** Cancels the runs of all tenants and waits until they ended; runs from the queue have 30 s to come to their next step, and are left to other processes. Every verb is refused from then on. The store stays open. */
   close(): Promise<void>;
 }
 

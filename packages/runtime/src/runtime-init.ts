@@ -36,6 +36,12 @@ export interface RuntimeInit extends RegistryInit {
   readonly leaseMs?: number;
   /** How often a run from the queue is tried before it is a dead letter. Default 5. */
   readonly maxAttempts?: number;
+  /**
+   * When runs have to be out of this process, in ms since 1970, or what tells it: for platforms that end a process after a while. From then
+   * on nothing is claimed here, and what is at work goes back into the queue as it was committed last, at the cost of no attempt: an answer
+   * that is being streamed is cut off (`streamCheckpoints` keeps what there is of it), a tool is waited for. Default: never.
+   */
+  readonly yieldBefore?: number | (() => number | undefined);
   /** How other processes know this one. Default: a name that tells nothing; `awaken` hands in one that tells whether a process is gone. */
   readonly node?: NodeIdentity;
   /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
@@ -63,6 +69,9 @@ const OPTIONS: PartRules<RuntimeInit> = {
   concurrency: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
   leaseMs: partRule("milliseconds above 0", (value) => typeof value === "number" && Number.isFinite(value) && value > 0),
   maxAttempts: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  yieldBefore: partRule("a time in ms since 1970, or a function that gives it", (value) =>
+    typeof value === "number" ? Number.isFinite(value) : typeof value === "function",
+  ),
   node: RULES.withMethods("an object with a name and isGone", "isGone"),
   checked: RULES.flag,
 };

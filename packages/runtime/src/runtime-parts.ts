@@ -66,7 +66,9 @@ export function openMailbox(init: RuntimeInit, parts: () => RunParts): Mailbox |
   const { store, node = plainNode(uuidIds()), leaseMs = LEASE_MS, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENCY } = init;
   if (store === undefined || !servesQueue(store)) return undefined;
   const workers = init.workers === true ? "stays" : init.workers !== false;
-  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers });
+  const { yieldBefore: before } = init;
+  const yieldBefore = typeof before === "number" ? () => before : before;
+  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers, yieldBefore });
 }
 
 /** The parts of the default tenant, from which those of all others are made. */

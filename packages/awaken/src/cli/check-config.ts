@@ -23,6 +23,7 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   concurrency: true,
   leaseMs: true,
   maxAttempts: true,
+  yieldBefore: true,
   node: true,
   outputs: true,
 };

@@ -16,8 +16,30 @@ export interface Departure {
   readonly result: DispatchResult | undefined;
 }
 
+/** Why a step could not be made. */
+export interface LeavingFailure {
+  readonly code: string;
+  readonly message: string;
+  /** Whether the same may work at another time. */
+  readonly mayPass: boolean;
+  /** How long the vendor asks to wait. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** How a run leaves before its end, for others to go on with it. */
+export interface WayOut {
+  /** Looked at between steps: the run leaves as its last commit has it. */
+  readonly isDue: boolean;
+  /** Aborted when an answer that is being streamed is not to be waited for. Undefined: none ever is. */
+  readonly signal: AbortSignal | undefined;
+  /** Whether a step that failed so is tried again later, instead of ending the run. */
+  takesBack(failure: LeavingFailure): boolean;
+}
+
 /** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
 export interface Holding {
+  /** Undefined: the run ends here, whatever happens. */
+  readonly wayOut?: WayOut | undefined;
   /**
    * Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. `fence_lost` when the
    * thread is not held any more: nothing is to be written.

@@ -51,6 +51,12 @@ export class CheckpointRecorder {
     await raceAbort(this.#saving, this.#init.signal);
   }
 
+  /** The same after an abort: what there is stays for whoever goes on, and is there when this resolves. */
+  async keep(collector: Collector): Promise<void> {
+    if (collector.beats > 0) this.#save(collector);
+    await this.#saving;
+  }
+
   /** Takes the checkpoint away, after any save that is under way. */
   async discard(): Promise<void> {
     this.#next = undefined;

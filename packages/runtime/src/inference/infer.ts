@@ -46,7 +46,7 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
       const { response, usage } = collector;
       const servedBy = run.provider.observer?.servedBy?.(asked);
       const turn = toTurn(collected, outcome, { response, usage, servedBy, model: asked.model, durationMs });
-      return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined };
+      return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined, isAborted: outcome.type === "aborted" };
     }
     if (smaller !== undefined) {
       isShrunk = true;

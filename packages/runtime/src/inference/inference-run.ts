@@ -31,6 +31,8 @@ export interface InferenceRun {
   readonly shrink?: ((request: InferenceRequest) => InferenceRequest | undefined) | undefined;
   /** Where the stream in progress is kept, bound to one run and step. */
   readonly checkpoints?: CheckpointSlot | undefined;
+  /** Whether the checkpoint stays after an abort, for whoever goes on with the answer. */
+  readonly keepsCheckpoint?: (() => boolean) | undefined;
 }
 
 export interface LostCall {
@@ -44,4 +46,6 @@ export interface Inferred {
   readonly plea: Message | undefined;
   /** A call that was cut off beside complete ones: after their results the model should hear that it may ask again. */
   readonly lostCall: LostCall | undefined;
+  /** The signal ended it: the turn is as far as it came. */
+  readonly isAborted: boolean;
 }

@@ -77,7 +77,8 @@ async function recordTurn(work: Work, recorder: CheckpointRecorder, first: Infer
   const saved = await recorder.load();
   const plan: Recovery = saved === undefined ? { type: "ask", request: first } : resume(work, saved);
   const outcome = plan.type === "cut" ? plan : await runAttempts(work, plan.request);
-  if (outcome.type !== "failed") await recorder.discard();
+  if (outcome.type === "aborted" && work.run.keepsCheckpoint?.() === true) await recorder.keep(work.collector);
+  else if (outcome.type !== "failed") await recorder.discard();
   return outcome;
 }
 

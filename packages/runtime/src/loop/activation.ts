@@ -1,5 +1,6 @@
 import type { AgentEvent, JsonObject, Log, Message, PersistedState, RunIdentity, RunOptions, ScopeId } from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
+import type { WayOut } from "../commit/holding.ts";
 import type { Landing } from "../commit/land.ts";
 import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
@@ -68,6 +69,8 @@ export interface RunHandles {
   readonly landing: Landing;
   readonly profileStore: ProfileStore | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
+  /** How it leaves before its end; undefined: it does not. */
+  readonly wayOut?: WayOut | undefined;
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly replan: (agentId: string) => Promise<RunPlan>;

@@ -15,6 +15,7 @@ import {
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
+import type { LeavingFailure } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
 import { command } from "../phase/command.ts";
 import { closedTicket, pastTickets } from "../state/past-tickets.ts";
@@ -41,6 +42,20 @@ export interface LoopResult {
   /** An answer of a certain shape was asked for. */
   readonly isOutputAsked: boolean;
 }
+
+/** The activation ended and the run did not: somebody else, or this process later, goes on from its last commit. Nobody was told of an end. */
+export interface LeftRun {
+  readonly type: "left";
+  readonly runId: RunId;
+  readonly threadId: ThreadId;
+  /** What it could not get past, when another try may. */
+  readonly failure: LeavingFailure | undefined;
+}
+
+/** What an activation comes to. */
+export type LoopOutcome = LoopResult | LeftRun;
+
+export const isLeft = (outcome: LoopOutcome): outcome is LeftRun => "type" in outcome;
 
 function tellStepEnd(ctx: RunContext): void {
   const step = ctx.tally.untoldStep;

@@ -101,6 +101,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     log,
     profileStore,
     streams: handles.streams,
+    wayOut: handles.wayOut,
     replan,
     tell,
     watch: (listen) => listeners.watch(listen),

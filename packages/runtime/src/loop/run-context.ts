@@ -1,5 +1,6 @@
 import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ScopeId, ToolDescriptor, Validated } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { WayOut } from "../commit/holding.ts";
 import type { RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
@@ -103,6 +104,8 @@ export interface RunContext {
   readonly profileStore: ProfileStore | undefined;
   /** Where answers in progress are kept; undefined: nowhere. */
   readonly streams: StreamCheckpointStore | undefined;
+  /** How it leaves before its end; undefined: it does not. */
+  readonly wayOut: WayOut | undefined;
   /** Resolves another agent in the registry snapshot of this run. */
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }

@@ -5,7 +5,7 @@ import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
-import { commitStep, finish, type LoopResult } from "./finish.ts";
+import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
 import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
@@ -19,9 +19,17 @@ class NotBegun extends Error {}
 
 const REFUSED: ReadonlySet<string> = new Set(["fence_lost", "thread_already_running", "pending_selection_conflict", "already_consumed"]);
 
-/** Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once; a run that cannot begin throws. */
-export async function runLoop(ctx: RunContext): Promise<LoopResult> {
-  let termination: Termination;
+/** The run goes on elsewhere, or later. */
+type Leaving = Extract<StepOutcome, { type: "left" }>;
+
+const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
+
+/**
+ * Runs to the end or to the next wait. Every way out goes through `finish`, which says so exactly once; a run that cannot begin throws,
+ * and one that leaves before its end says nothing.
+ */
+export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
+  let termination: Termination | Leaving;
   try {
     termination = (await begin(ctx)) ?? (await drive(ctx));
   } catch (thrown) {
@@ -35,7 +43,9 @@ export async function runLoop(ctx: RunContext): Promise<LoopResult> {
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   try {
-    return await finish(ctx, termination);
+    if (termination.type !== "left") return await finish(ctx, termination);
+    const { runId, threadId } = ctx.identity;
+    return { type: "left", runId, threadId, failure: termination.failure };
   } finally {
     unbindPlugins(ctx);
     ctx.inbox.close();
@@ -95,9 +105,10 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
 }
 
 /** Steps, until one of them is the last. */
-async function drive(ctx: RunContext): Promise<Termination> {
+async function drive(ctx: RunContext): Promise<Termination | Leaving> {
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
+    if (ctx.wayOut?.isDue === true) return LEAVING;
     const refused = nextAgent(ctx) === undefined ? undefined : await followHandoffs(ctx);
     if (refused !== undefined) return refused;
     const id = openStep(ctx);
@@ -107,6 +118,7 @@ async function drive(ctx: RunContext): Promise<Termination> {
     } catch (thrown) {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
+    if (reached.type === "left") return reached;
     await closeStep(ctx, reached);
     const outcome = finalOutcome(ctx, reached);
     // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
@@ -115,6 +127,8 @@ async function drive(ctx: RunContext): Promise<Termination> {
     if (termination !== undefined) return termination;
   }
 }
+
+type TakenStep = Exclude<StepOutcome, Leaving>;
 
 function openStep(ctx: RunContext): MessageId {
   ctx.tally.steps += 1;
@@ -127,7 +141,7 @@ function openStep(ctx: RunContext): MessageId {
 }
 
 /** The same for every outcome: count it, run its hooks. */
-function closeStep(ctx: RunContext, reached: StepOutcome): PhaseOutcome | Promise<PhaseOutcome> {
+function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<PhaseOutcome> {
   const at = ctx.clock.now();
   const close = command().update(runLifecycle, { type: "step-completed", at });
   if (reached.type !== "suspended" && ctx.decisions.size > 0) dropEarly(ctx);
@@ -139,14 +153,14 @@ function closeStep(ctx: RunContext, reached: StepOutcome): PhaseOutcome | Promis
 }
 
 /** A hook may have made the step the last one. */
-function finalOutcome(ctx: RunContext, reached: StepOutcome): StepOutcome {
+function finalOutcome(ctx: RunContext, reached: TakenStep): TakenStep {
   const lifecycle = ctx.state.snapshot().get(runLifecycle);
   if (reached.type === "ended" || lifecycle?.status !== "done" || lifecycle.termination === undefined) return reached;
   return { type: "ended", termination: lifecycle.termination };
 }
 
 /** What comes after a step: undefined means another one. */
-async function follow(ctx: RunContext, outcome: StepOutcome): Promise<Termination | undefined> {
+async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;

@@ -1,9 +1,11 @@
-import type { InferenceRequest, MessageId, Termination, Turn } from "@awaken/contract";
+import { INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Termination, type Turn } from "@awaken/contract";
+import type { LeavingFailure } from "../commit/holding.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
+import { childController, onAbort } from "../stream/abort.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
@@ -15,7 +17,9 @@ export type StepOutcome =
   | { readonly type: "continue" }
   | { readonly type: "natural-end" }
   | { readonly type: "suspended" }
-  | { readonly type: "ended"; readonly termination: Termination };
+  | { readonly type: "ended"; readonly termination: Termination }
+  /** Nothing of the step is kept: the run leaves, and whoever goes on with it makes it again. */
+  | { readonly type: "left"; readonly failure: LeavingFailure | undefined };
 
 const CONTINUE: StepOutcome = { type: "continue" };
 const NATURAL_END: StepOutcome = { type: "natural-end" };
@@ -45,6 +49,8 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   if (cleanup !== undefined) await ctx.phases.submit(cleanup);
   const inferred = await ask(ctx, request);
   const { turn } = inferred;
+  const left = leaves(ctx, inferred);
+  if (left !== undefined) return left;
   count(ctx, turn);
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   try {
@@ -85,14 +91,14 @@ function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
   return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };
 }
 
-function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
+function inferenceOf(ctx: RunContext, request: InferenceRequest, signal: AbortSignal): InferenceRun {
   const { provider, policy, env } = ctx.active.plan;
   const { transforms } = env;
   return {
     provider,
     request,
     policy,
-    signal: ctx.signal,
+    signal,
     clock: ctx.clock,
     ids: ctx.ids,
     log: ctx.log,
@@ -102,13 +108,26 @@ function inferenceOf(ctx: RunContext, request: InferenceRequest): InferenceRun {
     describeCall: (toolName) => factsOf(ctx, toolName),
     reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
     checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
+    keepsCheckpoint: () => !ctx.signal.aborted,
   };
+}
+
+/** The abort of the run ends it, and the time at which the run is to leave. */
+function inferUntil(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
+  const leaving = ctx.wayOut?.signal;
+  if (leaving === undefined) return infer(inferenceOf(ctx, request, ctx.signal));
+  const { controller, dispose } = childController(ctx.signal);
+  const off = onAbort(leaving, () => controller.abort(leaving.reason));
+  return infer(inferenceOf(ctx, request, controller.signal)).finally(() => {
+    off();
+    dispose();
+  });
 }
 
 /** Inside of what plugins put around it. */
 function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
   const { env, model } = ctx.active.plan;
-  const work = (): Promise<Inferred> => infer(inferenceOf(ctx, request));
+  const work = (): Promise<Inferred> => inferUntil(ctx, request);
   const around = env.arounds.inference;
   if (around.length === 0) return work();
   const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
@@ -147,8 +166,23 @@ function count({ active, tally, emit }: RunContext, turn: Turn): void {
 
 function failed(turn: Turn): StepOutcome | undefined {
   if (turn.stopReason !== "error") return undefined;
-  const { message, type } = turn.failure;
-  return { type: "ended", termination: { type: "error", message, code: `inference_${type.replaceAll("-", "_")}` } };
+  const { code, message } = failureOf(turn);
+  return { type: "ended", termination: { type: "error", message, code } };
+}
+
+function failureOf({ failure }: Extract<Turn, { stopReason: "error" }>): LeavingFailure {
+  const { type, message, retryAfterMs } = failure;
+  const mayPass = type !== "cancelled" && INFERENCE_FAILURES[type] !== "permanent";
+  return { code: `inference_${type.replaceAll("-", "_")}`, message, mayPass, retryAfterMs };
+}
+
+/** The answer was cut off because the run is to leave, or it failed and is tried again later. */
+function leaves({ wayOut, signal }: RunContext, { turn, isAborted }: Inferred): StepOutcome | undefined {
+  if (wayOut === undefined || signal.aborted) return undefined;
+  if (isAborted) return { type: "left", failure: undefined };
+  if (turn.stopReason !== "error") return undefined;
+  const failure = failureOf(turn);
+  return wayOut.takesBack(failure) ? { type: "left", failure } : undefined;
 }
 
 /** What was said stays in the history; what was asked for is not, because it will not happen. */

@@ -22,7 +22,12 @@ export type Failure =
   | { readonly type: "dead-letter"; readonly error: string }
   /** Another node may be able to. */
   | { readonly type: "release"; readonly error: string }
-  | { readonly type: "retry"; readonly error: string };
+  | {
+      readonly type: "retry";
+      readonly error: string;
+      /** Not before so long, whatever the number of the try. */
+      readonly minDelayMs?: number;
+    };
 
 /** Another owner has the run, says the store. */
 const LOST: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fence_lost", "illegal_transition", "version_conflict"]);

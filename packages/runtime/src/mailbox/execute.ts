@@ -1,6 +1,6 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
 import type { ClaimedDispatch, Fence, PendingRecord, QueuedDispatch } from "@awaken/contract/store";
-import type { LoopResult } from "../loop/finish.ts";
+import { isLeft, type LeftRun, type LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
@@ -117,11 +117,16 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
   try {
     const { run, result } = startRun(executor.parts, { ...order, holding: hold });
     if (isCancelled) run.cancel();
-    checkEnded(await result, hold);
+    const outcome = await result;
+    if (isLeft(outcome)) await settleFailure(executor, opening.claimed, whyLeft(outcome));
+    else checkEnded(outcome, hold);
   } finally {
     hold.settle();
   }
 }
+
+const whyLeft = ({ failure }: LeftRun): Failure =>
+  failure === undefined ? { type: "hand-over" } : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };
 
 /** A run whose last commit could not be written is not over, whatever it says of itself. */
 function checkEnded({ termination }: LoopResult, hold: Hold): void {
@@ -141,9 +146,10 @@ async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failu
       await ask("put a dispatch back", queue.dispatches.release(fence));
       return;
     case "retry": {
-      const { error } = failure;
+      const { error, minDelayMs = 0 } = failure;
       if (claimed.attemptCount + 1 >= claimed.maxAttempts) return buryDispatch(executor, claimed, error);
-      await ask("put a dispatch back", queue.dispatches.nack(fence, { error, delayMs: retryDelayMs(claimed.attemptCount) }));
+      const delayMs = Math.max(retryDelayMs(claimed.attemptCount), minDelayMs);
+      await ask("put a dispatch back", queue.dispatches.nack(fence, { error, delayMs }));
       return;
     }
     case "release":

@@ -12,11 +12,13 @@ import {
   type ThreadCommit,
   type WishRecord,
 } from "@awaken/contract/store";
-import type { Departure, Holding, Riders } from "../commit/holding.ts";
+import type { Departure, Holding, Riders, WayOut } from "../commit/holding.ts";
 import { takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
+import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
 import type { Lease, Leases } from "./leases.ts";
+import { Leave, type YieldBefore } from "./leave.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 export interface HoldInit {
@@ -25,6 +27,8 @@ export interface HoldInit {
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly leases: Leases;
+  readonly clock: Clock;
+  readonly yieldBefore: YieldBefore | undefined;
   readonly log: Log;
   readonly ask: Ask;
 }
@@ -52,6 +56,7 @@ export class Hold implements Holding, Lease {
   readonly #init: HoldInit;
   readonly #dispatchId;
   readonly #opening: Opening | undefined;
+  readonly #leave: Leave | undefined;
   /** Wishes that no commit has taken, by id; false for one that was refused. */
   readonly #wishes = new Map<string, { readonly wish: WishRecord; isRefused: boolean }>();
   #run: ActiveRun | undefined;
@@ -68,6 +73,7 @@ export class Hold implements Holding, Lease {
     this.#init = init;
     this.tenant = init.tenant;
     this.#opening = opening;
+    this.#leave = leaveOf(init, opening);
     this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
     for (const wish of opening?.wishes ?? NOTHING) this.#wishes.set(wish.wishId, { wish, isRefused: false });
     if (opening !== undefined) this.#hold(opening.claimed);
@@ -76,6 +82,15 @@ export class Hold implements Holding, Lease {
   /** Of the run that it is for; its id may turn out to be another one. */
   bind(run: ActiveRun): void {
     this.#run = run;
+  }
+
+  get wayOut(): WayOut | undefined {
+    return this.#leave;
+  }
+
+  /** Lets the run leave at its next step, for whoever goes on with it. */
+  askToLeave(): void {
+    this.#leave?.ask();
   }
 
   get fence(): Fence {
@@ -129,7 +144,7 @@ export class Hold implements Holding, Lease {
     }
     // What was sent while the run waited, or before it was cut off.
     if (isFirst) this.#hasMail = isNewRun !== true;
-    if (dispatch?.type === "ack") {
+    if (dispatch?.type === "ack" || dispatch?.type === "dead-letter") {
       this.settle();
       return;
     }
@@ -169,6 +184,7 @@ export class Hold implements Holding, Lease {
 
   lost(why: string): void {
     this.#isSettled = true;
+    this.#leave?.close();
     this.#loss = new AwakenError("fence_lost", `the run was taken over by somebody else: ${why}`);
     this.#run?.controller.abort(this.#loss);
   }
@@ -176,6 +192,7 @@ export class Hold implements Holding, Lease {
   /** Nothing is held any more. */
   settle(): void {
     this.#isSettled = true;
+    this.#leave?.close();
     this.#init.leases.remove(this);
   }
 
@@ -185,7 +202,7 @@ export class Hold implements Holding, Lease {
   }
 
   #change(runId: RunId, isFirst: boolean, result: DispatchResult | undefined): DispatchChange | undefined {
-    if (this.#fence !== undefined) return result === undefined ? undefined : { type: "ack", result };
+    if (this.#fence !== undefined) return result === undefined ? undefined : settlement(result, this.isFromQueue);
     // What begins and ends in one commit needs no hold: nobody can come between.
     if (!isFirst || result !== undefined || this.#run === undefined) return undefined;
     const { consumer, leaseMs, maxAttempts } = this.#init;
@@ -256,6 +273,20 @@ export class Hold implements Holding, Lease {
       this.#init.log.warn(`a decision was refused: ${thrown.message}`, { runId: run.runId, code: thrown.code, decisionId: decision.id });
     }
   }
+}
+
+/** Only a run that nobody waits for is tried again; whoever waits is told. */
+function leaveOf({ clock, yieldBefore }: HoldInit, opening: Opening | undefined): Leave | undefined {
+  if (opening === undefined && yieldBefore === undefined) return undefined;
+  const canRetry = opening !== undefined && opening.claimed.attemptCount + 1 < opening.claimed.maxAttempts;
+  return new Leave({ clock, yieldBefore, canRetry });
+}
+
+/** A run that nobody waits for and that its model refused, for good or too often, is put before people as a dead letter. */
+function settlement(result: DispatchResult, isFromQueue: boolean): DispatchChange {
+  const termination = result.type === "done" ? result.termination : undefined;
+  const isRefused = isFromQueue && termination?.type === "error" && termination.code?.startsWith("inference_") === true;
+  return isRefused ? { type: "dead-letter", error: termination.message } : { type: "ack", result };
 }
 
 const REFUSALS: ReadonlySet<string> = new Set([

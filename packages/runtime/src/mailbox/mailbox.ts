@@ -6,6 +6,7 @@ import { decideElsewhere } from "./control.ts";
 import { executeDispatch } from "./execute.ts";
 import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
+import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
 import { endDead, makeRoom, type Tenant } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
@@ -21,10 +22,12 @@ export interface MailboxInit {
   readonly concurrency: number;
   /** False: what waits in the queue is left to other processes. `stays`: the same as true, and the process does not end for lack of work. */
   readonly workers: boolean | "stays";
+  /** When what is at work here has to be with others. */
+  readonly yieldBefore: YieldBefore | undefined;
 }
 
 const LOOK_MS = 30_000;
-/** When the runtime is closed: how long runs from the queue have to come to their end here. */
+/** When the runtime is closed: how long runs from the queue have to come to their next step. */
 const DRAIN_MS = 30_000;
 
 /** The queue of one process: it holds threads for the runs that are executed here, and takes up what waits. */
@@ -91,22 +94,26 @@ export class Mailbox {
 
   /** Made when it is asked for: nothing of a tenant stays here. */
   tenant(scopeId: ScopeId): Tenant {
-    const { store, parts, node, leaseMs, maxAttempts } = this.#init;
+    const { store, parts, node, leaseMs, maxAttempts, yieldBefore } = this.#init;
     const own = scopeId === DEFAULT_SCOPE ? parts() : parts().scoped(scopeId);
     const queue = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
     const { clock, log, ids, bounds } = own;
     const ask = askWithin(bounds);
     const leases = this.#leasesWith(own);
-    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, log, ask };
+    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, clock, yieldBefore, log, ask };
     return { queue, all: store.queue, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts };
   }
 
-  /** Nothing is claimed any more. What came from the queue has a while to end here; then it is given back, at the cost of no attempt. */
+  /**
+   * Nothing is claimed any more. What came from the queue leaves at its next step; what does not come to one in a while is given back as it
+   * is on record. Neither costs an attempt.
+   */
   async close(): Promise<void> {
     const { clock, log } = this.#init.parts();
     const worker = this.#worker;
     const stopped = worker?.stop();
     if (worker !== undefined) {
+      for (const hold of this.#holds().filter(({ isFromQueue }) => isFromQueue)) hold.askToLeave();
       const { promise, resolve } = Promise.withResolvers<void>();
       const stopTimer = clock.timer(DRAIN_MS, resolve);
       void worker.idle.then(resolve);
@@ -126,7 +133,7 @@ export class Mailbox {
   }
 
   #openWorker(): Worker {
-    const { store, node, concurrency, leaseMs, workers } = this.#init;
+    const { store, node, concurrency, leaseMs, workers, yieldBefore } = this.#init;
     const { ask, clock, log } = this.tenant(DEFAULT_SCOPE);
     const timer = workers === "stays" ? clock.timer : (clock.idleTimer ?? clock.timer);
     return new Worker({
@@ -136,6 +143,7 @@ export class Mailbox {
       onDeadLetter: (scopeId, dispatch) => endDead(this.tenant(scopeId), dispatch),
       claim: { consumer: node.name, leaseMs },
       concurrency,
+      isOver: () => isPast(yieldBefore, clock.now()),
       lookMs: Math.min(LOOK_MS, leaseMs),
       node,
       clock,
@@ -150,8 +158,11 @@ export class Mailbox {
     if (!hold.isHeld || hold.isFromQueue) return;
     const { ask, queue, log } = this.tenant(scopeId);
     hold.settle();
+    const error = "the run was left without an end";
     try {
-      await ask("put a dispatch back", queue.dispatches.nack(hold.fence, { error: "the run was left without an end", delayMs: 0 }));
+      const { dispatches } = queue;
+      const isDue = hold.wayOut?.isDue === true;
+      await ask("put a dispatch back", isDue ? dispatches.release(hold.fence) : dispatches.nack(hold.fence, { error, delayMs: 0 }));
     } catch (thrown) {
       // Its lease ends by itself.
       log.warn(`a thread could not be given back: ${errorMessage(thrown)}`, { dispatchId: hold.fence.dispatchId });

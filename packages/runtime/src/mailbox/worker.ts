@@ -13,6 +13,8 @@ export interface WorkerInit {
   onDeadLetter(scopeId: ScopeId, dispatch: DeadLetterDispatch): Promise<void>;
   readonly claim: ClaimRequest;
   readonly concurrency: number;
+  /** Whether nothing is to be begun here any more. */
+  isOver(): boolean;
   /** How often to look without having been told. */
   readonly lookMs: number;
   readonly node: NodeIdentity;
@@ -110,7 +112,7 @@ export class Worker {
   async #fill(): Promise<boolean> {
     const free = this.#init.concurrency - this.#running.size;
     this.#isRung = false;
-    if (free <= 0) return false;
+    if (free <= 0 || this.#init.isOver()) return false;
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
       const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + this.#running.size));
@@ -162,13 +164,14 @@ export class Worker {
   async #untilDue(): Promise<number> {
     const { clock, queue, ask, concurrency } = this.#init;
     const untilLook = Math.max(0, this.#nextLookAt - clock.now());
-    if (this.#running.size >= concurrency) return untilLook;
+    if (this.#running.size >= concurrency || this.#init.isOver()) return untilLook;
     return Math.min(untilLook, (await ask("ask for the next due time", queue.nextDueInMs())) ?? untilLook);
   }
 
   /** Ends with the time, or when somebody rings: also when he rang before this began. */
   async #sleep(ms: number): Promise<void> {
-    if (this.#isRung || this.#isClosed || (this.#told.size > 0 && this.#running.size < this.#init.concurrency)) return;
+    const canClaim = this.#running.size < this.#init.concurrency && !this.#init.isOver();
+    if (this.#isRung || this.#isClosed || (this.#told.size > 0 && canClaim)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     const stop = this.#init.timer(ms, resolve);

@@ -1,5 +1,5 @@
 import { type AgentEvent, AwakenError, DEFAULT_SCOPE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
-import type { LoopResult } from "../loop/finish.ts";
+import type { LoopOutcome } from "../loop/finish.ts";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -19,7 +19,7 @@ export class ActiveRun {
   readonly runIds: RunId[];
   runId: RunId;
   /** Set once the run is under way. */
-  result: Promise<LoopResult> | undefined;
+  result: Promise<LoopOutcome> | undefined;
   #ctx: RunContext | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.

@@ -1,25 +1,19 @@
 import {
   AwakenError,
   checkOptions,
-  concludeRecord,
   describeType,
-  isSettled,
   type Message,
   type PartRules,
   RULES,
-  type RunId,
   type RunRecord,
-  type SettledRun,
   threadId,
   runId as toRunId,
 } from "@awaken/contract";
-import type { LoopResult } from "../loop/finish.ts";
-import { lastWords } from "../loop/messages.ts";
 import { endOrder, resumeOrder } from "../loop/resume/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
+import { followed, loadRun, settled } from "./settled.ts";
 import { beginRun, startRun } from "./start-run.ts";
 
 const WAIT_MS = 300_000;
@@ -32,61 +26,11 @@ export interface WaitOptions {
 
 const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
 
-async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
-  const run = await parts.records.runs.load(toRunId(id));
-  if (run === undefined) throw new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
-  return run;
-}
-
-/** The same as its executor gives. A run that waits has said something too: it stands in the log. */
-async function recordedResult({ records }: RunParts, run: SettledRun): Promise<LoopResult> {
-  const outcome = run.status === "done" ? run.outcome : undefined;
-  const conclusion = concludeRecord(run);
-  const messages = outcome === undefined ? (await records.threads.loadHead(run.threadId))?.messages : undefined;
-  return {
-    runId: run.runId,
-    threadId: run.threadId,
-    text: outcome?.response ?? lastWords(messages ?? [], run.runId),
-    status: run.status,
-    waitingReason: run.status === "waiting" ? run.waiting.reason : undefined,
-    termination: conclusion.termination,
-    steps: run.steps,
-    usage: run.usage,
-    tickets: run.status === "waiting" ? run.waiting.tickets : [],
-    output: outcome?.output,
-    isOutputAsked: run.activation.options.output !== undefined,
-  };
-}
-
 /** The result of a run: when it is over or waits. One that another process executes is answered from its record, when that says so. */
 export async function wait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<RunResult> {
   checkOptions("invalid_activation", "wait", options, WAIT_OPTIONS);
   const { timeoutMs = WAIT_MS } = options;
   return toUntypedResult(await settled(parts, toRunId(id), parts.clock.now() + timeoutMs));
-}
-
-async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
-  const here = parts.active.byRun(id)?.result;
-  if (here !== undefined) return here;
-  // Whoever asks for a run that is not there, or is over, listens to nothing. What comes between the two looks is seen by the second.
-  const first = await loadRun(parts, id);
-  if (isSettled(first)) return recordedResult(parts, first);
-  using bell = new RunBell(parts.live, id);
-  for (;;) {
-    const active = parts.active.byRun(id);
-    if (active?.result !== undefined) return active.result;
-    const run = await loadRun(parts, id);
-    if (isSettled(run)) return recordedResult(parts, run);
-    if (parts.active.byRun(id) !== undefined) continue;
-    const left = until - parts.clock.now();
-    if (left <= 0) {
-      throw new AwakenError("timeout", `run '${id}' is ${run.status}, and nobody here executes it: if it was cut off, resume it`, {
-        details: { runId: id, status: run.status },
-      });
-    }
-    await bell.wait(parts.clock, left, parts.closing);
-    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
-  }
 }
 
 /** The run that waits under this run id or thread id. */
@@ -162,5 +106,5 @@ export async function resume(parts: RunParts, id: string): Promise<RunResult> {
   if (run.status === "done" || isUndecided(run, parts.clock.now())) {
     throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
   }
-  return toUntypedResult(await startRun(parts, resumeOrder(run, [])).result);
+  return toUntypedResult(await followed(parts, startRun(parts, resumeOrder(run, [])).result));
 }

@@ -20,6 +20,7 @@ import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import type { Holds } from "./holds.ts";
 import type { RunParts } from "./run-parts.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
+import { followed } from "./settled.ts";
 import { beginRun } from "./start-run.ts";
 
 /** Decisions about tickets of one run. */
@@ -103,7 +104,7 @@ const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly thread
   recordedRun(run, () => wait(parts, run.runId));
 
 const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
-  run.result === undefined ? recorded(parts, run) : followRun(run, run.result);
+  run.result === undefined ? recorded(parts, run) : followRun(run, followed(parts, run.result));
 
 /** Decisions about calls of an active run that it does not know yet. Only its own id names it for good: threads see many runs. */
 async function keepEarly(parts: RunParts, { decisions, run: named }: Batch): Promise<RunStream | undefined> {
@@ -202,7 +203,7 @@ async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promis
   if (run.status !== "waiting" && parts.holds === undefined) throw isElsewhere(next.target, run);
   try {
     const { run: active, result, begun } = beginRun(parts, resumeOrder(run, batch.decisions));
-    const stream = followRun(active, result);
+    const stream = followRun(active, followed(parts, result));
     await begun;
     return stream;
   } catch (thrown) {

@@ -16,7 +16,7 @@ import {
   type Validated,
   validate,
 } from "@awaken/contract";
-import type { LoopResult } from "../loop/finish.ts";
+import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunContext } from "../loop/run-context.ts";
@@ -31,11 +31,12 @@ import { defaultAgent } from "./default-agent.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
+import { settled } from "./settled.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
 export interface StartedRun {
   readonly run: ActiveRun;
-  readonly result: Promise<LoopResult>;
+  readonly result: Promise<LoopOutcome>;
 }
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
@@ -71,7 +72,7 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
     const { run, result } = startRun(parts, output.addTo(order), listen);
-    return { run, result: result.then((ended) => toRunResult(ended, (recorded) => output.read(recorded))) };
+    return { run, result: output.resultOf(parts, result) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
@@ -104,6 +105,15 @@ class TypedOutput<O> {
     return { ...order, options, checkOutput: (value) => this.#check(schema, value) };
   }
 
+  /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
+  async resultOf(parts: RunParts, result: Promise<LoopOutcome>): Promise<RunResult<O>> {
+    const outcome = await result;
+    if (!isLeft(outcome)) return toRunResult(outcome, (recorded) => this.read(recorded));
+    const ended = await settled(parts, outcome.runId, Number.POSITIVE_INFINITY);
+    if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
+    return toRunResult(ended, (recorded) => this.read(recorded));
+  }
+
   /** Of a run that is done. One that goes on may have been asked for an answer before: then it is that of its record. */
   read(recorded: JsonValue | undefined): O {
     if (this.#checked !== undefined) return this.#checked.value;
@@ -118,7 +128,7 @@ class TypedOutput<O> {
   }
 }
 
-async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopResult> {
+async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
   const { signal } = order;
   let off: (() => void) | undefined;
   let letGo: (() => void) | undefined;
@@ -143,8 +153,8 @@ async function holding(
   { holds }: RunParts,
   run: ActiveRun,
   order: RunOrder,
-  work: (order: RunOrder) => Promise<LoopResult>,
-): Promise<LoopResult> {
+  work: (order: RunOrder) => Promise<LoopOutcome>,
+): Promise<LoopOutcome> {
   if (holds === undefined) return work(order);
   for (let tries = 1; ; tries++) {
     const held = holds.open(run, order.holding);
@@ -159,12 +169,12 @@ async function holding(
   }
 }
 
-async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopResult> {
+async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
   const ctx = await prepare(parts, run, order);
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
-    rememberOutput(parts, ctx, ended);
+    if (!isLeft(ended)) rememberOutput(parts, ctx, ended);
     return ended;
   } finally {
     if (run.inbox.size > 0) await keepUnread(run, ctx);
@@ -193,10 +203,13 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promis
     resolve,
     defaultAgent: defaultAgent(resolution),
     ready,
-    handles: handlesOf(parts, run, async (agentId) => {
-      await ready(agentId);
-      return resolve(agentId);
-    }),
+    handles: {
+      ...handlesOf(parts, run, async (agentId) => {
+        await ready(agentId);
+        return resolve(agentId);
+      }),
+      wayOut: order.holding?.wayOut,
+    },
     adopt: (id) => parts.active.adopt(run, id),
   });
   run.ctx = ctx;

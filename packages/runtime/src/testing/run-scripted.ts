@@ -25,7 +25,7 @@ import type { Holding } from "../commit/holding.ts";
 import { Landing } from "../commit/land.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
 import type { Activation } from "../loop/activation.ts";
-import type { LoopResult } from "../loop/finish.ts";
+import { isLeft, type LoopResult } from "../loop/finish.ts";
 import { openRun } from "../loop/open-run.ts";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { takeSeededDecisions } from "../loop/resume/take-decisions.ts";
@@ -212,6 +212,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   });
   await takeSeededDecisions(ctx, activation);
   const result = await runLoop(ctx);
+  if (isLeft(result)) throw new Error("a run that nobody can take over left before its end");
   checker.end();
   return { events, result, model, thread };
 }

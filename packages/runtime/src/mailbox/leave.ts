@@ -1,0 +1,67 @@
+import type { LeavingFailure, WayOut } from "../commit/holding.ts";
+import type { Clock } from "../stream/clock.ts";
+
+/** When what is at work in this process has to be with others, in ms since 1970; undefined: never. Asked again and again: it may move. */
+export type YieldBefore = () => number | undefined;
+
+export function isPast(yieldBefore: YieldBefore | undefined, now: number): boolean {
+  const at = yieldBefore?.();
+  return at !== undefined && at <= now;
+}
+
+export interface LeaveInit {
+  readonly clock: Clock;
+  readonly yieldBefore: YieldBefore | undefined;
+  /** Whether a failure that may pass is tried again later: for a run that nobody waits for, and that has tries left. */
+  readonly canRetry: boolean;
+}
+
+/** Timers of most hosts take no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** How one run leaves this process before its end: at its deadline, when the process is closed, or after a failure that may pass. */
+export class Leave implements WayOut {
+  readonly #init: LeaveInit;
+  readonly #deadline: AbortController | undefined;
+  #isAsked = false;
+  #stopTimer: (() => void) | undefined;
+
+  constructor(init: LeaveInit) {
+    this.#init = init;
+    if (init.yieldBefore === undefined) return;
+    this.#deadline = new AbortController();
+    this.#watch(init.yieldBefore);
+  }
+
+  get isDue(): boolean {
+    return this.#isAsked || this.#deadline?.signal.aborted === true;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#deadline?.signal;
+  }
+
+  /** From the next step on. */
+  ask(): void {
+    this.#isAsked = true;
+  }
+
+  takesBack({ mayPass }: LeavingFailure): boolean {
+    return mayPass && this.#init.canRetry;
+  }
+
+  /** The run has left. */
+  close(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  #watch(yieldBefore: YieldBefore): void {
+    const { clock } = this.#init;
+    const at = yieldBefore();
+    if (at === undefined) return;
+    const leftMs = at - clock.now();
+    if (leftMs > 0) this.#stopTimer = clock.timer(Math.min(leftMs, LONGEST_MS), () => this.#watch(yieldBefore));
+    else this.#deadline?.abort(new Error("the run is left to another process"));
+  }
+}
