@@ -56,6 +56,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "app.ts": "app",
       "create-server.ts": "app",
       "serve.ts": "app",
+      "answer.ts": "app",
     },
     testOnly: [],
     isClosed: true,

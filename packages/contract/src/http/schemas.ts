@@ -1,4 +1,5 @@
 import { inferenceOverrideSchema } from "../builtin-state.ts";
+import type { Message } from "../message.ts";
 import * as s from "../schema/index.ts";
 import { messageSchema, userContentListSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";
@@ -24,6 +25,7 @@ import {
   ticketIdSchema,
   waitingReasonSchema,
 } from "../stored.ts";
+import type { Ticket } from "../suspension.ts";
 import { terminationSchema } from "../termination-table.ts";
 
 // What travels over HTTP: views of the records, without what only stores and workers need.
@@ -60,9 +62,9 @@ export const threadSummarySchema = s.named(
   }),
 );
 
-export const namedTicketSchema = s.named("Ticket", ticketSchema);
+const namedTicketSchema: s.Type<Ticket, unknown> = s.named("Ticket", ticketSchema);
 const namedUsageSchema = s.named("Usage", usageSchema);
-export const namedMessageSchema = s.named("Message", messageSchema);
+const namedMessageSchema: s.Type<Message, unknown> = s.named("Message", messageSchema);
 
 const runFacts = {
   runId: runIdSchema,
@@ -273,7 +275,7 @@ export const streamQuerySchema = s.strictObject({ cursor, from: s.exactOptional(
 export const waitQuerySchema = s.strictObject({ timeoutMs: s.exactOptional(s.fromText(s.int().check(s.atLeast(0), s.atMost(30_000)))) });
 export const deleteQuerySchema = s.strictObject({ childStrategy: s.exactOptional(s.enum(CHILD_STRATEGIES)) });
 
-export const pageOf = <T>(item: s.Type<T>) =>
+export const pageOf = <T>(item: s.Type<T, unknown>) =>
   s.strictObject({
     items: s.array(item),
     total: s.exactOptional(countSchema),

@@ -1,0 +1,15 @@
+export {
+  type Access,
+  type ApiKey,
+  type AwakenServer,
+  apiKeys,
+  type Caller,
+  createServer,
+  hashApiKey,
+  type MetricRegistry,
+  type RequestHead,
+  type RequestLine,
+  type ServedRuntime,
+  type ServerInit,
+  type ServerLimits,
+} from "@awaken/server";

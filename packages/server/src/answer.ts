@@ -1,0 +1,229 @@
+import { AwakenError, type JsonObject, type Log, validateSync } from "@awaken/contract";
+import { DEFAULT_BODY_BYTES, ROUTES, type Route, type RouteName } from "@awaken/contract/http";
+import type { Clock } from "@awaken/runtime";
+import { readBody } from "./http/body.ts";
+import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
+import type { HealthCheck } from "./http/health.ts";
+import type { ServerLimits } from "./http/limits.ts";
+import type { Metrics } from "./http/metrics.ts";
+import { refuse } from "./http/refuse.ts";
+import type { EventStreams } from "./http/streams.ts";
+import { HANDLERS } from "./routes/handlers.ts";
+import type { Call, EventReply, ServedRuntime, ServedStore, ServerFacts, Tenant } from "./routes/served.ts";
+
+/** One request, after it was answered: what a log wants to have of it. No ids, no keys. */
+export interface RequestLine {
+  readonly at: number;
+  readonly requestId: string;
+  readonly method: string;
+  /** The pattern of the route. */
+  readonly route: string;
+  readonly status: number;
+  /** Until the answer began. */
+  readonly durationMs: number;
+  /** Of a refusal. */
+  readonly code?: string;
+}
+
+/** What all requests share. */
+export interface Desk {
+  readonly runtime: ServedRuntime;
+  readonly store: ServedStore;
+  readonly gatekeeper: Gatekeeper;
+  readonly limits: ServerLimits;
+  readonly streams: EventStreams;
+  readonly health: HealthCheck;
+  readonly metrics: Metrics | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onRequest: ((line: RequestLine) => void) | undefined;
+  readonly facts: ServerFacts;
+  inFlight: number;
+  isClosed?: boolean;
+}
+
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const EVENT_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  connection: "keep-alive",
+  "x-accel-buffering": "no",
+};
+
+function readQuery(route: Route, url: URL): unknown {
+  const given: Record<string, string> = {};
+  for (const [name, value] of url.searchParams) {
+    if (Object.hasOwn(given, name)) throw new AwakenError("invalid_query", `the query has '${name.slice(0, 80)}' twice`);
+    Object.defineProperty(given, name, { value, enumerable: true });
+  }
+  if (route.query === undefined) return undefined;
+  const read = validateSync(route.query, given);
+  if (read.type === "invalid") throw new AwakenError("invalid_query", `the query does not fit: ${read.message}`);
+  return read.value;
+}
+
+async function readInput(desk: Desk, route: Route, request: Request): Promise<unknown> {
+  if (route.body === undefined) return undefined;
+  const { limits, clock } = desk;
+  const maxBytes = route.maxBodyBytes ?? DEFAULT_BODY_BYTES;
+  const given = await readBody(request, { maxBytes, timeoutMs: limits.bodyMs, clock });
+  const read = validateSync(route.body, given);
+  if (read.type === "invalid") throw new AwakenError("invalid_body", `the body does not fit: ${read.message}`);
+  return read.value;
+}
+
+function tenantOf({ runtime, store }: Desk, { scopeId, principal }: Admitted): Tenant {
+  const own = runtime.scoped(scopeId);
+  return { runtime: own, records: store.scoped(own.scopeId), principal };
+}
+
+const MAX_ID = 512;
+
+function checkParams(params: Readonly<Record<string, string>>): void {
+  for (const value of Object.values(params)) {
+    if (value.trim() === "" || value.length > MAX_ID)
+      throw new AwakenError("invalid_id", `an id has 1 to ${MAX_ID} characters and is not blank`);
+  }
+}
+
+type CheckedCall = Omit<Call<Route>, "query" | "body"> & { readonly query: unknown; readonly body: unknown };
+
+/** A handler takes what the schemas of its route have read. */
+type AnyHandler = (call: CheckedCall) => Promise<unknown>;
+
+const isHandler = (value: unknown): value is AnyHandler => typeof value === "function";
+
+function handlerOf(name: RouteName): AnyHandler {
+  const handler: unknown = HANDLERS[name];
+  if (isHandler(handler)) return handler;
+  throw new AwakenError("internal", `the route ${name} has no handler`);
+}
+
+async function handle(desk: Desk, name: RouteName, request: Request, params: Readonly<Record<string, string>>): Promise<unknown> {
+  const route: Route = ROUTES[name];
+  if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
+  const admitted = await desk.gatekeeper.admit(route.gate, request);
+  checkParams(params);
+  const query = readQuery(route, new URL(request.url));
+  if (route.answer.type === "events") desk.streams.checkRoom();
+  const body = await readInput(desk, route, request);
+  return handlerOf(name)({
+    tenant: tenantOf(desk, admitted),
+    params,
+    query,
+    body,
+    headers: request.headers,
+    isAdmin: admitted.isAdmin,
+    server: desk.facts,
+    clock: desk.clock,
+  });
+}
+
+/** Within the time that a request has. What comes later reaches nobody. */
+async function within<T>({ clock, limits }: Desk, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = clock.timer(limits.requestMs, () =>
+    reject(new AwakenError("timeout", `the request took longer than ${limits.requestMs} ms`)),
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    stop();
+  }
+}
+
+function respond(desk: Desk, name: RouteName, reply: unknown, requestId: string): Response {
+  const { answer, path }: Route = ROUTES[name];
+  const headers = { "x-request-id": requestId };
+  switch (answer.type) {
+    case "json":
+      return new Response(JSON.stringify(reply), { status: answer.status, headers: { ...JSON_TYPE, ...headers } });
+    case "health":
+      return new Response(JSON.stringify(reply), { status: isHealthy(reply) ? 200 : 503, headers: { ...JSON_TYPE, ...headers } });
+    case "empty":
+      return new Response(null, { status: answer.status, headers });
+    case "text":
+      return new Response(String(reply), { headers: { "content-type": answer.contentType, ...headers } });
+    case "events": {
+      if (!isEventReply(reply)) throw new AwakenError("internal", `${path} gave no events`);
+      const { events, runId, threadId } = reply;
+      const body = desk.streams.open({ events, refuse: (thrown) => refuse(thrown, desk.log, { route: path, requestId }).body });
+      return new Response(body, {
+        headers: {
+          ...EVENT_HEADERS,
+          ...headers,
+          ...(runId === undefined ? undefined : { "x-run-id": encodeURIComponent(runId) }),
+          ...(threadId === undefined ? undefined : { "x-thread-id": encodeURIComponent(threadId) }),
+        },
+      });
+    }
+  }
+}
+
+const isHealthy = (reply: unknown): boolean =>
+  typeof reply === "object" && reply !== null && "status" in reply && reply.status === "healthy";
+const isEventReply = (reply: unknown): reply is EventReply => typeof reply === "object" && reply !== null && "events" in reply;
+
+const requestIdOf = (request: Request): string => {
+  const given = request.headers.get("x-request-id") ?? "";
+  return /^[\w.:-]{1,100}$/.test(given) ? given : crypto.randomUUID();
+};
+
+interface Outcome {
+  readonly request: Request;
+  readonly route: string;
+  readonly requestId: string;
+  readonly startedAt: number;
+}
+
+function tell({ onRequest, metrics, clock }: Desk, { request, route, requestId, startedAt }: Outcome, status: number, code?: string): void {
+  const at = clock.now();
+  const line: JsonObject & RequestLine = {
+    at,
+    requestId,
+    method: request.method,
+    route,
+    status,
+    durationMs: at - startedAt,
+    ...(code === undefined ? undefined : { code }),
+  };
+  metrics?.request({ method: request.method, route, status, durationMs: line.durationMs });
+  onRequest?.(line);
+}
+
+function toRefusal(desk: Desk, outcome: Outcome, thrown: unknown): Response {
+  const { requestId, route } = outcome;
+  const { status, body } = refuse(thrown, desk.log, { route, requestId });
+  tell(desk, outcome, status, body.code);
+  const retry = status === 503 || status === 429 ? { "retry-after": "1" } : undefined;
+  const challenge = status === 401 ? { "www-authenticate": "Bearer" } : undefined;
+  return new Response(JSON.stringify(body), { status, headers: { ...JSON_TYPE, "x-request-id": requestId, ...retry, ...challenge } });
+}
+
+/** A request that no route takes. */
+export function refused(desk: Desk, request: Request, thrown: unknown): Response {
+  return toRefusal(desk, { request, route: "none", requestId: requestIdOf(request), startedAt: desk.clock.now() }, thrown);
+}
+
+/** One request, from its head to its answer. Never throws. */
+export async function answer(desk: Desk, name: RouteName, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
+  const { path, gate }: Route = ROUTES[name];
+  const outcome = { request, route: path, requestId: requestIdOf(request), startedAt: desk.clock.now() };
+  // Whoever asks whether the server lives is answered also when it has too much to do.
+  const isCounted = gate !== "open";
+  if (isCounted && desk.inFlight >= desk.limits.maxRequests) {
+    return toRefusal(desk, outcome, new AwakenError("server_busy", `the server works on ${desk.inFlight} requests already`));
+  }
+  desk.inFlight += 1;
+  desk.metrics?.inFlight(1);
+  try {
+    const response = respond(desk, name, await within(desk, handle(desk, name, request, params)), outcome.requestId);
+    tell(desk, outcome, response.status);
+    return response;
+  } catch (thrown) {
+    return toRefusal(desk, outcome, thrown);
+  } finally {
+    desk.inFlight -= 1;
+    desk.metrics?.inFlight(-1);
+  }
+}

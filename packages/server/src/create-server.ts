@@ -1,0 +1,142 @@
+import { AwakenError, consoleLog, type JsonObject, type Log } from "@awaken/contract";
+import { openApiDocument, ROUTES, type Route, type RouteName } from "@awaken/contract/http";
+import { type Clock, systemClock } from "@awaken/runtime";
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { answer, type Desk, type RequestLine, refused } from "./answer.ts";
+import { type Access, openAccess } from "./http/access.ts";
+import { Gatekeeper } from "./http/gatekeeper.ts";
+import { HealthCheck } from "./http/health.ts";
+import { type ServerLimits, toLimits } from "./http/limits.ts";
+import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
+import { EventStreams } from "./http/streams.ts";
+import { isServable, type ServedRuntime, type ServerFacts } from "./routes/served.ts";
+
+export interface ServerInit {
+  /** What is served. Its store needs a queue and keeps events, as those of `awaken` do. */
+  readonly runtime: ServedRuntime;
+  /** Says who asks, from the head of the request alone: `apiKeys([…])`, or a function of yours. `open` lets in everybody. Default: nobody. */
+  readonly access?: Access | "open";
+  /** What lets in whoever runs the server. Default: nobody. */
+  readonly admin?: {
+    /** As `Authorization: Bearer …`; at least 16 characters. */
+    readonly token: string;
+    /** The tenant that he sees. Default `default`. */
+    readonly scopeId?: string;
+  };
+  /** Origins whose pages may ask from a browser. Default: none. */
+  readonly origins?: readonly string[];
+  /** How much and how long. Each has a default. */
+  readonly limits?: Partial<ServerLimits>;
+  /** Serves `/metrics`: `true` for a registry of its own, or one of `prom-client` that others write to as well. Default: none. */
+  readonly metrics?: true | MetricRegistry;
+  /** Told of each request when it was answered. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Where what went wrong is said. Default: the console. */
+  readonly log?: Log;
+  /** What tells time and sets timers. Default: the machine's. */
+  readonly clock?: Clock;
+}
+
+export interface AwakenServer {
+  /** For any host that knows `fetch`. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Not ready from now on: whoever balances load sends no more, while what comes is still answered. */
+  drain(): void;
+  /** Ends the streams, whose readers come back elsewhere, and refuses what comes. The runtime stays open. */
+  close(): Promise<void>;
+}
+
+const VERSION = "0.1.0";
+const MIN_TOKEN = 16;
+
+const refuseInit = (why: string) => new AwakenError("config_validation_failed", `createServer: ${why}`);
+
+function checkInit({ runtime, admin }: ServerInit): void {
+  if (!isServable(runtime.store)) {
+    throw refuseInit("the runtime needs a store with a queue that keeps events: memoryStore, sqliteStore or postgresStore");
+  }
+  if (admin === undefined) return;
+  if (typeof admin.token !== "string" || admin.token.trim().length < MIN_TOKEN) {
+    throw refuseInit(`the admin surface needs a token of at least ${MIN_TOKEN} characters; leave admin out to close it`);
+  }
+}
+
+const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
+
+/** The runtime over HTTP. */
+export function createServer(init: ServerInit): AwakenServer {
+  checkInit(init);
+  const { runtime, origins = [], clock = systemClock, log = consoleLog, onRequest } = init;
+  const { store } = runtime;
+  if (!isServable(store)) throw refuseInit("the store is gone");
+  const limits = toLimits(init.limits);
+  const streams = new EventStreams(clock, limits.maxStreams);
+  const health = new HealthCheck({ store, clock, recover: () => runtime.recover(), log });
+  const metrics: Metrics | undefined = init.metrics === undefined ? undefined : openMetrics(init.metrics, { store, streams });
+  const gatekeeper = new Gatekeeper({ access: init.access === "open" ? openAccess() : init.access, admin: init.admin, log });
+  const desk: Desk = {
+    runtime,
+    store,
+    gatekeeper,
+    limits,
+    streams,
+    health,
+    metrics,
+    clock,
+    log,
+    onRequest,
+    facts: factsOf(init, health, metrics, clock),
+    inFlight: 0,
+  };
+  const app = new Hono({ strict: true });
+  if (origins.length > 0) {
+    app.use(
+      cors({
+        origin: [...origins],
+        allowMethods: CORS_METHODS,
+        allowHeaders: CORS_HEADERS,
+        exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],
+      }),
+    );
+  }
+  const routes: readonly [string, Route][] = Object.entries(ROUTES);
+  for (const [name, route] of routes) {
+    if (isRouteName(name)) app.on(route.method, route.path, (context) => answer(desk, name, context.req.raw, context.req.param()));
+  }
+  const paths = new Set(routes.map(([, { path }]) => path));
+  for (const path of paths)
+    app.all(path, (context) => refused(desk, context.req.raw, new AwakenError("method_not_allowed", "the route has no such method")));
+  app.notFound((context) => refused(desk, context.req.raw, new AwakenError("route_not_found", "there is no such route")));
+  app.onError((thrown, context) => refused(desk, context.req.raw, thrown));
+  return {
+    fetch: async (request) => app.fetch(request),
+    drain: () => health.leave(),
+    async close() {
+      health.leave();
+      desk.isClosed = true;
+      streams.close();
+    },
+  };
+}
+
+const isRouteName = (name: string): name is RouteName => name in ROUTES;
+
+function factsOf(init: ServerInit, health: HealthCheck, metrics: Metrics | undefined, clock: Clock): ServerFacts {
+  let document: JsonObject | undefined;
+  return {
+    version: VERSION,
+    startedAt: clock.now(),
+    modules: ["run", "events", ...(init.admin === undefined ? [] : ["admin"]), ...(metrics === undefined ? [] : ["metrics"])],
+    health: () => health.check(),
+    async metrics() {
+      if (metrics === undefined) throw new AwakenError("not_installed", "this server has no metrics: createServer({ metrics: true })");
+      return metrics.text();
+    },
+    openApi() {
+      document ??= openApiDocument({ routes: ROUTES, version: VERSION });
+      return document;
+    },
+  };
+}

@@ -1,0 +1,6 @@
+export type { RequestLine } from "./answer.ts";
+export { type AwakenServer, createServer, type ServerInit } from "./create-server.ts";
+export { type Access, type ApiKey, apiKeys, type Caller, hashApiKey, type RequestHead } from "./http/access.ts";
+export type { ServerLimits } from "./http/limits.ts";
+export type { MetricRegistry } from "./http/metrics.ts";
+export type { ServedRuntime } from "./routes/served.ts";

@@ -1,0 +1,61 @@
+import { AwakenError, ticketId } from "@awaken/contract";
+import type { BodyOf, Routes } from "@awaken/contract/http";
+import type { DecisionInput, Sent } from "@awaken/runtime";
+import { type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+
+type TargetedDecision = BodyOf<Routes["decideOnRun"]>;
+
+async function decide({ runtime }: Tenant, target: string, decision: DecisionInput) {
+  const run = await runtime.decide(target, decision);
+  return { status: "decision-submitted", runId: run.id, threadId: run.threadId, target: ticketId(target) } as const;
+}
+
+const within = (run: string, { target: _, ...decision }: TargetedDecision): DecisionInput => ({ ...decision, run });
+
+function viewSent({ status, runId, messageIds }: Sent, thread: Awaited<ReturnType<typeof theThread>>["id"]) {
+  if (status === "refused") throw new AwakenError("channel_closed", "nobody is there to read it");
+  return { status, threadId: thread, messageIds: [...messageIds], ...(runId === undefined ? undefined : { runId }) };
+}
+
+const nothingToCancel = (thread: string) =>
+  new AwakenError("run_not_found", `no run of thread '${thread}' can be cancelled`, { details: { threadId: thread } });
+
+export const controlHandlers: Handlers<
+  "sendMessages" | "sendInputs" | "interruptThread" | "cancelThread" | "cancelRun" | "decideOnThread" | "decideOnRun" | "decideTicket"
+> = {
+  async sendMessages(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    const { messages, mode = "queue" } = call.body;
+    return viewSent(await call.tenant.runtime.send(id, messages, { mode }), id);
+  },
+  async sendInputs(call) {
+    const run = await theRun(call.tenant, idOf(call));
+    if (run.status === "done") throw new AwakenError("channel_closed", `run '${run.runId}' is over`, { details: { runId: run.runId } });
+    const { messages, mode = "steer" } = call.body;
+    return viewSent(await call.tenant.runtime.send(run.runId, messages, { mode }), run.threadId);
+  },
+  async interruptThread(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    const { superseded, cancelled } = await call.tenant.runtime.interrupt(id);
+    return { status: "interrupted", threadId: id, superseded, cancelled };
+  },
+  async cancelThread(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    if (!(await call.tenant.runtime.cancel(id))) throw nothingToCancel(id);
+    return { status: "cancel-requested", threadId: id };
+  },
+  async cancelRun(call) {
+    const { runId, status } = await theRun(call.tenant, idOf(call));
+    if (status === "done" || !(await call.tenant.runtime.cancel(runId))) throw noRun(runId);
+    return { status: "cancel-requested", runId };
+  },
+  async decideOnThread(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    return decide(call.tenant, call.body.target, within(id, call.body));
+  },
+  async decideOnRun(call) {
+    const { runId } = await theRun(call.tenant, idOf(call));
+    return decide(call.tenant, call.body.target, within(runId, call.body));
+  },
+  decideTicket: (call) => decide(call.tenant, idOf(call), call.body),
+};

@@ -1,0 +1,18 @@
+import type { RouteName } from "@awaken/contract/http";
+import { controlHandlers } from "./control.ts";
+import { eventHandlers } from "./events.ts";
+import { pendingHandlers } from "./pending.ts";
+import { runHandlers } from "./runs.ts";
+import type { Handlers } from "./served.ts";
+import { systemHandlers } from "./system.ts";
+import { threadHandlers } from "./threads.ts";
+
+/** One for each route of the table. A route without one does not compile. */
+export const HANDLERS: Handlers<RouteName> = {
+  ...systemHandlers,
+  ...threadHandlers,
+  ...pendingHandlers,
+  ...runHandlers,
+  ...controlHandlers,
+  ...eventHandlers,
+};

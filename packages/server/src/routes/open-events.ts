@@ -1,0 +1,67 @@
+import type { AttachedEvent, AttachOptions, ScopedRuntime } from "@awaken/runtime";
+import { viewAttached } from "./views.ts";
+
+type Events = AsyncIterator<AttachedEvent, undefined>;
+
+/** Events of which the first was asked for already. */
+class Opened implements Events {
+  readonly #events: AsyncIterator<AttachedEvent>;
+  readonly #isLast: (event: AttachedEvent) => boolean | Promise<boolean>;
+  #first: Promise<IteratorResult<AttachedEvent>> | undefined;
+  #isOver = false;
+
+  constructor(
+    events: AsyncIterator<AttachedEvent>,
+    first: Promise<IteratorResult<AttachedEvent>>,
+    isLast: (event: AttachedEvent) => boolean | Promise<boolean>,
+  ) {
+    this.#events = events;
+    this.#first = first;
+    this.#isLast = isLast;
+  }
+
+  async next(): Promise<IteratorResult<AttachedEvent, undefined>> {
+    if (this.#isOver) return this.return();
+    const next = await (this.#first ?? this.#events.next());
+    this.#first = undefined;
+    if (next.done) return { done: true, value: undefined };
+    const isLast = this.#isLast(next.value);
+    if (isLast === true || (isLast !== false && (await isLast))) this.#isOver = true;
+    return { done: false, value: viewAttached(next.value) };
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#isOver = true;
+    await this.#events.return?.();
+    return { done: true, value: undefined };
+  }
+}
+
+const isEmpty = (head: unknown): boolean => typeof head === "object" && head !== null && "done" in head && head.done === true;
+
+export interface OpenOptions extends AttachOptions {
+  /** After this one the stream ends. Default: none. */
+  readonly isLast?: (event: AttachedEvent) => boolean | Promise<boolean>;
+  /** Rejects when nothing will come. */
+  readonly begun?: Promise<unknown>;
+}
+
+/** Follows a run or thread. Resolves when there is something to tell or to wait for; whatever is refused is refused here. */
+export async function openEvents(runtime: ScopedRuntime, id: string, options: OpenOptions = {}): Promise<Events> {
+  const { isLast = () => false, begun, ...attach } = options;
+  const caughtUp = Promise.withResolvers<void>();
+  const events = runtime.attach(id, { ...attach, onCaughtUp: caughtUp.resolve })[Symbol.asyncIterator]();
+  const first = events.next();
+  // Whoever reads on is told of it again.
+  first.catch(() => {});
+  try {
+    const head = await Promise.race(begun === undefined ? [first, caughtUp.promise] : [first, begun]);
+    // Nobody follows a run that could not begin: why it could not is told by the run.
+    if (isEmpty(head)) await begun;
+  } catch (thrown) {
+    await events.return?.();
+    await begun;
+    throw thrown;
+  }
+  return new Opened(events, first, isLast);
+}

@@ -1,0 +1,184 @@
+import { isJson, type JsonObject, type RunRecord, runId, type Schema, threadId } from "@awaken/contract";
+import type { AnswerOf, BodyOf, QueryOf, Routes } from "@awaken/contract/http";
+import { checkJson } from "@awaken/contract/json-schema";
+import { clampLimit, type RunFilter, type RunPosition } from "@awaken/contract/store";
+import type { AttachedEvent, RunRequest, RunResult } from "@awaken/runtime";
+import { pairOf, readCursor, writeCursor } from "../http/cursors.ts";
+import { isTaken, type Repeatable, readRepeatable, repeated } from "./idempotency.ts";
+import { openEvents } from "./open-events.ts";
+import { activeRun, type EventReply, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+import { viewRun } from "./views.ts";
+
+type RunBody = BodyOf<Routes["streamRun"]>;
+
+/** An answer of this shape is asked for. */
+const outputOf = (json: JsonObject): Schema => ({
+  "~standard": {
+    version: 1,
+    vendor: "json-schema",
+    validate: (value) => {
+      const checked = checkJson(json, value);
+      return checked.type === "valid" ? { value: checked.value } : { issues: [{ message: checked.message }] };
+    },
+    ...{ jsonSchema: { input: () => json, output: () => json } },
+  },
+});
+
+/** What the runtime is asked, in its own words. */
+function toRequest({ agentId, threadId: thread, messages, output, ...rest }: RunBody, key: Repeatable | undefined, { principal }: Tenant) {
+  return {
+    ...rest,
+    input: messages,
+    ...(agentId === undefined ? undefined : { agent: agentId }),
+    ...(thread === undefined ? undefined : { thread }),
+    ...(output === undefined ? undefined : { output: outputOf(output) }),
+    ...(key === undefined ? undefined : { runId: key.runId, trace: { transportRequestId: key.requestId } }),
+    ...(principal === undefined ? undefined : { principal }),
+  } satisfies RunRequest;
+}
+
+const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
+
+/** What a run that was submitted before has done and does, until it is over or waits. */
+async function streamAgain({ runtime, records }: Tenant, run: RunRecord): Promise<EventReply> {
+  const isLast = async (event: AttachedEvent) => isEnd(event) && (await records.runs.load(run.runId))?.status !== "running";
+  const events = await openEvents(runtime, run.runId, { isLast });
+  return { events, runId: run.runId, threadId: run.threadId };
+}
+
+/** A thread that waits goes on with the run that it waits with: of that run, only what comes now is told. */
+async function waitingRun(tenant: Tenant, thread: string | undefined): Promise<RunRecord | undefined> {
+  if (thread === undefined) return undefined;
+  const found = await tenant.records.threads.load(threadId(thread));
+  const run = found === undefined ? undefined : await activeRun(tenant, found);
+  return run?.status === "waiting" ? run : undefined;
+}
+
+async function streamRun(tenant: Tenant, body: RunBody, key: Repeatable | undefined): Promise<EventReply> {
+  const waiting = key === undefined ? await waitingRun(tenant, body.threadId) : undefined;
+  // Before anything happens: nothing of it is missed.
+  const following = waiting === undefined ? undefined : await openEvents(tenant.runtime, waiting.runId, { from: "now", isLast: isEnd });
+  const run = tenant.runtime.stream(toRequest(body, key, tenant));
+  // The log tells of it, with cursors; nobody listens here.
+  void run[Symbol.asyncIterator]().return?.();
+  if (following === undefined || waiting === undefined) {
+    const events = await openEvents(tenant.runtime, run.id, { begun: run.result, isLast: isEnd });
+    return { events, runId: run.id, threadId: run.threadId };
+  }
+  const first = following.next();
+  first.catch(() => {});
+  try {
+    await Promise.race([first, run.result]);
+  } catch (thrown) {
+    await following.return?.();
+    throw thrown;
+  }
+  return { events: startingWith(first, following), runId: waiting.runId, threadId: waiting.threadId };
+}
+
+function startingWith(first: Promise<IteratorResult<AttachedEvent>>, rest: AsyncIterator<AttachedEvent>): AsyncIterator<AttachedEvent> {
+  let head: Promise<IteratorResult<AttachedEvent>> | undefined = first;
+  return {
+    next() {
+      const next = head ?? rest.next();
+      head = undefined;
+      return next;
+    },
+    async return() {
+      await rest.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+type RunQuery = QueryOf<Routes["listRuns"]>;
+
+async function listRuns({ records }: Tenant, { limit, cursor, status }: RunQuery, thread?: RunFilter["threadId"]) {
+  const filter: RunFilter = {
+    ...(thread === undefined ? undefined : { threadId: thread }),
+    ...(status === undefined ? undefined : { statuses: [status] }),
+  };
+  const spelled: JsonObject = { ...(thread === undefined ? undefined : { thread }), ...(status === undefined ? undefined : { status }) };
+  const place = pairOf(readCursor("run", cursor, spelled));
+  const after: RunPosition | undefined = place === undefined ? undefined : { createdAt: place[0], runId: runId(place[1]) };
+  const [{ items, next }, total] = await Promise.all([
+    records.runs.list({ ...filter, limit: clampLimit(limit), ...(after === undefined ? undefined : { after }) }),
+    records.runs.count(filter),
+  ]);
+  return {
+    items: items.map(viewRun),
+    total,
+    hasMore: next !== undefined,
+    ...(next === undefined ? undefined : { nextCursor: writeCursor("run", [next.createdAt, next.runId], spelled) }),
+  };
+}
+
+type ResultView = AnswerOf<Routes["waitForRun"]>;
+
+/** What a schema in this process made of an answer stays here: what is on record of it travels. */
+function toResult(result: RunResult): ResultView {
+  if (result.status === "done") {
+    const { output, ...done } = result;
+    return isJson(output) ? { ...done, output } : done;
+  }
+  if (result.status !== "waiting") return result;
+  const { tickets, ...waiting } = result;
+  return { ...waiting, tickets: [...tickets] };
+}
+
+const WAIT_MS = 30_000;
+
+export const runHandlers: Handlers<
+  "listThreadRuns" | "loadActiveRun" | "loadLatestRun" | "listRuns" | "streamRun" | "startRun" | "loadRun" | "waitForRun"
+> = {
+  async listThreadRuns(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    return listRuns(call.tenant, call.query, id);
+  },
+  async loadActiveRun(call) {
+    const run = await activeRun(call.tenant, await theThread(call.tenant, idOf(call)));
+    return { run: run === undefined ? null : viewRun(run) };
+  },
+  async loadLatestRun(call) {
+    const { id } = await theThread(call.tenant, idOf(call));
+    const run = await call.tenant.records.runs.loadLatest(id);
+    if (run === undefined) throw noRun(`of thread ${id}`);
+    return viewRun(run);
+  },
+  listRuns: ({ tenant, query }) => listRuns(tenant, query),
+  async streamRun({ tenant, body, headers }) {
+    const key = await readRepeatable(headers, body);
+    const before = key === undefined ? undefined : await repeated(tenant, key);
+    if (before !== undefined) return streamAgain(tenant, before);
+    try {
+      return await streamRun(tenant, body, key);
+    } catch (thrown) {
+      const winner = key !== undefined && isTaken(thrown) ? await repeated(tenant, key) : undefined;
+      if (winner === undefined) throw thrown;
+      return streamAgain(tenant, winner);
+    }
+  },
+  async startRun({ tenant, body, headers }) {
+    const { priority, dedupeKey, ...asked } = body;
+    const key = await readRepeatable(headers, body);
+    const before = key === undefined ? undefined : await repeated(tenant, key);
+    if (before !== undefined) return { runId: before.runId, threadId: before.threadId };
+    try {
+      const { runId: id, threadId: thread } = await tenant.runtime.start({
+        ...toRequest(asked, key, tenant),
+        ...(priority === undefined ? undefined : { priority }),
+        ...(dedupeKey === undefined ? undefined : { dedupeKey }),
+      });
+      return { runId: id, threadId: thread };
+    } catch (thrown) {
+      const winner = key !== undefined && isTaken(thrown) ? await repeated(tenant, key) : undefined;
+      if (winner === undefined) throw thrown;
+      return { runId: winner.runId, threadId: winner.threadId };
+    }
+  },
+  loadRun: async (call) => viewRun(await theRun(call.tenant, idOf(call))),
+  async waitForRun(call) {
+    const { runId: id } = await theRun(call.tenant, idOf(call));
+    return toResult(await call.tenant.runtime.wait(id, { timeoutMs: call.query.timeoutMs ?? WAIT_MS }));
+  },
+};
