@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { ERROR_TABLE } from "../error.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
-import { commonErrors, openApiDocument, paramsOf, pathOf, ROUTES, type Route } from "./index.ts";
+import { openApiDocument } from "./open-api.ts";
+import { commonErrors, paramsOf, pathOf, type Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
 
 const routes: Readonly<Record<string, Route>> = ROUTES;
 const document = openApiDocument({ routes, version: "1.2.3" });
