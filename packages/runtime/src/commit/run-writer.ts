@@ -159,9 +159,10 @@ export class RunWriter {
     const staged = this.#staged;
     this.#staged = [];
     const outcomes = ledger?.takeOutcomes() ?? NO_OUTCOMES;
+    let rowsBefore: number;
     try {
       const told = decisions === undefined ? state : state.with(decisions.change);
-      const { rowsBefore } = await landing.land({
+      const landed = await landing.land({
         messages: (count) => transcript.delta(count, size),
         takenIn,
         lifecycle,
@@ -175,12 +176,7 @@ export class RunWriter {
         outcomes,
         ending,
       });
-      if (decisions !== undefined) state.commit(decisions.change);
-      ledger?.begin(claims);
-      transcript.landed(rowsBefore, size);
-      let seq = rowsBefore + size;
-      for (const message of takenIn?.messages ?? NO_MESSAGES) transcript.show({ seq: ++seq, message });
-      tellTickets(this.#init, tickets, tell);
+      rowsBefore = landed.rowsBefore;
     } catch (thrown) {
       // They ride in the next one. The calls that were to be claimed do not run, and the decisions are not taken.
       this.#tickets.putBack(tickets);
@@ -188,6 +184,13 @@ export class RunWriter {
       ledger?.putBack(outcomes);
       throw thrown;
     }
+    // On record: whatever fails from here on, none of it rides again.
+    ledger?.begin(claims);
+    transcript.landed(rowsBefore, size);
+    let seq = rowsBefore + size;
+    for (const message of takenIn?.messages ?? NO_MESSAGES) transcript.show({ seq: ++seq, message });
+    if (decisions !== undefined) state.commit(decisions.change);
+    tellTickets(this.#init, tickets, tell);
   }
 }
 

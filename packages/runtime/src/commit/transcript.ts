@@ -13,6 +13,8 @@ export class Transcript {
   /** Summaries that wait for the commit to learn which rows they stand for. */
   #marks: Set<MessageId> | undefined;
   #delta: Message[] = [];
+  /** A commit has it, and may be read late: it stays as it is. */
+  #isLent = false;
   /** The message whose calls were answered last. */
   #asked: { readonly id: MessageId; readonly at: number; readonly order: ReadonlyMap<ToolCallId, number> } | undefined;
 
@@ -41,12 +43,18 @@ export class Transcript {
 
   append(message: Message): void {
     this.#view.push(message);
-    this.#delta.push(message);
+    this.#own().push(message);
+  }
+
+  #own(): Message[] {
+    if (this.#isLent) this.#delta = [...this.#delta];
+    this.#isLent = false;
+    return this.#delta;
   }
 
   /** For the log alone: the view was made without what it retracts. */
   retract(marker: Message): void {
-    this.#delta.push(marker);
+    this.#own().push(marker);
   }
 
   /** Already in the log: only the model has not seen it. */
@@ -60,7 +68,7 @@ export class Transcript {
    * call is shown with the input that it ran with.
    */
   answer(result: ToolMessage, asked: MessageId): void {
-    this.#delta.push(result);
+    this.#own().push(result);
     const from = this.#placeOf(asked);
     const asking = this.#view[from];
     const order = asking === undefined ? undefined : this.#orderOf(asking, from);
@@ -103,7 +111,7 @@ export class Transcript {
     const at = this.#view.findIndex((message) => message.id === upTo);
     if (at === -1) return false;
     this.#view.splice(0, at + 1, summary);
-    this.#delta.push(summary);
+    this.#own().push(summary);
     this.#marks ??= new Set();
     this.#marks.add(summary.id);
     return true;
@@ -121,7 +129,10 @@ export class Transcript {
   delta(count: number, size = this.#delta.length): readonly Message[] {
     const marks = this.#marks;
     const added = size === this.#delta.length ? this.#delta : this.#delta.slice(0, size);
-    if (marks === undefined) return added;
+    if (marks === undefined) {
+      this.#isLent ||= added === this.#delta;
+      return added;
+    }
     return added.map((message, index) => {
       if (!marks.has(message.id)) return message;
       const toSeq = Math.min(this.#firstRowAfter(message.id, count), count + 1 + index) - 1;
@@ -144,5 +155,6 @@ export class Transcript {
     this.#rows.push(added.map((message, index) => ({ seq: count + 1 + index, message })));
     if (this.#marks !== undefined) for (const { id } of added) this.#marks.delete(id);
     this.#delta = added === this.#delta ? [] : this.#delta.slice(size);
+    this.#isLent = false;
   }
 }

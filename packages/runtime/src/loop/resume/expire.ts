@@ -1,10 +1,11 @@
-import { decisionId, type ToolCallState, type ToolResult } from "@awaken/contract";
+import { type AgentEvent, decisionId, type ToolCallState, type ToolResult } from "@awaken/contract";
 import { decisionTaken } from "../../commit/canonical-events.ts";
 import { command } from "../../phase/command.ts";
 import { pastTickets } from "../../state/past-tickets.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { RunContext } from "../run-context.ts";
+import { inTurn } from "./desk-turn.ts";
 import { decisionDigest } from "./same-decision.ts";
 
 const EXPIRED = "the approval expired: nobody decided in time, and the call did not run";
@@ -16,20 +17,29 @@ export const isExpired = ({ status, suspension }: ToolCallState, at: number): bo
 /** What a model reads of a call that nobody decided about in time. */
 export const expiredResult = (): ToolResult => toolFailure("denied", EXPIRED, { rejected: true });
 
-/** Denies what has expired: a run that goes on need not wait for it any more. */
-export function expireTickets(ctx: RunContext): void {
+const expiredCalls = ({ state }: RunContext, now: number): readonly ToolCallState[] =>
+  (state.snapshot().get(toolCallStates)?.calls ?? []).filter((call) => isExpired(call, now));
+
+/** What has expired is denied: a run that goes on need not wait for it any more. It is so, and told, when it is on record. */
+export async function expireTickets(ctx: RunContext): Promise<void> {
+  if (expiredCalls(ctx, ctx.clock.now()).length > 0) await inTurn(ctx, () => expire(ctx));
+}
+
+async function expire(ctx: RunContext): Promise<void> {
   const now = ctx.clock.now();
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
-  for (const call of calls) {
+  const change = command();
+  const facts: AgentEvent[] = [];
+  // Whoever was before in the line may have decided about it, in time.
+  for (const call of expiredCalls(ctx, now)) {
     const { suspension } = call;
-    if (suspension === undefined || !isExpired(call, now)) continue;
+    if (suspension === undefined) continue;
     const decision = { action: "deny", reason: EXPIRED, id: decisionId(`expired:${suspension.id}`), decidedAt: now } as const;
     const ticket = { ticketId: suspension.id, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
-    ctx.state.commit(
-      command()
-        .update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: now } })
-        .update(pastTickets, { type: "decided", ticket }),
-    );
-    ctx.emit(decisionTaken(call, suspension.id, decision));
+    change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: now } });
+    change.update(pastTickets, { type: "decided", ticket });
+    facts.push(decisionTaken(call, suspension.id, decision));
   }
+  if (facts.length === 0) return;
+  await ctx.writer.decide({ change, facts });
+  for (const fact of facts) ctx.tell(fact);
 }

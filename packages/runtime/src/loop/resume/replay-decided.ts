@@ -138,7 +138,7 @@ async function runHeld(ctx: RunContext): Promise<Termination | undefined> {
  * Gives the termination when a gate ends the run on the way.
  */
 export async function replayDecided(ctx: RunContext): Promise<Termination | undefined> {
-  if (!ctx.signal.aborted) expireTickets(ctx);
+  if (!ctx.signal.aborted) await expireTickets(ctx);
   if (!hasNext(ctx)) return undefined;
   const calls = callsWith(ctx, "resuming");
   const denied = calls.filter((call) => call.decision?.action === "deny");

@@ -21,6 +21,7 @@ import type { Activation } from "../activation.ts";
 import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
+import { inTurn } from "./desk-turn.ts";
 import { isExpired } from "./expire.ts";
 import { decisionDigest, isRepeated } from "./same-decision.ts";
 
@@ -118,18 +119,6 @@ function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
 /** Listeners hear of decisions when they are taken, and after the start of the run. */
 export function tellDecisions({ desk, tell }: RunContext): void {
   for (const fact of desk.untold.splice(0)) tell(fact);
-}
-
-/** One after the other: nobody else decides between a judgement and what comes of it. */
-function inTurn<T>({ desk }: RunContext, decide: () => Promise<T>): Promise<T> {
-  const taken = (desk.taking ?? Promise.resolve()).then(decide);
-  const taking = taken
-    .catch(() => {})
-    .then(() => {
-      if (desk.taking === taking) desk.taking = undefined;
-    });
-  desk.taking = taking;
-  return taken;
 }
 
 /** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
