@@ -1,14 +1,21 @@
 import { defineConfig } from "vitest/config";
 
+const ALL = ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"];
+const CORE = ["packages/contract/src/**/*.test.ts", "packages/runtime/src/**/*.test.ts"];
+
 export default defineConfig({
   ssr: { resolve: { conditions: ["awaken-source"] } },
   resolve: { conditions: ["awaken-source"] },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
     passWithNoTests: false,
     restoreMocks: true,
     // They end what hangs, also on a machine that is slow or busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    projects: [
+      // They have no state of a process: sharing one halves what their 160 files cost.
+      { extends: true, test: { name: "core", isolate: false, include: CORE } },
+      { extends: true, test: { name: "rest", include: ALL, exclude: [...CORE, "**/node_modules/**"] } },
+    ],
   },
 });
