@@ -100,7 +100,7 @@ export function toThreadRecord(init: NewThread, now: number): ThreadRecord {
   const fresh = { schemaVersion: THREAD_SCHEMA_VERSION, id, metadata } as const;
   // What most commits begin with.
   const isBare = resourceId === undefined && parentThreadId === undefined && title === undefined && custom === undefined;
-  return isBare ? threadRecord.check(fresh) : patchThread(fresh, init, now);
+  return isBare && threadIdSchema.fits(id, 0) ? fresh : patchThread(fresh, init, now);
 }
 
 export function patchThread(thread: ThreadRecord, patch: ThreadPatch, now: number): ThreadRecord {

@@ -65,14 +65,14 @@ export interface ThreadCommit {
 export interface CommitResult {
   /** Rows in the log now: the guard of the next commit. */
   readonly messageCount: number;
-  readonly run?: RunRecord;
+  readonly run?: RunRecord | undefined;
   readonly events: readonly StoredEvent[];
   /** The dispatch that was enqueued or settled. */
-  readonly dispatch?: DispatchRecord;
+  readonly dispatch?: DispatchRecord | undefined;
   /** Whether somebody wants something of the run that nobody took: see `wishes.listOpen`. */
   readonly hasWishes: boolean;
   /** The dispatch that `followUp` asked for. */
-  readonly next?: QueuedDispatch;
+  readonly next?: QueuedDispatch | undefined;
 }
 
 /**

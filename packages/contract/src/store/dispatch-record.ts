@@ -111,24 +111,27 @@ const body = {
 };
 const over = { ...body, completedAt: timeSchema };
 
+const dispatchSchema = s
+  .taggedUnion("status", [
+    s.strictObject({ ...body, status: s.literal("queued") }),
+    s.strictObject({
+      ...body,
+      status: s.literal("claimed"),
+      claimToken: nonBlankSchema,
+      claimedBy: nonBlankSchema,
+      leaseUntil: timeSchema,
+      echo: s.exactOptional(echoSchema),
+    }),
+    s.strictObject({ ...over, status: s.literal("acked"), echo: s.exactOptional(echoSchema) }),
+    s.strictObject({ ...over, status: s.literal("cancelled") }),
+    s.strictObject({ ...over, status: s.literal("superseded") }),
+    s.strictObject({ ...over, status: s.literal("dead-letter"), echo: s.exactOptional(echoSchema) }),
+  ])
+  .check(s.refine((dispatch) => dispatch.attemptCount <= dispatch.maxAttempts, "attemptCount must not be above maxAttempts"));
+
 export const dispatchRecord = defineRecord<DispatchRecord>({
   name: "dispatch",
   version: DISPATCH_SCHEMA_VERSION,
-  schema: s
-    .taggedUnion("status", [
-      s.strictObject({ ...body, status: s.literal("queued") }),
-      s.strictObject({
-        ...body,
-        status: s.literal("claimed"),
-        claimToken: nonBlankSchema,
-        claimedBy: nonBlankSchema,
-        leaseUntil: timeSchema,
-        echo: s.exactOptional(echoSchema),
-      }),
-      s.strictObject({ ...over, status: s.literal("acked"), echo: s.exactOptional(echoSchema) }),
-      s.strictObject({ ...over, status: s.literal("cancelled") }),
-      s.strictObject({ ...over, status: s.literal("superseded") }),
-      s.strictObject({ ...over, status: s.literal("dead-letter"), echo: s.exactOptional(echoSchema) }),
-    ])
-    .check(s.refine((dispatch) => dispatch.attemptCount <= dispatch.maxAttempts, "attemptCount must not be above maxAttempts")),
+  schema: dispatchSchema,
+  accepts: s.guardOf<DispatchRecord>(dispatchSchema),
 });

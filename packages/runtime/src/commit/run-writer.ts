@@ -118,9 +118,10 @@ export class RunWriter {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#writing === undefined ? work() : this.#writing.then(work);
-    const writing = done.then(NOTHING, NOTHING).then(() => {
+    const over = () => {
       if (this.#writing === writing) this.#writing = undefined;
-    });
+    };
+    const writing = done.then(over, over);
     this.#writing = writing;
     return done;
   }
@@ -193,5 +194,3 @@ export class RunWriter {
     tellTickets(this.#init, tickets, tell);
   }
 }
-
-const NOTHING = () => {};

@@ -23,12 +23,19 @@ export interface LeasesInit {
 /** After a renewal that failed: a tenth of the lease, so that several tries fit into what is left of it. */
 const RETRIES = 10;
 
-/** Renews what this process holds, a third of the lease before it would be over for the second time. One timer for all; none while there is nothing. */
+/** What was claimed or renewed less than this part of the lease ago is left for the next time: most runs are over by then. */
+const FRESH = 6;
+
+/**
+ * Renews what this process holds, every third of a lease. One timer for all: it is not taken back when a run ends, because the next one
+ * would set it again, and it goes off without a sequel when nothing is held by then.
+ */
 export class Leases {
   readonly #init: LeasesInit;
   /** When the lease was known to hold last. */
   readonly #renewedAt = new Map<Lease, number>();
   #stopTimer: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(init: LeasesInit) {
     this.#init = init;
@@ -45,6 +52,17 @@ export class Leases {
 
   remove(lease: Lease): void {
     this.#renewedAt.delete(lease);
+    // A timer that keeps the process alive would do so for nothing.
+    if (this.#isClosed || this.#init.clock.idleTimer === undefined) this.#rest();
+  }
+
+  /** No more runs begin here. */
+  close(): void {
+    this.#isClosed = true;
+    this.#rest();
+  }
+
+  #rest(): void {
     if (this.#renewedAt.size > 0) return;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
@@ -71,8 +89,10 @@ export class Leases {
   }
 
   async #renewAll(): Promise<void> {
-    const { leaseMs } = this.#init;
-    const renewed = await Promise.all(this.all().map((lease) => this.#renew(lease)));
+    const { leaseMs, clock } = this.#init;
+    const before = clock.now() - leaseMs / FRESH;
+    const due = [...this.#renewedAt].flatMap(([lease, at]) => (at <= before ? [lease] : []));
+    const renewed = await Promise.all(due.map((lease) => this.#renew(lease)));
     if (this.#renewedAt.size === 0) this.#stopTimer = undefined;
     else this.#sleep(renewed.includes(false) ? leaseMs / RETRIES : leaseMs / 3);
   }

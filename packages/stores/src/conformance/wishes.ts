@@ -274,9 +274,9 @@ function parking(it: QueueTest): void {
     await store.commit(write(runs.running()));
     await store.wishes.append(decide("d1", "tk1"));
     const took = await store.commit(write(runs.waiting({ updatedAt: 2 }, TWO), { takes: ["d1"] }));
-    expect(took).not.toHaveProperty("next");
+    expect(took.next).toBeUndefined();
     await store.wishes.append(decide("d2", "tk2"), { resume: true });
-    expect(await store.commit(write(runs.waiting({ updatedAt: 3 }, TWO)))).not.toHaveProperty("next");
+    expect((await store.commit(write(runs.waiting({ updatedAt: 3 }, TWO)))).next).toBeUndefined();
     expect(await store.dispatches.list(T1, {})).toHaveLength(1);
   });
 
@@ -309,13 +309,13 @@ function ending(it: QueueTest): void {
 
   it("not when nothing waits, when it takes the messages itself, when they are for nobody, or when work is queued", async ({ store }) => {
     const end = (runId: RunId, more = {}) => store.commit(write(runs.done({ runId, createdAt: 1, updatedAt: 2 }), more));
-    expect(await end(R1)).not.toHaveProperty("next");
+    expect((await end(R1)).next).toBeUndefined();
     const steer = { boundary: "next-step", targetRunId: R1, fallbackToNewRun: false } as const;
     await store.pending.append(T1, [{ message: user("p0"), deliveryMode: steer }]);
-    expect(await end(R2)).not.toHaveProperty("next");
+    expect((await end(R2)).next).toBeUndefined();
     await store.pending.append(T1, [{ message: user("p1") }]);
     await store.dispatches.enqueue(dispatch("d1"));
-    expect(await end("r9" as RunId)).not.toHaveProperty("next");
+    expect((await end("r9" as RunId)).next).toBeUndefined();
   });
 }
 

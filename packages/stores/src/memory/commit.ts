@@ -21,7 +21,7 @@ import { writeLedger } from "./ledger.ts";
 import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
 import { writeOutbound } from "./outbound.ts";
-import { own, ownUnless } from "./own.ts";
+import { ownUnless, share } from "./own.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
@@ -33,23 +33,39 @@ export const commitPort =
   (commit) =>
     write((change) => commitThread(change, commit));
 
-/** Shares nothing with what is stored. Writers rarely look at the events, so these are made for those who do. */
+interface CommittedRows {
+  readonly run: RunRecord | undefined;
+  readonly dispatch: DispatchRecord | undefined;
+  readonly next: QueuedDispatch | undefined;
+  readonly events: readonly EventBatch[];
+}
+
+/** Writers rarely look at the rows, so these are frozen, and events made, for those who do. */
 class Committed implements CommitResult {
   readonly messageCount: number;
-  declare run?: RunRecord;
-  declare dispatch?: DispatchRecord;
-  declare next?: QueuedDispatch;
   readonly hasWishes: boolean;
-  readonly #events: readonly EventBatch[];
+  readonly #rows: CommittedRows;
 
-  constructor(messageCount: number, events: readonly EventBatch[], hasWishes: boolean) {
+  constructor(messageCount: number, hasWishes: boolean, rows: CommittedRows) {
     this.messageCount = messageCount;
     this.hasWishes = hasWishes;
-    this.#events = events;
+    this.#rows = rows;
+  }
+
+  get run(): RunRecord | undefined {
+    return share(this.#rows.run);
+  }
+
+  get dispatch(): DispatchRecord | undefined {
+    return share(this.#rows.dispatch);
+  }
+
+  get next(): QueuedDispatch | undefined {
+    return share(this.#rows.next);
   }
 
   get events(): readonly StoredEvent[] {
-    return readAll(this.#events);
+    return readAll(this.#rows.events);
   }
 }
 
@@ -71,11 +87,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const events = appendEvents(change, commit.events ?? [], isComposed(commit));
   if (posted.length > 0) appendEvents(change, posted);
   const next = enqueueFollowUp(change, row, commit, { open, held });
-  const result = new Committed(row.messages.length, events, open.length > 0);
-  if (run !== undefined) result.run = run;
-  if (dispatch !== undefined) result.dispatch = own(dispatch);
-  if (next !== undefined) result.next = own(next);
-  return result;
+  return new Committed(row.messages.length, open.length > 0, { run, dispatch, next, events });
 }
 
 interface Ending {
@@ -92,7 +104,7 @@ function enqueueFollowUp(change: Change, row: ThreadRow, commit: ThreadCommit, {
 
 function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: ThreadCommit, run: RunRecord | undefined): void {
   const { threadId, fence } = commit;
-  const before = row.record ?? own(toThreadRecord({ id: threadId }, now));
+  const before = row.record ?? toThreadRecord({ id: threadId }, now);
   const touched = { ...before, metadata: { ...before.metadata, updatedAt: now } };
   const isAside = isForLater(commit) && fence === undefined && row.claimedId !== undefined;
   const record = run === undefined || isAside ? touched : projectRun(touched, run);

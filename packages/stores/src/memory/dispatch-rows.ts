@@ -7,6 +7,7 @@ import {
   deadLetterDispatch,
   dispatchRecord,
   type Fence,
+  isComposed,
   isDispatchOver,
   isEnding,
   type NewDispatch,
@@ -21,18 +22,22 @@ import { fenceLost, fenceMissing } from "../worker-moves.ts";
 import { own } from "./own.ts";
 import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
-/** The one place that writes a dispatch: it keeps the lists of its thread in step. */
+/** The one place that writes a dispatch that was made of what others say. */
 export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch: T): T {
-  const { tables, journal } = change;
   dispatchRecord.check(dispatch);
-  const { dispatchId: id, threadId, status } = dispatch;
-  const owned = own(dispatch);
+  return placeDispatch(change, own(dispatch));
+}
+
+/** The same for one that is the store's own: it keeps the lists of its thread in step. */
+function placeDispatch<T extends DispatchRecord>(change: Change, owned: T): T {
+  const { tables, journal } = change;
+  const { dispatchId: id, threadId, status } = owned;
   const row = threadRow(change, threadId);
   journal.set(tables.dispatches, id, owned);
   // Empty ones do no harm, so they stay when the work is taken back.
   row.dispatchIds ??= { open: new Set(), over: new Set() };
   const { open, over } = row.dispatchIds;
-  if (isDispatchOver(dispatch)) {
+  if (isDispatchOver(owned)) {
     journal.remove(open, id);
     journal.add(over, id);
   } else journal.add(open, id);
@@ -40,7 +45,7 @@ export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch
   else if (row.claimedId === id) journal.assign(row, "claimedId", undefined);
   if (open.size > 0) journal.add(tables.busyThreads, threadId);
   else journal.remove(tables.busyThreads, threadId);
-  const isFreed = isDispatchOver(dispatch) && open.size > 0 && row.claimedId === undefined;
+  const isFreed = isDispatchOver(owned) && open.size > 0 && row.claimedId === undefined;
   if (status === "queued" || isFreed) journal.after(() => tables.hints.send({ type: "enqueued", scopeId: tables.scopeId, threadId }));
   return owned;
 }
@@ -59,10 +64,11 @@ export function enqueue(change: Change, init: NewDispatch): QueuedDispatch {
 const prepare = (change: Change, init: NewDispatch): QueuedDispatch =>
   planEnqueue(init, queueReads(change.tables, change.tables.threads.get(init.threadId)), change.now);
 
-export function claimRow(change: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch {
-  const { tables, now } = change;
-  return writeDispatch(change, claimQueued(queued, { claimToken: tables.ids(), claimedBy: consumer, leaseMs, now }));
-}
+export const claimRow = (change: Change, queued: QueuedDispatch, claim: ClaimRequest): ClaimedDispatch =>
+  writeDispatch(change, claimed(change, queued, claim));
+
+const claimed = ({ tables, now }: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch =>
+  claimQueued(queued, { claimToken: tables.ids(), claimedBy: consumer, leaseMs, now });
 
 /** How the fence stands to its row, and the row if it is claimed under the fence's token. */
 export function readFence(
@@ -87,7 +93,7 @@ export function checkFence({ tables }: Change, row: ThreadRow, commit: ThreadCom
   throw fenceLost(fence.dispatchId, state === "stale" ? "stale" : "lost");
 }
 
-/** What a commit does to the queue: `held` is the dispatch of its fence. */
+/** What a commit does to the queue: `held` is the dispatch of its fence. Rows that a composed commit leads to are the store's own. */
 export function changeDispatch(
   change: Change,
   row: ThreadRow,
@@ -96,17 +102,18 @@ export function changeDispatch(
 ): DispatchRecord | undefined {
   const { dispatch } = commit;
   if (dispatch === undefined) return undefined;
+  const write = isComposed(commit) ? placeDispatch : writeDispatch;
   switch (dispatch.type) {
     case "enqueue":
-      return enqueue(change, dispatch.dispatch);
+      return write(change, prepare(change, dispatch.dispatch));
     case "enqueue-claimed": {
       if (row.claimedId !== undefined) throw fenceMissing(commit.threadId);
-      return claimRow(change, prepare(change, dispatch.dispatch), dispatch.claim);
+      return write(change, claimed(change, prepare(change, dispatch.dispatch), dispatch.claim));
     }
     case "ack":
-      return held && writeDispatch(change, ackDispatch(recordResult(held, dispatch.result, change.now), change.now));
+      return held && write(change, ackDispatch(recordResult(held, dispatch.result, change.now), change.now));
     case "dead-letter":
-      return held && writeDispatch(change, deadLetterDispatch(held, dispatch.error, change.now));
+      return held && write(change, deadLetterDispatch(held, dispatch.error, change.now));
   }
 }
 

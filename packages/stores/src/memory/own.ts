@@ -46,11 +46,6 @@ function ownObject(object: Plain): Plain {
   return isEmpty ? NO_FIELDS : copy;
 }
 
-/** What was handed over, with the field of `like` when it is the same: then it is kept once. */
-export function shareField<T extends object, Key extends keyof T>(object: T, field: Key, like: T[Key] | undefined): T {
-  return like !== undefined && object[field] !== like && isSame(object[field], like) ? { ...object, [field]: like } : object;
-}
-
 /** As `own`, for an object with one field that is mostly the same as `like`, which is the store's own: then it is kept once. */
 export function ownWith<T extends object, Key extends keyof T & string>(object: T, field: Key, like: T[Key] | undefined): T;
 export function ownWith(object: Plain, field: string, like: unknown): Plain {
@@ -78,7 +73,7 @@ function flat(text: string): string {
 }
 
 /** The same JSON with its fields in the same order. */
-function isSame(value: unknown, like: unknown): boolean {
+export function isSame(value: unknown, like: unknown): boolean {
   if (typeof value !== "object" || value === null) return value === like;
   if (typeof like !== "object" || like === null) return false;
   if (isList(value)) return isList(like) && isSameList(value, like);

@@ -9,7 +9,7 @@ import {
   ticketIdsOf,
 } from "@awaken/contract";
 import { isComposed, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
-import { ownWith, share, shareField } from "./own.ts";
+import { isSame, ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
 
@@ -90,7 +90,7 @@ function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord
   }
 }
 
-/** Replaces the stored run with the one that the commit carries. Gives the record, which shares nothing with the stored one. */
+/** Replaces the stored run with the one that the commit carries. Gives the stored one. */
 export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): RunRecord | undefined {
   if (commit.run === undefined) return undefined;
   const { tables, journal } = change;
@@ -102,13 +102,22 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): 
     checkRunTransition(before, commit.run);
   }
   const run: RunRecord = { ...commit.run, ordinal: before?.ordinal ?? row.runIds.length };
-  const owned = (isComposed(commit) ? shareField : ownWith)(run, "activation", tables.lastActivation);
+  const owned = isComposed(commit) ? withSharedActivation(tables, run) : ownWith(run, "activation", tables.lastActivation);
   journal.set(tables.runs, runId, owned);
+  tables.lastGiven = run.activation;
   tables.lastActivation = owned.activation;
   if (before === undefined) noteFamily(change, owned);
   writeTickets(change, before, run);
   writeLatest(change, row, before, run);
-  return run;
+  return owned;
+}
+
+/** What was handed over, with the activation of the run before it when it is the same: then it is kept once. */
+function withSharedActivation(tables: Tables, run: RunRecord): RunRecord {
+  const { lastGiven, lastActivation: like } = tables;
+  if (like === undefined || like === run.activation) return run;
+  // A run hands the same one over with each of its commits.
+  return lastGiven === run.activation || isSame(run.activation, like) ? { ...run, activation: like } : run;
 }
 
 function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {

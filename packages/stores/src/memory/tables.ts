@@ -79,6 +79,8 @@ export interface Tables extends Shared {
   readonly runs: Map<RunId, RunRecord>;
   /** Of the run that was written last: that of the next one is mostly the same. */
   lastActivation: RunActivation | undefined;
+  /** The one that was handed over last: what is kept of it is `lastActivation`. */
+  lastGiven: RunActivation | undefined;
   /** Runs that wait for a ticket or have decided it. */
   readonly runsByTicket: Map<TicketId, Set<RunId>>;
   readonly runsByParent: Map<RunId, readonly RunId[]>;
@@ -110,6 +112,7 @@ export function createTables(scopeId: ScopeId, shared: Shared): Tables {
     threads: new Map(),
     runs: new Map(),
     lastActivation: undefined,
+    lastGiven: undefined,
     runsByTicket: new Map(),
     runsByParent: new Map(),
     runsByRoot: new Map(),
