@@ -109,9 +109,16 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
 
 /** Without what the record says itself. */
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
-  const { threadId: _t, runId: _r, agentId: _a, dispatchId: _d, sessionId: _s, traceParent: _p, ...rest } = identity;
-  const { parentRunId: _parent, rootRunId: _root, ...trace } = rest;
-  return trace;
+  const { origin, runMode, adapter, parentThreadId, parentToolCallId, transportRequestId, correlationId } = identity;
+  return {
+    origin,
+    runMode,
+    adapter,
+    ...(parentThreadId === undefined ? undefined : { parentThreadId }),
+    ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
+    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
+    ...(correlationId === undefined ? undefined : { correlationId }),
+  };
 }
 
 /** Where the run's commits go, with its activation as the record keeps it. */

@@ -16,7 +16,9 @@ import type { ThreadHistory } from "../activation.ts";
 import type { LiveCall } from "../live-call.ts";
 
 export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
-  const stored = validateSync(toolCallStatesSchema, state?.extensions[toolCallStates.name]);
+  const value = state?.extensions[toolCallStates.name];
+  if (value === undefined) return [];
+  const stored = validateSync(toolCallStatesSchema, value);
   return stored.type === "valid" ? stored.value.calls : [];
 }
 
