@@ -12,6 +12,10 @@ export interface ConnectionsInit {
   readonly openPool: () => Promise<PgPool>;
   /** Whether the pool is ours to end. */
   readonly isOwn: boolean;
+  /** Whether a connection of the pool stays the same one: false behind a pooler that hands out another with each transaction. */
+  readonly hasSessions: boolean;
+  /** Where notices are heard when it is not a connection of the pool; ours to end. */
+  readonly openListener: (() => Promise<PgPool>) | undefined;
 }
 
 /** A connection while it is lent. */
@@ -49,17 +53,23 @@ export class Connections {
   readonly #statements: Statements;
   readonly #active = new Set<Promise<unknown>>();
   #pool: Promise<PgPool> | undefined;
+  #listener: Promise<PgPool> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(init: ConnectionsInit) {
     this.#init = init;
     this.schema = init.schema;
-    this.#statements = new Statements(init.schema);
+    this.#statements = new Statements(init.schema, init.hasSessions);
   }
 
-  /** Whether the pool is this store's alone. */
-  get isOwn(): boolean {
-    return this.#init.isOwn;
+  /** Whether there is a connection for somebody who only might hear something. */
+  get canSpare(): boolean {
+    return this.canListen && (this.#init.isOwn || this.#init.openListener !== undefined);
+  }
+
+  /** Whether there is a connection that notices come to. */
+  get canListen(): boolean {
+    return this.#init.hasSessions || this.#init.openListener !== undefined;
   }
 
   async use<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
@@ -83,6 +93,24 @@ export class Connections {
     }
   }
 
+  /** A connection that stays the same one, for notices; the tables are there. */
+  async takeListener(): Promise<PgClient> {
+    const { openListener } = this.#init;
+    if (openListener === undefined) return this.take();
+    try {
+      await this.#open();
+      this.#listener ??= openListener();
+      return await (await this.#listener).connect();
+    } catch (thrown) {
+      throw toStorageError(thrown);
+    }
+  }
+
+  /** Whether queries may be named. */
+  get hasSessions(): boolean {
+    return this.#init.hasSessions;
+  }
+
   /** Takes no more work and waits for what is under way, then for `last`; idempotent. */
   close(last: () => Promise<void>): Promise<void> {
     this.#closed ??= this.#shut(last);
@@ -94,6 +122,7 @@ export class Connections {
     await last();
     const pool = await this.#pool?.catch(ignore);
     if (this.#init.isOwn) await pool?.end();
+    await (await this.#listener?.catch(ignore))?.end();
   }
 
   async #lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {

@@ -4,7 +4,8 @@ import type { Row } from "../sql/rows.ts";
 // The part of `pg` that is used here, so that a pool of the host fits whatever version of its types the host has.
 
 export interface PgQuery {
-  readonly name: string;
+  /** What a connection prepares once and finds again by this; without one it is parsed each time. */
+  readonly name?: string;
   readonly text: string;
   readonly values: unknown[];
 }
@@ -38,13 +39,17 @@ export interface PoolOptions {
   readonly url: string;
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  /** False when connections are handed from one to another: then nothing may be set that stays. */
+  readonly hasSessions: boolean;
 }
 
 /** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
 const SESSION = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
+/** The same, for the transaction that has just begun. */
+export const IN_TRANSACTION = SESSION.replaceAll("SET ", "SET LOCAL ");
 
 /** A pool of our own. `pg` is loaded here and nowhere else. */
-export async function createPool({ url, connections, connectTimeoutMs }: PoolOptions): Promise<PgPool> {
+export async function createPool({ url, connections, connectTimeoutMs, hasSessions }: PoolOptions): Promise<PgPool> {
   const { Pool } = await importPg();
   const pool = new Pool({
     connectionString: url,
@@ -56,9 +61,11 @@ export async function createPool({ url, connections, connectTimeoutMs }: PoolOpt
   });
   // An idle connection that breaks is replaced; whoever uses one hears of it from its query.
   pool.on("error", () => {});
-  pool.on("connect", (client) => {
-    client.query(SESSION).catch(() => {});
-  });
+  if (hasSessions) {
+    pool.on("connect", (client) => {
+      client.query(SESSION).catch(() => {});
+    });
+  }
   return pool;
 }
 

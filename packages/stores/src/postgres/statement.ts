@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AwakenError } from "@awaken/contract";
-import type { PgClient, PgQuery, PgResult } from "./driver.ts";
+import { IN_TRANSACTION, type PgClient, type PgQuery, type PgResult } from "./driver.ts";
 
 export type Parameter = string | number | null | readonly (string | number | null)[];
 
@@ -79,26 +79,38 @@ function checkText(value: unknown): void {
 /** Connections may be shared with other stores, so the name says what the text is. */
 const nameOf = (text: string): string => `awaken_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
 
-/** Turns statements into queries; those with parameters a connection prepares once. */
+interface Known {
+  readonly name?: string;
+  readonly text: string;
+}
+
+/**
+ * Turns statements into queries; those with parameters a connection prepares once. Where each transaction may find another connection, nothing
+ * is prepared, and what else would be set for a connection is set for each transaction.
+ */
 export class Statements {
   readonly #schema: string;
-  readonly #known = new Map<string, { readonly name: string; readonly text: string }>();
+  readonly #hasSessions: boolean;
+  readonly #known = new Map<string, Known>();
 
-  constructor(schema: string) {
+  constructor(schema: string, hasSessions: boolean) {
     this.#schema = schema;
+    this.#hasSessions = hasSessions;
   }
 
   /** What has no parameters is as quick without being prepared, and takes one message instead of four. */
   toQuery({ text, values }: Statement): PgQuery | string {
-    const { name, text: full } = this.#known.get(text) ?? this.#prepare(text);
-    if (values.length === 0) return full;
+    const known = this.#known.get(text) ?? this.#prepare(text);
+    if (values.length === 0) return known.text;
     for (const value of values) checkText(value);
-    return { name, text: full, values: [...values] };
+    return { ...known, values: [...values] };
   }
 
-  #prepare(text: string): { readonly name: string; readonly text: string } {
+  #prepare(text: string): Known {
     const full = text.replaceAll("~", `${this.#schema}.`);
-    const prepared = { name: nameOf(full), text: full };
+    const prepared = this.#hasSessions
+      ? { name: nameOf(full), text: full }
+      : { text: full.startsWith("BEGIN") ? `${full}; ${IN_TRANSACTION}` : full };
     this.#known.set(text, prepared);
     return prepared;
   }

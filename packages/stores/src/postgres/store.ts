@@ -49,6 +49,14 @@ export interface PostgresStoreOptions extends SqlOptions {
   readonly connections?: number;
   /** How long to wait for a connection. Default 10 s. */
   readonly connectTimeoutMs?: number;
+  /**
+   * False when a pooler hands out another connection with each transaction, such as PgBouncer in transaction mode: nothing is prepared by name,
+   * no setting outlives its transaction, and nobody listens there. Give `listenUrl` too: without one, nobody is woken by other processes,
+   * and whoever waits asks now and then.
+   */
+  readonly prepare?: boolean;
+  /** The server itself, when the other URL or pool leads to a pooler: one connection to it hears what other processes tell. */
+  readonly listenUrl?: string;
 }
 
 /**
@@ -65,9 +73,13 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const views = new ViewCache(options.cacheBytes);
   const written = createWritten(options);
   const isOwn = typeof urlOrPool === "string";
+  const { prepare: hasSessions = true, listenUrl } = options;
   // One more for the connection that listens.
-  const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: limit + 1, connectTimeoutMs }) : urlOrPool);
-  const connections = new Connections({ schema, openPool, isOwn });
+  const size = hasSessions && listenUrl === undefined ? limit + 1 : limit;
+  const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: size, connectTimeoutMs, hasSessions }) : urlOrPool);
+  const openListener =
+    listenUrl === undefined ? undefined : () => createPool({ url: listenUrl, connections: 1, connectTimeoutMs, hasSessions: true });
+  const connections = new Connections({ schema, openPool, isOwn, hasSessions, openListener });
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
   const merger = new Merger();
@@ -78,7 +90,8 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
       portsOf(MAKERS, { scopeId, session: own, env, wire, written, merger, views: cache });
     return {
       scopeId,
-      live: livePort({ scopeId, wire }),
+      // Without a way to hear of others, whoever follows has to ask.
+      ...(connections.canListen ? { live: livePort({ scopeId, wire }) } : undefined),
       ...portsIn(session, views),
       transaction: (work) => session.transaction((inside) => work(portsIn(inside))),
     };

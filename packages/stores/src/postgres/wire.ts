@@ -81,7 +81,7 @@ export class Wire {
 
   parcels(receive: (scoped: ScopedParcel) => void): () => void {
     // A pool that was handed in may have no connection to spare for somebody who only might be asked something.
-    if (this.#connections.isOwn) this.#listen();
+    if (this.#connections.canSpare) this.#listen();
     return this.#channels.parcels.listen(receive);
   }
 
@@ -132,7 +132,8 @@ export class Wire {
     client.on("error", ignore);
     let isSent = false;
     try {
-      await client.query({ name: NOTIFY.name, text: NOTIFY.text, values: [this.#channel, texts] });
+      const { name, text } = NOTIFY;
+      await client.query({ ...(this.#connections.hasSessions ? { name } : undefined), text, values: [this.#channel, texts] });
       isSent = true;
     } finally {
       client.removeListener("error", ignore);
@@ -161,13 +162,13 @@ export class Wire {
   }
 
   #listen(): void {
-    if (this.#isListening || this.#isClosed) return;
+    if (this.#isListening || this.#isClosed || !this.#connections.canListen) return;
     this.#isListening = true;
     this.#connect().catch(() => this.#reconnect());
   }
 
   async #connect(): Promise<void> {
-    const client = await this.#connections.take();
+    const client = await this.#connections.takeListener();
     if (this.#isClosed) return client.release();
     this.#listener = client;
     let isOver = false;
