@@ -1,4 +1,4 @@
-import { AwakenError, errorMessage, isJsonObject, type JsonObject, type JsonValue, messageId, toJson } from "@awaken/contract";
+import { errorMessage, isJsonObject, type JsonObject, type JsonValue, messageId, toJson } from "@awaken/contract";
 import type { HostModel } from "@awaken/runtime";
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import type { Sdk } from "./load-sdk.ts";
@@ -11,6 +11,8 @@ export interface Answers {
   /** Looked up for each question: it may depend on whose calls are under way. Undefined refuses. */
   readonly sampling: (() => SamplingHandler | undefined) | undefined;
   readonly elicitation: ElicitationHandler | undefined;
+  /** What was asked could not be answered, and why. */
+  readonly onFailure: (why: string) => void;
 }
 
 const INVALID_PARAMS = -32_602;
@@ -92,13 +94,15 @@ export function modelSampling(find: () => HostModel): SamplingHandler {
 
 /** Puts the answers behind the client's handlers. Failures get the code that the protocol has for them. */
 export function installAnswers(sdk: Sdk, client: Client, answers: Answers): void {
-  const { server, roots, sampling, elicitation } = answers;
+  const { server, roots, sampling, elicitation, onFailure } = answers;
   const told = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (thrown) {
       if (thrown instanceof Refusal) throw new sdk.ProtocolError(thrown.code, thrown.message);
-      throw new sdk.ProtocolError(FAILED, AwakenError.is(thrown) ? thrown.code : errorMessage(thrown));
+      // A failure of ours may name keys and addresses: the server reads that there was one, the log what it was.
+      onFailure(errorMessage(thrown));
+      throw new sdk.ProtocolError(FAILED, "it could not be answered");
     }
   };
   if (roots.length > 0) client.setRequestHandler("roots/list", () => ({ roots: roots.map((root) => ({ ...root })) }));

@@ -2,6 +2,7 @@ import { errorMessage } from "@awaken/contract";
 import { type Clock, onAbort } from "@awaken/runtime";
 import type { CallOrder, CallOutcome } from "./caller.ts";
 import type { Connection } from "./connection.ts";
+import { NO_ANSWER } from "./http-transport.ts";
 import type { Sdk } from "./load-sdk.ts";
 
 /** What one request came to. `expired`: the server did not know the session, so it took nothing, and the request may be sent once more. */
@@ -18,13 +19,10 @@ export interface SendParts {
   readonly timeoutMs: number;
 }
 
-/** Ours in the server's name: the transport's word for an answer that will not come. */
-const OUR_CODE = -32_000;
-
 function sortOut({ sdk }: SendParts, connection: Connection, thrown: unknown): Sent {
   const why = errorMessage(thrown);
   if (thrown instanceof sdk.SdkHttpError && thrown.status === 404 && connection.hasSession) return { type: "expired" };
-  if (thrown instanceof sdk.ProtocolError && thrown.code !== OUR_CODE) return { type: "failed", code: "execution_failed", message: why };
+  if (thrown instanceof sdk.ProtocolError && thrown.data !== NO_ANSWER) return { type: "failed", code: "execution_failed", message: why };
   return { type: "broken", code: "execution_failed", why };
 }
 

@@ -109,6 +109,11 @@ export class Connection {
     return this.#client;
   }
 
+  /** For whatever is asked beside calls. */
+  get limits(): { readonly timeout: number } {
+    return { timeout: this.#init.timeoutMs };
+  }
+
   get hasSession(): boolean {
     return this.#init.transport.sessionId !== undefined;
   }

@@ -18,6 +18,9 @@ const RECONNECTION = { initialReconnectionDelay: 500, maxReconnectionDelay: 30_0
 const CLOSE_MS = 2_000;
 const GAVE_UP = /Maximum reconnection attempts/;
 
+/** Marks an error of ours in the place of an answer: servers have the code for errors of their own. */
+export const NO_ANSWER = "awaken: there is no answer";
+
 export const SESSION_EXPIRED = "session expired after request was accepted";
 
 type RequestId = string | number;
@@ -120,7 +123,7 @@ export class HttpTransport implements Transport {
 
   #fail(id: RequestId, message: string): void {
     if (!this.#accepted.delete(id)) return;
-    this.#order.push({ jsonrpc: "2.0", id, error: { code: -32_000, message } });
+    this.#order.push({ jsonrpc: "2.0", id, error: { code: -32_000, message, data: NO_ANSWER } });
   }
 
   /** Says goodbye to the session, but not for long. */

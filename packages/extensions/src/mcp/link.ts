@@ -3,11 +3,11 @@ import type { Clock } from "@awaken/runtime";
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import type { Answers } from "./answers.ts";
 import type { Connection } from "./connection.ts";
+import { secretsHidden } from "./hide-secrets.ts";
 import type { Sdk } from "./load-sdk.ts";
-import { openConnection } from "./open-connection.ts";
+import { type Begun, openConnection } from "./open-connection.ts";
 import { reconnectPolicy } from "./reconnect-policy.ts";
 import type { ServerSetup } from "./setup.ts";
-import type { StdioTransport } from "./stdio-transport.ts";
 import type { McpState, McpStatus } from "./types.ts";
 
 export interface LinkInit {
@@ -33,9 +33,11 @@ type LinkFacts = Omit<McpStatus, "id" | "transport" | "tools" | "leftOut">;
 export class Link {
   readonly #id: string;
   readonly #init: LinkInit;
+  /** A text of the server as others may read it. */
+  readonly shown: (text: string) => string;
   #state: McpState = "disconnected";
   #connection: Connection | undefined;
-  #child: StdioTransport | undefined;
+  #begun: Begun | undefined;
   #failures = 0;
   #generation = 0;
   #reconnects = 0;
@@ -52,6 +54,7 @@ export class Link {
   constructor(init: LinkInit) {
     this.#id = init.setup.spec.id;
     this.#init = init;
+    this.shown = secretsHidden(init.setup.spec);
   }
 
   get connection(): Connection | undefined {
@@ -100,18 +103,18 @@ export class Link {
     this.#state = during;
     const turn = this.#turn;
     const connection = this.#connection;
-    const child = this.#child;
+    const begun = this.#begun;
     this.#connection = undefined;
-    this.#child = undefined;
+    this.#begun = undefined;
     await connection?.close().catch(() => {});
     // Also one that was started and is not connected yet.
-    await child?.close();
+    await begun?.close();
     if (turn === this.#turn) this.#state = after;
   }
 
   /** At the end of the process, which waits for nothing. */
   kill(): void {
-    this.#child?.kill();
+    this.#begun?.kill();
   }
 
   /** True when the connection stands and its tools are listed. */
@@ -143,17 +146,18 @@ export class Link {
     const onLog = (line: string) => {
       this.#lastWords = `${this.#lastWords}${line}`.slice(-MAX_WORDS);
     };
-    const onStarted = (child: StdioTransport) => {
-      if (turn === this.#turn) this.#child = child;
+    const isWanted = () => turn === this.#turn;
+    const onStarted = (begun: Begun) => {
+      if (isWanted()) this.#begun = begun;
     };
     const onClosed = (why: string) => this.#lost(turn, why);
-    return openConnection({ sdk, setup, answers, clock, onClosed, onToolsChanged, onResourceUpdated, onLog, onStarted });
+    return openConnection({ sdk, setup, answers, clock, onClosed, onToolsChanged, onResourceUpdated, onLog, onStarted, isWanted });
   }
 
   /** What a program wrote for people is mostly the reason why it left. */
   #withWords(why: string): string {
     const words = this.#lastWords.trim();
-    return words === "" ? why : `${why}; it wrote: ${words}`;
+    return this.shown(words === "" ? why : `${why}; it wrote: ${words}`);
   }
 
   succeeded(): void {
@@ -166,7 +170,7 @@ export class Link {
   failed(connection: Connection, why: string): void {
     if (this.#connection !== connection) return;
     this.#failures += 1;
-    this.#lastError = why;
+    this.#lastError = this.shown(why);
     if (this.#failures < MAX_FAILURES) return;
     this.#connection = undefined;
     void connection.close().catch(() => {});
@@ -196,7 +200,7 @@ export class Link {
     this.#lastError = this.#withWords(why);
     this.#init.log.warn(`MCP server '${this.#id}' was lost: ${this.#lastError}`, { server: this.#id });
     this.#connection = undefined;
-    void this.#child?.close();
+    void this.#begun?.close();
     this.#retry(turn, 1, "reconnecting");
   }
 

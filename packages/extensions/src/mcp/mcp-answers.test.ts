@@ -10,13 +10,13 @@ const MESSAGES = [{ role: "user", content: { type: "text", text: "How hot?" } }]
 /** What a server is told when it asks. */
 async function asked(method: string, params: JsonObject, options: (server: McpServerInput) => McpOptions, side = scripted([])) {
   const { server } = badServer();
-  const { run } = open(options(server), [toolCall("mcp__s__ask", { method, params }), DONE], {
+  const { run, log } = open(options(server), [toolCall("mcp__s__ask", { method, params }), DONE], {
     providers: { main: scripted([toolCall("mcp__s__ask", { method, params }), DONE]), side },
     models: { fast: { provider: "main", model: "up" }, small: { provider: "side", model: "small-up" } },
   });
   const [end] = await run();
   const { result, error }: { result?: JsonObject; error?: JsonObject } = JSON.parse(String(end?.data));
-  return { result, error };
+  return { result, error, log };
 }
 
 describe("sampling", () => {
@@ -79,8 +79,10 @@ describe("sampling", () => {
     for (const params of wrong) {
       expect((await asked("sampling/createMessage", params, options)).error).toMatchObject({ code: -32602 });
     }
-    const broken = await asked("sampling/createMessage", sample, options, scripted([failure("unauthorized")]));
-    expect(broken.error).toMatchObject({ code: -32000 });
+    const broken = await asked("sampling/createMessage", sample, options, scripted([failure("unauthorized", "the key sk-7 is wrong")]));
+    // What failed here is nothing for a server to read.
+    expect(broken.error).toEqual({ code: -32000, message: "it could not be answered" });
+    expect(broken.log.join()).toContain("what MCP server 's' asked could not be answered: ");
   });
 });
 

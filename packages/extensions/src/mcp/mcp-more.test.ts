@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { fakeClock, text, toolCall } from "@awaken/runtime/testing";
+import { createRuntime } from "@awaken/runtime";
+import { fakeClock, scripted, text, toolCall } from "@awaken/runtime/testing";
 import { expect, test, vi } from "vitest";
 import { badServer, isAlive, open } from "./mcp.test-support.ts";
+import { mcp } from "./mcp.ts";
 
 const DONE = text("done");
 
@@ -67,4 +69,84 @@ test("a process that leaves without closing its runtime leaves no server behind"
   const { pid }: { pid: number } = JSON.parse(stdout);
   expect(pid).toBeGreaterThan(1);
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 5_000);
+});
+
+test("an error of the server's own is its word, whatever its code: the call is over, and the connection good", async () => {
+  const turns = [...Array.from({ length: 4 }, () => toolCall("mcp__s__errs", {})), DONE];
+  const { run, plugin } = open({ servers: { s: badServer().server } }, turns);
+  const ends = await run();
+  expect(ends.map(({ message }) => message)).toEqual(ends.map(() => expect.stringMatching(/it is closed for nobody$/)));
+  expect(ends).toHaveLength(4);
+  expect(plugin.servers.status()[0]).toMatchObject({ state: "connected", consecutiveFailures: 0, sessionGeneration: 1 });
+});
+
+test("what a server was given as a secret is in no status, log or result, though the server repeats it", async () => {
+  const API_KEY = "sk-not-for-anybody";
+  const bad = badServer();
+  const { run, plugin, log, model } = open({ servers: { s: { ...bad.server, env: { API_KEY } } } }, [
+    toolCall("mcp__s__errs", {}),
+    toolCall("mcp__s__die", {}),
+    toolCall("mcp__s__echo", {}),
+    DONE,
+  ]);
+  bad.breakIt(true);
+  const broken = open({ servers: { s: { ...bad.server, env: { API_KEY } } } }, [DONE]);
+  await broken.runtime.initialize();
+  expect(broken.plugin.servers.status()[0]?.lastError).toContain("there is no database for ***");
+  expect(broken.log.join()).toContain("there is no database for ***");
+  bad.breakIt(false);
+  const ends = await run();
+  expect(ends[0]?.message).toContain("it is closed for ***");
+  const said = JSON.stringify([ends, plugin.servers.status(), log, model.requests, broken.plugin.servers.status(), broken.log]);
+  expect(said).not.toContain(API_KEY);
+});
+
+test("a server with more tools than anybody can use has the first thousand, and is said so once", async () => {
+  const { runtime, plugin, log } = open({ servers: { s: badServer("flood-list").server } }, []);
+  await runtime.initialize();
+  await plugin.servers.refresh("s");
+  const [status] = plugin.servers.status();
+  expect(status?.tools).toHaveLength(1_000);
+  expect(status?.leftOut).toEqual([{ tool: "and 300 more", reason: "a server may have 1000 tools" }]);
+  expect(log).toEqual(["tool 'and 300 more' of MCP server 's' is left out: a server may have 1000 tools"]);
+});
+
+test("a server that is disabled while it is being connected is started no second time", async () => {
+  const { server, messages, sent, mute } = badServer();
+  const { runtime, plugin } = open({ servers: { s: server } }, []);
+  const started = () => messages().flatMap((message) => (typeof message["started"] === "number" ? [message["started"]] : []));
+  await runtime.initialize();
+  mute();
+  const asked = sent("server/discover").length;
+  const restarting = plugin.servers.restart("s");
+  await vi.waitFor(() => expect(sent("server/discover").length).toBeGreaterThan(asked), 10_000);
+  const before = started().length;
+  await plugin.servers.disable("s");
+  await restarting;
+  expect(started()).toHaveLength(before);
+  await vi.waitFor(() => expect(started().filter(isAlive)).toEqual([]), 5_000);
+  expect(plugin.servers.status()[0]).toMatchObject({ state: "disabled", tools: [] });
+});
+
+test("a runtime that opens while another one closes the servers that both have finds them open", async () => {
+  const plugin = mcp({ servers: { s: badServer("deaf").server } });
+  const create = () =>
+    createRuntime({
+      providers: { main: scripted([toolCall("mcp__s__echo", {}), DONE]) },
+      models: { fast: { provider: "main", model: "up" } },
+      agents: { assistant: { model: "fast", plugins: ["mcp"] } },
+      plugins: [plugin],
+    });
+  const first = create();
+  await first.initialize();
+  const closing = first.close();
+  // It hears no signal, so that its end takes a while.
+  await vi.waitFor(() => expect(plugin.servers.status()[0]?.state).not.toBe("connected"), { interval: 5 });
+  await using second = create();
+  await second.initialize();
+  await closing;
+  expect(plugin.servers.status()[0]?.state).toBe("connected");
+  const outcomes: string[] = [];
+  for await (const event of second.stream({ input: "go" })) if (event.type === "tool-call-end") outcomes.push(event.outcome);
+  expect(outcomes).toEqual(["succeeded"]);
 });

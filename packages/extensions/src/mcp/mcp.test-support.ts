@@ -48,7 +48,9 @@ export function badServer(...flags: readonly string[]) {
     if (isBroken) writeFileSync(`${record}.broken`, "");
     else rmSync(`${record}.broken`, { force: true });
   };
-  return { server, messages, sent, breakIt };
+  /** From its next start it answers nothing. */
+  const mute = () => writeFileSync(`${record}.mute`, "");
+  return { server, messages, sent, breakIt, mute };
 }
 
 export interface Opened {

@@ -37,6 +37,7 @@ class Servers implements McpServers {
   #tools: readonly Tool[] = Object.freeze([]);
   #users = 0;
   #opening: Promise<void> | undefined;
+  #closing: Promise<void> = Promise.resolve();
   #stopTimer = () => {};
   readonly #kill = () => {
     for (const server of this.#servers.values()) server.kill();
@@ -58,7 +59,7 @@ class Servers implements McpServers {
   async open(host: PluginHost): Promise<() => Promise<void>> {
     this.#users += 1;
     try {
-      this.#opening ??= this.#open(host);
+      this.#opening ??= this.#closing.then(() => this.#open(host));
       await this.#opening;
     } catch (thrown) {
       await this.#leave();
@@ -87,9 +88,12 @@ class Servers implements McpServers {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#stopTimer();
-    await Promise.all([...this.#servers.values()].map((server) => server.close()));
-    process.off("exit", this.#kill);
+    // Whoever comes now opens them again, when they are closed.
     this.#opening = undefined;
+    this.#closing = Promise.all([...this.#servers.values()].map((server) => server.close())).then(() => {
+      process.off("exit", this.#kill);
+    });
+    await this.#closing;
   }
 
   #server(id: string): Server {

@@ -19,8 +19,17 @@ export interface OpenInit {
   readonly onToolsChanged: () => void;
   readonly onResourceUpdated: (uri: string) => void;
   readonly onLog: (line: string) => void;
-  /** A program was started: whoever ends in a hurry kills it. */
-  readonly onStarted: (transport: StdioTransport) => void;
+  /** What has to be ended by whoever does not wait for the connection. */
+  readonly onStarted: (begun: Begun) => void;
+  /** False: nobody waits for the connection any more. */
+  readonly isWanted: () => boolean;
+}
+
+/** A connection that is being made. */
+export interface Begun {
+  close(): Promise<void>;
+  /** At the end of the process, which waits for nothing. */
+  kill(): void;
 }
 
 const revealed = (secrets: { readonly [name: string]: { reveal(): string } }): Record<string, string> =>
@@ -42,18 +51,19 @@ async function openStdio(init: OpenInit, era = init.setup.era): Promise<Connecti
     return await Connection.open({ ...connectionInit(init), era, transport });
   } catch (thrown) {
     // Some programs of the older protocol leave when they are asked for the newer one.
-    if (era !== "auto" || transport.pid === null) throw thrown;
+    if (era !== "auto" || transport.pid === null || !init.isWanted()) throw thrown;
     return openStdio(init, "2025");
   }
 }
 
 async function openHttp(init: OpenInit): Promise<Connection> {
-  const { sdk, setup, clock } = init;
+  const { sdk, setup, clock, onStarted } = init;
   const { spec } = setup;
   if (spec.type !== "http") throw new TypeError("expected an address");
   let connection: Connection | undefined;
   const onLost = (why: string) => connection?.lost(why);
   const transport = new HttpTransport(sdk, { url: spec.url, headers: revealed(spec.headers), maxBytes: MAX_BYTES, clock, onLost });
+  onStarted({ close: () => transport.close(), kill() {} });
   connection = await Connection.open({ ...connectionInit(init), transport });
   return connection;
 }

@@ -90,11 +90,8 @@ const MAX_TOOLS = 1_000;
 export function serverTools(init: ServerToolInit, listed: readonly ServerTool[]): { tools: readonly Tool[]; leftOut: readonly LeftOut[] } {
   const tools = new Map<string, Tool>();
   const leftOut: LeftOut[] = [];
-  for (const [index, one] of listed.entries()) {
-    if (index >= MAX_TOOLS) {
-      leftOut.push({ tool: one.name, reason: `a server may have ${MAX_TOOLS} tools` });
-      continue;
-    }
+  const more = listed.length - MAX_TOOLS;
+  for (const one of listed.slice(0, MAX_TOOLS)) {
     try {
       const tool = serverTool(init, one);
       const isTaken = tools.has(tool.id);
@@ -104,5 +101,6 @@ export function serverTools(init: ServerToolInit, listed: readonly ServerTool[])
       leftOut.push({ tool: one.name, reason: errorMessage(thrown) });
     }
   }
+  if (more > 0) leftOut.push({ tool: `and ${more} more`, reason: `a server may have ${MAX_TOOLS} tools` });
   return { tools: Object.freeze([...tools.values()]), leftOut };
 }

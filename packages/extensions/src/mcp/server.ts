@@ -36,6 +36,8 @@ export class Server implements Caller {
   #tools = NO_TOOLS;
   #names: ReadonlySet<string> = new Set();
   #leftOut: readonly LeftOut[] = [];
+  /** What was logged of tools that are left out: each once, however often the list is read. */
+  readonly #said = new Set<string>();
   #refreshing: Promise<void> | undefined;
   #isStale = false;
 
@@ -51,7 +53,13 @@ export class Server implements Caller {
       clock,
       log,
       setup,
-      answers: { server: this.id, roots, elicitation, sampling: samplerOf({ fixed, byAgent, find, agents }) },
+      answers: {
+        server: this.id,
+        roots,
+        elicitation,
+        sampling: samplerOf({ fixed, byAgent, find, agents }),
+        onFailure: (why) => log.warn(`what MCP server '${setup.spec.id}' asked could not be answered: ${why}`, { server: setup.spec.id }),
+      },
       onTools: (listed) => this.#take(listed),
       onGone: () => this.#publish(NO_TOOLS, [], new Set()),
       onToolsChanged: () => void this.refresh(),
@@ -121,6 +129,8 @@ export class Server implements Caller {
     this.#leftOut = leftOut;
     this.#names = names;
     for (const { tool, reason } of leftOut) {
+      if (this.#said.has(`${tool} ${reason}`)) continue;
+      this.#said.add(`${tool} ${reason}`);
       this.#parts.log.warn(`tool '${tool}' of MCP server '${this.id}' is left out: ${reason}`, { server: this.id });
     }
     this.#parts.onChanged();
@@ -179,7 +189,7 @@ export class Server implements Caller {
         this.#link.succeeded();
         return sent;
       case "failed":
-        return sent;
+        return { ...sent, message: this.#link.shown(sent.message) };
       case "expired":
         return this.#broken(connection, "execution_failed", "the session expired again");
       case "broken":
@@ -189,7 +199,11 @@ export class Server implements Caller {
 
   #broken(connection: Connection, code: "timeout" | "execution_failed", why: string): CallOutcome {
     this.#link.failed(connection, why);
-    return { type: "failed", code, message: `MCP server '${this.id}' did not bring the call to its end: ${why}. ${NOBODY_KNOWS}` };
+    return {
+      type: "failed",
+      code,
+      message: `MCP server '${this.id}' did not bring the call to its end: ${this.#link.shown(why)}. ${NOBODY_KNOWS}`,
+    };
   }
 
   async readFace(uri: string): Promise<JsonObject> {

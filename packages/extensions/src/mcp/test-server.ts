@@ -12,9 +12,11 @@ const write = (message: Json) => process.stdout.write(`${JSON.stringify({ jsonrp
 const text = (words: string, more: Json = {}) => ({ content: [{ type: "text", text: words }], ...more });
 
 if (record !== "" && existsSync(`${record}.broken`)) {
-  process.stderr.write("there is no database");
+  process.stderr.write(`there is no database for ${process.env["API_KEY"] ?? "nobody"}`);
   process.exit(1);
 }
+note({ started: process.pid });
+const isMute = record !== "" && existsSync(`${record}.mute`);
 if (has("deaf")) for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 
 const object = { type: "object", properties: {} };
@@ -37,9 +39,11 @@ let tools = [
   "update",
   "face",
   "faceless",
+  "errs",
 ];
 if (has("clash")) tools = ["a-b", "a_b", "???", "fine"];
 if (has("hints")) tools = ["reads"];
+if (has("flood-list")) tools = Array.from({ length: 1_300 }, (_, index) => `tool${index}`);
 if (has("many")) tools = Array.from({ length: 25 }, (_, index) => `tool${index}`);
 
 let asked = 0;
@@ -58,7 +62,7 @@ const faceOf = (name: string): Json =>
 
 function listTools(cursor: unknown): Json {
   const from = Number(cursor ?? 0);
-  const page = has("many") ? 10 : 1_000;
+  const page = has("many") ? 10 : has("flood-list") ? 100 : 1_000;
   const listed = tools
     .slice(from, from + page)
     .map((name) => ({ name, inputSchema: object, description: `Does ${name}`, annotations, _meta: faceOf(name) }));
@@ -69,6 +73,8 @@ async function call(id: unknown, name: string, args: Json, meta: Json): Promise<
   switch (name) {
     case "fails":
       return text("it did not work", { isError: true });
+    case "errs":
+      throw new Error(`it is closed for ${process.env["API_KEY"] ?? "nobody"}`);
     case "refuses":
       throw Object.assign(new Error("no such city"), { code: -32_602 });
     case "die":
@@ -122,6 +128,7 @@ async function call(id: unknown, name: string, args: Json, meta: Json): Promise<
 async function handle(message: Json): Promise<void> {
   const { id, method, params = {} } = message as { id?: unknown; method?: string; params?: Json };
   note(message);
+  if (isMute) return;
   if (method === undefined) return waiting.get(id)?.(message);
   if (has("leaves") && method === "server/discover") process.exit(0);
   if (id === undefined) return;

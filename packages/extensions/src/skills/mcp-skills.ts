@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isJsonObject, type JsonValue } from "@awaken/contract";
 import { mcpServerPrefix } from "../mcp/tool-id.ts";
 import type { McpPrompt, McpServers } from "../mcp/types.ts";
+import { ServerPrompts } from "./mcp-prompts.ts";
 import { SkillError } from "./skill-error.ts";
 import type { Skill, SkillListing, SkillSource } from "./types.ts";
 
@@ -11,8 +12,6 @@ export interface PromptHost {
   readonly servers: Pick<McpServers, "status" | "listPrompts" | "getPrompt" | "readResource">;
 }
 
-/** Servers are asked again after this. */
-const FRESH_MS = 30_000;
 const REFERENCES = "references/";
 
 function textArguments({ name, arguments: declared }: McpPrompt, args: JsonValue | undefined): { readonly [name: string]: string } {
@@ -55,21 +54,31 @@ function promptSkill({ servers }: PromptHost, server: string, prompt: McpPrompt)
   };
 }
 
-/** The prompts of MCP servers as skills: `mcp:<server>:<prompt>`. */
+/** States in which a server has the prompts that it had: it is there, or about to be there again. */
+const STANDING = ["connected", "connecting", "reconnecting"];
+
+/** The prompts of MCP servers as skills: `mcp:<server>:<prompt>`. A server that fails or hangs costs the others nothing. */
 export function mcpSkills(host: PromptHost): SkillSource {
-  let last: { readonly at: number; readonly connected: string; readonly listing: SkillListing } | undefined;
+  const known = new Map<string, ServerPrompts>();
+  const promptsOf = (id: string): ServerPrompts => {
+    const found =
+      known.get(id) ?? new ServerPrompts(async () => (await host.servers.listPrompts(id)).map((prompt) => promptSkill(host, id, prompt)));
+    known.set(id, found);
+    return found;
+  };
   return {
     name: "MCP prompts",
-    async list(now) {
-      const ids = host.servers.status().flatMap(({ id, state }) => (state === "connected" ? [id] : []));
-      const connected = ids.join(" ");
-      if (last !== undefined && last.connected === connected && now - last.at < FRESH_MS) return last.listing;
-      const listed = await Promise.all(
-        ids.map(async (id) => (await host.servers.listPrompts(id)).map((prompt) => promptSkill(host, id, prompt))),
-      );
-      const listing = { skills: listed.flat(), warnings: [] };
-      last = { at: now, connected, listing };
-      return listing;
+    async list(now): Promise<SkillListing> {
+      const standing = host.servers.status().filter(({ state }) => STANDING.includes(state));
+      const there = standing.filter(({ state }) => state === "connected");
+      await Promise.all(there.map(({ id }) => promptsOf(id).refresh(now)));
+      return {
+        skills: standing.flatMap(({ id }) => promptsOf(id).skills),
+        warnings: there.flatMap(({ id }) => {
+          const { problem } = promptsOf(id);
+          return problem === undefined ? [] : [`the prompts of MCP server '${id}' cannot be listed, those known before stay: ${problem}`];
+        }),
+      };
     },
   };
 }

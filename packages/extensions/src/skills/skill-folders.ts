@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorMessage } from "@awaken/contract";
 import { fileSkill } from "./file-skill.ts";
 import { readInside, resolveInside } from "./inside.ts";
@@ -28,21 +28,32 @@ class SkillFolders implements SkillSource {
 
   async list(): Promise<SkillListing> {
     const read = new Map<string, Read>();
+    const skills: Skill[] = [];
+    const warnings: string[] = [];
     for (const root of this.#roots) {
-      for (const entry of await readdir(root, { withFileTypes: true })) {
-        if (entry.name.startsWith(".") || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
-        const known = await this.#readFolder(root, entry.name);
-        if (known !== undefined) read.set(join(root, entry.name), known);
+      try {
+        for (const [path, known] of await this.#readRoot(root)) read.set(path, known);
+      } catch (thrown) {
+        warnings.push(`the skills of ${root} cannot be listed, those known before stay: ${errorMessage(thrown)}`);
+        for (const [path, known] of this.#read) if (dirname(path) === dirname(join(root, "x"))) read.set(path, known);
       }
     }
     this.#read = read;
-    const skills: Skill[] = [];
-    const warnings: string[] = [];
     for (const [path, { found }] of read) {
       if (typeof found === "string") warnings.push(`skill '${path}' is left out: ${found}`);
       else skills.push(found);
     }
     return { skills, warnings };
+  }
+
+  async #readRoot(root: string): Promise<readonly (readonly [path: string, read: Read])[]> {
+    const found: (readonly [string, Read])[] = [];
+    for (const entry of await readdir(root, { withFileTypes: true })) {
+      if (entry.name.startsWith(".") || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
+      const known = await this.#readFolder(root, entry.name);
+      if (known !== undefined) found.push([join(root, entry.name), known]);
+    }
+    return found;
   }
 
   /** Undefined for a folder that is no skill. */

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: skills name their arguments so
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { command, definePlugin, defineTool } from "@awaken/runtime";
 import { fakeClock, text, toolCall, toolCalls } from "@awaken/runtime/testing";
@@ -7,6 +7,8 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { deferredTools } from "../deferred-tools/deferred-tools.ts";
 import { npmServer, open as openMcp } from "../mcp/mcp.test-support.ts";
+import { mcp } from "../mcp/mcp.ts";
+import type { McpPrompt, McpState } from "../mcp/types.ts";
 import { permission } from "../permission/permission.ts";
 import { mcpSkills } from "./mcp-skills.ts";
 import { skillFolders } from "./skill-folders.ts";
@@ -441,6 +443,51 @@ describe("prompts of MCP servers as skills", () => {
     expect(shown(1)).toContain("Oslo");
     expect(ends.map(({ outcome, code }) => code ?? outcome)).toEqual(["succeeded", "invalid_arguments", "succeeded"]);
   });
+});
+
+test("MCP prompts: a server that fails or hangs costs the others nothing, and keeps what it had while it comes back", async () => {
+  const prompt = (name: string) => ({ name, title: undefined, description: name, arguments: [] });
+  const never = new Promise<never>(() => {});
+  const states = new Map<string, McpState>([
+    ["a", "connected"],
+    ["b", "connected"],
+  ]);
+  const lists = new Map<string, () => Promise<readonly McpPrompt[]>>([
+    ["a", async () => [prompt("one")]],
+    ["b", () => Promise.reject(new Error("no wire"))],
+  ]);
+  const blank = mcp({ servers: { x: { command: "x" } } }).servers.status();
+  const status = () => [...states].flatMap(([id, state]) => blank.map((each) => ({ ...each, id, state })));
+  const listPrompts = (id: string) => lists.get(id)?.() ?? never;
+  const source = mcpSkills({ servers: { status, listPrompts, getPrompt: () => never, readResource: () => never } });
+  const listed = async (now: number) => {
+    const { skills: found, warnings } = await source.list(now);
+    return { ids: found.map(({ id }) => id), warnings };
+  };
+  const warning = "the prompts of MCP server 'b' cannot be listed, those known before stay: no wire";
+  expect(await listed(0)).toEqual({ ids: ["mcp:a:one"], warnings: [warning] });
+  lists.set("b", async () => [prompt("two")]);
+  lists.set("a", () => never);
+  // Both are asked again, and nobody waits for either.
+  await listed(30_000);
+  expect(await listed(30_001)).toEqual({ ids: ["mcp:a:one", "mcp:b:two"], warnings: [] });
+  states.set("a", "reconnecting");
+  expect((await listed(90_000)).ids).toEqual(["mcp:a:one", "mcp:b:two"]);
+  states.set("a", "permanently_failed");
+  expect((await listed(90_001)).ids).toEqual(["mcp:b:two"]);
+});
+
+test("folders: one that is not there, or cannot be read, costs the others nothing, and keeps what it had", async () => {
+  const [one, two] = [folderOf({ "a/SKILL.md": skillMd("a") }), folderOf({ "b/SKILL.md": skillMd("b") })];
+  const source = skillFolders(join(one.root, "nowhere"), `${one.root}/`, two.root);
+  const first = await source.list(0);
+  expect(first.skills.map(({ id }) => id)).toEqual(["a", "b"]);
+  expect(first.warnings).toEqual([expect.stringContaining("nowhere cannot be listed, those known before stay: ENOENT")]);
+  renameSync(one.root, `${one.root}-away`);
+  const second = await source.list(0);
+  renameSync(`${one.root}-away`, one.root);
+  expect(second.skills.map(({ id }) => id)).toEqual(["a", "b"]);
+  expect(second.warnings).toHaveLength(2);
 });
 
 test("a source that fails keeps what it had, with one warning", async () => {
