@@ -5,6 +5,7 @@ import { runId } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
 import { createRuntime, defineTool, type RuntimeInit } from "awaken";
 import { scripted, text } from "awaken/testing";
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { freshSchema, type Server, startServer, tempFolder } from "../durability/support/databases.ts";
@@ -44,6 +45,27 @@ describe("runs of other processes", () => {
     server = await startServer();
   });
   afterAll(() => server[Symbol.asyncDispose]());
+
+  test("the last transaction of a process that was killed is waited for, on postgres", async () => {
+    await using schema = freshSchema(server.url);
+    const place: Place = { type: "postgres", url: server.url, schema: schema.name };
+    await using store = await openStore(place);
+    const owner = await owning(place);
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    // What the database still does for the one who is gone.
+    const last = new Client({ connectionString: server.url });
+    await using ending = new AsyncDisposableStack();
+    ending.defer(() => last.end());
+    await last.connect();
+    await last.query("BEGIN");
+    expect((await last.query(`SELECT 1 FROM "${schema.name}".dispatch FOR UPDATE`)).rowCount).toBe(1);
+    await using other = open(store, { workers: false });
+    const result = other.run({ thread: "t", input: "me" });
+    await Promise.race([result, new Promise((resolve) => setTimeout(resolve, 300))]);
+    await last.query("COMMIT");
+    expect(await result).toMatchObject({ status: "done", text: "ended by another" });
+  });
 
   for (const engine of ["sqlite", "postgres"] as const) {
     const inPlace = async (work: (place: Place, store: Store) => Promise<void>) => {

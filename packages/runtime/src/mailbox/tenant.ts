@@ -1,7 +1,7 @@
 import { AwakenError, errorMessage, type Log, type ThreadId } from "@awaken/contract";
 import type { DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
-import type { Clock } from "../stream/clock.ts";
+import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { endRecord } from "./end-record.ts";
 import type { Executor } from "./execute.ts";
@@ -24,18 +24,26 @@ export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
     details: { threadId, consumer: by },
   });
 
+/** How long the last transaction of a process that is gone may still be under way at the database: its row is passed over until then. */
+const LAST_WORDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
+
 /** Resolves when nobody holds the thread: a holder who is gone, or whose lease is over, loses it. */
-export async function makeRoom({ queue, all, node, ask }: Tenant, threadId: ThreadId): Promise<void> {
+export async function makeRoom({ queue, all, node, clock, ask }: Tenant, threadId: ThreadId): Promise<void> {
   const holder = async () => {
     const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
     return row?.status === "claimed" ? row : undefined;
   };
-  const held = await holder();
-  if (held === undefined) return;
-  const isGone = held.claimedBy !== node.name && node.isGone(held.claimedBy);
-  await ask("reclaim leases", all.reclaimExpired(undefined, isGone ? [held.claimedBy] : []));
-  const still = await holder();
-  if (still !== undefined) throw isTaken(threadId, still.claimedBy);
+  let held = await holder();
+  for (const waitMs of LAST_WORDS_MS) {
+    if (held === undefined) return;
+    const isGone = held.claimedBy !== node.name && node.isGone(held.claimedBy);
+    await ask("reclaim leases", all.reclaimExpired(undefined, isGone ? [held.claimedBy] : []));
+    held = await holder();
+    if (held === undefined) return;
+    if (held.claimedBy === node.name || !node.isGone(held.claimedBy)) break;
+    await sleep(clock, waitMs);
+  }
+  if (held !== undefined) throw isTaken(threadId, held.claimedBy);
 }
 
 /** A dead letter is the end of its run, whoever found it. Never rejects: whoever looks next tries again. */
