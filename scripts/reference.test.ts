@@ -60,6 +60,7 @@ const OPTIONS = namesOf<RuntimeInit>({
   store: true,
   streamCheckpoints: true,
   cancelGraceMs: true,
+  maxDelegationDepth: true,
   limits: true,
   log: true,
   clock: true,

@@ -60,6 +60,11 @@ export const ERROR_TABLE = {
   provider_not_found: { status: 404, canRetry: false },
   provider_in_use: { status: 409, canRetry: false },
   unsupported_persistence: { status: 400, canRetry: false },
+  // other agents
+  backend_failed: { status: 502, canRetry: false },
+  remote_failed: { status: 502, canRetry: false },
+  delegation_depth_exceeded: { status: 400, canRetry: false },
+  child_not_completed: { status: 500, canRetry: false },
   // run control
   thread_already_running: { status: 409, canRetry: true },
   run_not_found: { status: 404, canRetry: false },

@@ -57,6 +57,7 @@ const identitySchema = s.strictObject({
   parentThreadId: s.exactOptional(threadIdSchema),
   parentRunId: s.exactOptional(runIdSchema),
   rootRunId: s.exactOptional(runIdSchema),
+  agentPath: s.exactOptional(s.array(s.string())),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   dispatchId: s.exactOptional(dispatchIdSchema),
   sessionId: s.exactOptional(s.string()),

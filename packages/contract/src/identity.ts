@@ -28,6 +28,8 @@ export interface RunIdentity {
   readonly parentRunId?: RunId;
   /** The first run of the line that it comes from; the parent, unless that has one itself. */
   readonly rootRunId?: RunId;
+  /** The agents of the runs from the first of the line to this one; absent for a run that no other made. */
+  readonly agentPath?: readonly string[];
   /** The call of the parent run that started this one. */
   readonly parentToolCallId?: ToolCallId;
   /** The entry of the queue that it was taken from. */

@@ -1,4 +1,19 @@
 export {
+  type Artifact,
+  BACKEND_DIMENSIONS,
+  type Backend,
+  type BackendDimension,
+  type BackendOutput,
+  type BackendProfile,
+  type BackendResult,
+  type BackendStatus,
+  type DelegatePersistence,
+  type DelegateRequest,
+  type RemoteState,
+  type RootRequest,
+} from "./backend.ts";
+export { durableStatus, statusLabel, statusOfTermination } from "./backend-status.ts";
+export {
   type ArtifactLimits,
   activeAgentSchema,
   type ClosedTicket,
@@ -53,7 +68,7 @@ export type {
 } from "./content.ts";
 // Public: clients map codes to statuses.
 export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
-export type { AgentEvent, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
+export type { AgentEvent, ChildRun, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode } from "./identity.ts";
 // Public: declarations of state keys name it.

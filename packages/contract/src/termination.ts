@@ -15,7 +15,15 @@ export function canRunMove(from: RunStatus, to: RunStatus): boolean {
   return from === to || NEXT[from].includes(to);
 }
 
-export const WAITING_REASONS = ["suspended", "awaiting-tasks", "input-required", "auth-required", "rate-limit", "manual-pause"] as const;
+export const WAITING_REASONS = [
+  "suspended",
+  "child-run",
+  "awaiting-tasks",
+  "input-required",
+  "auth-required",
+  "rate-limit",
+  "manual-pause",
+] as const;
 export type WaitingReason = (typeof WAITING_REASONS)[number];
 
 /** Why an activation ended. `suspended` leaves the run waiting, every other one leaves it done. */

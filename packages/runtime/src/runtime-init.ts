@@ -23,6 +23,8 @@ export interface RuntimeInit extends RegistryInit {
   readonly log?: Log;
   /** After a cancel: how long a tool may take to stop by itself. Default 30 s. */
   readonly cancelGraceMs?: number;
+  /** How deep agents may ask other agents: each level multiplies what a run costs. Default 8. */
+  readonly maxDelegationDepth?: number;
   /** How long hooks, gates, handlers, schemas and the store may keep a run waiting. Each has a default. */
   readonly limits?: Partial<Limits>;
   /**
@@ -64,6 +66,7 @@ const OPTIONS: PartRules<RuntimeInit> = {
   ids: RULES.code,
   log: RULES.withMethods("a log", "warn", "error"),
   cancelGraceMs: RULES.millis,
+  maxDelegationDepth: partRule("a whole number from 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
   limits: partRule("an object", isJsonObject),
   workers: RULES.flag,
   concurrency: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),

@@ -21,6 +21,7 @@ import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 const CANCEL_GRACE_MS = 30_000;
+const MAX_DEPTH = 8;
 /** After the grace: for the store to take the ends of the runs. */
 const CLOSE_MS = 30_000;
 
@@ -79,7 +80,8 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
   const active = new ActiveRuns();
   const outputs = new LiveOutputs();
   const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
-  const shared = { resolver, clock, ids, log, cancelGraceMs, limits, closing };
+  const { maxDelegationDepth = MAX_DEPTH } = init;
+  const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
     const holds = mailbox?.holdsOf(scopeId);

@@ -1,6 +1,7 @@
 import type { Log } from "@awaken/contract";
 import { compaction } from "./builtin/compaction/compaction.ts";
 import { contextWindow } from "./builtin/context-window/context-window.ts";
+import { delegateTool } from "./builtin/delegate/delegate-tool.ts";
 import { handoffTool } from "./builtin/handoff/handoff-tool.ts";
 import { knowledgeCutoff } from "./builtin/knowledge-cutoff/knowledge-cutoff.ts";
 import { loopActions } from "./builtin/loop-actions/loop-actions.ts";
@@ -33,7 +34,7 @@ export function runtimePlugins({ ids, log }: RuntimePluginParts): (input: Runtim
 }
 
 /** What agents have for those that they name. A run cannot be handed over to an agent that runs elsewhere. */
-export const agentTools: NonNullable<ResolveParts["agentTools"]> = ({ handoffs }) => {
+export const agentTools: NonNullable<ResolveParts["agentTools"]> = ({ delegates, handoffs }) => {
   const targets = handoffs.filter(({ type }) => type === "local");
-  return { delegates: [], handoffs: targets.length === 0 ? [] : [handoffTool(targets)] };
+  return { delegates: delegates.map(delegateTool), handoffs: targets.length === 0 ? [] : [handoffTool(targets)] };
 };

@@ -17,6 +17,7 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   ids: true,
   log: true,
   cancelGraceMs: true,
+  maxDelegationDepth: true,
   limits: true,
   checked: true,
   workers: true,

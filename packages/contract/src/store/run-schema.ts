@@ -39,6 +39,7 @@ const traceSchema = s.strictObject({
   adapter: adapterSchema,
   parentThreadId: s.exactOptional(threadIdSchema),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
+  agentPath: s.exactOptional(s.array(s.string())),
   transportRequestId: s.exactOptional(s.string()),
   correlationId: s.exactOptional(s.string()),
 }) satisfies Schema<RunTrace>;

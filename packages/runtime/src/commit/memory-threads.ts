@@ -3,6 +3,7 @@ import {
   checkRunTransition,
   DEFAULT_SCOPE,
   type MessageId,
+  openTicketsOf,
   type PersistedState,
   type RunId,
   type RunRecord,
@@ -77,12 +78,16 @@ export class MemoryThreads implements CommitStore {
     loadHead: async (id) => this.read(id),
   };
 
-  readonly runs: Pick<RunStore, "load" | "listByTicket"> = {
+  readonly runs: Pick<RunStore, "load" | "listByTicket" | "listOpenTickets"> = {
     load: async (id) => this.#own?.runs.get(id),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
       const found = [...(this.#own?.runs.values() ?? [])].filter((run) => ticketIdsOf(run).has(id));
       return [...found.filter(isOpen), ...found.filter((run) => !isOpen(run)).reverse()];
+    },
+    listOpenTickets: async (root) => {
+      const isBelow = (run: RunRecord) => run.runId === root || run.rootRunId === root;
+      return [...(this.#own?.runs.values() ?? [])].filter(isBelow).flatMap(openTicketsOf);
     },
   };
 

@@ -1,6 +1,28 @@
-import type { RunIdentity, Suspension, Ticket, TicketId, ToolCall, ToolCallId, ToolCallState } from "@awaken/contract";
+import {
+  isJsonObject,
+  type RunId,
+  type RunIdentity,
+  runId,
+  type Suspension,
+  type Ticket,
+  type TicketId,
+  type ToolCall,
+  type ToolCallId,
+  type ToolCallState,
+} from "@awaken/contract";
 import type { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+
+/** What a call asks for that waits for a run which it started: nobody decides about it, the end of that run does. */
+export const CHILD_RUN = "child-run";
+
+/** The run that a suspended call waits for. */
+export function childOf(suspension: Pick<Suspension, "action" | "parameters"> | undefined): RunId | undefined {
+  const { action, parameters } = suspension ?? {};
+  if (action !== CHILD_RUN || !isJsonObject(parameters)) return undefined;
+  const { childRunId } = parameters;
+  return typeof childRunId === "string" ? runId(childRunId) : undefined;
+}
 
 const NO_TICKETS: readonly Ticket[] = Object.freeze([]);
 
@@ -10,7 +32,7 @@ export interface TicketSource {
   readonly identity: RunIdentity;
 }
 
-type AskingRun = Pick<RunIdentity, "runId" | "threadId" | "agentId" | "parentRunId" | "rootRunId">;
+type AskingRun = Pick<RunIdentity, "runId" | "threadId" | "agentId" | "parentRunId" | "rootRunId" | "agentPath">;
 
 /** A call that asks, whether it is known from the state or from the log. */
 interface AskingCall extends ToolCall {
@@ -23,7 +45,9 @@ interface AskingCall extends ToolCall {
 export const canEdit = ({ suspension, resumeMode }: Pick<AskingCall, "suspension" | "resumeMode">): boolean =>
   resumeMode !== "use-decision-as-tool-result" && (suspension.canEdit ?? resumeMode === "replay-tool-call");
 
-function makeTicket({ runId, threadId, agentId, parentRunId, rootRunId = parentRunId ?? runId }: AskingRun, call: AskingCall): Ticket {
+function makeTicket(run: AskingRun, call: AskingCall): Ticket {
+  const { runId, threadId, agentId, parentRunId, rootRunId = parentRunId ?? runId } = run;
+  const agentPath = run.agentPath ?? (parentRunId === undefined ? [agentId] : undefined);
   const { id, action, message, parameters, responseSchema, expiresAt } = call.suspension;
   return {
     id,
@@ -42,12 +66,12 @@ function makeTicket({ runId, threadId, agentId, parentRunId, rootRunId = parentR
     ...(responseSchema === undefined ? {} : { responseSchema }),
     rootRunId,
     // Who made the run knows the agents above it.
-    ...(parentRunId === undefined ? { agentPath: [agentId] } : {}),
+    ...(agentPath === undefined ? {} : { agentPath }),
   };
 }
 
 function ticketOf({ identity }: TicketSource, call: ToolCallState): Ticket | undefined {
-  if (call.status !== "suspended" || call.suspension === undefined) return undefined;
+  if (call.status !== "suspended" || call.suspension === undefined || childOf(call.suspension) !== undefined) return undefined;
   return makeTicket(identity, { ...call, suspension: call.suspension });
 }
 

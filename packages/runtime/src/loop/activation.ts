@@ -11,6 +11,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
+import type { Children } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { OutputCheck } from "./run-context.ts";
@@ -47,6 +48,8 @@ export interface Activation {
   readonly isContinuation: boolean;
   /** What a run that waits is resumed with. */
   readonly seededDecisions: readonly AddressedDecision[];
+  /** What keys of a new run begin with. */
+  readonly seed?: PersistedState | undefined;
   /** Default: each key decides about a stored value that does not fit it. */
   readonly reading?: Reading;
 }
@@ -74,4 +77,6 @@ export interface RunHandles {
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly replan: (agentId: string) => Promise<RunPlan>;
+  /** Default: the run can start none. */
+  readonly children?: Children;
 }

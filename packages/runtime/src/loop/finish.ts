@@ -22,6 +22,7 @@ import { closedTicket, pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
+import { openChildren } from "./child-calls.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
 import { closeCall, isOutcomeLost } from "./resume/lost-call.ts";
@@ -117,6 +118,17 @@ async function tryCloseTickets(ctx: RunContext): Promise<void> {
   }
 }
 
+/** Also those of the runs that its calls wait for. They stay theirs: the record of this run has its own alone. */
+async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
+  if (openChildren(ctx.state.snapshot()).length === 0) return openTickets(ctx);
+  try {
+    return await ctx.children.tickets();
+  } catch (thrown) {
+    ctx.log.warn(`tickets of other runs could not be read: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+    return openTickets(ctx);
+  }
+}
+
 /** What a store says to an owner that is no longer one: another process has the run, and what this one did last is not on record. */
 const FENCED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "fence_lost",
@@ -138,6 +150,8 @@ function lostCommit(thrown: unknown): Termination {
  */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (isOver(ctx, given)) {
+    const children = openChildren(ctx.state.snapshot());
+    if (children.length > 0) await ctx.children.cancel(children);
     await tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
@@ -158,6 +172,8 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     termination = lostCommit(thrown);
     event = runEnd(ctx, termination);
   }
+  const tickets = await allTickets(ctx);
+  if (event.type === "run-end" && tickets.length !== event.tickets.length) event = { ...event, tickets };
   tellStepEnd(ctx);
   ctx.emitSnapshot();
   ctx.tell(event);
@@ -171,7 +187,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     termination,
     steps: ctx.tally.steps,
     usage: ctx.tally.usage,
-    tickets: openTickets(ctx),
+    tickets,
     output: ctx.tally.output?.value,
     isOutputAsked: ctx.options.output !== undefined,
   };

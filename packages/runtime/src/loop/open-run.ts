@@ -10,6 +10,8 @@ import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
 import type { Activation, RunHandles } from "./activation.ts";
+import { openChildren } from "./child-calls.ts";
+import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import { isSuperseding, supersede } from "./resume/supersede.ts";
@@ -18,7 +20,7 @@ import { StepProgress } from "./step-progress.ts";
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
 function openState(activation: Activation, log: Log): StateStore {
-  const { plan, history, reading } = activation;
+  const { plan, history, reading, seed } = activation;
   const state = new StateStore(log, plan.slots);
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip", reading);
   if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
@@ -26,6 +28,8 @@ function openState(activation: Activation, log: Log): StateStore {
   const seated = state.snapshot().get(activeAgent);
   const isAsked = !activation.isContinuation || isSuperseding(activation);
   if (isAsked && typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
+  // With the first commit: whoever goes on with the run has it too.
+  if (seed !== undefined) state.seed(seed);
   return state;
 }
 
@@ -58,12 +62,15 @@ function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress:
   };
 }
 
+const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
+
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
   const ledger =
     history.ledger === undefined ? undefined : new RunLedger({ runId: identity.runId, scopeId: handles.scopeId }, history.ledger);
+  const children = openChildren(state.snapshot());
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
@@ -94,6 +101,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     decisions,
     desk: { isClosed: false, taking: undefined, untold: [] },
     input: activation.input,
+    seed: activation.seed,
     signal,
     clock,
     bounds,
@@ -103,6 +111,8 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     streams: handles.streams,
     wayOut: handles.wayOut,
     replan,
+    children: handles.children ?? NO_CHILDREN,
+    leftChildren: children.length === 0 ? children : without(children, openChildren(state.snapshot())),
     tell,
     watch: (listen) => listeners.watch(listen),
     emit: emitter(tell, writer, progress),

@@ -1,4 +1,16 @@
-import type { AgentEvent, JsonObject, Log, Message, RunIdentity, RunOptions, ScopeId, ToolDescriptor, Validated } from "@awaken/contract";
+import type {
+  AgentEvent,
+  JsonObject,
+  Log,
+  Message,
+  PersistedState,
+  RunId,
+  RunIdentity,
+  RunOptions,
+  ScopeId,
+  ToolDescriptor,
+  Validated,
+} from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { RunLedger } from "../commit/run-ledger.ts";
@@ -15,6 +27,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { Children } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { RunPlan } from "./run-plan.ts";
@@ -83,6 +96,8 @@ export interface RunContext {
   readonly progress: StepProgress;
   /** What it was asked with this activation. */
   readonly input: readonly Message[];
+  /** What keys of a new run begin with, whatever its plugins begin with. */
+  readonly seed: PersistedState | undefined;
   readonly inbox: Queue<InboxItem>;
   /** Decisions about calls that do not wait yet, kept to the end of the step. */
   readonly decisions: Queue<readonly AddressedDecision[]>;
@@ -106,6 +121,10 @@ export interface RunContext {
   readonly streams: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */
   readonly wayOut: WayOut | undefined;
+  /** The runs that this one starts. */
+  readonly children: Children;
+  /** Of calls that a new message abandoned: they are told to stop. */
+  readonly leftChildren: readonly RunId[];
   /** Resolves another agent in the registry snapshot of this run. */
   readonly replan: (agentId: string) => Promise<RunPlan>;
 }

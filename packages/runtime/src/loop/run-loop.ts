@@ -5,6 +5,7 @@ import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
+import { waitingReason } from "./child-calls.ts";
 import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
@@ -96,7 +97,9 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
       : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
   ctx.state.commit(command().update(runLifecycle, start));
   await announce(ctx);
+  if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
   await activateAgent(ctx);
+  if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);
   const ended = await finishOpenCalls(ctx);
   if (ended !== undefined) return ended;
   if ((await ctx.phases.run("runStart", { isContinuation })) === "cancelled") return { type: "cancelled" };
@@ -145,7 +148,7 @@ function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<
   const at = ctx.clock.now();
   const close = command().update(runLifecycle, { type: "step-completed", at });
   if (reached.type !== "suspended" && ctx.decisions.size > 0) dropEarly(ctx);
-  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: "suspended", at });
+  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
   ctx.tally.untoldStep = ctx.tally.steps;
@@ -215,7 +218,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
  */
 async function suspend(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.state.snapshot().get(runLifecycle)?.status !== "waiting") {
-    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "suspended", ...now(ctx) }));
+    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), ...now(ctx) }));
   }
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };

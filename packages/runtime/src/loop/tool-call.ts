@@ -22,6 +22,7 @@ import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import { closeCall, UNKNOWN_OUTCOME } from "./resume/lost-call.ts";
+import { agentRunner } from "./run-agent.ts";
 import type { RunContext } from "./run-context.ts";
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
@@ -197,6 +198,7 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
 function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
   const { agent, scopeId, identity, principal, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
+  const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
   return {
     agent,
     scopeId,
@@ -210,8 +212,9 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, repor
     signal,
     callId: live.call.id,
     toolName: live.call.name,
-    idempotencyKey: ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId),
+    idempotencyKey,
     resume: live.resume,
+    runAgent: agentRunner(ctx, live, signal, idempotencyKey),
     progress,
     activity,
     output,

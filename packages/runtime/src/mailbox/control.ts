@@ -71,6 +71,11 @@ function ifTaken(thrown: unknown): false {
   throw thrown;
 }
 
+/** One that is over needs no word. */
+export const cancelByWish = async (tenant: Tenant, { threadId: thread, runId: id }: RunRecord): Promise<void> => {
+  await wish(tenant, [{ type: "cancel", wishId: `cancel:${id}`, threadId: thread, runId: id }]).catch(ifOver);
+};
+
 /** Rows first, all or none, then the hint: the owner follows them at its next boundary, also when the hint is lost. */
 export async function wish(tenant: Tenant, wishes: readonly NewWish[]): Promise<void> {
   await inOne(tenant, "put a wish on record", async (ports) => {

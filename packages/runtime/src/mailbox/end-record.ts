@@ -7,8 +7,9 @@ import {
   runIdentity,
   type ThreadId,
 } from "@awaken/contract";
-import type { EventAppend } from "@awaken/contract/store";
+import type { EventAppend, Outbound } from "@awaken/contract/store";
 import { canonicalEvent } from "../commit/canonical-events.ts";
+import { parentWake } from "./parent-wake.ts";
 
 /** How a run ends that nobody executes. */
 export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
@@ -18,6 +19,8 @@ export interface EndCommit {
   readonly runId: RunId;
   readonly run: RunProjection;
   readonly events: readonly EventAppend[];
+  /** Whoever waits for it goes on. */
+  readonly outbound?: readonly Outbound[];
 }
 
 /** What does not depend on where the run stands. */
@@ -53,5 +56,13 @@ export function endRecord(run: RunRecord, termination: RecordEnding, now: number
     type === "cancelled"
       ? { ...end, result: { response: "", status: "cancelled" } }
       : { ...end, result: { response: "", status: "failed", error: { code: "internal", message: "", ...error } } };
-  return { threadId, runId, run: ended, events: [canonicalEvent(runIdentity(run), event, { isResumed: true, calls: new Set() })] };
+  const outbound = parentWake(ended);
+  const waking = outbound === undefined ? undefined : { outbound };
+  return {
+    threadId,
+    runId,
+    run: ended,
+    ...waking,
+    events: [canonicalEvent(runIdentity(run), event, { isResumed: true, calls: new Set() })],
+  };
 }

@@ -19,6 +19,7 @@ import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { Leave, type YieldBefore } from "./leave.ts";
+import { parentWake } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 export interface HoldInit {
@@ -45,7 +46,6 @@ export interface Opening {
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const NOTHING: readonly never[] = Object.freeze([]);
-const NO_RIDERS: Riders = Object.freeze({});
 
 /**
  * One run's hold on its thread. The first commit makes the dispatch and claims it in one, unless it came from the queue; every later one
@@ -60,6 +60,7 @@ export class Hold implements Holding, Lease {
   /** Wishes that no commit has taken, by id; false for one that was refused. */
   readonly #wishes = new Map<string, { readonly wish: WishRecord; isRefused: boolean }>();
   #run: ActiveRun | undefined;
+  #isAwaited = false;
   #fence: Fence | undefined;
   #isSettled = false;
   /** Whoever goes on with the run does so from its last commit, also when the store would still take one from here. */
@@ -80,8 +81,9 @@ export class Hold implements Holding, Lease {
   }
 
   /** Of the run that it is for; its id may turn out to be another one. */
-  bind(run: ActiveRun): void {
+  bind(run: ActiveRun, isAwaited: boolean): void {
     this.#run = run;
+    this.#isAwaited = isAwaited;
   }
 
   get wayOut(): WayOut | undefined {
@@ -123,8 +125,13 @@ export class Hold implements Holding, Lease {
   riders({ runId, run, isFirst, result }: Departure): Riders {
     if (this.#loss !== undefined) throw this.#loss;
     const fence = this.#fence;
-    if (this.#run?.runIds.includes(runId) === false) return fence === undefined ? NO_RIDERS : { fence };
     const riders: Writable<Riders> = {};
+    const outbound = this.#isAwaited ? undefined : parentWake(run);
+    if (outbound !== undefined) riders.outbound = outbound;
+    if (this.#run?.runIds.includes(runId) === false) {
+      if (fence !== undefined) riders.fence = fence;
+      return riders;
+    }
     const dispatch = this.#change(runId, isFirst, result);
     const takes = this.#takes(run);
     if (fence !== undefined) riders.fence = fence;

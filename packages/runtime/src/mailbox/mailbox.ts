@@ -2,7 +2,7 @@ import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/c
 import type { ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
-import { decideElsewhere } from "./control.ts";
+import { cancelByWish, decideElsewhere } from "./control.ts";
 import { executeDispatch } from "./execute.ts";
 import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
@@ -78,15 +78,19 @@ export class Mailbox {
 
   holdsOf(scopeId: ScopeId): Holds {
     return {
-      open: (run, given) => {
+      open: (run, given, isAwaited) => {
         const hold = given instanceof Hold ? given : new Hold(this.tenant(scopeId).holdInit);
-        hold.bind(run);
+        hold.bind(run, isAwaited);
         this.#listen();
         return hold;
       },
       leave: async (holding) => {
         if (holding instanceof Hold) await this.#giveBack(holding, scopeId);
       },
+      release: async (run) => {
+        for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
+      },
+      cancel: (run) => cancelByWish(this.tenant(scopeId), run),
       decide: (run, decisions) => decideElsewhere(this.tenant(scopeId), run, decisions),
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
     };
@@ -109,7 +113,7 @@ export class Mailbox {
    * is on record. Neither costs an attempt.
    */
   async close(): Promise<void> {
-    const { clock, log } = this.#init.parts();
+    const { clock } = this.#init.parts();
     const worker = this.#worker;
     const stopped = worker?.stop();
     if (worker !== undefined) {
@@ -119,13 +123,16 @@ export class Mailbox {
       void worker.idle.then(resolve);
       await promise;
       stopTimer();
-      for (const hold of this.#holds().filter(({ isFromQueue }) => isFromQueue)) {
-        await hold.release().catch((thrown: unknown) => log.warn(`a run could not be given back: ${errorMessage(thrown)}`));
-      }
+      for (const hold of this.#holds().filter(({ isFromQueue }) => isFromQueue)) await this.#release(hold);
     }
     this.#closing.abort();
     this.#leases?.close();
     await stopped;
+  }
+
+  async #release(hold: Hold): Promise<void> {
+    const { log } = this.#init.parts();
+    await hold.release().catch((thrown: unknown) => log.warn(`a run could not be given back: ${errorMessage(thrown)}`));
   }
 
   #leasesWith({ clock, log, bounds }: RunParts): Leases {

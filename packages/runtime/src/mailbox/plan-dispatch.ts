@@ -11,6 +11,7 @@ import {
 } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import { endOrder, type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import { isOrphan } from "../run/called-run.ts";
 import type { Opening } from "./hold.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
@@ -50,7 +51,7 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
     return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
   }
   const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
-  if (wishes.some(({ type }) => type === "cancel")) {
+  if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
     return { type: "run", order: endOrder(run), opening: { claimed, wishes, consume: undefined }, isCancelled: true };
   }
   const decisions = wishes.flatMap(toDecision);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createRegistrySet } from "./create-registry-set.ts";
-import { BASIC, pluginOf, refusal, stub, toolOf } from "./registry.test-support.ts";
+import { BASIC, backendOf, pluginOf, refusal, stub, toolOf } from "./registry.test-support.ts";
 
 const MODEL = { provider: "p", model: "upstream" };
 const POOL = { members: [{ model: "m" }] };
@@ -22,7 +22,7 @@ describe("createRegistrySet", () => {
       models: [{ id: "m", ...MODEL }],
       agents: [{ id: "a", model: "m" }],
       pools: [{ id: "pool", ...POOL }],
-      backends: [{ type: "a2a" }],
+      backends: [backendOf("a2a")],
     });
     expect([...set.models.keys(), ...set.agents.keys(), ...set.pools.keys(), ...set.backends.keys()]).toEqual(["m", "a", "pool", "a2a"]);
   });
@@ -37,7 +37,7 @@ describe("createRegistrySet", () => {
     ["agent", { agents: [{ id: "x" }, { id: "x" }] }],
     ["tool", { tools: [toolOf("x"), toolOf("x")] }],
     ["plugin", { plugins: [pluginOf("x"), pluginOf("x")] }],
-    ["backend", { backends: [{ type: "x" }, { type: "x" }] }],
+    ["backend", { backends: [backendOf("x"), backendOf("x")] }],
   ])("refuses a second %s of one id", (category, init) => {
     const error = refusal(() => createRegistrySet(init));
     expect(error).toMatchObject({ code: "registry_conflict", details: { category, id: "x" } });

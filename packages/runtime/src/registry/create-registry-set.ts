@@ -1,12 +1,13 @@
 import { AwakenError, describeType } from "@awaken/contract";
 import type { AgentSpecInput, ModelSpecInput, PoolSpecInput } from "@awaken/contract/spec";
+import type { BackendFactory } from "../backend/backend-factory.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { ToolList } from "../tool/foreign-tool.ts";
 import { checkModelIds, registryConflict } from "./conflict.ts";
 import { Problems } from "./problems.ts";
 import type { ProviderInput } from "./provider-entry.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
-import type { BackendFactory, Entries, RegistrySet, TableName } from "./registry-set.ts";
+import type { Entries, RegistrySet, TableName } from "./registry-set.ts";
 import { Table } from "./table.ts";
 
 /** Specs under their ids, or a list of specs that carry their ids, as a file has them. */

@@ -1,11 +1,12 @@
 import { AwakenError, describeType } from "@awaken/contract";
 import { parseAgentSpec, parseModelSpec, parsePoolSpec } from "@awaken/contract/spec";
+import type { BackendFactory } from "../backend/backend-factory.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { fromAiSdkTool, isForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import { freezeDeep } from "./freeze.ts";
 import { readProvider } from "./provider-entry.ts";
-import type { BackendFactory, Entries, TableName } from "./registry-set.ts";
+import type { Entries, TableName } from "./registry-set.ts";
 
 /** What one entry of a table is called in messages. */
 export const CATEGORY: { readonly [Name in TableName]: string } = {
@@ -22,7 +23,8 @@ const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "id" in value && "prepare" in value && typeof value.prepare === "function";
 const isPlugin = (value: unknown): value is Plugin =>
   typeof value === "object" && value !== null && "id" in value && "load" in value && typeof value.load === "function";
-const isBackend = (value: unknown): value is BackendFactory => typeof value === "object" && value !== null && "type" in value;
+const isBackend = (value: unknown): value is BackendFactory =>
+  typeof value === "object" && value !== null && "type" in value && "build" in value && typeof value.build === "function";
 
 /** An id that the entry does not have itself. Specs check theirs when they are parsed. */
 export function checkId(category: string, id: string): void {
@@ -71,7 +73,7 @@ export const READ_ENTRY: { readonly [Name in TableName]: (id: string, input: unk
   },
   backends(id, input) {
     checkId("backend", id);
-    if (!isBackend(input)) return refuseLive("registry_build_failed", "backend", id, "it must say its type");
+    if (!isBackend(input)) return refuseLive("registry_build_failed", "backend", id, "it must say its type and have `build`");
     checkOwnId("backend", id, input.type);
     return input;
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BASIC, handleOf, pluginOf, refusal, stub, toolOf } from "./registry.test-support.ts";
+import { BASIC, backendOf, handleOf, pluginOf, refusal, stub, toolOf } from "./registry.test-support.ts";
 
 const UNUSED = { providers: BASIC.providers, models: BASIC.models };
 const POOLED = { ...UNUSED, pools: { pool: { members: [{ model: "m" }] } } };
@@ -17,7 +17,7 @@ describe("rebuildAgentModelProvider", () => {
       agents: BASIC.agents,
       tools: [toolOf("t")],
       plugins: [pluginOf("x")],
-      backends: [{ type: "a2a" }],
+      backends: [backendOf("a2a")],
     });
     const before = handle.snapshot().registries;
     expect(handle.rebuildAgentModelProvider(fresh)).toBe(2);

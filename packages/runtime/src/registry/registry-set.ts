@@ -1,15 +1,11 @@
 import { AwakenError, reading } from "@awaken/contract";
 import type { AgentSpec, AgentSpecInput, ModelSpec, ModelSpecInput, PoolSpec, PoolSpecInput } from "@awaken/contract/spec";
+import type { BackendFactory } from "../backend/backend-factory.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { ForeignTool } from "../tool/foreign-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ProviderEntry, ProviderInput } from "./provider-entry.ts";
 import { Table } from "./table.ts";
-
-/** Runs agents of one type of remote endpoint. What it can do comes with the room `backend`. */
-export interface BackendFactory {
-  readonly type: string;
-}
 
 /** What is looked up, by table. */
 export interface Entries {

@@ -1,5 +1,6 @@
 import { AwakenError, type Provider } from "@awaken/contract";
 import * as z from "zod";
+import type { BackendFactory } from "../backend/backend-factory.ts";
 import { definePlugin, type Plugin } from "../plugin/define-plugin.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -37,3 +38,11 @@ export function refusal(call: () => unknown): AwakenError {
   }
   throw new Error("expected a refusal");
 }
+
+/** A factory that is only looked up. */
+export const backendOf = (type: string): BackendFactory => ({
+  type,
+  build() {
+    throw new Error(`backend '${type}' is not meant to be built`);
+  },
+});

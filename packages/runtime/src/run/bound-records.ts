@@ -48,6 +48,7 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
     runs: {
       load: (id) => ask("load a run", runs.load(id)),
       listByTicket: (id) => ask("list the runs of a ticket", runs.listByTicket(id)),
+      listOpenTickets: (id) => ask("list open tickets", runs.listOpenTickets(id)),
     },
     messages: {
       load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),

@@ -15,8 +15,10 @@ import { resumeOrder } from "../loop/resume/run-order.ts";
 import { isRepeated } from "../loop/resume/same-decision.ts";
 import { isKnown, takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { wait } from "./control.ts";
+import { isOrphan } from "./called-run.ts";
+import { cancel, wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
+import { followFamily } from "./follow-family.ts";
 import type { Holds } from "./holds.ts";
 import type { RunParts } from "./run-parts.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
@@ -85,17 +87,17 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
     const active = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
     if (active !== undefined) {
       const taken = await decideActive(parts, active, record, batch);
-      if (taken !== undefined) return taken;
+      if (taken !== undefined) return followFamily(parts, record, taken);
       continue;
     }
-    if (isDone(record, batch.decisions)) return recorded(parts, record);
+    if (isDone(record, batch.decisions)) return followFamily(parts, record, recorded(parts, record));
     // The run may have left while its record was read: only one that stands still is executed elsewhere.
     if (record.status === "running" && (seen === undefined || !sameJson(record, seen))) {
       seen = record;
       continue;
     }
     const resumed = await resumeWith(parts, record, batch);
-    if (!AwakenError.is(resumed)) return resumed;
+    if (!AwakenError.is(resumed)) return followFamily(parts, record, resumed);
     lost = resumed;
   }
 }
@@ -178,7 +180,7 @@ async function namedRuns({ records }: RunParts, named: string, first: AddressedD
   const onThread = await records.threads.loadHead(threadId(named));
   const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(first.target)))]
     .filter((each) => each !== undefined)
-    .filter((each) => each.threadId === named && hasTicket(each, { ...first, isCall: false }));
+    .filter((each) => (each.threadId === named || each.rootRunId === named) && hasTicket(each, { ...first, isCall: false }));
   const found = run !== undefined && hasTicket(run, first) ? [run, ...ofThread] : ofThread;
   return found.filter((each, index) => found.findIndex((one) => one.runId === each.runId) === index);
 }
@@ -199,6 +201,10 @@ const tooLate = (run: RunRecord, addressed: AddressedDecision): AwakenError =>
 async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promise<RunStream | AwakenError> {
   const next = nextOf(run, batch);
   if (!isOpen(run, next)) throw tooLate(run, next);
+  if (await isOrphan(run, (id) => parts.records.runs.load(id))) {
+    await cancel(parts, run.runId);
+    throw notOpen(next.target, run);
+  }
   // Without holds nobody can tell a process that is gone from one that is at work.
   if (run.status !== "waiting" && parts.holds === undefined) throw isElsewhere(next.target, run);
   try {

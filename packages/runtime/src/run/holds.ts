@@ -5,8 +5,12 @@ import type { ActiveRun } from "./active-runs.ts";
 
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
 export interface Holds {
-  /** What rides in the commits of the run; `given` is that of a dispatch which was claimed for it. */
-  open(run: ActiveRun, given: Holding | undefined): Holding;
+  /** What rides in the commits of the run; `given` is that of a dispatch which was claimed for it. The end of one that is awaited here wakes nobody. */
+  open(run: ActiveRun, given: Holding | undefined, isAwaited: boolean): Holding;
+  /** Gives the thread of the run back as it is on record: another process goes on with it. Never rejects. */
+  release(run: ActiveRun): Promise<void>;
+  /** Tells a run to stop, whoever executes it. */
+  cancel(run: RunRecord): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */
   leave(holding: Holding): Promise<void>;
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */

@@ -14,7 +14,7 @@ import type { RuntimeStore, TenantStore } from "./runtime-store.ts";
 /** What somebody has to write who brings a store for the runtime alone: no queue, no config records, no events, no lists. */
 const onlyCalled = ({ threads, runs, messages, ledger, profiles, commit, transaction }: ScopedStore): TenantStore => ({
   threads: { load: threads.load, loadHead: threads.loadHead },
-  runs: { load: runs.load, listByTicket: runs.listByTicket },
+  runs: { load: runs.load, listByTicket: runs.listByTicket, listOpenTickets: runs.listOpenTickets },
   messages: { load: messages.load, list: messages.list },
   ledger: { load: ledger.load, list: ledger.list },
   profiles,

@@ -26,6 +26,8 @@ export interface RunParts {
   readonly ids: Ids;
   readonly log: Log;
   readonly cancelGraceMs: number;
+  /** How many runs may stand above a run. */
+  readonly maxDelegationDepth: number;
   readonly limits: Limits;
   /** How long whatever the runtime, or the run that these parts are bound to, waits for may take. */
   readonly bounds: Bounds;

@@ -1,8 +1,18 @@
-import { AwakenError, concludeRecord, isSettled, type RunId, type RunRecord, type SettledRun, runId as toRunId } from "@awaken/contract";
+import {
+  AwakenError,
+  concludeRecord,
+  isSettled,
+  type RunId,
+  type RunRecord,
+  runIdentity,
+  type SettledRun,
+  runId as toRunId,
+} from "@awaken/contract";
 import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
+import { ticketsBelow } from "./tickets-below.ts";
 
 export async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
   const run = await parts.records.runs.load(toRunId(id));
@@ -24,7 +34,7 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
     termination: conclusion.termination,
     steps: run.steps,
     usage: run.usage,
-    tickets: run.status === "waiting" ? run.waiting.tickets : [],
+    tickets: run.status === "waiting" ? await ticketsBelow(records, runIdentity(run)) : [],
     output: outcome?.output,
     isOutputAsked: run.activation.options.output !== undefined,
   };

@@ -27,6 +27,7 @@ import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { ChildRuns } from "./child-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
@@ -157,7 +158,7 @@ async function holding(
 ): Promise<LoopOutcome> {
   if (holds === undefined) return work(order);
   for (let tries = 1; ; tries++) {
-    const held = holds.open(run, order.holding);
+    const held = holds.open(run, order.holding, order.isAwaited === true);
     try {
       return await work({ ...order, holding: held });
     } catch (thrown) {
@@ -209,6 +210,7 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promis
         return resolve(agentId);
       }),
       wayOut: order.holding?.wayOut,
+      children: new ChildRuns(parts, run, resolution, startRun),
     },
     adopt: (id) => parts.active.adopt(run, id),
   });

@@ -15,6 +15,7 @@ const context: ToolContext = {
   toolName: "t",
   idempotencyKey: "k1",
   resume: undefined,
+  runAgent: () => Promise.reject(new Error("no agent here")),
   progress: () => {},
   activity: () => {},
   output: () => {},

@@ -1,8 +1,9 @@
-import type { JsonValue, ToolDescriptor, ToolResult, Validated } from "@awaken/contract";
+import type { JsonValue, ToolCallProgress, ToolDescriptor, ToolResult, Validated } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { HookScene, ResumedCall } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { Bounds } from "../stream/bounds.ts";
+import type { RunAgent } from "./child-result.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -15,6 +16,8 @@ export interface ProgressReport {
   readonly total?: number;
   /** What is being done, for people. */
   readonly message?: string;
+  /** Default `running`. */
+  readonly status?: ToolCallProgress["status"];
 }
 
 /** What a running tool knows and may say. Reports reach live listeners and are no-ops when nobody listens. */
@@ -27,6 +30,8 @@ export interface ToolContext extends HookScene {
   readonly idempotencyKey: string;
   /** The decision that resumed the call, if it was suspended. */
   readonly resume: ResumedCall | undefined;
+  /** Starts a run of another agent for this call, and waits for it. */
+  readonly runAgent: RunAgent;
   /** How far it is, for whoever watches. */
   progress(report: ProgressReport): void;
   /** News of a kind of the tool's own, for whoever watches. */

@@ -95,6 +95,7 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Act
     checkOutput: output?.check,
     isContinuation: resumed !== undefined && resumed.status !== "created",
     seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
+    seed: resumed === undefined ? asked.order.seed : undefined,
   };
 }
 
@@ -109,13 +110,14 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
 
 /** Without what the record says itself. */
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
-  const { origin, runMode, adapter, parentThreadId, parentToolCallId, transportRequestId, correlationId } = identity;
+  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, transportRequestId, correlationId } = identity;
   return {
     origin,
     runMode,
     adapter,
     ...(parentThreadId === undefined ? undefined : { parentThreadId }),
     ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
+    ...(agentPath === undefined ? undefined : { agentPath }),
     ...(transportRequestId === undefined ? undefined : { transportRequestId }),
     ...(correlationId === undefined ? undefined : { correlationId }),
   };

@@ -1,6 +1,7 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
 import type { Activation, RunHandles } from "../activation.ts";
+import { takeChildren } from "../child-calls.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
@@ -63,8 +64,12 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
 }
 
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. */
-export const finishOpenCalls = async (ctx: RunContext): Promise<Termination | undefined> =>
-  (await recoverStep(ctx)) ?? (await replayDecided(ctx));
+export async function finishOpenCalls(ctx: RunContext): Promise<Termination | undefined> {
+  const ended = await recoverStep(ctx);
+  if (ended !== undefined) return ended;
+  if (ctx.isContinuation && !ctx.signal.aborted) await takeChildren(ctx);
+  return replayDecided(ctx);
+}
 
 /** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */
 function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {

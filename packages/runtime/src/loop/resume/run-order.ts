@@ -1,4 +1,4 @@
-import type { JsonObject, Message, MessageId, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
+import type { JsonObject, Message, MessageId, PersistedState, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
 import type { Holding } from "../../commit/holding.ts";
 import type { OutputCheck } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
@@ -35,6 +35,10 @@ export interface RunOrder {
   readonly signal?: AbortSignal | undefined;
   /** The run is taken up only to be ended: what became of its agent, its plugins or its state does not keep it from that. */
   readonly isEnding?: true;
+  /** Whoever started it waits for it in this process: its end wakes nobody. */
+  readonly isAwaited?: true;
+  /** What keys of its state begin with. One that its agent does not have fails it. */
+  readonly seed?: PersistedState | undefined;
   /** Of whoever holds the thread by a dispatch. */
   readonly holding?: Holding | undefined;
 }

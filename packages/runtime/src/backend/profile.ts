@@ -1,0 +1,70 @@
+import { AwakenError, BACKEND_DIMENSIONS, type BackendDimension, type BackendProfile } from "@awaken/contract";
+
+/** The loop of this process. */
+export const LOCAL_PROFILE: BackendProfile = Object.freeze({
+  cancellation: "cooperative-token",
+  continuation: "in-process-state",
+  decisions: "live-and-durable",
+  overrides: "model-and-params",
+  frontendTools: "executable",
+  persistence: "checkpoint",
+  waits: "input-and-auth",
+  transcript: "full-transcript",
+  output: "text-and-artifacts",
+});
+
+/** One prompt, one text, and nothing else: what is known of a backend that says nothing of itself. */
+export const STATELESS_REMOTE_PROFILE: BackendProfile = Object.freeze({
+  cancellation: "none",
+  continuation: "none",
+  decisions: "none",
+  overrides: "none",
+  frontendTools: "none",
+  persistence: "ephemeral",
+  waits: "none",
+  transcript: "single-prompt",
+  output: "text",
+});
+
+/** What a run asks for; what is left out is asked of nobody. */
+export type BackendRequirements = Partial<BackendProfile>;
+
+/** The combined values stand for their parts, and not the other way. */
+const COMBINED: ReadonlySet<string> = new Set(["cooperative-token-and-remote-abort", "live-and-durable", "input-and-auth"]);
+
+function satisfies(dimension: BackendDimension, has: string, wants: string): boolean {
+  const scale: readonly string[] = BACKEND_DIMENSIONS[dimension];
+  if (has === wants) return true;
+  switch (dimension) {
+    case "cancellation":
+    case "decisions":
+    case "waits":
+      return wants === "none" || (COMBINED.has(has) && !COMBINED.has(wants));
+    case "continuation":
+      return wants === "none" || has === "remote-state";
+    // State that lives with the remote side is as good as the whole transcript.
+    case "transcript":
+      return has !== "single-prompt";
+    default:
+      return scale.indexOf(has) >= scale.indexOf(wants);
+  }
+}
+
+const isDimension = (name: string): name is BackendDimension => name in BACKEND_DIMENSIONS;
+
+/** Every respect in which a backend does not do what is asked of it. */
+export function profileMismatches(profile: BackendProfile, requirements: BackendRequirements): readonly BackendDimension[] {
+  return Object.keys(requirements)
+    .filter(isDimension)
+    .filter((name) => {
+      const wants = requirements[name];
+      return wants !== undefined && !satisfies(name, profile[name], wants);
+    });
+}
+
+/** What was asked for and cannot be had, in the order in which it is looked at. */
+export function refuseUnsupported(agentId: string, unsupported: readonly string[]): void {
+  if (unsupported.length === 0) return;
+  const message = `execution failed: agent '${agentId}' backend does not support: ${unsupported.join(", ")}`;
+  throw new AwakenError("capability_mismatch", message, { details: { agentId, unsupported } });
+}

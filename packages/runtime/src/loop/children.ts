@@ -1,0 +1,60 @@
+import type {
+  AgentEvent,
+  BackendResult,
+  ChildRun,
+  DelegatePersistence,
+  JsonObject,
+  RunId,
+  RunOutcome,
+  Ticket,
+  ToolCallId,
+  Usage,
+} from "@awaken/contract";
+
+/** A run to be started for a call of this one. */
+export interface ChildOrder {
+  readonly agentId: string;
+  readonly input: string;
+  readonly state: JsonObject | undefined;
+  /** Undefined: as the runtime has it. */
+  readonly policy: DelegatePersistence | undefined;
+  /** The same for every attempt of the call: its id follows from it. */
+  readonly key: string;
+  readonly toolCallId: ToolCallId;
+  /** Aborted when the call is to stop. */
+  readonly signal: AbortSignal;
+  /** It is known which run it is, and it is about to begin. */
+  begun(child: ChildRun): void;
+  /** What happens in it, while it runs here. */
+  hear(event: AgentEvent): void;
+}
+
+/** What became of a child, as far as it is known. */
+export interface ChildEnd {
+  readonly child: ChildRun;
+  readonly result: BackendResult;
+  /** Undefined while it is not over. */
+  readonly ending: { readonly outcome: RunOutcome; readonly usage: Usage } | undefined;
+  /** It has records of its own: when it waits, it can be waited for. */
+  readonly isDurable: boolean;
+}
+
+/** The runs that a run starts. Handed down: whoever starts runs stands above the loop. */
+export interface Children {
+  /** Throws when there is no such agent, or it cannot be asked for what it is asked. */
+  run(order: ChildOrder): Promise<ChildEnd>;
+  /** A durable child by its id; undefined while it is not over. */
+  find(id: RunId): Promise<ChildEnd | undefined>;
+  /** Tells durable children to stop, wherever they are. Never rejects. */
+  cancel(ids: readonly RunId[]): Promise<void>;
+  /** What all runs below this one wait for. */
+  tickets(): Promise<readonly Ticket[]>;
+}
+
+/** For runs that can have none. */
+export const NO_CHILDREN: Children = {
+  run: () => Promise.reject(new Error("this run cannot start others")),
+  find: () => Promise.resolve(undefined),
+  cancel: () => Promise.resolve(),
+  tickets: () => Promise.resolve([]),
+};

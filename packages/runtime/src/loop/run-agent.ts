@@ -1,0 +1,114 @@
+import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, statusLabel, type ToolCallId } from "@awaken/contract";
+import { CHILD_RUN } from "../commit/open-tickets.ts";
+import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
+import type { ChildEnd } from "./children.ts";
+import type { LiveCall } from "./live-call.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** What a call waits with, until the run of this end is over. */
+function waitFor({ child, isDurable, result }: ChildEnd): Extract<ChildResult, { status: "waiting" }>["suspension"] {
+  const { runId: childRunId, agentId } = child;
+  const message = "message" in result.status ? { message: result.status.message ?? "" } : undefined;
+  if (isDurable) return { action: CHILD_RUN, parameters: { childRunId, agentId }, resumeMode: "pass-decision-to-tool" };
+  const asked = { "waiting-input": "input-required", "waiting-auth": "auth-required" } as const;
+  const kind = result.status.type === "waiting-input" || result.status.type === "waiting-auth" ? asked[result.status.type] : "suspended";
+  const parameters = { agentId, backendStatus: statusLabel(result.status), childRunId, toolCallId: child.toolCallId ?? "" };
+  return { action: `agent-delegate:${kind}`, ...message, parameters, resumeMode: "use-decision-as-tool-result" };
+}
+
+const factsOf = ({ agentId, runId, status, response, output, steps, usage, state, threadState }: BackendResult) => ({
+  agentId,
+  label: statusLabel(status),
+  text: output.text ?? response ?? "",
+  output,
+  steps,
+  ...(runId === undefined ? undefined : { runId }),
+  ...(usage === undefined ? undefined : { usage }),
+  ...(state === undefined ? undefined : { state }),
+  ...(threadState === undefined ? undefined : { threadState }),
+});
+
+/** What tool code is told of a child. */
+export function childResult(end: ChildEnd): ChildResult {
+  const { result } = end;
+  const facts = factsOf(result);
+  switch (result.status.type) {
+    case "completed":
+      return { ...facts, status: "done" };
+    case "failed":
+      return { ...facts, status: "failed", error: result.status.message };
+    case "cancelled":
+    case "timeout":
+      return { ...facts, status: result.status.type };
+    case "waiting-input":
+    case "waiting-auth":
+    case "suspended":
+      return { ...facts, status: "waiting", suspension: waitFor(end) };
+  }
+}
+
+/** A child that is over is told as such, once: when whoever called it has its result. */
+export function tellEnd(ctx: RunContext, { child, ending }: ChildEnd): void {
+  if (ending !== undefined) ctx.emit({ type: "child-end", ...child, ...ending });
+}
+
+/**
+ * Of what happens in a child, its parent's listeners hear of tickets, at any depth, and of the progress of its own calls. Everything else
+ * is heard by following the child.
+ */
+function passOn(ctx: RunContext): (event: AgentEvent) => void {
+  const own = new Set<string>();
+  return (event) => {
+    if (event.type === "tool-call-start") own.add(event.toolCallId);
+    else if (event.type === "ticket-open") ctx.tell(event);
+    else if (event.type === "activity-snapshot" && event.activityType === "tool-call-progress" && isOf(own, event.content)) ctx.tell(event);
+  };
+}
+
+const isOf = (calls: ReadonlySet<string>, content: unknown): boolean =>
+  isJsonObject(content) && typeof content["callId"] === "string" && calls.has(content["callId"]);
+
+/** One call may ask the same of the same agent more than once; every attempt of the call asks in the same order. */
+class ChildKeys {
+  readonly #call: string;
+  readonly #asked = new Map<string, number>();
+
+  constructor(call: string) {
+    this.#call = call;
+  }
+
+  next({ agent, input, state }: ChildRequest): string {
+    const about = JSON.stringify([agent, input, state ?? null]);
+    const times = this.#asked.get(about) ?? 0;
+    this.#asked.set(about, times + 1);
+    return JSON.stringify([this.#call, about, times]);
+  }
+}
+
+/** What a tool starts other agents with. */
+export function agentRunner(ctx: RunContext, { call }: LiveCall, signal: AbortSignal, idempotencyKey: string): RunAgent {
+  let keys: ChildKeys | undefined;
+  return async (request) => {
+    const { agent: agentId, input, state, policy, mustComplete = false } = request;
+    keys ??= new ChildKeys(idempotencyKey);
+    const key = keys.next(request);
+    const toolCallId: ToolCallId = call.id;
+    const end = await ctx.children.run({
+      ...{ agentId, input, state, policy, key, toolCallId, signal },
+      begun: (child) => ctx.emit({ type: "child-start", ...child }),
+      hear: passOn(ctx),
+    });
+    tellEnd(ctx, end);
+    const result = childResult(end);
+    if (!mustComplete || result.status === "done") return result;
+    throw new AwakenError("child_not_completed", `child agent did not complete: ${result.label}`, {
+      details: {
+        agentId,
+        status: result.status,
+        label: result.label,
+        ...(result.runId === undefined ? undefined : { runId: result.runId }),
+      },
+      cause: result,
+    });
+  };
+}

@@ -1,0 +1,259 @@
+import {
+  AwakenError,
+  type BackendResult,
+  type BackendStatus,
+  type ChildRun,
+  concludeRecord,
+  type DelegatePersistence,
+  errorMessage,
+  type RunId,
+  type RunIdentity,
+  type RunRecord,
+  runId,
+  type SettledRun,
+  STATE_SCHEMA_VERSION,
+  statusOfTermination,
+  threadId,
+} from "@awaken/contract";
+import { MemoryThreads } from "../commit/memory-threads.ts";
+import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
+import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import type { RunRecords } from "../loop/run-records.ts";
+import type { Resolution } from "../resolve/resolver.ts";
+import { onAbort } from "../stream/abort.ts";
+import { derivedId } from "../stream/derived-id.ts";
+import type { ActiveRun } from "./active-runs.ts";
+import { toMessages } from "./message-input.ts";
+import type { RunParts } from "./run-parts.ts";
+import { ticketsBelow } from "./tickets-below.ts";
+
+/** The agents of the runs from the first one to this one. */
+export const agentPathOf = ({ agentId, agentPath }: RunIdentity): readonly string[] => agentPath ?? [agentId];
+
+/** The same parts with something else in the place of some, for one run and what it waits for. */
+function withParts(parts: RunParts, changes: Partial<RunParts>): RunParts {
+  return { ...parts, ...changes, boundTo: (bounds) => withParts(parts.boundTo(bounds), changes) };
+}
+
+/** Records that go with the child. What it comes from is looked up where it is. */
+function ephemeralRecords({ records, clock, scopeId }: RunParts): RunRecords {
+  const own = new MemoryThreads(() => clock.now(), scopeId);
+  return {
+    ledger: undefined,
+    runs: own.runs,
+    messages: own.messages,
+    threads: { load: async (id) => (await own.threads.load(id)) ?? records.threads.load(id), loadHead: own.threads.loadHead },
+    commit: own.commit,
+    transaction: (work) => own.transaction(work),
+  };
+}
+
+const isTaken = (thrown: unknown): boolean =>
+  AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
+
+const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
+
+/** Somebody else has the run by now, or will have it: what is known of it here is not how it ended. */
+const isElsewhere = (ended: LoopOutcome): boolean =>
+  isLeft(ended) || (ended.termination.type === "error" && ended.termination.code === "fence_lost");
+
+function waitingStatus(reason: LoopResult["waitingReason"]): BackendStatus {
+  if (reason === "input-required") return { type: "waiting-input" };
+  return reason === "auth-required" ? { type: "waiting-auth" } : { type: "suspended" };
+}
+
+/** What the parent's call is told while its child is not over. */
+const openResult = (child: ChildRun, steps: number): BackendResult => ({
+  agentId: child.agentId,
+  status: { type: "suspended" },
+  termination: { type: "suspended" },
+  output: { artifacts: [] },
+  steps,
+  runId: child.runId,
+});
+
+/** How a run is started. */
+type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
+
+/** The runs that one run starts in this process. Agents come from the registry snapshot of the run. */
+export class ChildRuns implements Children {
+  readonly #parts: RunParts;
+  readonly #parent: ActiveRun;
+  readonly #resolution: Resolution;
+  readonly #start: StartRun;
+
+  constructor(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun) {
+    this.#start = start;
+    this.#parts = parts;
+    this.#parent = parent;
+    this.#resolution = resolution;
+  }
+
+  get #identity(): RunIdentity {
+    const { ctx, runId: id } = this.#parent;
+    if (ctx === undefined) throw new AwakenError("cancelled", `run '${id}' is over: it starts no other`);
+    return ctx.identity;
+  }
+
+  async run(order: ChildOrder): Promise<ChildEnd> {
+    const { maxDelegationDepth, holds, ids } = this.#parts;
+    const parent = this.#identity;
+    const path = agentPathOf(parent);
+    if (path.length > maxDelegationDepth) {
+      throw new AwakenError("delegation_depth_exceeded", `delegation depth limit exceeded: ${[...path, order.agentId].join(" > ")}`, {
+        details: { agentId: order.agentId, limit: maxDelegationDepth },
+      });
+    }
+    const policy = order.policy ?? (holds === undefined ? "ephemeral" : "durable");
+    this.#check(order, policy);
+    const id = policy === "durable" ? await derivedId(order.key) : ids();
+    const child: ChildRun = {
+      runId: runId(id),
+      threadId: threadId(id),
+      agentId: order.agentId,
+      agentPath: [...path, order.agentId],
+      toolCallId: order.toolCallId,
+    };
+    return policy === "durable" ? this.#durable(order, child) : this.#ephemeral(order, child);
+  }
+
+  async find(id: RunId): Promise<ChildEnd | undefined> {
+    const run = await this.#parts.records.runs.load(id);
+    return run?.status === "done" ? this.#ended(run) : undefined;
+  }
+
+  async cancel(ids: readonly RunId[]): Promise<void> {
+    const { records, holds, active, log } = this.#parts;
+    for (const id of ids) {
+      try {
+        active.byRun(id)?.cancel();
+        const run = await records.runs.load(id);
+        if (run !== undefined && run.status !== "done") await holds?.cancel(run);
+      } catch (thrown) {
+        // It ends as cancelled when it is claimed: its parent is over.
+        log.warn(`a run could not be told to stop: ${errorMessage(thrown)}`, { runId: id });
+      }
+    }
+  }
+
+  tickets() {
+    return ticketsBelow(this.#parts.records, this.#identity);
+  }
+
+  #check({ agentId }: ChildOrder, policy: DelegatePersistence): void {
+    const known: readonly string[] = ["ephemeral", "durable"];
+    if (known.includes(policy) && (policy === "ephemeral" || this.#parts.holds !== undefined)) return;
+    const message = `execution failed: agent '${agentId}' backend does not support: delegate-persistence`;
+    throw new AwakenError("capability_mismatch", message, { details: { agentId, policy } });
+  }
+
+  /** The first attempt may have started it: one that is over is not run again, and one that somebody is at work on is waited for. */
+  async #durable(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
+    const known = await this.#parts.records.runs.load(child.runId);
+    if (known?.status === "done") return this.#ended(known);
+    if (known?.status === "waiting") return { child, result: openResult(child, known.steps), ending: undefined, isDurable: true };
+    const parts = withParts(this.#parts, { resolver: this.#pinned() });
+    const started = known === undefined ? this.#order(order, child) : resumeOrder(known, []);
+    if (known === undefined) order.begun(child);
+    try {
+      const ended = await this.#await(parts, { ...started, isAwaited: true }, order);
+      if (!isLeft(ended) && !isElsewhere(ended) && ended.status !== "done") {
+        return { child, result: openResult(child, ended.steps), ending: undefined, isDurable: true };
+      }
+    } catch (thrown) {
+      if (known === undefined || !isTaken(thrown)) throw thrown;
+    }
+    const now = await this.#parts.records.runs.load(child.runId);
+    if (now?.status === "done") return this.#ended(now);
+    return { child, result: openResult(child, now?.steps ?? 0), ending: undefined, isDurable: true };
+  }
+
+  async #ephemeral(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
+    const records = ephemeralRecords(this.#parts);
+    const parts = withParts(this.#parts, { resolver: this.#pinned(), records, holds: undefined, streams: undefined });
+    order.begun(child);
+    const ended = await this.#await(parts, this.#order(order, child), order);
+    const run = await records.runs.load(child.runId);
+    if (run?.status === "done") return { ...(await endOf(records, run)), isDurable: false };
+    const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
+    const steps = run?.steps ?? 0;
+    return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false };
+  }
+
+  /** A parent that was told to stop tells it; one that somebody else has by now leaves it to whoever comes. */
+  async #await(parts: RunParts, order: RunOrder, { signal, hear }: ChildOrder): Promise<LoopOutcome> {
+    const { run, result } = this.#start(parts, order);
+    run.listeners.watch(hear);
+    const off = onAbort(signal, () => {
+      if (isLost(signal.reason) && parts.holds !== undefined) void parts.holds.release(run);
+      else run.controller.abort(signal.reason);
+    });
+    try {
+      return await result;
+    } finally {
+      off();
+    }
+  }
+
+  #order({ input, state, toolCallId }: ChildOrder, child: ChildRun): RunOrder {
+    const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, traceParent, correlationId } = this.#identity;
+    return {
+      threadId: child.threadId,
+      intent: { type: "new", runId: child.runId },
+      agentId: child.agentId,
+      input: toMessages(input, this.#parts.ids),
+      namedMessages: [],
+      trace: {
+        ...{ origin: "subagent", parentRunId, parentThreadId, rootRunId, parentToolCallId: toolCallId, agentPath: child.agentPath },
+        ...(traceParent === undefined ? undefined : { traceParent }),
+        ...(correlationId === undefined ? undefined : { correlationId }),
+      },
+      options: {},
+      principal: this.#parent.ctx?.principal,
+      ...(state === undefined ? undefined : { seed: { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: state } }),
+    };
+  }
+
+  #pinned(): RunParts["resolver"] {
+    const { resolver } = this.#parts;
+    return { open: () => this.#resolution, agentIds: () => resolver.agentIds() };
+  }
+
+  async #ended(run: SettledRun & RunRecord): Promise<ChildEnd> {
+    return { ...(await endOf(this.#parts.records, run)), isDurable: true };
+  }
+}
+
+/** What became of a run that is over, from its records. */
+async function endOf(records: RunRecords, run: SettledRun & RunRecord): Promise<Omit<ChildEnd, "isDurable">> {
+  const { runId: id, threadId: thread, agentId, usage, steps, activation } = run;
+  const { termination, ...outcome } = concludeRecord(run);
+  const response = run.status === "done" ? run.outcome.response : "";
+  const output = run.status === "done" ? run.outcome.output : undefined;
+  const threadState = (await records.threads.loadHead(thread))?.state;
+  const text = response === "" ? undefined : { text: response };
+  const { agentPath = [agentId], parentToolCallId } = activation.trace;
+  return {
+    child: {
+      runId: id,
+      threadId: thread,
+      agentId,
+      agentPath,
+      ...(parentToolCallId === undefined ? undefined : { toolCallId: parentToolCallId }),
+    },
+    result: {
+      agentId,
+      status: statusOfTermination(termination),
+      termination,
+      ...(response === "" ? undefined : { response }),
+      output: { ...text, artifacts: [], ...(output === undefined ? undefined : { raw: output }) },
+      steps,
+      usage,
+      runId: id,
+      ...(run.state === undefined ? undefined : { state: run.state }),
+      ...(threadState === undefined ? undefined : { threadState }),
+    },
+    ending: { outcome: { ...outcome, response, ...(output === undefined ? undefined : { output }) }, usage },
+  };
+}

@@ -1,0 +1,93 @@
+import { type AgentEvent, AwakenError, type RunId, type RunRecord } from "@awaken/contract";
+import { childOf } from "../commit/open-tickets.ts";
+import { isLeft, type LoopResult } from "../loop/finish.ts";
+import { storedCalls } from "../loop/resume/cut-step.ts";
+import { resumeOrder } from "../loop/resume/run-order.ts";
+import { EventStream } from "../stream/event-stream.ts";
+import type { Listen } from "../stream/listeners.ts";
+import { isCalled } from "./called-run.ts";
+import { wait } from "./control.ts";
+import { RunBell } from "./run-bell.ts";
+import type { RunParts } from "./run-parts.ts";
+import type { RunResult } from "./run-result.ts";
+import { RunStream } from "./run-stream.ts";
+import { startRun } from "./start-run.ts";
+
+const FOLLOW_MS = 300_000;
+
+const isTaken = (thrown: unknown): boolean =>
+  AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
+
+async function isWaitingFor({ records }: RunParts, run: RunRecord, child: RunId): Promise<boolean> {
+  const head = await records.threads.loadHead(run.threadId);
+  return storedCalls(head?.state).some(({ status, suspension }) => status === "suspended" && childOf(suspension) === child);
+}
+
+/** A run whose commits the store does not take goes nowhere, however often it is tried. */
+function checkKept({ termination, runId }: LoopResult): void {
+  if (termination.type !== "error" || termination.code === undefined || !NOT_KEPT.has(termination.code)) return;
+  const code = termination.code === "fence_lost" ? "fence_lost" : "storage_io";
+  throw new AwakenError(code, `run '${runId}' could not go on: ${termination.message}`, { details: { runId } });
+}
+
+const NOT_KEPT: ReadonlySet<string> = new Set(["fence_lost", "storage_io", "storage_corrupt", "storage_too_new", "storage_validation"]);
+
+/** The child is over: its parent goes on, here unless somebody else was quicker. Resolves when it is past the child, and is over or waits. */
+async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<AgentEvent> | undefined): Promise<void> {
+  const until = parts.clock.now() + FOLLOW_MS;
+  using bell = new RunBell(parts.live, id);
+  for (;;) {
+    const active = parts.active.byRun(id);
+    if (active?.result !== undefined) {
+      if (listen !== undefined) active.listeners.add(listen);
+      await active.result.catch(() => {});
+      await active.released;
+    }
+    const run = await parts.records.runs.load(id);
+    if (run === undefined || run.status === "done") return;
+    if (run.status === "waiting") {
+      if (!(await isWaitingFor(parts, run, child))) return;
+      try {
+        const ended = await startRun(parts, resumeOrder(run, []), listen).result;
+        if (!isLeft(ended)) {
+          checkKept(ended);
+          continue;
+        }
+      } catch (thrown) {
+        if (!isTaken(thrown)) throw thrown;
+      }
+    }
+    const left = until - parts.clock.now();
+    if (left <= 0)
+      throw new AwakenError("timeout", `run '${id}' does not go on, although what it waited for is over`, { details: { runId: id } });
+    await bell.wait(parts.clock, left, parts.closing);
+    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  }
+}
+
+async function climb(parts: RunParts, leaf: RunRecord, root: RunRecord, listen: Listen<AgentEvent>): Promise<RunResult> {
+  for (let id = leaf.runId; id !== root.runId; ) {
+    const run = await parts.records.runs.load(id);
+    if (run?.status !== "done" || !isCalled(run)) break;
+    const { parentRunId } = run;
+    await goOn(parts, parentRunId, id, parentRunId === root.runId ? listen : undefined);
+    id = parentRunId;
+  }
+  return wait(parts, root.runId);
+}
+
+/**
+ * A ticket of a run below others was decided: whoever decided is given the root, whose ticket it is for people. Its result comes when the
+ * root is over, or when something in its family waits again; its events, when it goes on here.
+ */
+export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunStream): Promise<RunStream> {
+  const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
+  if (root === undefined) return below;
+  const events = new EventStream<AgentEvent, RunResult>();
+  const result = below.result.then(() => climb(parts, leaf, root, (event) => events.push(event)));
+  result.then(
+    (ended) => events.end(ended),
+    (thrown) => events.fail(thrown),
+  );
+  return new RunStream({ run: { runId: root.runId, threadId: root.threadId }, result }, events);
+}

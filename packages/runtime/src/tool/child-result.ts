@@ -1,0 +1,53 @@
+import type { BackendOutput, DelegatePersistence, JsonObject, PersistedState, RunId, Suspension, Usage } from "@awaken/contract";
+
+/** What tool code asks of another agent. */
+export interface ChildRequest {
+  /** Its id in the registry. */
+  readonly agent: string;
+  /** What it is asked. It sees nothing else of the conversation. */
+  readonly input: string;
+  /** Values for its state keys, by their names; one that it does not have fails it before it begins. */
+  readonly state?: JsonObject;
+  /** `durable`: a run with records of its own, which can wait and outlive the process. Default: that, where there is a store with a queue; else `ephemeral`. */
+  readonly policy?: DelegatePersistence;
+  /** Throws `child_not_completed` unless it comes to its end. Default false: whatever became of it is a result. */
+  readonly mustComplete?: boolean;
+}
+
+interface ChildFacts {
+  /** The agent that was asked. */
+  readonly agentId: string;
+  /** Its run, where it has one. */
+  readonly runId?: RunId;
+  /** What became of it, in words: `completed`, `failed: no such file`. */
+  readonly label: string;
+  /** Its final answer; empty when there is none. */
+  readonly text: string;
+  /** The same with what came beside the text. */
+  readonly output: BackendOutput;
+  /** How many inferences it took, with their tool calls. */
+  readonly steps: number;
+  /** Tokens, as far as they are known. */
+  readonly usage?: Usage;
+  /** Its keys that persist, as it left them. */
+  readonly state?: PersistedState;
+  /** Those of its thread. */
+  readonly threadState?: PersistedState;
+}
+
+/** What became of a child, told apart by `status`. It is JSON: a call that waits for a child has it as the decision that it is resumed with. */
+export type ChildResult =
+  | (ChildFacts & { readonly status: "done" | "cancelled" | "timeout" })
+  | (ChildFacts & {
+      readonly status: "failed";
+      /** Why. */
+      readonly error: string;
+    })
+  | (ChildFacts & {
+      readonly status: "waiting";
+      /** Return `wait(result.suspension)`: the call goes on when the child has come to its end. */
+      readonly suspension: Omit<Suspension, "id" | "expiresAt">;
+    });
+
+/** Starts a child of the call, or finds the one that an earlier attempt started, and waits for it. */
+export type RunAgent = (request: ChildRequest) => Promise<ChildResult>;
