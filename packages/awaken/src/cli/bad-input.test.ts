@@ -131,15 +131,17 @@ describe.concurrent("the command line", () => {
     const top = await cli([], { cwd });
     expect(top).toEqual(await cli(["--help"], { cwd }));
     expect({ code: top.code, stderr: top.stderr }).toEqual({ code: 0, stderr: "" });
-    const commands = [...top.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name = ""]) => name);
+    const commands = [...top.stdout.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name = ""]) => name);
     expect(commands.sort()).toEqual([
       "attach",
       "cancel",
       "chat",
+      "dead-letters",
       "decide",
       "doctor",
       "events",
       "init",
+      "queue",
       "resume",
       "run",
       "runs",

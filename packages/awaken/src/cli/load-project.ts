@@ -68,9 +68,8 @@ export async function openProjectStore(options: LoadOptions, loaded: LoadedConfi
 }
 
 /** The store of a project alone: when it is asked for by name, no config is needed. */
-export async function openRecords(options: LoadOptions): Promise<ProjectStore> {
+export async function openRecords(options: LoadOptions, use: OpenOptions = { mustExist: true, readsOnly: true }): Promise<ProjectStore> {
   const asked = askedStore(options);
-  const use = { mustExist: true, readsOnly: true };
   if (asked !== undefined) return ofOpen(await openStore(asked, options.cwd, use));
   return openProjectStore(options, await loadConfig(options), use);
 }

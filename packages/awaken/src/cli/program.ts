@@ -3,6 +3,7 @@ import { typedHint } from "./command-name.ts";
 import type { AttachCommandOptions } from "./commands/attach.ts";
 import type { CancelOptions } from "./commands/cancel.ts";
 import type { ChatCommandOptions } from "./commands/chat.ts";
+import type { DeadLetterOptions } from "./commands/dead-letters.ts";
 import type { DecideOptions } from "./commands/decide.ts";
 import type { DoctorOptions } from "./commands/doctor.ts";
 import type { EventsOptions } from "./commands/events.ts";
@@ -164,6 +165,27 @@ function addSetup(program: Command, shell: Shell, outcome: Outcome): void {
     });
 }
 
+function addQueue(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("queue").description("list what is queued, who has it, and messages that no run has read"), RECORDS)
+    .option("--limit <count>", "how many; 50 when left out")
+    .option("--json", "one line of JSON for each")
+    .addHelpText("after", example("awaken queue"))
+    .action(async (options: ListOptions) => {
+      const { queue } = await import("./commands/queue.ts");
+      outcome.code = await queue(shell, options);
+    });
+  addProjectOptions(program.command("dead-letters").description("list work that nobody could bring to an end, or deal with it"), RECORDS)
+    .option("--replay <id>", "put it into the queue again, for a new run")
+    .option("--drop <id>", "give it up for good")
+    .option("--limit <count>", "how many; 50 when left out")
+    .option("--json", "one line of JSON for each")
+    .addHelpText("after", example("awaken dead-letters", "awaken dead-letters --replay 01a1e092"))
+    .action(async (options: DeadLetterOptions) => {
+      const { deadLetters } = await import("./commands/dead-letters.ts");
+      outcome.code = await deadLetters(shell, options);
+    });
+}
+
 function addTrace(program: Command, shell: Shell, outcome: Outcome): void {
   addProjectOptions(program.command("trace").description("draw a run as a waterfall: steps, inferences, tools, waits, children"), RECORDS)
     .argument("<run|thread>", "a run, or a thread for its last run")
@@ -186,6 +208,7 @@ function createProgram(shell: Shell, outcome: Outcome): Command {
   addTalk(program, shell, outcome);
   addDecisions(program, shell, outcome);
   addRecords(program, shell, outcome);
+  addQueue(program, shell, outcome);
   addTrace(program, shell, outcome);
   return program.addHelpText("after", `\n\`awaken <command> --help\` says more, with an example.\n${EXIT_HELP}`);
 }

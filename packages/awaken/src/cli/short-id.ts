@@ -1,5 +1,5 @@
-import { runId, threadId, ticketId } from "@awaken/contract";
-import type { RunPosition, ScopedStore, ThreadPosition } from "@awaken/contract/store";
+import { dispatchId, runId, threadId, ticketId } from "@awaken/contract";
+import type { DispatchPosition, QueuePorts, RunPosition, ScopedStore, ThreadPosition } from "@awaken/contract/store";
 import { CliError } from "./cli-error.ts";
 
 const PAGE = 200;
@@ -29,10 +29,10 @@ async function* runIds({ runs }: ScopedStore): AsyncGenerator<string> {
 const SHOWN = 3;
 
 /** The one id that begins or ends like this. Several are an error that names some of them. */
-async function onlyOne(part: string, ids: AsyncIterable<string>, what: string): Promise<string | undefined> {
+async function onlyOne(part: string, ids: AsyncIterable<string>, what: string, isMeant = isPartOf): Promise<string | undefined> {
   if (part.length < MIN_LENGTH) return undefined;
   const found: string[] = [];
-  for await (const id of ids) if (isPartOf(part, id)) found.push(id);
+  for await (const id of ids) if (isMeant(part, id)) found.push(id);
   if (found.length < 2) return found[0];
   const some = `${found.slice(0, SHOWN).join(", ")}${found.length > SHOWN ? ", …" : ""}`;
   throw new CliError("ambiguous_id", `'${part}' is part of ${found.length} ${what}: ${some}`, "give more of the id");
@@ -69,6 +69,22 @@ export async function shortTicket(store: ScopedStore, id: string): Promise<strin
 export async function shortThread(store: ScopedStore, id: string): Promise<string> {
   if ((await store.threads.load(threadId(id))) !== undefined) return id;
   return (await onlyOne(id, threadIds(store), "threads")) ?? id;
+}
+
+async function* deadLetterIds({ dispatches }: QueuePorts, part: string): AsyncGenerator<string> {
+  let after: DispatchPosition | undefined;
+  do {
+    const page = await dispatches.listAll({ statuses: ["dead-letter"], limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { dispatchId: id, runId: run } of page.items) if (isPartOf(part, id) || isPartOf(part, run)) yield id;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/** The id of a dead letter, by its own or that of its run; what is none is given back. */
+export async function shortDeadLetter(store: QueuePorts, id: string): Promise<string> {
+  const whole = id.trim() === "" ? undefined : await store.dispatches.load(dispatchId(id));
+  if (whole?.status === "dead-letter") return id;
+  return (await onlyOne(id, deadLetterIds(store, id), "dead letters", () => true)) ?? id;
 }
 
 /** The same for a run. */

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import { threadId } from "@awaken/contract";
+import { ask, defineTool } from "@awaken/runtime";
+import { scripted, text, toolCall } from "@awaken/runtime/testing";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { createRuntime } from "../create-runtime.ts";
+import { cli, Folders, jsonLines } from "./test-cli.ts";
+
+const folders = new Folders();
+afterAll(() => folders[Symbol.dispose]());
+
+const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+describe("the queue of a store", () => {
+  let store = "";
+  const ids = { queued: "", held: "", dead: "", lost: "" };
+  /** A folder without a config: `--store` alone has to be enough. */
+  let elsewhere = "";
+  const read = (...args: readonly string[]) => cli([...args, "--store", store], { cwd: elsewhere });
+
+  beforeAll(async () => {
+    elsewhere = folders.empty();
+    store = join(folders.empty(), "awaken.db");
+    await using records = sqliteStore(store);
+    await using runtime = createRuntime({
+      providers: { scripted: scripted([toolCall("pay", {}), text("paid")]) },
+      models: { fast: { provider: "scripted", model: "m" } },
+      agents: { assistant: { model: "fast" } },
+      tools: [pay],
+      workers: false,
+      store: records,
+    });
+    const start = async (thread: string) => (await runtime.start({ agent: "assistant", thread, input: "x" })).runId;
+    const claim = async (thread: string) =>
+      (await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 })) ?? expect.fail();
+    await runtime.run({ agent: "assistant", thread: "waits", input: "pay" });
+    await runtime.send("waits", "and hurry", { mode: "queue" });
+    ids.queued = await start("t1");
+    ids.held = await start("t2");
+    await claim("t2");
+    for (const which of ["dead", "lost"] as const) {
+      ids[which] = await start(which);
+      await records.dispatches.deadLetter(await claim(which), `the disk is full\nof ${which}`);
+    }
+  });
+
+  it("queue: what waits, who has what, and messages that no run has read", async () => {
+    const { code, stdout, stderr } = await read("queue");
+    expect(code).toBe(0);
+    const [head, ...rows] = stdout.trimEnd().split("\n");
+    expect(head).toMatch(/^RUN +THREAD +STATUS +WHEN +BY +FAILED +PENDING +QUEUED \(UTC\)$/);
+    expect(rows).toHaveLength(5);
+    expect(rows[0]).toMatch(new RegExp(`^${ids.queued} +t1 +queued +due +- +0 of 5 +1 +\\d{4}-`));
+    expect(rows[1]).toMatch(new RegExp(`^${ids.held} +t2 +claimed +lease \\d{3} s +host-7/boot/4711 +0 of 5 +1 +\\d{4}-`));
+    // Behind a decision, and of what is dead.
+    for (const row of rows.slice(2)) expect(row).toMatch(/^- +(?:waits|dead|lost) +pending +- +- +- +1 +\d{4}-/);
+    expect(stderr).toBe("2 dead letters: `awaken dead-letters` lists them\n");
+    const lines = jsonLines((await read("queue", "--json")).stdout);
+    expect(lines.map(({ type, threadId: id }) => [type, id])).toEqual([
+      ["dispatch", "t1"],
+      ["dispatch", "t2"],
+      ...["t1", "t2", "dead", "lost", "waits"].map((id) => ["pending", id]),
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("claimToken");
+    expect((await read("queue", "--limit", "1")).stderr).toContain("the first 1: --limit shows more");
+  });
+
+  it("dead-letters: listed, replayed and dropped, by a part of the id", async () => {
+    const table = await read("dead-letters");
+    expect(table.stdout.split("\n")[0]).toMatch(/^DEAD LETTER +RUN +THREAD +FAILED +DIED \(UTC\) +WHY$/);
+    expect(table.stdout.split("\n")[1]).toMatch(new RegExp(`^${ids.dead} +${ids.dead} +dead +1 +\\S+ \\S+ +the disk is full of dead$`));
+    expect(jsonLines((await read("dead-letters", "--json")).stdout).map(({ runId }) => runId)).toEqual([ids.dead, ids.lost]);
+
+    const replayed = await read("dead-letters", "--replay", ids.dead.slice(-8));
+    expect(replayed).toMatchObject({
+      code: 0,
+      stdout: `run ${ids.dead} is queued on thread dead: a process that serves the queue takes it up\n`,
+    });
+    expect((await read("queue")).stdout).toMatch(new RegExp(`${ids.dead} +dead +queued +due +- +0 of 5`));
+    const again = await read("dead-letters", "--replay", ids.dead);
+    expect(again.code).not.toBe(0);
+    expect(again.stderr).toContain(`no dead letter has the id '${ids.dead}'`);
+
+    const dropped = await read("dead-letters", "--drop", ids.lost.slice(-8), "--json");
+    expect(jsonLines(dropped.stdout)).toMatchObject([{ type: "dropped", id: ids.lost, error: "the disk is full\nof lost" }]);
+    expect((await read("dead-letters")).stderr).toMatch(/^there are no dead letters in /);
+  });
+
+  it("what is asked for wrongly is said", async () => {
+    const both = await read("dead-letters", "--replay", "a", "--drop", "b");
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("exclude each other") });
+    for (const bad of ["nobody-knows-it", "x"])
+      expect((await read("dead-letters", "--drop", bad)).stderr).toContain(`no dead letter has the id '${bad}'`);
+    expect((await read("queue", "--limit", "no")).code).toBe(2);
+    const none = await cli(["queue", "--store", join(elsewhere, "none.db")], { cwd: elsewhere });
+    expect(none.code).toBe(2);
+  });
+});
