@@ -157,6 +157,15 @@ export interface DispatchQueue {
   /** Dispatches that are over, the longest first. */
   listOver(query: { readonly updatedSince?: number; readonly limit?: number }): Promise<readonly ScopedDispatch[]>;
 
+  /**
+   * Threads with pending messages, no queued or claimed dispatch and no run that is running or waits: nobody comes to read them. By scope
+   * and thread, behind `after`.
+   */
+  listStranded(query: { readonly after?: ScopedThread; readonly limit?: number }): Promise<readonly ScopedThread[]>;
+
+  /** Dead letters whose run is not over: whoever buried them did not come to end it. */
+  listUnended(limit?: number): Promise<readonly ScopedDispatch[]>;
+
   /** Enqueued work and run hints from every process, best effort: whoever listens also asks `listDue` now and then. */
   hints(options: { readonly signal: AbortSignal }): AsyncIterable<ScopedHint>;
 }

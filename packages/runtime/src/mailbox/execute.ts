@@ -1,5 +1,5 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
-import type { ClaimedDispatch, Fence, PendingRecord, QueuedDispatch } from "@awaken/contract/store";
+import { type ClaimedDispatch, type Fence, MAX_COMMIT_ATTEMPTS, type PendingRecord, type QueuedDispatch } from "@awaken/contract/store";
 import { isLeft, type LeftRun, type LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
@@ -27,14 +27,8 @@ const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ d
 
 /** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
 export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
-  const { queue, ask, log } = executor;
   try {
-    const plan = await planDispatch({ tenant: queue, ask, claimed });
-    if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
-    else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
-    else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
-    else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
-    else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
+    await followPlan(executor, claimed);
   } catch (thrown) {
     try {
       const { aborted: isClosing } = executor.parts.closing;
@@ -42,7 +36,27 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
     } catch (failed) {
       // Its lease ends by itself.
       if (judgeFailure(failed).type !== "lost")
-        log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
+        executor.log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
+    }
+  }
+}
+
+/** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
+const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
+
+async function followPlan(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
+  const { queue, ask } = executor;
+  for (let tries = 1; ; tries++) {
+    const plan = await planDispatch({ tenant: queue, ask, claimed });
+    try {
+      if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
+      else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
+      else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
+      else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
+      else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
+      return;
+    } catch (thrown) {
+      if (!AwakenError.is(thrown) || !OVERTAKEN.has(thrown.code) || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
     }
   }
 }

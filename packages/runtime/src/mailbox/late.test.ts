@@ -1,4 +1,4 @@
-import { messageText, threadId } from "@awaken/contract";
+import { dispatchId, messageId, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -290,5 +290,52 @@ describe.each(STORES)("runs that overtake each other on one thread, on %s", (_, 
     await expect.poll(() => said(store)).toEqual(["in between", "now", "whenever"]);
     await expect.poll(async () => await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
     expect((await store.pending.load(T)).entries).toEqual([]);
+  });
+});
+
+describe.each(STORES)("runs that are queued one behind the other, on %s", (_, make) => {
+  test("one whose messages change while it is taken up looks again, and uses up no attempt", async () => {
+    await using store = make();
+    await using talker = open(store, []);
+    const { runId } = await talker.start({ thread: "t", input: "first" });
+    let changes = 0;
+    const changing: QueueStore = {
+      ...store,
+      pending: {
+        ...store.pending,
+        load: async (thread) => {
+          const queue = await store.pending.load(thread);
+          if (changes++ < 3)
+            await store.pending.append(thread, [
+              { message: { id: messageId(`m${changes}`), role: "user", content: [{ type: "text", text: `more ${changes}` }] } },
+            ]);
+          return queue;
+        },
+      },
+    };
+    await using worker = open(changing, [text("all of it")], true);
+    expect(await worker.wait(runId)).toMatchObject({ status: "done", text: "all of it" });
+    expect(await said(store)).toEqual(["first", "more 1", "more 2", "more 3"]);
+    expect(await store.dispatches.load(dispatchId(runId))).toMatchObject({ status: "acked", attemptCount: 0 });
+  });
+
+  test("keep their order when one of them has to be tried again", async () => {
+    await using store = make();
+    await using talker = open(store, []);
+    const first = await talker.start({ thread: "t", input: "first" });
+    const second = await talker.start({ thread: "t", input: "second" });
+    let failures = 0;
+    const failing: QueueStore = {
+      ...store,
+      runs: {
+        ...store.runs,
+        load: (id) => (id === first.runId && failures++ < 2 ? Promise.reject(new Error("the network is down")) : store.runs.load(id)),
+      },
+    };
+    await using worker = open(failing, [text("one"), text("two")], true);
+    await expect.poll(async () => (await store.runs.load(second.runId))?.status).toBe("done");
+    expect(await worker.wait(first.runId)).toMatchObject({ status: "done", text: "one" });
+    expect(await worker.wait(second.runId)).toMatchObject({ status: "done", text: "two" });
+    expect(await said(store)).toEqual(["first", "second"]);
   });
 });

@@ -2,6 +2,7 @@ import type { Message, RunRecord, ThreadId } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
+  compareDispatches,
   type DispatchResult,
   type PendingConsumption,
   type PendingRecord,
@@ -27,7 +28,7 @@ export type DispatchPlan =
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
-  /** Another run of the thread has begun and is not over: what is queued for it comes first. */
+  /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
   | { readonly type: "behind"; readonly first: QueuedDispatch }
   | { readonly type: "dead-letter"; readonly error: string };
 
@@ -90,15 +91,21 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
 }
 
-/** A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. */
+/**
+ * A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. One that
+ * failed before it began, and is not due yet, keeps its place.
+ */
 async function standsBefore({ tenant, ask, claimed }: PlanScene): Promise<QueuedDispatch | undefined> {
-  const { threadId, runId } = claimed;
+  const { threadId } = claimed;
+  const rows = await ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] }));
+  const queued = rows.flatMap((row) => (row.status === "queued" ? [row] : []));
+  if (queued.length === 0) return undefined;
+  const failed = queued.find((row) => row.attemptCount > 0 && compareDispatches(row, claimed) < 0);
+  if (failed !== undefined) return failed;
   const open = (await ask("load a thread", tenant.threads.load(threadId)))?.openRunId;
-  if (open === undefined || open === runId) return undefined;
-  const queued = await ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] }));
-  const before = queued.find((row): row is QueuedDispatch => row.status === "queued" && row.runId === open);
+  const before = open === undefined || open === claimed.runId ? undefined : queued.find(({ runId }) => runId === open);
   if (before === undefined) return undefined;
-  return (await ask("load a run", tenant.runs.load(open)))?.status === "created" ? undefined : before;
+  return (await ask("load a run", tenant.runs.load(before.runId)))?.status === "created" ? undefined : before;
 }
 
 async function enteringAt({ tenant, ask, claimed }: PlanScene, at: Boundary, threadId: ThreadId): Promise<readonly PendingRecord[]> {

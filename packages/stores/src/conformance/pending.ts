@@ -1,5 +1,5 @@
-import { messageId } from "@awaken/contract";
-import type { NewPending, PendingConsumption, PendingQueue, ThreadCommit } from "@awaken/contract/store";
+import { messageId, scopeId } from "@awaken/contract";
+import type { NewPending, PendingConsumption, PendingQueue, QueueStore, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { append, dispatch, R1, R2, runs, summary, T1, T2, T3, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";
@@ -217,5 +217,35 @@ function attention(it: QueueTest): void {
     expect([...(await store.pending.listUnattended())].sort()).toEqual([T2, T3]);
     await store.pending.retract(T3, messageId("a"), 1);
     expect(await store.pending.listUnattended()).toEqual([T2]);
+  });
+
+  it("threads whose messages nobody comes to read are listed, of all tenants, and not those that wait for a decision", async ({
+    store,
+  }) => {
+    const stranded = async (query: Parameters<QueueStore["queue"]["listStranded"]>[0] = {}) =>
+      (await store.queue.listStranded(query)).map(({ scopeId: scope, threadId }) =>
+        scope === "default" ? threadId : `${scope}/${threadId}`,
+      );
+    const other = store.scoped(scopeId("other"));
+    for (const threadId of [T3, T1, T2]) await store.pending.append(threadId, [note("a")]);
+    await other.pending.append(T1, [note("a")]);
+    expect(await stranded()).toEqual([T1, T2, T3, `other/${T1}`]);
+    expect(await stranded({ limit: 1 })).toEqual([T1]);
+    expect(await stranded({ after: { scopeId: store.scopeId, threadId: T2 } })).toEqual([T3, `other/${T1}`]);
+    expect(await stranded({ after: { scopeId: other.scopeId, threadId: T1 } })).toEqual([]);
+    await other.pending.retract(T1, messageId("a"), 1);
+    await store.dispatches.enqueue(dispatch("d1"));
+    await store.commit(write(runs.running({ threadId: T2 })));
+    expect(await stranded()).toEqual([T3]);
+    await store.dispatches.claim(T1, WORKER);
+    expect(await stranded()).toEqual([T3]);
+    // It reads them when it goes on.
+    await store.commit(write(runs.waiting({ threadId: T2, updatedAt: 2 })));
+    expect(await stranded()).toEqual([T3]);
+    await store.commit(write(runs.done({ threadId: T2, updatedAt: 3 })));
+    // The end of a run queues one for what waits.
+    expect(await stranded()).toEqual([T3]);
+    await store.pending.retract(T3, messageId("a"), 1);
+    expect(await stranded()).toEqual([]);
   });
 }

@@ -1,4 +1,4 @@
-import { dispatchId, scopeId, threadId } from "@awaken/contract";
+import { dispatchId, runId, scopeId, threadId } from "@awaken/contract";
 import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed, fenceOf } from "./dispatches.ts";
@@ -9,6 +9,7 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
   describe("the queue of all tenants", () => {
     due(it);
     reclaiming(it);
+    unended(it);
     consumers(it);
     hints(it, hearsPeers);
   });
@@ -69,6 +70,24 @@ function due(it: QueueTest): void {
     expect(await ids({ limit: 2 })).toEqual(["a", "b"]);
     expect(await ids({ updatedSince: clock.now() })).toEqual(["c"]);
     expect((await store.queue.listOver({}))[1]?.scopeId).toBe(OTHER);
+  });
+}
+
+function unended(it: QueueTest): void {
+  it("dead letters whose run nobody has ended are listed", async ({ store }) => {
+    for (const id of ["a", "b"]) await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`), runId: runId(`r-${id}`) }));
+    const bury = async (id: string) => {
+      const row = await store.dispatches.claim(threadId(`t-${id}`), WORKER);
+      await store.dispatches.deadLetter(row ?? expect.fail(), "no");
+    };
+    await store.commit({ ...write(runs.running({ threadId: threadId("t-a"), runId: runId("r-a") })) });
+    await bury("a");
+    // Of a run that nobody put on record there is nothing to end.
+    await bury("b");
+    const ids = async () => (await store.queue.listUnended()).map(({ scopeId, dispatch }) => [scopeId, dispatch.dispatchId]);
+    expect(await ids()).toEqual([["default", "a"]]);
+    await store.commit({ ...write(runs.done({ threadId: threadId("t-a"), runId: runId("r-a"), updatedAt: 9 })) });
+    expect(await ids()).toEqual([]);
   });
 }
 

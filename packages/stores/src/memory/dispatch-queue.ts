@@ -9,6 +9,7 @@ import {
   type QueuedDispatch,
   type ScopedDispatch,
   type ScopedHint,
+  type ScopedThread,
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { toConsumers } from "../plan/consumers.ts";
@@ -18,7 +19,7 @@ import { openDispatches, writeDispatch } from "./dispatch-rows.ts";
 import type { Runner } from "./gate.ts";
 import { share } from "./own.ts";
 import { pickFirst } from "./pick.ts";
-import type { Change, Tables } from "./tables.ts";
+import type { Change, Tables, ThreadRow } from "./tables.ts";
 
 interface Waiting {
   readonly tables: Tables;
@@ -32,6 +33,28 @@ interface Held {
   readonly claimed: ClaimedDispatch;
 }
 
+/** What nobody comes to by himself. */
+function leftBehind(runner: Runner, tenants: () => Iterable<Tables>): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+  return {
+    listStranded: ({ after, limit }) =>
+      runner.read(() => {
+        const isBehind = (thread: ScopedThread) => after === undefined || compareThreads(thread, after) > 0;
+        const left = [...strandedThreads(tenants())].filter(isBehind);
+        return pickFirst(left, compareThreads, limit).items;
+      }),
+
+    listUnended: (limit) =>
+      runner.read(() =>
+        pickFirst(unendedRows(tenants()), (a, b) => a.dispatch.createdAt - b.dispatch.createdAt, limit).items.map(
+          ({ scopeId, dispatch }) => ({
+            scopeId,
+            dispatch: share(dispatch),
+          }),
+        ),
+      ),
+  };
+}
+
 /** The queues of all tenants. */
 export function dispatchQueue(
   runner: Runner,
@@ -40,6 +63,7 @@ export function dispatchQueue(
   clock: () => number,
 ): DispatchQueue {
   return {
+    ...leftBehind(runner, tenants),
     listDue: (limit) =>
       runner.read(() => {
         const now = clock();
@@ -124,6 +148,34 @@ function* overRows(tenants: Iterable<Tables>, since: number): Iterable<ScopedDis
   for (const { scopeId, dispatches } of tenants) {
     for (const dispatch of dispatches.values()) {
       if (isDispatchOver(dispatch) && dispatch.updatedAt >= since) yield { scopeId, dispatch };
+    }
+  }
+}
+
+const textOrder = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+const compareThreads = (a: ScopedThread, b: ScopedThread): number => textOrder(a.scopeId, b.scopeId) || textOrder(a.threadId, b.threadId);
+
+function* strandedThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
+  for (const tables of tenants) {
+    for (const [threadId, row] of tables.threads) {
+      if (row.pending.length > 0 && !isAttended(tables, row)) yield { scopeId: tables.scopeId, threadId };
+    }
+  }
+}
+
+const isAttended = (tables: Tables, row: ThreadRow): boolean =>
+  (row.dispatchIds?.open.size ?? 0) > 0 ||
+  row.runIds.some((runId) => {
+    const status = tables.runs.get(runId)?.status;
+    return status === "running" || status === "waiting";
+  });
+
+function* unendedRows(tenants: Iterable<Tables>): Iterable<ScopedDispatch> {
+  for (const { scopeId, dispatches, runs } of tenants) {
+    for (const dispatch of dispatches.values()) {
+      const run = dispatch.status === "dead-letter" ? runs.get(dispatch.runId) : undefined;
+      if (run !== undefined && run.status !== "done") yield { scopeId, dispatch };
     }
   }
 }

@@ -28,10 +28,35 @@ export interface QueueAccess {
   readonly wire: Wire;
 }
 
+/** What nobody comes to by himself. */
+function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+  return {
+    async listStranded({ after, limit }) {
+      const text = `SELECT DISTINCT p.scope_id, p.thread_id FROM ~pending p WHERE (p.scope_id, p.thread_id) > ($1, $2)
+          AND NOT EXISTS (SELECT 1 FROM ~dispatch d
+            WHERE d.scope_id = p.scope_id AND d.thread_id = p.thread_id AND d.status IN ('queued', 'claimed'))
+          AND NOT EXISTS (SELECT 1 FROM ~run r
+            WHERE r.scope_id = p.scope_id AND r.thread_id = p.thread_id AND r.status IN ('running', 'waiting'))
+        ORDER BY p.scope_id, p.thread_id LIMIT $3`;
+      const rows = await session.read(sql(text, after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)));
+      return rows.map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) }));
+    },
+
+    async listUnended(limit) {
+      const text = `SELECT d.scope_id, d.dispatch_id, d.record FROM ~dispatch d WHERE d.status = 'dead-letter'
+          AND EXISTS (SELECT 1 FROM ~run r WHERE r.scope_id = d.scope_id AND r.run_id = d.record ->> 'runId' AND r.status <> 'done')
+        ORDER BY d.scope_id, d.created_at, d.dispatch_id LIMIT $1`;
+      const rows = await session.read(sql(text, clampLimit(limit)));
+      return rows.map((row) => ({ scopeId: scopeOf(row), dispatch: readDispatch(row) }));
+    },
+  };
+}
+
 /** The queues of all tenants. */
 export function dispatchQueue(access: QueueAccess): DispatchQueue {
   const { session, env, wire } = access;
   return {
+    ...leftBehind(session),
     async listDue(limit) {
       const text = `SELECT q.scope_id, q.thread_id, min(q.available_at) AS since ${WAITING} AND q.available_at <= $1
         GROUP BY q.scope_id, q.thread_id ORDER BY since LIMIT $2`;

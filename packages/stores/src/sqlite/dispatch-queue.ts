@@ -21,9 +21,42 @@ export interface QueueAccess {
   readonly channels: Channels;
 }
 
+/** What nobody comes to by himself. */
+function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+  return {
+    listStranded: ({ after, limit }) =>
+      session.read((db) =>
+        db
+          .all(
+            `SELECT DISTINCT p.scope_id, p.thread_id FROM pending p WHERE (p.scope_id, p.thread_id) > (?, ?)
+               AND NOT EXISTS (SELECT 1 FROM dispatch d
+                 WHERE d.scope_id = p.scope_id AND d.thread_id = p.thread_id AND d.status IN ('queued', 'claimed'))
+               AND NOT EXISTS (SELECT 1 FROM run r
+                 WHERE r.scope_id = p.scope_id AND r.thread_id = p.thread_id AND r.status IN ('running', 'waiting'))
+             ORDER BY p.scope_id, p.thread_id LIMIT ?`,
+            ...[after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)],
+          )
+          .map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) })),
+      ),
+
+    listUnended: (limit) =>
+      session.read((db) =>
+        db
+          .all(
+            `SELECT d.scope_id, d.dispatch_id, d.record FROM dispatch d WHERE d.status = 'dead-letter' AND EXISTS (
+               SELECT 1 FROM run r WHERE r.scope_id = d.scope_id AND r.run_id = json_extract(d.record, '$.runId') AND r.status <> 'done')
+             ORDER BY d.scope_id, d.created_at, d.dispatch_id LIMIT ?`,
+            clampLimit(limit),
+          )
+          .map((row) => ({ scopeId: scopeOf(row), dispatch: readDispatch(row) })),
+      ),
+  };
+}
+
 /** The queues of all tenants. */
 export function dispatchQueue({ session, env, channels }: QueueAccess): DispatchQueue {
   return {
+    ...leftBehind(session),
     listDue: (limit) =>
       session.read((db) =>
         db
