@@ -11,17 +11,24 @@ import { ChatDriver } from "./driver.ts";
 import type { InputHistory } from "./input-history.ts";
 import { terminalFace } from "./terminal-face.ts";
 
-export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins"> {
+export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins" | "node"> {
   readonly provider: NonNullable<RuntimeInit["providers"]>[string];
   readonly store?: Store;
   readonly outputs?: ReadonlyMap<string, Schema<unknown>>;
 }
 
 /** A project with the agents `support` and `planner` over one model. */
-export function openProject({ provider, store = memoryStore(), outputs = new Map(), tools = [], plugins = [] }: ProjectParts): Project {
+export function openProject({
+  provider,
+  store = memoryStore(),
+  outputs = new Map(),
+  tools = [],
+  plugins = [],
+  // A chat that is opened after another one knows that it is gone, and works alone.
+  node = soleNode(crypto.randomUUID()),
+}: ProjectParts): Project {
   const runtime = createRuntime({
-    // A chat that is opened after another one knows that it is gone, and works alone.
-    node: soleNode(crypto.randomUUID()),
+    node,
     workers: false,
     providers: { scripted: provider },
     models: { fast: { provider: "scripted", model: "scripted-1" } },

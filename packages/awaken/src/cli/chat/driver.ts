@@ -248,8 +248,10 @@ export class ChatDriver {
     const known = this.#talks.get(id);
     const isLive = known?.state.type === "running";
     const talk = isLive && known !== undefined ? known : this.#talk(id, undefined);
-    if (this.#current.state.type === "running") this.#talks.set(this.#current.id, this.#current);
-    else this.#talks.delete(this.#current.id);
+    const left = this.#current;
+    if (left.state.type === "running") this.#talks.set(left.id, left);
+    else this.#talks.delete(left.id);
+    if (left.state.type !== "running" && left !== talk) await left.leave();
     this.#talks.set(id, talk);
     this.#current = talk;
     this.#asked = undefined;
@@ -272,6 +274,7 @@ export class ChatDriver {
     if (this.#current === talk) this.#face?.onState();
     if (this.#current === talk || talk.state.type === "running") return;
     this.#talks.delete(talk.id);
+    void talk.leave();
     this.note(
       "info",
       `thread ${talk.id}: ${talk.state.type === "waiting" ? "waits for a decision" : "its run is over"}; /switch ${talk.id}`,

@@ -1,4 +1,14 @@
-import { type AgentEvent, AwakenError, errorMessage, type Termination, threadId } from "@awaken/contract";
+import {
+  type AgentEvent,
+  AwakenError,
+  errorMessage,
+  type Message,
+  messageText,
+  openTicketsOf,
+  type RunId,
+  type Termination,
+  threadId,
+} from "@awaken/contract";
 import type { RunRequest, RunStream } from "@awaken/runtime";
 import { loadEdited } from "../executed-inputs.ts";
 import type { Project } from "../project.ts";
@@ -8,6 +18,7 @@ import { Conversation } from "./conversation.ts";
 import { showHistory } from "./history.ts";
 import { lastMessages, usedTokens } from "./records.ts";
 import { actingAgent, type RestState, restState, type TalkListeners, type TalkState } from "./talk-state.ts";
+import { isElsewhere, ThreadFollower } from "./thread-follower.ts";
 import { errorLine } from "./tool-text.ts";
 
 /** Rows of the log that are shown when a thread is opened. */
@@ -36,6 +47,10 @@ export class ThreadTalk {
   #hasFailed = false;
   /** A run is heard that takes decisions. */
   #isHeard = false;
+  /** What other processes do while nothing of the thread is executed here. */
+  readonly #follower: ThreadFollower;
+  /** The run that another process executes. */
+  #elsewhere: RunId | undefined;
   /** Ends with the decisions that are on their way to it. Never rejects. */
   #deciding: Promise<unknown> = Promise.resolve();
 
@@ -46,6 +61,7 @@ export class ThreadTalk {
     this.#agent = agent ?? project.agents[0] ?? "default";
     this.conversation = new Conversation(listen.onChange);
     this.#onState = listen.onState;
+    this.#follower = new ThreadFollower(project, id, (event) => this.#hearElsewhere(event));
   }
 
   get state(): TalkState {
@@ -77,13 +93,19 @@ export class ThreadTalk {
 
   /** Shows what the store has of the thread. */
   async open(): Promise<void> {
-    const { items, isWhole } = await lastMessages(this.#project.store, this.id, HISTORY_ROWS);
+    const { store } = this.#project;
+    const head = await store.threads.loadHead(threadId(this.id));
+    const live = (await isElsewhere(this.#project, head?.openRun)) ? head?.openRun : undefined;
+    const { items: rows, isWhole } = await lastMessages(store, this.id, HISTORY_ROWS);
+    // It is heard from its beginning.
+    const isOfLive = ({ id, metadata }: Message) => metadata?.runId === live?.runId || live?.input.triggerMessageIds.includes(id);
+    const items = live === undefined ? rows : rows.filter(({ message }) => !isOfLive(message));
     if (!isWhole) this.note("info", `the last ${items.length} messages of this thread:`);
-    showHistory(this.conversation, items, await loadEdited(this.#project.store, items));
-    this.conversation.countTokens(await usedTokens(this.#project.store, this.id));
+    showHistory(this.conversation, items, await loadEdited(store, items));
+    this.conversation.countTokens(await usedTokens(store, this.id));
     const rest = await this.#load();
     this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result");
-    if (rest.type === "cut-off") {
+    if (rest.type === "cut-off" && live === undefined) {
       this.note("warning", `run ${rest.run.runId} was cut off (or another process executes it): /resume goes on with it, /cancel ends it`);
     }
     this.#setState(rest);
@@ -98,19 +120,54 @@ export class ThreadTalk {
     const checkpoint = await this.#project.store.threads.loadHead(threadId(this.id));
     const { openRun } = checkpoint ?? {};
     this.#agent = this.#chosenAgent ?? actingAgent(checkpoint, this.#project.agents);
-    this.conversation.ask(openRun?.status === "waiting" ? openRun.waiting.tickets : []);
+    this.#elsewhere = (await isElsewhere(this.#project, openRun)) ? openRun?.runId : undefined;
+    this.conversation.ask(openRun === undefined ? [] : openTicketsOf(openRun));
     return restState(openRun);
   }
 
   #setState(state: TalkState): void {
     this.#state = state;
+    if (state.type !== "running") this.#follower.start(this.#elsewhere);
     this.#onState();
+  }
+
+  /** Nobody looks at the thread any more. */
+  async leave(): Promise<void> {
+    await this.#follower.stop();
+  }
+
+  /** What a run of another process does is shown as if it were done here. */
+  #hearElsewhere(event: AgentEvent): void {
+    if (event.type === "run-start") {
+      this.conversation.begin(false);
+      this.note("info", `another process executes run ${event.runId}: it is shown as it goes`);
+    }
+    if (event.type === "input-accepted") {
+      for (const message of event.messages) if (message.role === "user") this.conversation.user(messageText(message), "asked");
+    }
+    if (event.type === "run-end") this.#hasFailed = FAILURES.has(event.termination.type);
+    this.conversation.apply(event);
+    if (MOVES.has(event.type)) void this.#reload();
+    else if (STATE_EVENTS.has(event.type)) this.#onState();
+  }
+
+  /** Never rejects: what cannot be read is read with the next move. */
+  async #reload(): Promise<void> {
+    try {
+      const rest = await this.#load();
+      if (this.#state.type !== "running") this.#setState(rest);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
   }
 
   /** Sends a message: into the run that is under way, behind it, or with a run of its own. Resolves when that run is over. */
   async say(text: string): Promise<Told> {
     if (this.#state.type === "running") return this.#sayToRun(text);
     return this.#fromRest((rest) => {
+      if (rest.type === "cut-off" && this.#elsewhere === rest.run.runId) {
+        return this.#refuse("not sent: another process executes a run of this thread. /send sends your message when it is over");
+      }
       if (rest.type === "cut-off") {
         return this.#refuse(
           "not sent: a run of this thread was cut off. /resume goes on with it, /cancel ends it, /send then sends your message",
@@ -177,9 +234,23 @@ export class ThreadTalk {
   }
 
   #decideFrom(rest: RestState, decided: Decided): Told | Promise<Told> {
+    if (rest.type === "cut-off" && this.#elsewhere === rest.run.runId) return this.#decideElsewhere(rest, decided);
     if (rest.type !== "waiting") return this.#refuse(`the thread does not wait any more: /switch ${this.id} shows what happened`);
     const decisions = decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision }));
     return this.#run({ resume: rest.run.runId, decisions }, rest.run.agentId, () => this.#showDecided(decided));
+  }
+
+  /** Whoever executes the run takes it; what comes of it is heard like the rest. */
+  async #decideElsewhere(rest: RestState, decided: Decided): Promise<Told> {
+    try {
+      await this.#project.runtime.decideAll(decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision })));
+      this.#showDecided(decided);
+      return "done";
+    } catch (thrown) {
+      return this.#fail(thrown);
+    } finally {
+      this.#setState(rest);
+    }
   }
 
   /** Goes on with the run that was cut off. */
@@ -239,6 +310,7 @@ export class ThreadTalk {
   }
 
   async #run(request: Omit<RunRequest, "thread" | "output" | "signal">, agent: string, onStart: () => void = () => {}): Promise<Told> {
+    await this.#follower.stop();
     const schema = this.#project.outputs.get(agent);
     this.conversation.begin(schema !== undefined);
     const told = await this.#hear(
@@ -292,6 +364,9 @@ export class ThreadTalk {
     return this.#refuse(`the queued message was not sent, because the run is not over: ${text}`);
   }
 }
+
+/** After these the record says something else. */
+const MOVES: ReadonlySet<AgentEvent["type"]> = new Set(["run-start", "run-end", "ticket-open", "decision-taken"]);
 
 const STATE_EVENTS: ReadonlySet<AgentEvent["type"]> = new Set(["inference-end", "inference-retry", "ticket-open"]);
 
