@@ -18,7 +18,7 @@ export interface Reply {
 export const openServer = (init: ServerInit): AwakenServer => createServer({ access: "open", log: quiet, ...init });
 
 const toBody = (text: string): JsonObject => {
-  const body: JsonValue = text === "" ? {} : JSON.parse(text);
+  const body: JsonValue = text === "" ? {} : text.startsWith("{") ? JSON.parse(text) : text;
   return isJsonObject(body) ? body : { body };
 };
 

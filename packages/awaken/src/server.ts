@@ -9,7 +9,10 @@ export {
   type MetricRegistry,
   type RequestHead,
   type RequestLine,
+  type RunningServer,
   type ServedRuntime,
+  type ServeInit,
   type ServerInit,
   type ServerLimits,
+  serve,
 } from "@awaken/server";

@@ -37,7 +37,12 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   /** Takes back at once what processes that are gone have left, of all tenants. Workers do so by themselves, when they start and every 30 s. */
   recover(): Promise<void>;
   /** Cancels the runs of all tenants and waits until they ended; runs from the queue have 30 s to come to their next step, and are left to other processes. Every verb is refused from then on. The store stays open. */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  /** Also runs that were started here with `run` and `stream` are left to other processes, as they are on record, instead of being cancelled. Whoever waits for one here is told `fence_lost`. Default false. */
+  readonly handOver?: boolean;
 }
 
 /** A pool has somewhere else to go: it leaves a member before the retries of one inference are spent. */
@@ -103,9 +108,9 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const relays = openRelays(init, parts);
   mailbox?.start();
   let closed: Promise<void> | undefined;
-  const close = () => {
+  const close = ({ handOver = false }: CloseOptions = {}) => {
     closing.abort();
-    closed ??= (mailbox?.close() ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
+    closed ??= (mailbox?.close(handOver) ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
     return closed;
   };
   return {
@@ -120,6 +125,6 @@ export function createRuntime(given: RuntimeInit): Runtime {
     initialize: () => initialize(parts, opened),
     scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays, mailbox),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   };
 }

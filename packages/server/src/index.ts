@@ -4,3 +4,4 @@ export { type Access, type ApiKey, apiKeys, type Caller, hashApiKey, type Reques
 export type { ServerLimits } from "./http/limits.ts";
 export type { MetricRegistry } from "./http/metrics.ts";
 export type { ServedRuntime } from "./routes/served.ts";
+export { type RunningServer, type ServeInit, serve } from "./serve.ts";

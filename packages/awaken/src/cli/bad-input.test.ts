@@ -145,6 +145,7 @@ describe.concurrent("the command line", () => {
       "resume",
       "run",
       "runs",
+      "serve",
       "show",
       "threads",
       "trace",

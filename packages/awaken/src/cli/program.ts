@@ -10,6 +10,7 @@ import type { EventsOptions } from "./commands/events.ts";
 import type { InitOptions } from "./commands/init.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { RunsOptions } from "./commands/runs.ts";
+import type { ServeOptions } from "./commands/serve.ts";
 import type { ListOptions } from "./commands/threads.ts";
 import type { TraceOptions } from "./commands/trace.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
@@ -186,6 +187,21 @@ function addQueue(program: Command, shell: Shell, outcome: Outcome): void {
     });
 }
 
+const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+function addServe(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("serve").description("serve the agents over HTTP, with one line of JSON for each request"))
+    .option("--port <number>", "where to listen; PORT says the same; 3000 when left out")
+    .option("--host <address>", "the address to listen on; 127.0.0.1 when left out, any other one needs AWAKEN_API_KEYS")
+    .option("--origin <origin>", "a page of this origin may ask from a browser; may be given several times", listed)
+    .option("--drain <seconds>", "how long to say `not ready` before leaving; 0 when left out")
+    .addHelpText("after", example("awaken serve --port 3000", "AWAKEN_API_KEYS=acme=<sha256> awaken serve --host 0.0.0.0"))
+    .action(async (options: ServeOptions) => {
+      const { serve } = await import("./commands/serve.ts");
+      outcome.code = await serve(shell, options);
+    });
+}
+
 function addTrace(program: Command, shell: Shell, outcome: Outcome): void {
   addProjectOptions(program.command("trace").description("draw a run as a waterfall: steps, inferences, tools, waits, children"), RECORDS)
     .argument("<run|thread>", "a run, or a thread for its last run")
@@ -210,6 +226,7 @@ function createProgram(shell: Shell, outcome: Outcome): Command {
   addRecords(program, shell, outcome);
   addQueue(program, shell, outcome);
   addTrace(program, shell, outcome);
+  addServe(program, shell, outcome);
   return program.addHelpText("after", `\n\`awaken <command> --help\` says more, with an example.\n${EXIT_HELP}`);
 }
 
@@ -286,7 +303,7 @@ export async function runProgram(argv: readonly string[], shell: Shell): Promise
 const flushed = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write("", () => resolve()));
 
 /** Commands that execute runs: whether somebody reads along must not decide what becomes of a tool that is at work. */
-const WORKING = new Set(["run", "decide", "resume", "chat", "cancel"]);
+const WORKING = new Set(["run", "decide", "resume", "chat", "cancel", "serve"]);
 
 /**
  * A reader that has seen enough (`awaken threads | head`) is no error. Commands that only list leave then; those that work go on

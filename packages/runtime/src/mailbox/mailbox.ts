@@ -112,10 +112,13 @@ export class Mailbox {
    * Nothing is claimed any more. What came from the queue leaves at its next step; what does not come to one in a while is given back as it
    * is on record. Neither costs an attempt.
    */
-  async close(): Promise<void> {
+  async close(handsOver = false): Promise<void> {
     const { clock } = this.#init.parts();
     const worker = this.#worker;
     const stopped = worker?.stop();
+    // What such a run has said since its last commit is said again by whoever goes on with it.
+    const beside = handsOver ? this.#holds().filter(({ isFromQueue }) => !isFromQueue) : [];
+    for (const hold of beside) await this.#release(hold);
     if (worker !== undefined) {
       for (const hold of this.#holds().filter(({ isFromQueue }) => isFromQueue)) hold.askToLeave();
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -59,7 +59,10 @@ class EventWriter {
           this.#controller = controller;
         },
         pull: () => this.#pulled(),
-        cancel: () => this.end(),
+        cancel: () => {
+          this.#controller = undefined;
+          this.end();
+        },
       },
       { highWaterMark: BUFFER_BYTES, size: (chunk) => chunk.byteLength },
     );
@@ -80,12 +83,8 @@ class EventWriter {
     this.#isOver = true;
     this.#hasRoom?.();
     void Promise.resolve(this.#init.events.return?.()).catch(() => {});
-    try {
-      if (cut === undefined) this.#controller?.close();
-      else this.#controller?.error(cut);
-    } catch {
-      // The reader has left: there is nothing to close.
-    }
+    if (cut === undefined) this.#controller?.close();
+    else this.#controller?.error(cut);
     this.#init.onEnd();
   }
 

@@ -1,0 +1,120 @@
+import { isJsonObject, type JsonValue } from "@awaken/contract";
+import { DEFAULT_BODY_BYTES, ROUTES, type Route } from "@awaken/contract/http";
+import { afterAll, describe, expect, test } from "vitest";
+import { openShared, stopServer } from "../relay/support/nodes.ts";
+import { openNode } from "../relay/support/speaker.ts";
+import { type Belongings, NAMES, pathTo, SAMPLES, withQuery } from "./support/calls.ts";
+import { ask, openServer } from "./support/client.ts";
+
+afterAll(stopServer);
+
+const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+const HOSTILE: readonly JsonValue[] = [
+  null,
+  -1,
+  1e308,
+  true,
+  "",
+  " ",
+  "\u0000\ud800",
+  [],
+  [[]],
+  {},
+  { toString: 1 },
+  { valueOf: "x" },
+  "x".repeat(10_000),
+];
+
+/** The value with one of its parts replaced by something that does not belong there, and with a field too many. */
+function* spoiled(value: JsonValue): Generator<JsonValue, void, undefined> {
+  yield* HOSTILE;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) for (const part of spoiled(item)) yield value.with(index, part);
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      for (const part of spoiled(value[key] ?? null)) yield { ...value, [key]: part };
+      const { [key]: _, ...rest } = value;
+      yield rest;
+    }
+    yield JSON.parse(`{"__proto__":{"isAdmin":true},${JSON.stringify(value).slice(1)}`.replace(",}", "}"));
+    yield { ...value, constructor: { prototype: {} }, unknownField: 1 };
+  }
+}
+
+const QUERIES = [
+  "limit=1e9",
+  "limit=NaN",
+  "limit=1&limit=2",
+  "cursor=%00",
+  "cursor=thr_e30",
+  "__proto__=1",
+  "status=nope",
+  "x=%ff%fe",
+  `cursor=${"x".repeat(9_000)}`,
+  "from=never",
+];
+const IDS = ["%20", "%00", "x".repeat(600), "..%2f..%2fetc", "%ff", "__proto__", "constructor", "'%20OR%201=1--"];
+
+describe.each(["memory", "sqlite"] as const)("hostile input on %s", (engine) => {
+  test("server-and-durability 81: every route, fuzzed from its schema, answers with a 4xx and a code, and nothing has happened", async () => {
+    await using shared = await openShared(engine);
+    const [store] = shared.stores;
+    await using runtime = openNode(store, { workers: false });
+    const server = openServer({ runtime });
+    const first = await runtime.run({ agent: "assistant", thread: "t", input: "approve" });
+    const [ticket] = first.status === "waiting" ? first.tickets : expect.fail();
+    const { messageIds } = await runtime.send("t", "say", { mode: "queue" });
+    const has: Belongings = { thread: "t", run: first.runId, ticket: ticket?.id ?? "", pending: messageIds[0] ?? "" };
+    const counts = async () => {
+      const { bytes: _, ...rows } = await store.stats();
+      return rows;
+    };
+    const before = await counts();
+    let asked = 0;
+    for (const name of NAMES) {
+      const route: Route = ROUTES[name];
+      const sample = SAMPLES[name];
+      const path = pathTo(name, has);
+      const send = async (body: unknown, query = sample.query, to = path, headers: Readonly<Record<string, string>> = {}) => {
+        asked += 1;
+        const sent = body === undefined ? {} : { body };
+        const reply = await ask(server, route.method, withQuery(to, query === undefined ? {} : { query }), {
+          ...sent,
+          headers: { ...sample.headers, ...headers },
+        });
+        const said = `${name} ${query ?? ""} ${JSON.stringify(body)?.slice(0, 200)}: ${JSON.stringify(reply.body).slice(0, 300)}`;
+        expect(reply.status, said).toBeGreaterThanOrEqual(400);
+        expect(reply.status, said).toBeLessThan(500);
+        expect(reply.body, said).toEqual({ error: expect.any(String), code: expect.stringMatching(/^[a-z_]+$/) });
+        expect(JSON.stringify(reply.body), said).not.toMatch(/node_modules|\.ts:|at async/);
+      };
+      if (route.body !== undefined) {
+        for (const body of spoiled(JSON.parse(JSON.stringify(sample.body)))) {
+          // What the schema takes is no mistake.
+          if ("issues" in route.body["~standard"].validate(body)) await send(JSON.stringify(body));
+        }
+        for (const body of ["", "{", '{"a":', "undefined", "\u0000", DEEP, `{"title":${DEEP}}`]) await send(body);
+        await send(sample.body, sample.query, path, { "content-type": "text/plain" });
+        await send(" ".repeat((route.maxBodyBytes ?? DEFAULT_BODY_BYTES) + 1));
+        const bytes = new Request(`http://localhost${path}`, {
+          method: route.method,
+          body: new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
+          headers: { "content-type": "application/json", ...sample.headers },
+        });
+        expect((await server.fetch(bytes)).status, `${name} with broken UTF-8`).toBe(400);
+      }
+      if (route.query !== undefined) {
+        for (const query of QUERIES) {
+          const read = Object.fromEntries(new URLSearchParams(query));
+          if ("issues" in route.query["~standard"].validate(read) || query.includes("&")) await send(sample.body, query);
+        }
+      }
+      if (route.path.includes(":"))
+        for (const id of IDS) await send(sample.body, sample.query, path.replace(/(\/v1\/\w+\/)[^/]+/, `$1${id}`));
+    }
+    expect(asked).toBeGreaterThan(1_000);
+    expect(await counts()).toEqual(before);
+    expect(Object.hasOwn(Object.prototype, "isAdmin")).toBe(false);
+    expect(await runtime.decide(has.ticket, { action: "approve" }).then((run) => run.result)).toMatchObject({ status: "done" });
+  });
+});

@@ -1,0 +1,213 @@
+import { connect } from "node:net";
+import { runId, threadId } from "@awaken/contract";
+import { fakeClock } from "@awaken/runtime/testing";
+import { apiKeys, createServer, hashApiKey, serve } from "@awaken/server";
+import { afterAll, describe, expect, test } from "vitest";
+import { openShared, stopServer } from "../relay/support/nodes.ts";
+import { openNode, quiet } from "../relay/support/speaker.ts";
+import { ask, openServer, readFrames, request } from "./support/client.ts";
+
+afterAll(stopServer);
+
+const TOKEN = "an-admin-token-of-some-length";
+
+describe("who is let in", () => {
+  test("server-and-durability 66: missing, wrong and doubled Authorization are 401 on admin routes, and nothing happens", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime, admin: { token: TOKEN } });
+    const get = async (path: string, ...headers: readonly string[]) => {
+      const list = new Headers();
+      for (const header of headers) list.append("authorization", header);
+      return (await server.fetch(new Request(`http://localhost${path}`, { headers: list }))).status;
+    };
+    for (const path of ["/v1/system/info", "/v1/system/modules", "/v1/runs/summary"]) {
+      expect(await get(path), path).toBe(401);
+      expect(await get(path, `Bearer ${TOKEN}x`), path).toBe(401);
+      expect(await get(path, `Basic ${TOKEN}`), path).toBe(401);
+      expect(await get(path, `Bearer ${TOKEN}`, `Bearer ${TOKEN}`), path).toBe(401);
+      expect(await get(path, `bEaReR ${TOKEN}`), path).toBe(200);
+    }
+    const closed = openServer({ runtime });
+    expect(await ask(closed, "GET", "/v1/system/info", { headers: { authorization: `Bearer ${TOKEN}` } })).toMatchObject({ status: 401 });
+  });
+
+  test("server-and-durability 67: an admin surface without a token does not start, nor a server that others can reach without keys", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    for (const token of ["", "   ", "short"])
+      expect(() => createServer({ runtime, admin: { token } })).toThrow("admin surface needs a token");
+    await expect(serve({ runtime, host: "0.0.0.0", port: 0 })).rejects.toMatchObject({ code: "config_validation_failed" });
+    expect(() => createServer({ runtime: { ...runtime, store: undefined } })).toThrow("needs a store");
+    expect(() => apiKeys([{ hash: "not-a-hash" }])).toThrow("64 hex digits");
+  });
+
+  test("without access nobody is let in; a key is one header, of one tenant; an access function that throws lets in nobody", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const thread = (server: ReturnType<typeof createServer>, headers = {}) =>
+      ask(server, "POST", "/v1/threads", { body: { id: "t" }, headers });
+    const closed = createServer({ runtime, log: quiet });
+    expect(await thread(closed)).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    const keyed = createServer({ runtime, log: quiet, access: apiKeys([{ hash: await hashApiKey("k1"), scopeId: "one" }]) });
+    expect(await thread(keyed, { authorization: "Bearer k2" })).toMatchObject({ status: 401 });
+    expect(await thread(keyed, { authorization: "Bearer k1, Bearer k1" })).toMatchObject({ status: 401 });
+    expect(await thread(keyed, { authorization: "Bearer k1" })).toMatchObject({ status: 201 });
+    const broken = createServer({ runtime, log: quiet, access: () => expect.fail("no directory") });
+    expect(await thread(broken)).toMatchObject({ status: 401, body: { error: expect.not.stringContaining("directory") } });
+    const badScope = createServer({ runtime, log: quiet, access: () => ({ scopeId: "\u0000" }) });
+    expect(await thread(badScope)).toMatchObject({ status: 401 });
+    expect(await shared.stores[0].threads.count({})).toBe(0);
+  });
+
+  test("pages of other origins may not ask, those that are listed may", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime, origins: ["https://app.example.com"] });
+    const preflight = (origin: string) =>
+      ask(server, "OPTIONS", "/v1/runs", {
+        headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
+      });
+    expect((await preflight("https://app.example.com")).headers.get("access-control-allow-origin")).toBe("https://app.example.com");
+    expect((await preflight("https://evil.example.com")).headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+describe("health", () => {
+  test("server-and-durability 71: /health is 503 when the store hangs for 5 s, while /health/live stays 200", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const clock = fakeClock(0);
+    const [store] = shared.stores;
+    const hanging = { ...store, runs: { ...store.runs, load: () => new Promise<undefined>(() => {}) } };
+    const server = openServer({ runtime: { ...runtime, store: hanging }, clock });
+    const health = ask(server, "GET", "/health");
+    await clock.advance(4_999);
+    expect(await Promise.race([health, ask(server, "GET", "/health/live")])).toMatchObject({ status: 200, body: {} });
+    await clock.advance(1);
+    expect(await health).toMatchObject({ status: 503, body: { status: "unhealthy", components: { store: "timeout" } } });
+    const failing = { ...store, runs: { ...store.runs, load: () => Promise.reject(new Error("secret host")) } };
+    const failed = await ask(openServer({ runtime: { ...runtime, store: failing } }), "GET", "/health");
+    expect(failed).toMatchObject({ status: 503, body: { components: { store: "error" } } });
+  });
+
+  test("a server that leaves is not ready first, and then refuses", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime });
+    await expect.poll(async () => (await ask(server, "GET", "/health")).status).toBe(200);
+    server.drain();
+    expect(await ask(server, "GET", "/health")).toMatchObject({ status: 503, body: { components: { runtime: "shutting-down" } } });
+    expect(await ask(server, "GET", "/v1/threads")).toMatchObject({ status: 200 });
+    await server.close();
+    expect(await ask(server, "GET", "/v1/threads")).toMatchObject({ status: 503, body: { code: "shutting_down" } });
+    expect(await ask(server, "GET", "/health/live")).toMatchObject({ status: 200 });
+  });
+});
+
+describe("streams", () => {
+  test("server-and-durability 60: whoever leaves cancels nothing, and whoever stops reading holds nobody up and is dropped", async () => {
+    await using shared = await openShared("sqlite");
+    await using runtime = openNode(shared.stores[0]);
+    const clock = fakeClock(0);
+    const server = openServer({ runtime, clock });
+    const post = (thread: string, words: string) =>
+      server.fetch(
+        request("POST", "/v1/runs", { body: { agentId: "assistant", threadId: thread, messages: [{ role: "user", content: words }] } }),
+      );
+    const left = await post("left", "slow");
+    await left.body?.cancel();
+    const asleep = await post("asleep", `say ${"x".repeat(200_000)}`);
+    const done = (response: Response) => runtime.wait(response.headers.get("x-run-id") ?? "");
+    expect(await done(asleep)).toMatchObject({ status: "done" });
+    expect(await done(left)).toMatchObject({ status: "done", text: expect.stringContaining("five.") });
+    // Its buffer is full, and nobody reads it.
+    for (let round = 0; round < 8; round++) await clock.advance(5_000);
+    await expect(readFrames(asleep)).rejects.toThrow("does not read");
+    const all = await readFrames(await server.fetch(request("GET", `/v1/runs/${asleep.headers.get("x-run-id")}/events/stream`)));
+    expect(all.at(-1)?.data.type).toBe("run-end");
+  });
+
+  test("a silent stream is kept alive with comments, and a failure in mid-stream is told before it ends", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const clock = fakeClock(0);
+    const server = openServer({ runtime, clock });
+    await ask(server, "POST", "/v1/threads", { body: { id: "t" } });
+    const response = await server.fetch(request("GET", "/v1/threads/t/events/stream"));
+    const reader = response.body?.getReader();
+    const first = reader?.read();
+    for (let round = 0; round < 3; round++) await clock.advance(5_000);
+    expect(new TextDecoder().decode((await first)?.value)).toBe(": heartbeat\n\n");
+    const next = reader?.read();
+    await server.close();
+    expect((await next)?.done).toBe(true);
+  });
+
+  test("server-and-durability 63: a cursor that retention has swept is 410", async () => {
+    await using shared = await openShared("sqlite");
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime });
+    await runtime.run({ agent: "assistant", thread: "t", input: "say" });
+    const { body } = await ask(server, "GET", "/v1/threads/t/events?limit=1");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await shared.stores[0].sweep({ eventsMs: 1 });
+    const cursor = encodeURIComponent(String(body["nextCursor"]));
+    for (const path of ["events", "events/stream"]) {
+      expect(await ask(server, "GET", `/v1/threads/t/${path}?cursor=${cursor}`)).toMatchObject({
+        status: 410,
+        body: { code: "cursor_expired" },
+      });
+    }
+  });
+});
+
+describe("limits", () => {
+  test("requests, bodies and time have a limit, and what is behind the server is not told", async () => {
+    await using shared = await openShared("memory");
+    const [store] = shared.stores;
+    await using runtime = openNode(store);
+    const slow = openServer({ runtime, limits: { bodyMs: 20, maxRequests: 1, requestMs: 60_000 } });
+    const never = () =>
+      slow.fetch(
+        new Request("http://localhost/v1/threads", {
+          method: "POST",
+          body: new ReadableStream({}),
+          duplex: "half",
+          headers: { "content-type": "application/json" },
+        } as RequestInit),
+      );
+    const [first, second] = await Promise.all([never(), ask(slow, "GET", "/v1/threads")]);
+    expect(first.status).toBe(408);
+    expect(second).toMatchObject({ status: 503, body: { code: "server_busy" } });
+    expect(second.headers.get("retry-after")).toBe("1");
+    const broken = { ...store, threads: { ...store.threads, load: () => Promise.reject(new Error("password=hunter2 at /srv/app.ts:3")) } };
+    const scoped = { ...broken, scoped: () => broken };
+    const reply = await ask(openServer({ runtime: { ...runtime, store: scoped } }), "GET", "/v1/threads/t");
+    expect(reply).toMatchObject({ status: 500, body: { code: "internal", error: "something went wrong in the server" } });
+    await store.threads.create({ id: threadId("t") });
+    expect(await store.runs.load(runId("none"))).toBeUndefined();
+  });
+
+  test("over a socket: 10,000 headers and a page that names this machine otherwise are refused, and the server goes on", async () => {
+    await using shared = await openShared("memory");
+    const runtime = openNode(shared.stores[0]);
+    await using server = await serve({ runtime, port: 0, log: quiet });
+    const send = (text: string): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect(server.port, "127.0.0.1", () => socket.write(text));
+        let read = "";
+        socket.on("data", (chunk) => {
+          read += String(chunk);
+          socket.destroy();
+        });
+        socket.on("error", () => {});
+        socket.on("close", () => resolve(read));
+      });
+    const headers = Array.from({ length: 10_000 }, (_, index) => `x-${index}: 1`).join("\r\n");
+    expect(await send(`GET /v1/threads HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n\r\n`)).toMatch(/^(?:HTTP\/1\.1 431|$)/);
+    expect(await send("GET /v1/threads HTTP/1.1\r\nhost: evil.example.com\r\n\r\n")).toMatch(/^HTTP\/1\.1 401/);
+    expect(await send("NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
+    expect((await fetch(`${server.url}/v1/threads`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,68 @@
+import { AwakenError } from "@awaken/contract";
+import type { Runtime } from "@awaken/runtime";
+import { createServer, type ServerInit } from "./create-server.ts";
+import { isLoopback, loopbackAccess } from "./http/access.ts";
+
+export interface ServeInit extends ServerInit {
+  /** What is served; it is closed with the server, and its runs are left to other processes. */
+  readonly runtime: ServerInit["runtime"] & Pick<Runtime, "close">;
+  /** Default 3000. 0 for one that is free. */
+  readonly port?: number;
+  /** The address that it listens on. Default `127.0.0.1`, where everybody on this machine is let in. Any other one needs `access`. */
+  readonly host?: string;
+  /** How long the server says that it is not ready before it leaves, for whoever balances load to notice. Default 0. */
+  readonly drainMs?: number;
+}
+
+export interface RunningServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Not ready first; then runs are left to other processes, streams end, and the port is free. */
+  close(): Promise<void>;
+}
+
+/** A request has so long for its head, and a connection so long without one. */
+const SERVER_OPTIONS = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 };
+const MAX_HEADERS = 100;
+
+function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access"] {
+  if (access !== undefined) return access;
+  if (isLoopback(host)) return loopbackAccess;
+  throw new AwakenError(
+    "config_validation_failed",
+    `serve: ${host} can be reached by others: say who is let in with access: apiKeys([…]), or "open" for everybody`,
+  );
+}
+
+/** Listens on Node until it is closed. */
+export async function serve(init: ServeInit): Promise<RunningServer> {
+  const { port = 3000, host = "127.0.0.1", drainMs = 0, runtime } = init;
+  const server = createServer({ ...init, access: accessOf(init) ?? "open" });
+  const { createAdaptorServer } = await import("@hono/node-server");
+  const node = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false, serverOptions: SERVER_OPTIONS });
+  if ("maxHeadersCount" in node) node.maxHeadersCount = MAX_HEADERS;
+  await new Promise<void>((resolve, reject) => {
+    node.once("error", reject);
+    node.listen(port, host, resolve);
+  });
+  const address = node.address();
+  const bound = typeof address === "object" && address !== null ? address.port : port;
+  let closed: Promise<void> | undefined;
+  const leave = async () => {
+    server.drain();
+    if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs));
+    await runtime.close({ handOver: true });
+    await server.close();
+    const stopped = new Promise((resolve) => node.close(resolve));
+    if ("closeIdleConnections" in node) node.closeIdleConnections();
+    // What is left is nobody who waits for an answer.
+    const stop = setTimeout(() => "closeAllConnections" in node && node.closeAllConnections(), 1_000);
+    await stopped;
+    clearTimeout(stop);
+  };
+  const close = () => {
+    closed ??= leave();
+    return closed;
+  };
+  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`, port: bound, close, [Symbol.asyncDispose]: close };
+}
