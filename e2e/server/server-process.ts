@@ -1,0 +1,23 @@
+import { serve } from "@awaken/server";
+import { openStore, type Place } from "../durability/support/place.ts";
+import { openNode, quiet } from "../relay/support/speaker.ts";
+
+// A server of its own process: it says where it listens, and leaves in peace when it is told to.
+
+export interface ServerOrder {
+  readonly place: Place;
+  readonly port: number;
+}
+
+const order: ServerOrder = JSON.parse(process.argv[2] ?? "{}");
+const store = await openStore(order.place);
+const runtime = openNode(store, { workers: true, leaseMs: 1_000 });
+const server = await serve({ runtime, port: order.port, log: quiet });
+process.on("SIGTERM", async () => {
+  await server.close();
+  await store.close();
+  process.exit(0);
+});
+// Whoever started it is gone.
+process.on("disconnect", () => process.exit(1));
+process.send?.({ url: server.url, port: server.port });
