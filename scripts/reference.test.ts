@@ -56,6 +56,8 @@ const OPTIONS = namesOf<RuntimeInit>({
   tools: true,
   plugins: true,
   backends: true,
+  remoteAgents: true,
+  resolver: true,
   state: true,
   store: true,
   streamCheckpoints: true,

@@ -1,5 +1,5 @@
 import type { BackendResult, BackendStatus } from "./backend.ts";
-import type { RunStatus, Termination, WaitingReason } from "./termination.ts";
+import type { Termination, WaitingReason } from "./termination.ts";
 
 /** What a termination of the loop says to whoever asked for the run. */
 export function statusOfTermination(termination: Termination): BackendStatus {
@@ -25,14 +25,16 @@ export function statusLabel(status: BackendStatus): string {
   return "message" in status && status.message !== undefined ? `${status.type}: ${status.message}` : status.type;
 }
 
-/** How a run that a backend executed stands on record. */
-export interface DurableStatus {
-  readonly status: Extract<RunStatus, "waiting" | "done">;
-  /** Of the durable run: a waiting reason, or why it is done. */
-  readonly reason: WaitingReason | "natural" | "behavior-requested" | "stopped" | "blocked" | "error" | "cancelled" | "timeout";
-  /** One word, for whoever shows it. */
-  readonly label: "done" | "waiting-input" | "waiting-auth" | "suspended" | "failed" | "cancelled" | "timeout";
-}
+type Label = "done" | "waiting-input" | "waiting-auth" | "suspended" | "failed" | "cancelled" | "timeout";
+
+/** How a run that a backend executed stands on record, and one word for whoever shows it. */
+export type DurableStatus =
+  | { readonly status: "waiting"; readonly reason: WaitingReason; readonly label: Label }
+  | {
+      readonly status: "done";
+      readonly reason: "natural" | "behavior-requested" | "stopped" | "blocked" | "error" | "cancelled" | "timeout";
+      readonly label: Label;
+    };
 
 function completed(termination: Termination): DurableStatus {
   switch (termination.type) {

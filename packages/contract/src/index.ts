@@ -1,15 +1,13 @@
 export {
-  type Artifact,
   BACKEND_DIMENSIONS,
   type Backend,
   type BackendDimension,
   type BackendOutput,
   type BackendProfile,
+  type BackendRequest,
   type BackendResult,
   type BackendStatus,
   type DelegatePersistence,
-  type DelegateRequest,
-  type RemoteState,
   type RootRequest,
 } from "./backend.ts";
 export { durableStatus, statusLabel, statusOfTermination } from "./backend-status.ts";

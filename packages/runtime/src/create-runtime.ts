@@ -5,6 +5,7 @@ import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
+import { discoverAgents, type RemoteAgentSource } from "./registry/remote-agents.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";
@@ -88,11 +89,15 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
 
 const INITIALIZING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
 
+const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a source of remote agents" };
+
 /** Until everything is open, nothing is said to be missing. */
-async function initialize({ bounds, closing }: RunParts, { registry, resolver, plugins }: OpenRegistry): Promise<void> {
+async function initialize({ bounds, closing }: RunParts, opened: OpenRegistry, remoteAgents: readonly RemoteAgentSource[]): Promise<void> {
+  const { registry, resolver, plugins } = opened;
   if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const opening = plugins.open(registry.snapshot().registries.plugins.values());
   if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
+  if (remoteAgents.length > 0) await bounds.wait(discoverAgents(registry, remoteAgents, closing), DISCOVERING);
   resolver.readAll();
 }
 
@@ -102,7 +107,8 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const init = readInit(given, problems);
   const closing = new AbortController();
   const opened = openRegistry(init, problems, closing.signal);
-  const { registry, resolver } = opened;
+  const { registry } = opened;
+  const { resolver = opened.resolver, remoteAgents = [] } = init;
   const mailbox = openMailbox(init, () => parts);
   const parts: RunParts = openParts(init, resolver, closing.signal, mailbox);
   const relays = openRelays(init, parts);
@@ -122,7 +128,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     registry,
     resolver,
     store: init.store,
-    initialize: () => initialize(parts, opened),
+    initialize: () => initialize(parts, opened, remoteAgents),
     scoped: (id) => verbsOf(parts.scoped(scopeId(id)), relays, mailbox),
     close,
     [Symbol.asyncDispose]: () => close(),

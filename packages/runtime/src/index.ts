@@ -1,3 +1,5 @@
+export type { BackendFactory } from "./backend/backend-factory.ts";
+export { STATELESS_REMOTE_PROFILE } from "./backend/profile.ts";
 export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
 export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export type { Capabilities } from "./inference/capabilities.ts";
@@ -23,6 +25,7 @@ export { type RegistryRebuild, rebuildAgentModelProvider } from "./registry/rebu
 export { RegistryHandle } from "./registry/registry-handle.ts";
 export type { RegistrySet } from "./registry/registry-set.ts";
 export type { RegistrySnapshot } from "./registry/registry-snapshot.ts";
+export type { RemoteAgentSource } from "./registry/remote-agents.ts";
 export {
   type ProviderRemovalImpact,
   type ProviderRemovalPolicy,

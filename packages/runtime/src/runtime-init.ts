@@ -2,6 +2,8 @@ import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, pa
 import type { NodeIdentity } from "./mailbox/node.ts";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
+import type { RemoteAgentSource } from "./registry/remote-agents.ts";
+import type { Resolver } from "./resolve/resolver.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type AnyStateKey, isKeyList } from "./state/key.ts";
 import { LIMIT_RULES, type Limits } from "./stream/bounds.ts";
@@ -9,6 +11,10 @@ import type { Clock } from "./stream/clock.ts";
 import type { Ids } from "./stream/ids.ts";
 
 export interface RuntimeInit extends RegistryInit {
+  /** Where agents that run elsewhere are found, by `initialize()`: they are registered as `source/agent`. */
+  readonly remoteAgents?: readonly RemoteAgentSource[];
+  /** What says how agents run, in the place of the registry: it is asked for every agent. */
+  readonly resolver?: Resolver;
   /** State keys that every agent has, so that tools and hooks can use them without a plugin that registers them. */
   readonly state?: readonly AnyStateKey[];
   /** Where threads, runs, their state and profiles of all tenants live. Without one they live in memory, as long as the runtime. */
@@ -59,6 +65,8 @@ const OPTIONS: PartRules<RuntimeInit> = {
   tools: RULES.any,
   plugins: RULES.any,
   backends: RULES.any,
+  remoteAgents: RULES.list,
+  resolver: RULES.withMethods("a resolver", "open", "agentIds"),
   state: partRule("a list of keys made with defineState", isKeyList),
   store: RULES.withMethods("a store", "commit", "transaction", "scoped"),
   streamCheckpoints: RULES.flag,

@@ -10,6 +10,8 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   tools: true,
   plugins: true,
   backends: true,
+  remoteAgents: true,
+  resolver: true,
   state: true,
   store: true,
   streamCheckpoints: true,

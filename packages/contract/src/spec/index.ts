@@ -8,10 +8,11 @@ export {
   type LocalAgentSpecInput,
   parseAgentSpec,
   type RemoteAgentSpec,
+  type RemoteAgentSpecInput,
 } from "./agent.ts";
 // Public: forms and files are checked by it.
 export { type ContextPolicy, contextPolicySchema } from "./context-policy.ts";
-export { parseRemoteEndpoint, type RemoteEndpoint } from "./endpoint.ts";
+export type { RemoteEndpoint } from "./endpoint.ts";
 export { userRecord } from "./envelope.ts";
 export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
 // Public: forms and files are checked by it.

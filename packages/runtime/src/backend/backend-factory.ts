@@ -3,10 +3,13 @@ import type { RemoteEndpoint } from "@awaken/contract/spec";
 
 /** What a form asks for before an endpoint of this type can be written. */
 export interface BackendConfigSchema {
+  /** Of this description. */
   readonly version: number;
   /** JSON Schema of the endpoint. */
   readonly schema: JsonObject;
+  /** What people call this type of endpoint. */
   readonly displayName?: string;
+  /** What it is for. */
   readonly description?: string;
   /** What a form begins with. */
   readonly defaultConfig: JsonObject;
@@ -16,6 +19,7 @@ export interface BackendConfigSchema {
 export interface BackendFactory {
   /** What `remote.type` of an agent names. */
   readonly type: string;
+  /** For whoever shows a form. */
   readonly configSchema?: BackendConfigSchema;
   /** Throws what is wrong with an endpoint. Default: it is built once, for trial. */
   validate?(endpoint: RemoteEndpoint): void;

@@ -1,4 +1,11 @@
-import { AwakenError, BACKEND_DIMENSIONS, type BackendDimension, type BackendProfile } from "@awaken/contract";
+import {
+  AwakenError,
+  BACKEND_DIMENSIONS,
+  type Backend,
+  type BackendDimension,
+  type BackendProfile,
+  type RunOptions,
+} from "@awaken/contract";
 
 /** The loop of this process. */
 export const LOCAL_PROFILE: BackendProfile = Object.freeze({
@@ -67,4 +74,23 @@ export function refuseUnsupported(agentId: string, unsupported: readonly string[
   if (unsupported.length === 0) return;
   const message = `execution failed: agent '${agentId}' backend does not support: ${unsupported.join(", ")}`;
   throw new AwakenError("capability_mismatch", message, { details: { agentId, unsupported } });
+}
+
+/** What a root run asks of a backend, beside its input. */
+export interface RootNeeds {
+  readonly options: Partial<RunOptions>;
+  /** Decisions that it is resumed with. */
+  readonly decisions: number;
+}
+
+/** Throws when a backend cannot do what a root run asks of it. That it cannot be cancelled refuses nothing. */
+export function checkRoot(agentId: string, { profile }: Backend, { options, decisions }: RootNeeds): void {
+  const { overrides, frontendTools = [] } = options;
+  const asksModel = overrides?.upstreamModel !== undefined;
+  const wanted: BackendRequirements = {
+    ...(decisions === 0 ? undefined : { decisions: "durable-resume" as const }),
+    ...(overrides === undefined ? undefined : { overrides: asksModel ? ("model-and-params" as const) : ("inference-params" as const) }),
+    ...(frontendTools.length === 0 ? undefined : { frontendTools: "descriptors-only" as const }),
+  };
+  refuseUnsupported(agentId, profileMismatches(profile, wanted));
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, errorMessage, type Termination } from "@awaken/contract";
+import { type AgentEvent, AwakenError, errorMessage, type Termination } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
@@ -126,11 +126,18 @@ export function nextAgent(ctx: RunContext): string | undefined {
   return wanted === ctx.active.plan.agent.id ? undefined : wanted;
 }
 
+/** An agent that runs elsewhere where one is needed that runs here. */
+export const remoteRefusal = (id: string): AwakenError =>
+  new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
+    details: { agentId: id },
+  });
+
 /** Another agent goes on with this run. Gives a termination when it cannot. */
 async function handOver(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
   let plan: RunPlan;
   try {
     plan = await ctx.replan(wanted);
+    if (plan.backend !== undefined) throw remoteRefusal(wanted);
   } catch (thrown) {
     return { type: "blocked", reason: `handoff resolve failed: ${errorMessage(thrown)}` };
   }

@@ -9,6 +9,7 @@ import { waitingReason } from "./child-calls.ts";
 import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
+import { runRemoteStep } from "./remote-step.ts";
 import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
@@ -117,7 +118,8 @@ async function drive(ctx: RunContext): Promise<Termination | Leaving> {
     const id = openStep(ctx);
     let reached: StepOutcome;
     try {
-      reached = await runStep(ctx, id);
+      const { backend } = ctx.active.plan;
+      reached = backend === undefined ? await runStep(ctx, id) : await runRemoteStep(ctx, id, backend);
     } catch (thrown) {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
@@ -148,6 +150,7 @@ function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<
   const at = ctx.clock.now();
   const close = command().update(runLifecycle, { type: "step-completed", at });
   if (reached.type !== "suspended" && ctx.decisions.size > 0) dropEarly(ctx);
+  if (reached.type === "waits") close.update(runLifecycle, { type: "set-waiting", reason: reached.reason, at });
   if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
@@ -169,6 +172,8 @@ async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination 
       return outcome.termination;
     case "suspended":
       return suspend(ctx);
+    case "waits":
+      return { type: "suspended" };
     case "continue":
       await crossBoundary(ctx, "next-step");
       return undefined;

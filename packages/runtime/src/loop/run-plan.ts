@@ -1,4 +1,4 @@
-import type { Provider, ToolDescriptor } from "@awaken/contract";
+import type { Backend, Provider, ToolDescriptor } from "@awaken/contract";
 import type { LocalAgentSpec, ModelSpec } from "@awaken/contract/spec";
 import type { InferencePolicy } from "../inference/infer.ts";
 import type { Env } from "../plugin/env.ts";
@@ -28,6 +28,8 @@ export interface RunPlan {
   readonly descriptors: readonly ToolDescriptor[];
   /** Of the descriptors, in their order. */
   readonly toolIds: readonly string[];
+  /** Where its steps happen; undefined: here, in the loop. */
+  readonly backend: Backend | undefined;
   /** Every run of a plan has the same state keys. */
   readonly slots: SlotTable;
 }

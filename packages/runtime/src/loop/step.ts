@@ -1,4 +1,11 @@
-import { INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Termination, type Turn } from "@awaken/contract";
+import {
+  INFERENCE_FAILURES,
+  type InferenceRequest,
+  type MessageId,
+  type Termination,
+  type Turn,
+  type WaitingReason,
+} from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
@@ -17,6 +24,8 @@ export type StepOutcome =
   | { readonly type: "continue" }
   | { readonly type: "natural-end" }
   | { readonly type: "suspended" }
+  /** For something else than a decision. */
+  | { readonly type: "waits"; readonly reason: WaitingReason }
   | { readonly type: "ended"; readonly termination: Termination }
   /** Nothing of the step is kept: the run leaves, and whoever goes on with it makes it again. */
   | { readonly type: "left"; readonly failure: LeavingFailure | undefined };

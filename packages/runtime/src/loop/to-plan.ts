@@ -1,9 +1,10 @@
-import type { ToolDescriptor } from "@awaken/contract";
+import type { Backend, ToolDescriptor } from "@awaken/contract";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import { pastTickets } from "../state/past-tickets.ts";
 import { pendingWork } from "../state/pending-work.ts";
+import { backendOutput, remoteBackend } from "../state/remote-backend.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { slotTable } from "../state/snapshot.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -19,6 +20,8 @@ const LOOP_KEYS: readonly AnyStateKey[] = [
   outputRetries,
   pendingActions,
   failedActions,
+  remoteBackend,
+  backendOutput,
 ];
 
 export const describeTools = (tools: RunPlan["tools"]): readonly ToolDescriptor[] =>
@@ -27,8 +30,8 @@ export const describeTools = (tools: RunPlan["tools"]): readonly ToolDescriptor[
 export const listIds = (tools: readonly ToolDescriptor[]): readonly string[] => Object.freeze(tools.map((tool) => tool.id));
 
 /** What all runs of a plan share is made with it. */
-export function toPlan(parts: Omit<RunPlan, "descriptors" | "toolIds" | "slots">): RunPlan {
+export function toPlan(parts: Omit<RunPlan, "descriptors" | "toolIds" | "slots" | "backend">, backend?: Backend): RunPlan {
   const descriptors = describeTools(parts.tools);
   const slots = slotTable([...LOOP_KEYS, ...parts.env.stateKeys]);
-  return Object.freeze({ ...parts, descriptors, toolIds: listIds(descriptors), slots });
+  return Object.freeze({ ...parts, backend, descriptors, toolIds: listIds(descriptors), slots });
 }

@@ -34,8 +34,16 @@ export interface EntryInputs {
 /** All registries at one moment. Never changes: an edit makes another set that shares the tables it leaves alone. */
 export type RegistrySet = { readonly [Name in TableName]: Table<Entries[Name]> };
 
-/** How agents are found, here and at resolution. */
-export const findAgent = ({ agents }: RegistrySet, id: string): AgentSpec | undefined => agents.get(id);
+const LOCAL = "local/";
+
+/** How agents are found, here and at resolution: `source/id`, `local/id`, or a plain id, for which one that is registered wins over one that a source has. */
+export function findAgent({ agents }: RegistrySet, id: string): AgentSpec | undefined {
+  const own = agents.get(id) ?? (id.startsWith(LOCAL) ? agents.get(id.slice(LOCAL.length)) : undefined);
+  if (own !== undefined || id.includes("/")) return own;
+  for (const agent of agents.values())
+    if (agent.type === "remote" && agent.registry !== undefined && agent.id === `${agent.registry}/${id}`) return agent;
+  return undefined;
+}
 
 export const TABLE_NAMES: readonly TableName[] = ["providers", "models", "pools", "tools", "plugins", "backends", "agents"];
 

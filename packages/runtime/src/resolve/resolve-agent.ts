@@ -2,6 +2,7 @@ import { AwakenError, didYouMean, errorMessage, type Provider, shorten } from "@
 import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import { type InferencePolicy, RETRY_SECTION, readPolicy } from "../inference/policy.ts";
 import type { PoolCache } from "../inference/pool/pool-cache.ts";
+import { remoteRefusal } from "../loop/handoff.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
@@ -63,9 +64,7 @@ function lookUpSpec(set: RegistrySet, id: string): AgentSpec {
 function lookUpAgent(set: RegistrySet, id: string): LocalAgentSpec {
   const agent = lookUpSpec(set, id);
   if (agent.type === "local") return agent;
-  throw new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
-    details: { agentId: id },
-  });
+  throw remoteRefusal(id);
 }
 
 function lookUpPlugins(set: RegistrySet, ids: readonly string[]): Plugin[] {

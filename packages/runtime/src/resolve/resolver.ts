@@ -1,12 +1,14 @@
 import { AwakenError, errorMessage, type Log } from "@awaken/contract";
-import type { AgentSpec } from "@awaken/contract/spec";
+import type { AgentSpec, RemoteAgentSpec } from "@awaken/contract/spec";
+import { checkEndpoint } from "../backend/backend-factory.ts";
 import { BoundedMap } from "../inference/pool/bounded-map.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import { type ReadTools, readNow, type ToolSource } from "../plugin/tool-source.ts";
-import type { RegistrySet } from "../registry/registry-set.ts";
+import { findAgent, type RegistrySet } from "../registry/registry-set.ts";
 import type { RegistrySnapshot } from "../registry/registry-snapshot.ts";
 import { checkLateIds } from "./late-ids.ts";
+import { remotePlan } from "./remote-plan.ts";
 import { type ResolveParts, resolveAgent } from "./resolve-agent.ts";
 
 /** `pinned` runs resolve inside one stored graph and can be replayed; `live` ones take what this process has. */
@@ -79,6 +81,11 @@ function readOnce(): ReadTools {
   };
 }
 
+/** Who talks to it may be registered later. */
+function checkRemote({ backends }: RegistrySet, { id, remote }: RemoteAgentSpec): void {
+  if (backends.has(remote.type)) checkEndpoint(backends.get(remote.type), remote, id);
+}
+
 /** A resolver over the live registries. It gives live plans only. */
 export function createResolver(init: ResolverInit): LiveResolver {
   /** Plans by set: what was compiled is gone with the set that it was compiled from. */
@@ -86,6 +93,8 @@ export function createResolver(init: ResolverInit): LiveResolver {
   let hasAllSources = false;
 
   const compile = (set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan => {
+    const spec = findAgent(set, agentId);
+    if (spec?.type === "remote") return remotePlan(set, spec);
     const { plan, warnings } = resolveAgent(set, agentId, init, readTools);
     for (const warning of warnings) init.log.warn(warning, { agentId });
     return plan;
@@ -121,9 +130,9 @@ export function createResolver(init: ResolverInit): LiveResolver {
     },
     check(set, agents, isTold = () => false) {
       const problems = [...agents].flatMap((agent) => {
-        if (agent.type === "remote") return [];
         try {
-          resolve(set, agent.id);
+          if (agent.type === "remote") checkRemote(set, agent);
+          else resolve(set, agent.id);
           return [];
         } catch (thrown) {
           return AwakenError.is(thrown) && isTold(thrown) ? [] : [`${agent.id}: ${errorMessage(thrown)}`];

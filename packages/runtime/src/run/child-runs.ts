@@ -1,9 +1,7 @@
 import {
   AwakenError,
-  type BackendResult,
-  type BackendStatus,
+  type Backend,
   type ChildRun,
-  concludeRecord,
   type DelegatePersistence,
   errorMessage,
   type RunId,
@@ -12,18 +10,20 @@ import {
   runId,
   type SettledRun,
   STATE_SCHEMA_VERSION,
-  statusOfTermination,
   threadId,
 } from "@awaken/contract";
+import { refuseUnsupported } from "../backend/profile.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
-import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { isLeft, type LoopOutcome } from "../loop/finish.ts";
 import { type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import type { RunPlan } from "../loop/run-plan.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolution } from "../resolve/resolver.ts";
-import { onAbort } from "../stream/abort.ts";
+import { onAbort, raceAbort } from "../stream/abort.ts";
 import { derivedId } from "../stream/derived-id.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { cancelledResult, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
 import { toMessages } from "./message-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
@@ -58,21 +58,6 @@ const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.co
 const isElsewhere = (ended: LoopOutcome): boolean =>
   isLeft(ended) || (ended.termination.type === "error" && ended.termination.code === "fence_lost");
 
-function waitingStatus(reason: LoopResult["waitingReason"]): BackendStatus {
-  if (reason === "input-required") return { type: "waiting-input" };
-  return reason === "auth-required" ? { type: "waiting-auth" } : { type: "suspended" };
-}
-
-/** What the parent's call is told while its child is not over. */
-const openResult = (child: ChildRun, steps: number): BackendResult => ({
-  agentId: child.agentId,
-  status: { type: "suspended" },
-  termination: { type: "suspended" },
-  output: { artifacts: [] },
-  steps,
-  runId: child.runId,
-});
-
 /** How a run is started. */
 type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
 
@@ -105,6 +90,8 @@ export class ChildRuns implements Children {
         details: { agentId: order.agentId, limit: maxDelegationDepth },
       });
     }
+    const { backend } = this.#resolve(order.agentId);
+    if (backend !== undefined) return this.#remote(order, backend);
     const policy = order.policy ?? (holds === undefined ? "ephemeral" : "durable");
     this.#check(order, policy);
     const id = policy === "durable" ? await derivedId(order.key) : ids();
@@ -139,6 +126,17 @@ export class ChildRuns implements Children {
 
   tickets() {
     return ticketsBelow(this.#parts.records, this.#identity);
+  }
+
+  /** Only an agent that is not there is not found. */
+  #resolve(agentId: string): RunPlan {
+    try {
+      return this.#resolution.resolve(agentId);
+    } catch (cause) {
+      if (AwakenError.is(cause) && cause.code === "agent_not_found") throw cause;
+      const why = `execution failed: failed to resolve agent '${agentId}': ${errorMessage(cause)}`;
+      throw new AwakenError("backend_failed", why, { cause, details: { agentId } });
+    }
   }
 
   #check({ agentId }: ChildOrder, policy: DelegatePersistence): void {
@@ -179,6 +177,35 @@ export class ChildRuns implements Children {
     const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
     const steps = run?.steps ?? 0;
     return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false };
+  }
+
+  /** An agent that runs elsewhere: it is asked once, and nothing of it is kept. */
+  async #remote(order: ChildOrder, backend: Backend): Promise<ChildEnd> {
+    const { agentId, state, policy = "ephemeral", signal, toolCallId } = order;
+    refuseUnsupported(agentId, [
+      ...(policy === "ephemeral" ? [] : ["delegate-persistence"]),
+      ...(state === undefined ? [] : ["delegate-state-seed"]),
+    ]);
+    const { runId: parentRunId, threadId: parentThreadId } = this.#identity;
+    const id = this.#parts.ids();
+    const child: ChildRun = {
+      runId: runId(id),
+      threadId: threadId(id),
+      agentId,
+      agentPath: [...agentPathOf(this.#identity), agentId],
+      toolCallId,
+    };
+    const messages = toMessages(order.input, this.#parts.ids);
+    order.begun(child);
+    const asked = backend.run({
+      ...{ role: "delegate", agentId, messages, newMessages: messages, emit: order.hear },
+      parent: { runId: parentRunId, threadId: parentThreadId, toolCallId },
+      policy: { persistence: "ephemeral", continuation: "disabled" },
+      signal: backend.profile.cancellation === "none" ? new AbortController().signal : signal,
+    });
+    const raced = backend.profile.cancellation === "none" ? await raceAbort(asked, signal) : { type: "value" as const, value: await asked };
+    const result = raced.type === "value" ? raced.value : cancelledResult(agentId);
+    return { child, result, ending: remoteEnding(result), isDurable: false };
   }
 
   /** A parent that was told to stop tells it; one that somebody else has by now leaves it to whoever comes. */
@@ -223,37 +250,4 @@ export class ChildRuns implements Children {
   async #ended(run: SettledRun & RunRecord): Promise<ChildEnd> {
     return { ...(await endOf(this.#parts.records, run)), isDurable: true };
   }
-}
-
-/** What became of a run that is over, from its records. */
-async function endOf(records: RunRecords, run: SettledRun & RunRecord): Promise<Omit<ChildEnd, "isDurable">> {
-  const { runId: id, threadId: thread, agentId, usage, steps, activation } = run;
-  const { termination, ...outcome } = concludeRecord(run);
-  const response = run.status === "done" ? run.outcome.response : "";
-  const output = run.status === "done" ? run.outcome.output : undefined;
-  const threadState = (await records.threads.loadHead(thread))?.state;
-  const text = response === "" ? undefined : { text: response };
-  const { agentPath = [agentId], parentToolCallId } = activation.trace;
-  return {
-    child: {
-      runId: id,
-      threadId: thread,
-      agentId,
-      agentPath,
-      ...(parentToolCallId === undefined ? undefined : { toolCallId: parentToolCallId }),
-    },
-    result: {
-      agentId,
-      status: statusOfTermination(termination),
-      termination,
-      ...(response === "" ? undefined : { response }),
-      output: { ...text, artifacts: [], ...(output === undefined ? undefined : { raw: output }) },
-      steps,
-      usage,
-      runId: id,
-      ...(run.state === undefined ? undefined : { state: run.state }),
-      ...(threadState === undefined ? undefined : { threadState }),
-    },
-    ending: { outcome: { ...outcome, response, ...(output === undefined ? undefined : { output }) }, usage },
-  };
 }

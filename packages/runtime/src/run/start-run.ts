@@ -16,6 +16,7 @@ import {
   type Validated,
   validate,
 } from "@awaken/contract";
+import { checkRoot } from "../backend/profile.ts";
 import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunOrder } from "../loop/resume/run-order.ts";
@@ -190,10 +191,20 @@ function rememberOutput({ outputs }: RunParts, ctx: RunContext, { status, runId 
   else outputs.forget(runId);
 }
 
+/** Before anything is sent to it: what is asked of an agent that runs elsewhere, its backend must be able to do. */
+function supporting(plan: RunPlan, { options, intent }: RunOrder, run: ActiveRun): RunPlan {
+  const { backend, agent } = plan;
+  if (backend === undefined) return plan;
+  checkRoot(agent.id, backend, { options, decisions: intent.type === "resume" ? intent.decisions.length : 0 });
+  // Whoever decides while it runs is told that nobody listens.
+  if (!backend.profile.decisions.startsWith("live")) run.decisions.close();
+  return plan;
+}
+
 /** Everything before the loop. What throws here leaves the run as it was on record. */
 async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promise<RunContext> {
   const resolution = parts.resolver.open();
-  const resolve = (agentId: string): RunPlan => resolution.resolve(agentId);
+  const resolve = (agentId: string): RunPlan => supporting(resolution.resolve(agentId), order, run);
   const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
   const { ctx } = await takeUp({
     order,

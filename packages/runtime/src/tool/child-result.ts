@@ -37,13 +37,18 @@ interface ChildFacts {
 
 /** What became of a child, told apart by `status`. It is JSON: a call that waits for a child has it as the decision that it is resumed with. */
 export type ChildResult =
-  | (ChildFacts & { readonly status: "done" | "cancelled" | "timeout" })
   | (ChildFacts & {
+      /** It came to its end, or was stopped. */
+      readonly status: "done" | "cancelled" | "timeout";
+    })
+  | (ChildFacts & {
+      /** It could not do what it was asked. */
       readonly status: "failed";
       /** Why. */
       readonly error: string;
     })
   | (ChildFacts & {
+      /** It is not over: somebody has to decide something first. */
       readonly status: "waiting";
       /** Return `wait(result.suspension)`: the call goes on when the child has come to its end. */
       readonly suspension: Omit<Suspension, "id" | "expiresAt">;

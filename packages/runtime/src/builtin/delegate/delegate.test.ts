@@ -4,6 +4,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import type { RuntimeInit } from "../../create-runtime.ts";
 import { definePlugin } from "../../plugin/define-plugin.ts";
 import { defineState } from "../../state/key.ts";
 import { checkEvents } from "../../testing/event-checker.ts";
@@ -313,11 +314,36 @@ describe("ctx.runAgent", () => {
       input: z.object({}),
       execute: async (_, ctx) => (await ctx.runAgent({ agent: "nobody", input: "x" })).status,
     });
-    const { runtime, models } = team({ a: { turns: [toolCall("ask_nobody", {}), text("ok")] } }, { tools: [tool] });
+    const asking = { a: { turns: [toolCall("ask_nobody", {}), text("ok")] } };
+    const told = async (init: Partial<RuntimeInit>) => {
+      const { runtime, models } = team(asking, { tools: [tool], ...init });
+      await runtime.run({ agent: "a", input: "x" });
+      await runtime.close();
+      const read = models["a"]?.requests[1]?.messages.at(-1);
+      return read === undefined ? "" : messageText(read);
+    };
+    expect(await told({})).toMatch(/^Execution failed: agent not found: nobody/);
+    const failing: RuntimeInit["resolver"] = {
+      agentIds: () => live.resolver.agentIds(),
+      open: () => {
+        const opened = live.resolver.open();
+        return {
+          ...opened,
+          resolve: (id) => {
+            if (id === "nobody") throw new Error("the registry is down");
+            return opened.resolve(id);
+          },
+        };
+      },
+    };
+    const { runtime: live, models } = team(asking, { tools: [tool] });
+    const { runtime } = team(asking, { resolver: failing });
     await runtime.run({ agent: "a", input: "x" });
     const read = models["a"]?.requests[1]?.messages.at(-1);
-    expect(read === undefined ? "" : messageText(read)).toContain("agent not found: nobody");
-    await runtime.close();
+    expect(read === undefined ? "" : messageText(read)).toBe(
+      "Execution failed: execution failed: failed to resolve agent 'nobody': the registry is down",
+    );
+    await Promise.all([runtime.close(), live.close()]);
   });
 });
 

@@ -1,0 +1,107 @@
+import {
+  AwakenError,
+  type Backend,
+  type BackendResult,
+  durableStatus,
+  errorMessage,
+  type JsonObject,
+  type MessageId,
+  NO_USAGE,
+  type RootRequest,
+  toJson,
+} from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { backendOutput, remoteBackend } from "../state/remote-backend.ts";
+import { raceAbort } from "../stream/abort.ts";
+import { assistantMessage } from "./messages.ts";
+import type { RunContext } from "./run-context.ts";
+import type { StepOutcome } from "./step.ts";
+
+const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
+
+function requestOf(ctx: RunContext, backend: Backend): RootRequest {
+  const { identity, options, isContinuation, transcript, input } = ctx;
+  return {
+    role: "root",
+    agentId: ctx.active.plan.agent.id,
+    // Its own: the transcript goes on while it works.
+    messages: [...transcript.messages],
+    newMessages: input,
+    identity,
+    frontendTools: options.frontendTools,
+    ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
+    isContinuation,
+    emit: ctx.emit,
+    signal: backend.profile.cancellation === "none" ? new AbortController().signal : ctx.signal,
+    remote: {
+      stored: storedOf(ctx),
+      keep: async (state: JsonObject) => {
+        ctx.state.commit(command().update(remoteBackend, state));
+        await ctx.writer.write();
+      },
+    },
+  };
+}
+
+const storedOf = (ctx: RunContext) => ctx.state.snapshot().get(remoteBackend) ?? undefined;
+
+/** Best effort: a backend that cannot be told to stop is left behind. */
+async function abort(ctx: RunContext, backend: Backend): Promise<void> {
+  if (backend.abort === undefined || !backend.profile.cancellation.includes("remote-abort")) return;
+  try {
+    await backend.abort({ agentId: ctx.active.plan.agent.id, identity: ctx.identity, stored: storedOf(ctx) });
+  } catch (thrown) {
+    ctx.log.warn(`a remote run could not be told to stop: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  }
+}
+
+/** The whole answer at once: nothing of it was heard before. */
+function say(ctx: RunContext, messageId: MessageId, result: BackendResult, startedAt: number): void {
+  const text = result.output.text ?? result.response ?? "";
+  if (text !== "") {
+    ctx.emit({ type: "text-delta", delta: text });
+    ctx.transcript.append(assistantMessage(ctx, messageId, [{ type: "text", text }]));
+    ctx.tally.response = text;
+  }
+  const { artifacts, raw } = result.output;
+  if (artifacts.length > 0 || raw !== undefined) ctx.state.commit(command().update(backendOutput, toJson(result.output)));
+  if (result.status.type !== "completed") return;
+  const { provider, upstream } = ctx.active.plan.model;
+  const durationMs = ctx.clock.now() - startedAt;
+  ctx.emit({ type: "inference-end", provider, model: upstream, usage: result.usage ?? NO_USAGE, durationMs, finishReason: "end-turn" });
+}
+
+function outcomeOf(result: BackendResult): StepOutcome {
+  const { status } = result;
+  const durable = durableStatus(result);
+  if (durable.status === "waiting") return { type: "waits", reason: durable.reason };
+  switch (status.type) {
+    case "failed":
+      return { type: "ended", termination: { type: "error", code: "remote_failed", message: status.message } };
+    case "cancelled":
+      return CANCELLED;
+    case "timeout":
+      return { type: "ended", termination: { type: "stopped", code: "timeout", detail: "the agent did not answer in time" } };
+    default:
+      return { type: "natural-end" };
+  }
+}
+
+/** One turn of an agent that runs elsewhere. */
+export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backend: Backend): Promise<StepOutcome> {
+  const startedAt = ctx.clock.now();
+  let raced: Awaited<ReturnType<typeof raceAbort<BackendResult>>>;
+  try {
+    raced = await raceAbort(backend.run(requestOf(ctx, backend)), ctx.signal);
+  } catch (thrown) {
+    if (ctx.signal.aborted) return CANCELLED;
+    const code = AwakenError.is(thrown) ? thrown.code : "remote_failed";
+    return { type: "ended", termination: { type: "error", code, message: errorMessage(thrown) } };
+  }
+  if (raced.type === "aborted") {
+    await abort(ctx, backend);
+    return CANCELLED;
+  }
+  say(ctx, messageId, raced.value, startedAt);
+  return outcomeOf(raced.value);
+}
