@@ -96,6 +96,7 @@ const REQUEST = namesOf<RunRequest>({
   runId: true,
   resume: true,
   decisions: true,
+  onBusy: true,
   principal: true,
   trace: true,
 });

@@ -1,15 +1,16 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { runId } from "@awaken/contract";
+import { runId, threadId } from "@awaken/contract";
 import type { Store } from "@awaken/contract/store";
-import { createRuntime, defineTool, type RuntimeInit } from "awaken";
+import { createRuntime, defineTool, type RuntimeInit, thisNode } from "awaken";
 import { scripted, text } from "awaken/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { freshSchema, type Server, startServer, tempFolder } from "../durability/support/databases.ts";
 import { openStore, type Place } from "../durability/support/place.ts";
+import { pay } from "./support/open.ts";
 
 const quick = defineTool({ id: "slow", description: "Lasts", input: z.object({}), idempotent: true, execute: () => "ran again" });
 
@@ -31,10 +32,10 @@ const heard = async (owner: ChildProcess, type: string): Promise<object> => {
   }
 };
 
-/** The owner, when its tool has begun. */
-async function owning(place: Place, leaseMs = 30_000): Promise<ChildProcess> {
+/** The owner, when its tool has begun, or its run waits. */
+async function owning(place: Place, leaseMs = 30_000, what: "lasts" | "parks" = "lasts"): Promise<ChildProcess> {
   const file = join(import.meta.dirname, "owner-process.ts");
-  const owner = fork(file, [JSON.stringify({ place, leaseMs })], { execArgv: ["--conditions=awaken-source"] });
+  const owner = fork(file, [JSON.stringify({ place, leaseMs, what })], { execArgv: ["--conditions=awaken-source"] });
   await heard(owner, "began");
   return owner;
 }
@@ -123,6 +124,59 @@ describe("runs of other processes", () => {
           expect(await other.cancel("t")).toBe(true);
           expect(await ended).toMatchObject({ status: "cancelled" });
           expect(await other.wait("r")).toMatchObject({ status: "cancelled" });
+          owner.kill("SIGKILL");
+        }),
+      60_000,
+    );
+
+    test(
+      `server-and-durability 33: a submit that interrupts ends the run of another process, keeps what it said, and runs, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          const owner = await owning(place);
+          await using other = open(store, { workers: false });
+          const ended = heard(owner, "ended");
+          const result = await other.run({ thread: "t", input: "me", onBusy: "interrupt" });
+          expect(result).toMatchObject({ status: "done", text: "ended by another" });
+          expect(await ended).toMatchObject({ status: "cancelled" });
+          expect(await store.runs.load(runId("r"))).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+          const { items } = await store.messages.list(threadId("t"), {});
+          expect(items.map(({ message }) => message.role).slice(0, 2)).toEqual(["user", "assistant"]);
+          owner.kill("SIGKILL");
+        }),
+      60_000,
+    );
+
+    test(
+      `server-and-durability 34: an owner that stands still does not let go, and the submit is refused; one that is gone is not waited for, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          const owner = await owning(place);
+          owner.kill("SIGSTOP");
+          await using other = open(store, { workers: false, node: thisNode() });
+          await expect(other.run({ thread: "t", runId: "mine", input: "me", onBusy: "interrupt" })).rejects.toMatchObject({
+            code: "thread_already_running",
+          });
+          expect(await store.runs.load(runId("mine"))).toBeUndefined();
+          expect(await store.messages.count(threadId("t"))).toBe(2);
+          owner.kill("SIGKILL");
+          await once(owner, "exit");
+          expect(await other.run({ thread: "t", runId: "mine", input: "me", onBusy: "interrupt" })).toMatchObject({ status: "done" });
+          expect(await store.runs.load(runId("r"))).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+          expect(await store.wishes.listOpen(runId("r"))).toEqual([]);
+        }),
+      60_000,
+    );
+
+    test(
+      `server-and-durability 44: a decision resumes a run at once that parked in another process, which is still there, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          const owner = await owning(place, 30_000, "parks");
+          const [waiting] = (await store.runs.list({ statuses: ["waiting"] })).items;
+          const ticket = waiting?.status === "waiting" ? (waiting.waiting.tickets[0]?.id ?? "") : "";
+          await using other = open(store, { workers: false, tools: [quick, pay] });
+          expect(await (await other.decide(ticket, { action: "approve" })).result).toMatchObject({ status: "done", runId: "r" });
           owner.kill("SIGKILL");
         }),
       60_000,

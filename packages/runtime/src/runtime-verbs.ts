@@ -3,6 +3,7 @@ import { cancelElsewhere } from "./mailbox/control.ts";
 import { type DeadLetterVerbs, deadLetterVerbs } from "./mailbox/dead-letters.ts";
 import { type Interrupted, interrupt } from "./mailbox/interrupt.ts";
 import type { Mailbox } from "./mailbox/mailbox.ts";
+import { submit } from "./mailbox/on-busy.ts";
 import { type PendingVerbs, pendingVerbs } from "./mailbox/pending.ts";
 import { type SendOptions, type Sent, sendDurably } from "./mailbox/send.ts";
 import { type Started, type StartRequest, start } from "./mailbox/submit.ts";
@@ -20,7 +21,7 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
-import { startRequest } from "./run/start-run.ts";
+import { type Begin, startRequest } from "./run/start-run.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -84,7 +85,7 @@ export interface ScopedRuntime {
    */
   send(id: string, input: RunRequest["input"], options?: SendOptions): Promise<Sent>;
   /**
-   * Ends what is at work on the thread, in whatever process, and cancels what is queued there. Waits up to 5 s for the last words of the run,
+   * Ends what is at work on the thread, in whatever process, and cancels what is queued there: runs that were started, and messages that were sent and nobody has read. Waits up to 5 s for the last words of the run,
    * so that they are kept: `thread_already_running` when they do not come, and then nothing has changed. `thread_not_found` when there is nothing.
    */
   interrupt(thread: string): Promise<Interrupted>;
@@ -117,11 +118,18 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     return parts;
   };
+  const beginAs =
+    (request: Pick<RunRequest, "onBusy">): Begin =>
+    (order, listen) => {
+      const { onBusy = "refuse" } = request;
+      const tenant = onBusy === "refuse" ? undefined : mailbox?.tenant(parts.scopeId);
+      return submit({ parts, tenant, follow: (id) => attach(relays, parts.scopeId, id) }, order, onBusy, listen);
+    };
   return {
     scopeId: parts.scopeId,
-    run: async (request) => startRequest(parts, request).result,
+    run: async (request) => startRequest(parts, request, beginAs(request)).result,
     start: async (request) => start(tenantOf("start", open(), mailbox), request),
-    stream: (request) => openStream(parts, request),
+    stream: (request) => openStream(parts, request, beginAs(request)),
     decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
     decideAll: async (decisions) => decide(open(), decisions),
     reconcile: async (target, finding) => reconcile(open(), target, finding),

@@ -78,7 +78,7 @@ export interface CommitResult {
 /**
  * The one durable write. One transaction, all or nothing; observers see all of it or none. In this order: `checkCommit` before any I/O;
  * lock the thread, and those of `outbound` with it by `touchedThreads`; the fence (claimed, this token, the thread's epoch: else `fence_lost`, which is final for the writer; a commit with a
- * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed, unless the run `isForLater`); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
+ * run or messages and without a fence is `fence_lost` too while a dispatch of the thread is claimed, unless the run `isAside`); the expected count (else `message_version_conflict` with threadId, expected and actual); append, where a known message id is `storage_validation`;
  * the run by `checkRunTransition`; the thread, made if need be, by `projectRun` and `checkLineage`; state, ledger by `claimEffect` and
  * `settleEffect` (claims need a run that exists and is not done, else `illegal_transition`), pending, dispatch, `takes` (a run that ends takes every wish of it that is open, and a commit that decides a
  * ticket about which another decision is open is `ticket_not_open`), outbound, events; then what is left over: the dispatch of `followUp`, if the store has a queue.
@@ -90,15 +90,24 @@ export type CommitThread = (commit: ThreadCommit) => Promise<CommitResult>;
 
 export const MAX_COMMIT_ATTEMPTS = 8;
 
-/** A run that is only put down for later. While somebody holds the thread it stands aside: no pointer of the thread moves to it. */
-export const isForLater = ({ run, isNewRun }: ThreadCommit): boolean => isNewRun === true && run?.status === "created";
+const hasMessages = ({ messageDelta }: ThreadCommit): boolean => (messageDelta?.messages.length ?? 0) > 0;
+
+/**
+ * A run that is only put down for later, or called off before anybody began it; `before` is how it is on record. While somebody holds the
+ * thread it stands aside: no pointer of the thread moves to it.
+ */
+export function isAside(commit: ThreadCommit, before: RunRecord | undefined): boolean {
+  const { run, isNewRun } = commit;
+  if (hasMessages(commit)) return false;
+  return isNewRun === true ? run?.status === "created" : run?.status === "done" && before?.status === "created";
+}
 
 /** Ends a run and does nothing else to the queue: whoever holds the thread may do so to any run of it. */
 export const isEnding = ({ run, dispatch }: ThreadCommit): boolean => run?.status === "done" && dispatch === undefined;
 
-/** Whether only the one who holds the thread may write this: a run, unless it is for later, or messages. */
-export const needsFence = (commit: ThreadCommit): boolean =>
-  (commit.run !== undefined && !isForLater(commit)) || (commit.messageDelta?.messages.length ?? 0) > 0;
+/** Whether only the one who holds the thread may write this: a run, unless it stands aside, or messages. */
+export const needsFence = (commit: ThreadCommit, before: RunRecord | undefined): boolean =>
+  (commit.run !== undefined && !isAside(commit, before)) || hasMessages(commit);
 
 /** What is left over when a commit is through. */
 export interface Leftovers {

@@ -84,7 +84,8 @@ function isEligible({ boundary, targetRunId, fallbackToNewRun }: DeliveryMode, a
 
 /**
  * What is for another run, or waits for another kind of boundary, steps aside: it may never come, and must not hold back the others. A barrier
- * does, and so does what may still enter a run like this one.
+ * does, and so does what may still enter a run like this one. The specification lets what is for another run stop the walk; here runs of one
+ * thread overtake each other by priority and retries, and each has messages of its own, so that would leave theirs unread for ever.
  */
 function stepsAside({ boundary, barrier, targetRunId, fallbackToNewRun }: DeliveryMode, at: Boundary, runId: RunId): boolean {
   if (barrier) return false;

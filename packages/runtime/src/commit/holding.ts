@@ -1,5 +1,6 @@
 import type { RunId, RunProjection } from "@awaken/contract";
 import type { Boundary, CommitResult, DispatchResult, PendingRecord, ThreadCommit } from "@awaken/contract/store";
+import type { CommitPorts } from "./commit-store.ts";
 
 /** What rides in a commit beside what the run itself has to say. */
 export type Riders = Pick<ThreadCommit, "fence" | "dispatch" | "pending" | "takes" | "outbound">;
@@ -45,6 +46,11 @@ export interface Holding {
    * thread is not held any more: nothing is to be written.
    */
   riders(departure: Departure): Riders;
+  /**
+   * Writes the first commit in a transaction with what has to come to be together with it. Undefined: there is nothing, and it is written
+   * alone.
+   */
+  first?(commit: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined;
   /**
    * It is on record. Without a result the store's answer was lost, and the commit was found there. Nothing else is committed before this
    * is over. It must not throw.

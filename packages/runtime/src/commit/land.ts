@@ -9,7 +9,7 @@ import {
   type ThreadCommit,
 } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
-import { type CommitStore, inTransaction } from "./commit-store.ts";
+import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
 import { takenUp } from "./taken-up.ts";
@@ -174,16 +174,19 @@ export class Landing {
   }
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
-    const { store, resumed } = this.#init;
-    return this.#isFirst && resumed !== undefined ? this.#takeUp(resumed, commit) : store.commit(commit);
+    const { store, resumed, holding } = this.#init;
+    if (!this.#isFirst) return store.commit(commit);
+    const write = (ports: CommitPorts) => this.#takeUp(ports, commit);
+    const written = holding?.first?.(commit, write);
+    if (written !== undefined) return written;
+    return resumed === undefined ? store.commit(commit) : inTransaction(store, write);
   }
 
   /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
-  #takeUp(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
-    return inTransaction(this.#init.store, async ({ runs, commit: write }) => {
-      if (sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
-      throw takenUp(resumed);
-    });
+  async #takeUp({ runs, commit: write }: CommitPorts, commit: ThreadCommit): Promise<CommitResult> {
+    const { resumed } = this.#init;
+    if (resumed === undefined || sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
+    throw takenUp(resumed);
   }
 
   /** By what no other commit has: its messages, which are never in a log twice, else its record, which is later than all before. */

@@ -12,11 +12,13 @@ import {
   type ThreadCommit,
   type WishRecord,
 } from "@awaken/contract/store";
+import type { CommitPorts } from "../commit/commit-store.ts";
 import type { Departure, Holding, Riders, WayOut } from "../commit/holding.ts";
 import { takeDecisions } from "../loop/resume/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
+import { inOne, type Ports } from "./in-one.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { Leave, type YieldBefore } from "./leave.ts";
 import { parentWake } from "./parent-wake.ts";
@@ -57,6 +59,7 @@ export class Hold implements Holding, Lease {
   readonly #dispatchId;
   readonly #opening: Opening | undefined;
   readonly #leave: Leave | undefined;
+  readonly #entrance: ((ports: Ports) => Promise<unknown>) | undefined;
   /** Wishes that no commit has taken, by id; false for one that was refused. */
   readonly #wishes = new Map<string, { readonly wish: WishRecord; isRefused: boolean }>();
   #run: ActiveRun | undefined;
@@ -70,8 +73,10 @@ export class Hold implements Holding, Lease {
   #reading: Promise<void> | undefined;
   #isAskedAgain = false;
 
-  constructor(init: HoldInit, opening?: Opening) {
+  /** `entrance`: what comes to be in one transaction with the first commit of the run. */
+  constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports) => Promise<unknown>) {
     this.#init = init;
+    this.#entrance = entrance;
     this.tenant = init.tenant;
     this.#opening = opening;
     this.#leave = leaveOf(init, opening);
@@ -120,6 +125,16 @@ export class Hold implements Holding, Lease {
   /** It has the thread, and nothing has settled that yet. */
   get isHeld(): boolean {
     return this.#fence !== undefined && !this.#isSettled;
+  }
+
+  first({ runId }: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined {
+    const enter = this.#entrance;
+    // What a run is ended for that it leaves behind is not its own first commit.
+    if (enter === undefined || this.#run?.runIds.includes(runId) !== true) return undefined;
+    return inOne({ queue: this.tenant, ask: this.#init.ask }, "commit a transaction", async (ports) => {
+      await enter(ports);
+      return write(ports);
+    });
   }
 
   riders({ runId, run, isFirst, result }: Departure): Riders {

@@ -1,18 +1,19 @@
-import { AwakenError, errorMessage } from "@awaken/contract";
+import { AwakenError, errorMessage, type Log } from "@awaken/contract";
 import { MAX_COMMIT_ATTEMPTS, type QueuePorts, type RunHint, type StorePorts } from "@awaken/contract/store";
-import type { Tenant } from "./tenant.ts";
+import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 export type Ports = StorePorts & QueuePorts;
+
+interface Asking {
+  readonly queue: TenantQueue;
+  readonly ask: Ask;
+}
 
 /**
  * All of `work` or nothing of it. It is done again when somebody else wrote at the same moment: the next look tells what. When the store
  * is too slow, whoever asked is told so, and then nothing of it is written later either.
  */
-export async function inOne<T>(
-  { queue, ask }: Pick<Tenant, "queue" | "ask">,
-  what: string,
-  work: (ports: Ports) => Promise<T>,
-): Promise<T> {
+export async function inOne<T>({ queue, ask }: Asking, what: string, work: (ports: Ports) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let isLeft = false;
     try {
@@ -33,7 +34,7 @@ export async function inOne<T>(
 }
 
 /** What it is about is on record: a hint that is lost costs time, and nothing else. Never rejects. */
-export async function giveHint({ queue, ask, log }: Pick<Tenant, "queue" | "ask" | "log">, hint: RunHint): Promise<void> {
+export async function giveHint({ queue, ask, log }: Asking & { readonly log: Log }, hint: RunHint): Promise<void> {
   try {
     await ask("give a hint", queue.dispatches.hint(hint));
   } catch (thrown) {

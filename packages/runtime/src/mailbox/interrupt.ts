@@ -1,9 +1,13 @@
-import { AwakenError, type ThreadId } from "@awaken/contract";
-import { cancel } from "../run/control.ts";
-import { sleep } from "../stream/clock.ts";
-import { cancelElsewhere } from "./control.ts";
-import { endRecord } from "./end-record.ts";
-import type { Tenant } from "./tenant.ts";
+import { AwakenError, type RunId, type ThreadId, runId as toRunId } from "@awaken/contract";
+import { type DispatchRecord, MAX_COMMIT_ATTEMPTS, resumeKey } from "@awaken/contract/store";
+import type { ActiveRun } from "../run/active-runs.ts";
+import { RunBell } from "../run/run-bell.ts";
+import { onAbort } from "../stream/abort.ts";
+import { cancelElsewhere, wish } from "./control.ts";
+import { inOne, type Ports } from "./in-one.ts";
+import { openDispatches } from "./open-dispatches.ts";
+import { supersede } from "./supersede-queued.ts";
+import { isTaken, makeRoom, type Tenant } from "./tenant.ts";
 
 /** What an interrupt did. */
 export interface Interrupted {
@@ -13,50 +17,196 @@ export interface Interrupted {
   readonly cancelled: boolean;
 }
 
-const RELEASE_MS = 5_000;
-const LOOK_MS = 25;
+/** How long whoever is at work has for his last words. */
+export const RELEASE_MS = 5_000;
 
-/** Resolves with the last commit of whoever holds the thread; `thread_already_running` when that does not come in time, and nothing has changed. */
-async function released({ queue, ask, clock, parts }: Tenant, threadId: ThreadId): Promise<void> {
-  const until = clock.now() + RELEASE_MS;
-  for (;;) {
-    const [held] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
-    if (held === undefined) return;
-    if (clock.now() >= until || !(await sleep(clock, LOOK_MS, parts.closing))) {
-      throw new AwakenError(
-        "thread_already_running",
-        `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`,
-        {
-          details: { threadId },
-        },
-      );
+const WHY = "the run was interrupted";
+
+/** Somebody has the thread. */
+const isHeld = (thrown: unknown): boolean =>
+  AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
+
+export const didNotStop = (threadId: ThreadId): AwakenError =>
+  new AwakenError("thread_already_running", `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`, {
+    details: { threadId },
+  });
+
+/**
+ * Somebody wants a thread for himself. What is at work there is told to stop, by a wish where another process has it, and its last commit
+ * is waited for, so that what it said is kept; only then what is queued is voided, in the transaction that brings what comes instead.
+ * Whoever begins on the thread meanwhile was faster, and is left alone.
+ */
+export class Interruption {
+  readonly #tenant: Tenant;
+  readonly #threadId: ThreadId;
+  readonly #stop: AbortController;
+  readonly #until: number;
+  /** Runs that were at work or queued when it began. */
+  readonly #known: ReadonlySet<RunId>;
+  readonly #ended = new Set<RunId>();
+
+  private constructor(tenant: Tenant, threadId: ThreadId, known: ReadonlySet<RunId>, stop: AbortController) {
+    this.#tenant = tenant;
+    this.#threadId = threadId;
+    this.#known = known;
+    this.#stop = stop;
+    this.#until = tenant.clock.now() + RELEASE_MS;
+  }
+
+  /** Does all of it: `work` is the transaction, and is done again when a run that was queued was begun at that moment. */
+  static async through<T>(
+    tenant: Tenant,
+    threadId: ThreadId,
+    work: (interruption: Interruption) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const here = tenant.parts.active.onThread(threadId);
+    const open = await openDispatches(tenant, threadId);
+    const known = new Set<RunId>([...(here?.runIds ?? []), ...open.map(({ runId }) => runId)]);
+    const stop = new AbortController();
+    const offs = [tenant.parts.closing, signal].map((each) => (each === undefined ? () => {} : onAbort(each, () => stop.abort())));
+    const interruption = new Interruption(tenant, threadId, known, stop);
+    try {
+      for (let attempt = 1; ; attempt++) {
+        await interruption.#vacate();
+        try {
+          return await work(interruption);
+        } catch (thrown) {
+          if (!isHeld(thrown) || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
+        }
+      }
+    } finally {
+      for (const off of offs) off();
     }
   }
+
+  /** Whether something was at work. */
+  get hasEnded(): boolean {
+    return this.#ended.size > 0;
+  }
+
+  /** Voids what is queued. `thread_already_running` when somebody has the thread after all. */
+  async apply(ports: Ports, messages: "stay" | "are-taken-back"): Promise<number> {
+    const [held] = await ports.dispatches.list(this.#threadId, { statuses: ["claimed"], limit: 1 });
+    if (held?.status === "claimed") throw isTaken(this.#threadId, held.claimedBy);
+    return supersede(this.#tenant, ports, this.#threadId, messages);
+  }
+
+  async #vacate(): Promise<void> {
+    const { parts } = this.#tenant;
+    for (;;) {
+      if (this.#stop.signal.aborted) throw new AwakenError("cancelled", "nobody waits for the thread any more");
+      const here = parts.active.onThread(this.#threadId);
+      if (here !== undefined) await this.#endHere(here);
+      else {
+        const held = await this.#holder();
+        if (held !== undefined) await this.#endThere(held);
+        else if (await this.#areOver()) return;
+      }
+    }
+  }
+
+  async #holder() {
+    const { queue, ask } = this.#tenant;
+    const [row] = await ask("list dispatches", queue.dispatches.list(this.#threadId, { statuses: ["claimed"], limit: 1 }));
+    return row?.status === "claimed" ? row : undefined;
+  }
+
+  #left(): number {
+    const left = this.#until - this.#tenant.clock.now();
+    if (left <= 0) throw didNotStop(this.#threadId);
+    return left;
+  }
+
+  async #endHere(run: ActiveRun): Promise<void> {
+    if (!run.runIds.some((id) => this.#known.has(id))) throw isTaken(this.#threadId, this.#tenant.node.name);
+    const left = this.#left();
+    this.#ended.add(run.runId);
+    run.cancel(WHY);
+    await within(this.#tenant, run.released, left, this.#stop.signal);
+  }
+
+  /** Of the run itself, or of what follows when it ends. */
+  #isKnown({ runId, dedupeKey }: DispatchRecord): boolean {
+    return this.#known.has(runId) || [...this.#known].some((id) => dedupeKey === resumeKey(id));
+  }
+
+  async #endThere(held: DispatchRecord & { readonly claimedBy: string; readonly leaseUntil: number }): Promise<void> {
+    const { parts, clock, node } = this.#tenant;
+    const { runId, claimedBy } = held;
+    if (!this.#isKnown(held)) throw isTaken(this.#threadId, claimedBy);
+    if (node.isGone(claimedBy) || held.leaseUntil < clock.now()) {
+      this.#ended.add(runId);
+      if (await makeRoom(this.#tenant, this.#threadId).then(() => true, ifTaken)) return;
+    }
+    using bell = new RunBell(parts.live, runId);
+    // It may have left before somebody listened.
+    if ((await this.#holder())?.dispatchId !== held.dispatchId) return;
+    await this.#tell(runId);
+    await bell.wait(clock, this.#left(), this.#stop.signal);
+  }
+
+  /** Once. A run that has no record yet is told when it has, which rings. */
+  async #tell(runId: RunId): Promise<void> {
+    if (this.#ended.has(runId)) return;
+    const { ids } = this.#tenant;
+    try {
+      await wish(this.#tenant, [{ type: "cancel", wishId: ids(), threadId: this.#threadId, runId, reason: WHY }]);
+      this.#ended.add(runId);
+    } catch (thrown) {
+      if (!AwakenError.is(thrown) || (thrown.code !== "run_not_found" && thrown.code !== "illegal_transition")) throw thrown;
+    }
+  }
+
+  /** A run that was told to stop as it parked waits now, and is ended here. */
+  async #areOver(): Promise<boolean> {
+    const { queue, ask } = this.#tenant;
+    for (const id of this.#ended) {
+      const run = await ask("load a run", queue.runs.load(id));
+      if (run?.status !== "waiting") continue;
+      this.#left();
+      await cancelElsewhere(this.#tenant, id);
+      return false;
+    }
+    return true;
+  }
+}
+
+function ifTaken(thrown: unknown): false {
+  if (AwakenError.is(thrown) && thrown.code === "thread_already_running") return false;
+  throw thrown;
+}
+
+/** Until the promise is there, `ms` are over, or the signal aborts. Leaves nothing behind. */
+export function within({ clock }: Pick<Tenant, "clock">, released: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let stopTimer = () => {};
+    const off = onAbort(signal, () => done());
+    const done = () => {
+      off?.();
+      stopTimer();
+      resolve();
+    };
+    stopTimer = clock.timer(ms, done);
+    void released.then(done);
+    if (signal.aborted) done();
+  });
 }
 
 /**
  * Ends what is at work on the thread, waits for its last commit so that what it said is kept, and only then voids what is queued there.
- * `thread_not_found` when there was neither, unless that does not matter.
+ * `thread_not_found` when there was neither: then nothing has changed.
  */
-export async function interrupt(tenant: Tenant, threadId: ThreadId, missing: "is-refused" | "if-any" = "is-refused"): Promise<Interrupted> {
-  const { queue, ask, clock, parts } = tenant;
-  const [held] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
-  if (held !== undefined) {
-    if (!(await cancel(parts, threadId))) await cancelElsewhere(tenant, held.runId);
-    await released(tenant, threadId);
-  }
-  const { superseded } = await ask("interrupt a thread", queue.dispatches.interrupt(threadId));
-  for (const { runId } of superseded) {
-    const run = await ask("load a run", queue.runs.load(runId));
-    if (run === undefined || run.status === "done") continue;
-    const { entries } = await ask("load pending messages", queue.pending.load(threadId));
-    for (const { pendingId, revision, deliveryMode } of entries) {
-      if (deliveryMode.targetRunId === runId) await ask("retract a message", queue.pending.retract(threadId, pendingId, revision));
-    }
-    await ask("end a run", queue.commit(endRecord(run, { type: "cancelled" }, clock.now())));
-  }
-  if (held === undefined && superseded.length === 0 && missing === "is-refused") {
-    throw new AwakenError("thread_not_found", `nothing to interrupt on thread '${threadId}'`, { details: { threadId } });
-  }
-  return { superseded: superseded.length, cancelled: held !== undefined };
+export function interrupt(tenant: Tenant, threadId: ThreadId): Promise<Interrupted> {
+  return Interruption.through(tenant, threadId, (interruption) =>
+    inOne(tenant, "interrupt a thread", async (ports) => {
+      const superseded = await interruption.apply(ports, "are-taken-back");
+      if (superseded === 0 && !interruption.hasEnded) {
+        throw new AwakenError("thread_not_found", `nothing to interrupt on thread '${threadId}'`, { details: { threadId } });
+      }
+      // Whoever begins on the thread at this moment writes it too: one of the two is refused, and looks again.
+      await ports.commit({ threadId, runId: toRunId(tenant.ids()) });
+      return { superseded, cancelled: interruption.hasEnded };
+    }),
+  );
 }

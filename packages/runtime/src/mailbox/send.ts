@@ -9,9 +9,11 @@ import {
   type ThreadId,
   threadId,
 } from "@awaken/contract";
-import type { DeliveryMode, NewPending, ThreadCommit } from "@awaken/contract/store";
+import type { DeliveryMode, NewPending } from "@awaken/contract/store";
 import { type RequestInput, toMessages } from "../run/message-input.ts";
-import { interrupt } from "./interrupt.ts";
+import { giveHint, inOne, type Ports } from "./in-one.ts";
+import { Interruption } from "./interrupt.ts";
+import { listOpen } from "./open-dispatches.ts";
 import type { Tenant } from "./tenant.ts";
 
 export interface SendOptions {
@@ -47,13 +49,14 @@ interface Address {
 }
 
 /** A run by its id, else a thread, which need not exist yet. */
-async function findAddress({ queue, ask }: Tenant, id: string): Promise<Address> {
-  const named = await ask("load a run", queue.runs.load(runId(id)));
+async function findAddress({ runs, threads }: Pick<Ports, "runs" | "threads">, id: string): Promise<Address> {
+  const named = await runs.load(runId(id));
   const thread = named?.threadId ?? threadId(id);
-  const open = (await ask("load a thread", queue.threads.loadHead(thread)))?.openRun;
-  if (named !== undefined && thread !== id && (await ask("load a thread", queue.threads.load(threadId(id)))) !== undefined) {
+  const record = await threads.load(thread);
+  if (named !== undefined && thread !== id && (await threads.load(threadId(id))) !== undefined) {
     throw new AwakenError("ambiguous_id", `'${id}' names a run and another thread`, { details: { id } });
   }
+  const open = record?.openRunId === undefined ? undefined : await runs.load(record.openRunId);
   return { threadId: thread, open, isNamed: named !== undefined && named.runId === open?.runId };
 }
 
@@ -62,47 +65,72 @@ const pendingOf = (messages: readonly Message[], deliveryMode: Partial<DeliveryM
 
 /** Durable when it resolves. */
 export async function sendDurably(tenant: Tenant, id: string, input: RequestInput, mode: SendMode): Promise<Sent> {
+  threadId(id);
   const messages = toMessages(input, tenant.ids);
   if (messages.length === 0) throw new AwakenError("invalid_activation", "invalid activation: there is no message");
-  const address = await findAddress(tenant, id);
   const messageIds = messages.map((message) => message.id);
-  const { open } = address;
-  if (mode === "interrupt") {
-    await interrupt(tenant, address.threadId, "if-any");
-    return { status: "queued", runId: await queueUp(tenant, address.threadId, messages), messageIds };
-  }
-  if (open?.status === "waiting" && open.waiting.tickets.length > 0) {
+  if (mode === "interrupt") return { status: "queued", runId: await sendInstead(tenant, id, messages), messageIds };
+  const sent = await inOne(tenant, "keep a message", (ports) => place(tenant, ports, { id, messages, mode }));
+  if (sent.status !== "queued") await giveHint(tenant, { type: "wake", threadId: sent.threadId, runId: sent.runId });
+  return { status: sent.status, runId: sent.runId, messageIds };
+}
+
+async function sendInstead(tenant: Tenant, id: string, messages: readonly Message[]): Promise<RunId> {
+  const { threadId: thread } = await tenant.ask("find a thread", findAddress(tenant.queue, id));
+  return Interruption.through(tenant, thread, (interruption) =>
+    inOne(tenant, "queue a message", async (ports) => {
+      await interruption.apply(ports, "stay");
+      return queueUp(tenant, ports, thread, messages);
+    }),
+  );
+}
+
+interface Placed {
+  readonly status: "steered" | "queued" | "behind-tickets";
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+}
+
+/**
+ * Looks and writes in one transaction, which touches the thread: a run that ends or parks at this moment finds the message in its last
+ * commit, or this finds the run ended.
+ */
+async function place(
+  tenant: Tenant,
+  ports: Ports,
+  { id, messages, mode }: { readonly id: string; readonly messages: readonly Message[]; readonly mode: "queue" | "steer" },
+): Promise<Placed> {
+  const { threadId: thread, open, isNamed } = await findAddress(ports, id);
+  const isBehindTickets = open?.status === "waiting" && open.waiting.tickets.length > 0;
+  if (open !== undefined && (isBehindTickets || (mode === "steer" && open.status === "running"))) {
     const boundary = mode === "steer" ? "next-step" : "on-natural-end";
-    await append(tenant, open, pendingOf(messages, { boundary, targetRunId: open.runId }));
-    return { status: "behind-tickets", runId: open.runId, messageIds };
+    const append = pendingOf(messages, { boundary, targetRunId: open.runId, fallbackToNewRun: !isNamed });
+    await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
+    return { status: isBehindTickets ? "behind-tickets" : "steered", threadId: thread, runId: open.runId };
   }
-  if (mode === "steer" && open?.status === "running") {
-    const delivery = { boundary: "next-step", targetRunId: open.runId, fallbackToNewRun: !address.isNamed } as const;
-    await append(tenant, open, pendingOf(messages, delivery));
-    return { status: "steered", runId: open.runId, messageIds };
-  }
-  return { status: "queued", runId: await queueUp(tenant, address.threadId, messages), messageIds };
+  return { status: "queued", threadId: thread, runId: await queueUp(tenant, ports, thread, messages) };
 }
 
-async function append({ queue, ask }: Tenant, { threadId: thread, runId: run }: RunRecord, entries: readonly NewPending[]): Promise<void> {
-  await ask("keep a message", queue.pending.append(thread, entries));
-  await ask("give a hint", queue.dispatches.hint({ type: "wake", threadId: thread, runId: run }));
-}
+/**
+ * One dispatch is enough for all that waits: the run that it starts reads all of it. One that is claimed may have looked already; so
+ * there are two keys, and what comes while one is claimed has the other.
+ */
+const SEND_KEYS = ["messages", "more-messages"] as const;
 
-/** One dispatch is enough for all that waits: the run that it starts reads all of it. */
-const SEND_KEY = "messages";
+const isSent = (key: string | undefined): boolean => SEND_KEYS.some((each) => each === key);
 
-async function queueUp({ queue, ask, ids, maxAttempts }: Tenant, thread: ThreadId, messages: readonly Message[]): Promise<RunId> {
-  const id = runId(ids());
-  const base: ThreadCommit = { threadId: thread, runId: id, pending: { append: pendingOf(messages, {}) } };
-  const dispatch = { dispatchId: dispatchId(id), threadId: thread, runId: id, maxAttempts, dedupeKey: SEND_KEY };
-  try {
-    await ask("queue a message", queue.commit({ ...base, dispatch: { type: "enqueue", dispatch } }));
-    return id;
-  } catch (thrown) {
-    if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists" || thrown.details["dispatchId"] === undefined) throw thrown;
-    await ask("queue a message", queue.commit(base));
-    const open = await ask("list dispatches", queue.dispatches.list(thread, { statuses: ["queued", "claimed"] }));
-    return open.find(({ dedupeKey }) => dedupeKey === SEND_KEY)?.runId ?? id;
-  }
+async function queueUp({ ids, maxAttempts }: Tenant, ports: Ports, thread: ThreadId, messages: readonly Message[]): Promise<RunId> {
+  const open = (await listOpen(ports.dispatches, thread)).filter(({ dedupeKey }) => isSent(dedupeKey));
+  const queued = open.find(({ status }) => status === "queued");
+  const id = queued?.runId ?? runId(ids());
+  const dedupeKey = SEND_KEYS.find((key) => !open.some((other) => other.dedupeKey === key));
+  const isNeeded = queued === undefined && dedupeKey !== undefined;
+  const dispatch = { dispatchId: dispatchId(id), threadId: thread, runId: id, maxAttempts, ...(isNeeded ? { dedupeKey } : undefined) };
+  await ports.commit({
+    threadId: thread,
+    runId: id,
+    pending: { append: pendingOf(messages, {}) },
+    ...(isNeeded ? { dispatch: { type: "enqueue", dispatch } } : undefined),
+  });
+  return id;
 }

@@ -27,6 +27,9 @@ import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import { type MessageInput, namedMessages, toMessages } from "./message-input.ts";
 import { type RunTraceInput, readTrace } from "./run-trace.ts";
 
+/** What becomes of a request where a run is at work on its thread. */
+export type OnBusy = "refuse" | "queue" | "interrupt";
+
 /** What a caller asks for. */
 export interface RunRequest<O = unknown> {
   /** Default: the agent that the thread is with, else the only one there is, else `default`. */
@@ -53,6 +56,12 @@ export interface RunRequest<O = unknown> {
   readonly decisions?: readonly TicketDecision[];
   /** On whose behalf: tools and hooks see it, and the run keeps it, whoever goes on with it. A run that is resumed has its own. */
   readonly principal?: JsonObject;
+  /**
+   * Where a run is at work on the thread, here or in another process. `refuse`: with `thread_already_running`. `queue`: it comes behind
+   * whatever is at work or queued there, and a worker executes it. `interrupt`: the run at work is cancelled, and its last words are
+   * waited for up to 5 s; what is queued is cancelled, and this one begins. When they do not come it is refused. Default `refuse`.
+   */
+  readonly onBusy?: OnBusy;
   /** Where the run comes from. */
   readonly trace?: RunTraceInput;
 }
@@ -79,6 +88,7 @@ const REQUEST: PartRules<RunRequest> = {
   runId: RULES.name,
   resume: RULES.name,
   decisions: RULES.list,
+  onBusy: RULES.oneOf("refuse", "queue", "interrupt"),
   principal: partRule("a JSON object", (value) => isJsonObject(value) && isJson(value)),
   trace: RULES.any,
 };
@@ -118,6 +128,10 @@ function readIntent({ runId: hint, resume, decisions = [], thread }: RunRequest,
   return { type: "resume", runId: runId(resume), decisions: readDecisions(decisions, ids, clock, true), seen: undefined };
 }
 
+function checkBusy({ onBusy = "refuse", resume }: RunRequest): void {
+  if (onBusy !== "refuse" && resume !== undefined) refuse("onBusy is for new runs: a run that is resumed is the one that has its thread");
+}
+
 function checkRetries({ outputRetries, output, resume }: RunRequest): void {
   if (outputRetries !== undefined && output === undefined && resume === undefined) refuse("outputRetries needs an output");
 }
@@ -146,6 +160,7 @@ function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
   const { agent, thread, signal, principal } = request;
   const trace = readTrace(request);
   checkRetries(request);
+  checkBusy(request);
   const options = readOptions(request);
   const intent = readIntent(request, ids, clock);
   const input = toMessages(request.input, ids);

@@ -5,7 +5,7 @@ import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
-import { type StartedRequest, startRequest } from "./start-run.ts";
+import { type Begin, type StartedRequest, startRequest } from "./start-run.ts";
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
@@ -61,9 +61,9 @@ class Reader<O> {
   }
 }
 
-export function openStream<O>(parts: RunParts, request: RunRequest<O>): RunStream<O> {
+export function openStream<O>(parts: RunParts, request: RunRequest<O>, begin: Begin): RunStream<O> {
   const events = new EventStream<AgentEvent, RunResult<O>>();
-  const started = startRequest(parts, request, (event) => events.push(event));
+  const started = startRequest(parts, request, begin, (event) => events.push(event));
   started.result.then(
     (ended) => events.end(ended),
     (thrown) => events.fail(thrown),

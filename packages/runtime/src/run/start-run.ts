@@ -44,7 +44,7 @@ export interface StartedRun {
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
 export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent>, onBegun?: () => void): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
-  const run = parts.active.claim(order.threadId, order.intent.runId ?? runId(parts.ids()));
+  const run = parts.active.claim(order.threadId, order.intent.runId ?? order.newRunId ?? runId(parts.ids()));
   if (listen !== undefined) run.listeners.add(listen);
   const result = execute(parts, run, order, onBegun);
   run.result = result;
@@ -61,6 +61,15 @@ export function beginRun(parts: RunParts, order: RunOrder): StartedRun & { reado
   return { run, result, begun: begun.promise };
 }
 
+/** A run that begins, now or when its thread is free. */
+export interface BegunRun {
+  readonly run: { readonly runId: RunId; readonly threadId: ThreadId };
+  readonly result: Promise<LoopOutcome>;
+}
+
+/** How a request that was read begins. */
+export type Begin = (order: RunOrder, listen: Listen<AgentEvent> | undefined) => BegunRun;
+
 /** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
 export interface StartedRequest<O> {
   readonly run: { readonly runId: RunId; readonly threadId: ThreadId };
@@ -68,12 +77,12 @@ export interface StartedRequest<O> {
 }
 
 /** Never throws: whatever is wrong with the request is the result's rejection. */
-export function startRequest<O>(parts: RunParts, request: RunRequest<O>, listen?: Listen<AgentEvent>): StartedRequest<O> {
+export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: Begin, listen?: Listen<AgentEvent>): StartedRequest<O> {
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
-    const { run, result } = startRun(parts, output.addTo(order), listen);
+    const { run, result } = begin(output.addTo(order), listen);
     return { run, result: output.resultOf(parts, result) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };

@@ -334,4 +334,17 @@ export function fenceConformance(it: QueueTest): void {
     await store.dispatches.ack(fence);
     await peer.commit(append(1, [user("m2")]));
   });
+
+  it("a run that was put down for later can be called off while another one has the thread, whose pointers stay", async ({
+    store,
+    peer,
+  }) => {
+    const fence = await claimed(store);
+    await store.commit(write(runs.running(), { fence }));
+    await peer.commit(write(runs.created({ runId: R2, createdAt: 3, updatedAt: 3 }), { isNewRun: true }));
+    await peer.commit(write(runs.done({ runId: R2, createdAt: 3, updatedAt: 4 })));
+    expect(await store.runs.load(R2)).toMatchObject({ status: "done" });
+    expect(await store.threads.load(T1)).toMatchObject({ activeRunId: R1, openRunId: R1, latestRun: { id: R1 } });
+    await failure(peer.commit(append(0, [user("m1")], { run: runs.done({ updatedAt: 5 }) })), "fence_lost");
+  });
 }

@@ -6,8 +6,8 @@ import {
   checkCommit,
   type DispatchRecord,
   followUp,
+  isAside,
   isComposed,
-  isForLater,
   projectRun,
   type QueuedDispatch,
   type StoredEvent,
@@ -76,7 +76,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   appendMessages(change, row, commit);
   const before = change.tables.runs.get(commit.runId);
   const run = writeRun(change, row, commit);
-  writeThread(change, row, commit, run);
+  writeThread(change, row, commit, { known: before, run });
   writeState(change, row, commit);
   writeLedger(change, commit);
   writePending(change, row, commit);
@@ -102,12 +102,18 @@ function enqueueFollowUp(change: Change, row: ThreadRow, commit: ThreadCommit, {
   return enqueueNext(change, row, wanted, { isNewRun, held, isSettled: commit.dispatch !== undefined });
 }
 
-function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: ThreadCommit, run: RunRecord | undefined): void {
+interface RunMove {
+  /** Before this commit. */
+  readonly known: RunRecord | undefined;
+  readonly run: RunRecord | undefined;
+}
+
+function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: ThreadCommit, { known, run }: RunMove): void {
   const { threadId, fence } = commit;
   const before = row.record ?? toThreadRecord({ id: threadId }, now);
   const touched = { ...before, metadata: { ...before.metadata, updatedAt: now } };
-  const isAside = isForLater(commit) && fence === undefined && row.claimedId !== undefined;
-  const record = run === undefined || isAside ? touched : projectRun(touched, run);
+  const standsAside = fence === undefined && row.claimedId !== undefined && isAside(commit, known);
+  const record = run === undefined || standsAside ? touched : projectRun(touched, run);
   if (record.parentThreadId !== before.parentThreadId) checkParent(tables, record);
   journal.keepField(row, "record", row.record);
   row.record = record;

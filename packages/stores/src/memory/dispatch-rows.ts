@@ -85,7 +85,7 @@ export function readFence(
 export function checkFence({ tables }: Change, row: ThreadRow, commit: ThreadCommit): ClaimedDispatch | undefined {
   const { fence, threadId, runId } = commit;
   if (fence === undefined) {
-    if (row.claimedId !== undefined && needsFence(commit)) throw fenceMissing(threadId);
+    if (row.claimedId !== undefined && needsFence(commit, tables.runs.get(runId))) throw fenceMissing(threadId);
     return undefined;
   }
   const { state, claimed } = readFence(tables, fence);

@@ -5,8 +5,8 @@ import {
   type EventAppend,
   foldedUpTo,
   followUp,
+  isAside,
   isEnding,
-  isForLater,
   type LedgerEntry,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
@@ -112,7 +112,7 @@ function planNext({ commit, fenced, openWishes, pending, now }: Ending, reads: C
 function checkFence(commit: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
   const { fence, threadId, runId } = commit;
   if (fence === undefined) {
-    if (needsFence(commit) && reads.hasClaim()) throw fenceMissing(threadId);
+    if (reads.hasClaim() && needsFence(commit, reads.run())) throw fenceMissing(threadId);
     return undefined;
   }
   const dispatch = reads.dispatch(fence.dispatchId);
@@ -160,8 +160,8 @@ interface ThreadChange {
 function planThread({ commit, before, messages, run, now }: ThreadChange, reads: CommitReads): ThreadRow {
   const found = before?.record ?? toThreadRecord({ id: commit.threadId }, now);
   const touched: ThreadRecord = { ...found, metadata: { ...found.metadata, updatedAt: now } };
-  const isAside = isForLater(commit) && commit.fence === undefined && reads.hasClaim();
-  const record = run === undefined || isAside ? touched : projectRun(touched, run.after);
+  const standsAside = commit.fence === undefined && reads.hasClaim() && isAside(commit, run?.before);
+  const record = run === undefined || standsAside ? touched : projectRun(touched, run.after);
   if (record.parentThreadId !== undefined && record.parentThreadId !== found.parentThreadId) {
     checkLineage(record, reads.lineage(record.parentThreadId));
   }

@@ -22,6 +22,8 @@ export interface RunOrder {
   readonly threadId: ThreadId;
   readonly intent: OrderIntent;
   readonly agentId?: string | undefined;
+  /** The id that a new run gets, when it is known before. */
+  readonly newRunId?: RunId | undefined;
   readonly input: readonly Message[];
   /** Ids that the caller gave to messages: they may be in the log already. */
   readonly namedMessages: readonly MessageId[];

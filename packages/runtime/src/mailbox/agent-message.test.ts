@@ -1,0 +1,67 @@
+import { DEFAULT_SCOPE, messageText, runId, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import { describe, expect, test } from "vitest";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { openMailbox, openParts } from "../runtime-parts.ts";
+import { text } from "../testing/script.ts";
+import { scripted } from "../testing/scripted.ts";
+import { sendAgentMessage } from "./agent-message.ts";
+
+const T = threadId("theirs");
+
+/** A process, and the door that tools have to its mailbox. */
+function open(store: QueueStore, workers: boolean) {
+  const init: RuntimeInit = {
+    providers: { scripted: scripted(Array.from({ length: 4 }, () => text("heard"))) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" }, scribe: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    store,
+    workers,
+  };
+  const runtime = createRuntime(init);
+  const mailbox = openMailbox({ ...init, workers: false }, () => parts);
+  const parts = openParts(init, runtime.resolver, new AbortController().signal, mailbox);
+  const tenant = mailbox?.tenant(DEFAULT_SCOPE) ?? expect.fail();
+  return { runtime, tenant };
+}
+
+const MESSAGE = { messageId: "m1", recipientThreadId: "theirs", recipientAgentId: "scribe", senderAgentId: "boss", text: "note it" };
+
+describe.each([
+  ["memory", () => memoryStore()],
+  ["sqlite", () => sqliteStore(":memory:")],
+] as const)("a message from one agent to another, on %s", (_, make) => {
+  test("server-and-durability 46: the same one delivered twice, and at one moment, appends one message and one run", async () => {
+    await using store = make();
+    const { runtime, tenant } = open(store, false);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => sendAgentMessage(tenant, MESSAGE)));
+    expect(new Set(ids)).toEqual(new Set(["m1"]));
+    expect((await store.pending.load(T)).entries).toMatchObject([{ pendingId: "m1", message: { metadata: { senderAgentId: "boss" } } }]);
+    expect((await store.dispatches.list(T, {})).map(({ dispatchId, runId: id }) => [dispatchId, id])).toEqual([["m1", "durable-msg-m1"]]);
+    const worker = open(store, true);
+    expect(await worker.runtime.wait("durable-msg-m1")).toMatchObject({ status: "done", text: "heard" });
+    expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
+    expect(await store.runs.count({})).toBe(1);
+    const run = await store.runs.load(runId("durable-msg-m1"));
+    expect(run).toMatchObject({ agentId: "scribe", activation: { trace: { origin: "internal" } } });
+    const { items } = await store.messages.list(T, {});
+    expect(items.map(({ message }) => messageText(message))).toEqual(["note it", "heard"]);
+    expect(items[0]).toMatchObject({ message: { id: "m1", metadata: { senderAgentId: "boss" } } });
+    await worker.runtime.close();
+    await runtime.close();
+  });
+
+  test("without an agent it is for the one that the thread is with; blank ids are refused", async () => {
+    await using store = make();
+    const { runtime, tenant } = open(store, false);
+    await runtime.run({ agent: "scribe", thread: "theirs", input: "hello" });
+    await sendAgentMessage(tenant, { ...MESSAGE, recipientAgentId: "" });
+    expect(await store.runs.load(runId("durable-msg-m1"))).toMatchObject({ agentId: "scribe", status: "created" });
+    for (const bad of [{ messageId: " " }, { recipientThreadId: "" }])
+      await expect(sendAgentMessage(tenant, { ...MESSAGE, ...bad })).rejects.toMatchObject({ code: "invalid_id" });
+    await runtime.close();
+  });
+});

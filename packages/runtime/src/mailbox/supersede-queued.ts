@@ -1,0 +1,53 @@
+import type { RunId, RunRecord, ThreadId } from "@awaken/contract";
+import type { PendingRecord } from "@awaken/contract/store";
+import { endRecord } from "./end-record.ts";
+import type { Ports } from "./in-one.ts";
+import type { Tenant } from "./tenant.ts";
+
+/**
+ * The epoch of the thread rises, and what is queued there is void: runs that nobody began are cancelled, with their messages. Where
+ * somebody comes instead, what was sent to whoever comes next stays for him, and so does a run that waits or was cut off; else all of that is
+ * over too. Gives the number of dispatches.
+ */
+export async function supersede(
+  { clock }: Pick<Tenant, "clock">,
+  ports: Ports,
+  threadId: ThreadId,
+  messages: "stay" | "are-taken-back",
+): Promise<number> {
+  const { superseded } = await ports.dispatches.interrupt(threadId);
+  const runs = await loadAll(ports, new Set(superseded.map(({ runId }) => runId)));
+  const over = runs.filter(({ status }) => status === "created" || (messages === "are-taken-back" && status !== "done"));
+  const waiting = await waitingRun(ports, threadId);
+  const { entries } = await ports.pending.load(threadId);
+  for (const entry of entries) {
+    const target = entry.deliveryMode.targetRunId;
+    const isOwn = over.some(({ runId }) => runId === target);
+    if (isOwn || (messages === "are-taken-back" && isForNext(entry, waiting))) {
+      await ports.pending.retract(threadId, entry.pendingId, entry.revision);
+    }
+  }
+  for (const run of over) await ports.commit(endRecord(run, { type: "cancelled" }, clock.now()));
+  return superseded.length;
+}
+
+async function loadAll(ports: Ports, ids: ReadonlySet<RunId>): Promise<readonly RunRecord[]> {
+  const runs: RunRecord[] = [];
+  for (const id of ids) {
+    const run = await ports.runs.load(id);
+    if (run !== undefined) runs.push(run);
+  }
+  return runs;
+}
+
+async function waitingRun(ports: Ports, threadId: ThreadId): Promise<RunId | undefined> {
+  const id = (await ports.threads.load(threadId))?.openRunId;
+  const run = id === undefined ? undefined : await ports.runs.load(id);
+  return run?.status === "waiting" ? run.runId : undefined;
+}
+
+/** Whether the next run of the thread would read it, and no other one waits to do so. */
+function isForNext({ deliveryMode }: PendingRecord, waiting: RunId | undefined): boolean {
+  const { targetRunId: target, fallbackToNewRun } = deliveryMode;
+  return target === undefined || (target !== waiting && fallbackToNewRun);
+}
