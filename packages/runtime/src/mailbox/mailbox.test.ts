@@ -1,7 +1,6 @@
 import { runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
-import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
@@ -11,6 +10,7 @@ import { type ScriptStep, scripted } from "../testing/scripted.ts";
 
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
 const SILENT = { warn() {}, error() {} };
 const T = threadId("t");
@@ -46,11 +46,6 @@ function lasting() {
 
 const statuses = async (store: QueueStore, thread = T) => (await store.dispatches.list(thread, {})).map(({ status }) => status);
 
-const STORES: readonly (readonly [string, (clock?: () => number) => QueueStore])[] = [
-  ["memory", (clock) => memoryStore(clock === undefined ? {} : { clock })],
-  ["sqlite", (clock) => sqliteStore(":memory:", clock === undefined ? {} : { clock })],
-];
-
 describe.each(STORES)("the thread that a run holds, on %s", (_, make) => {
   test("server-and-durability 80: a foreground run with a store costs no commit more than before the mailbox", async () => {
     await using store = make();
@@ -78,33 +73,6 @@ describe.each(STORES)("the thread that a run holds, on %s", (_, make) => {
     release();
     expect(await run.result).toMatchObject({ status: "done", text: "first" });
     expect(await b.run({ thread: "t", input: "y" })).toMatchObject({ status: "done", text: "second" });
-  });
-
-  test("server-and-durability 78: a cut run is taken up by a worker after its lease and not before; a live one is never taken", async () => {
-    const clock = fakeClock(1_000);
-    await using store = make(() => clock.now());
-    const dead = lasting();
-    const alive = lasting();
-    // The clock of this one stands still: it renews nothing, as if its process were gone.
-    open(store, [toolCall("slow", {})], { tools: [dead.tool], clock: fakeClock(1_000), workers: false }).stream({
-      thread: "t",
-      runId: "cut",
-      input: "x",
-    });
-    await using living = open(store, [toolCall("slow", {}), text("alive")], { tools: [alive.tool], clock, workers: false });
-    const run = living.stream({ thread: "other", input: "x" });
-    await Promise.all([dead.began, alive.began]);
-    const second = lasting();
-    second.release();
-    await using worker = open(store, [text("taken up")], { tools: [second.tool], clock });
-    await clock.advance(29_000);
-    expect(await store.runs.load(runId("cut"))).toMatchObject({ status: "running" });
-    await clock.advance(6_000);
-    expect(await worker.wait("cut")).toMatchObject({ status: "done", text: "taken up" });
-    await clock.advance(120_000);
-    alive.release();
-    expect(await run.result).toMatchObject({ status: "done", text: "alive" });
-    expect(await statuses(store)).toEqual(["acked"]);
   });
 
   test("a process that is known to be gone loses its thread at once, to a worker and to whoever asks", async () => {
@@ -205,6 +173,51 @@ describe.each(STORES)("runs that are started for later, on %s", (_, make) => {
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "never mind" });
   });
 
+  test("server-and-durability 31: a dispatch without run and message dead-letters once", async () => {
+    await using store = make();
+    await store.dispatches.enqueue({ dispatchId: JSON.parse('"d"'), threadId: T, runId: runId("nobody") });
+    await using _worker = open(store, []);
+    await expect.poll(() => statuses(store)).toEqual(["dead-letter"]);
+  });
+
+  test("an unknown agent is left to another node, and no attempt is used up", async () => {
+    await using store = make();
+    await using one = open(store, []);
+    const { runId: id } = await one.start({ agent: "elsewhere", thread: "t", input: "x" });
+    await expect.poll(async () => (await store.dispatches.list(T, {}))[0]?.availableAt).toBeGreaterThan(Date.now() + 3_000);
+    expect((await store.dispatches.list(T, {}))[0]).toMatchObject({ status: "queued", attemptCount: 0 });
+    expect(await one.cancel(id)).toBe(true);
+  });
+});
+
+describe.each(AT_ONCE)("time that passes, on %s", (_, make) => {
+  test("server-and-durability 78: a cut run is taken up by a worker after its lease and not before; a live one is never taken", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(() => clock.now());
+    const dead = lasting();
+    const alive = lasting();
+    // The clock of this one stands still: it renews nothing, as if its process were gone.
+    open(store, [toolCall("slow", {})], { tools: [dead.tool], clock: fakeClock(1_000), workers: false }).stream({
+      thread: "t",
+      runId: "cut",
+      input: "x",
+    });
+    await using living = open(store, [toolCall("slow", {}), text("alive")], { tools: [alive.tool], clock, workers: false });
+    const run = living.stream({ thread: "other", input: "x" });
+    await Promise.all([dead.began, alive.began]);
+    const second = lasting();
+    second.release();
+    await using worker = open(store, [text("taken up")], { tools: [second.tool], clock });
+    await clock.advance(29_000);
+    expect(await store.runs.load(runId("cut"))).toMatchObject({ status: "running" });
+    await clock.advance(6_000);
+    expect(await worker.wait("cut")).toMatchObject({ status: "done", text: "taken up" });
+    await clock.advance(120_000);
+    alive.release();
+    expect(await run.result).toMatchObject({ status: "done", text: "alive" });
+    expect(await statuses(store)).toEqual(["acked"]);
+  });
+
   test("server-and-durability 29, 32: what fails is tried again by itself, and after the last try the run is done with an error", async () => {
     const clock = fakeClock(1_000);
     await using store = make(() => clock.now());
@@ -226,22 +239,6 @@ describe.each(STORES)("runs that are started for later, on %s", (_, make) => {
       outcome: { termination: { type: "error", code: "dead_letter", message: expect.stringContaining("the disk is full") } },
     });
     expect(await statuses(store)).toEqual(["dead-letter"]);
-  });
-
-  test("server-and-durability 31: a dispatch without run and message dead-letters once", async () => {
-    await using store = make();
-    await store.dispatches.enqueue({ dispatchId: JSON.parse('"d"'), threadId: T, runId: runId("nobody") });
-    await using _worker = open(store, []);
-    await expect.poll(() => statuses(store)).toEqual(["dead-letter"]);
-  });
-
-  test("an unknown agent is left to another node, and no attempt is used up", async () => {
-    await using store = make();
-    await using one = open(store, []);
-    const { runId: id } = await one.start({ agent: "elsewhere", thread: "t", input: "x" });
-    await expect.poll(async () => (await store.dispatches.list(T, {}))[0]?.availableAt).toBeGreaterThan(Date.now() + 3_000);
-    expect((await store.dispatches.list(T, {}))[0]).toMatchObject({ status: "queued", attemptCount: 0 });
-    expect(await one.cancel(id)).toBe(true);
   });
 
   test("server-and-durability 47: close gives back what came from the queue, at the cost of no attempt, and another node ends it", async () => {
