@@ -11,7 +11,7 @@ export interface CommitPorts {
 /** What writers of a run need of a store. */
 export interface CommitStore extends CommitPorts {
   /** A message that is in a log is there for good. */
-  readonly messages: Pick<MessageStore, "load">;
+  readonly messages: Pick<MessageStore, "load" | "list">;
   /** All of `work` or nothing of it. */
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T>;
 }

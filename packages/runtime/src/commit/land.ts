@@ -12,6 +12,7 @@ import { composedCommit } from "@awaken/contract/writer";
 import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
+import { rowsAfter } from "./rows-after.ts";
 import { takenUp } from "./taken-up.ts";
 
 export interface LandingInit {
@@ -39,6 +40,9 @@ export interface Landed {
   /** Rows in the log before it. */
   readonly rowsBefore: number;
 }
+
+/** Whether a commit follows from what was read of the thread, or is true whatever is there. */
+type Stands = "on-what-it-read" | "on-anything";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
@@ -103,7 +107,7 @@ export class Landing {
   }
 
   land(news: News): Promise<Landed> {
-    return this.#land(() => {
+    return this.#land("on-what-it-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
       const at = Math.max(wholeMs(this.#init.now()), this.#standing.at + 1);
       const composed = compose(this.#basis, { ...this.#standing, at }, news);
@@ -114,7 +118,7 @@ export class Landing {
 
   /** The same for what no news of the run is going to bring. */
   async append(addition: Addition): Promise<void> {
-    await this.#land(() => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
+    await this.#land("on-anything", () => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
   }
 
   #withRiders(commit: ThreadCommit, result: DispatchResult | undefined): ThreadCommit {
@@ -126,7 +130,7 @@ export class Landing {
     return composedCommit({ ...commit, ...riders, ...both });
   }
 
-  async #land(next: () => ThreadCommit): Promise<Landed> {
+  async #land(stands: Stands, next: () => ThreadCommit): Promise<Landed> {
     const unsure: ThreadCommit[] = [];
     for (let attempt = 1; ; attempt++) {
       const sent = next();
@@ -137,7 +141,7 @@ export class Landing {
       } catch (thrown) {
         if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure.push(sent);
         commit = await this.#landedAfterAll(unsure);
-        if (commit === undefined) this.#goBehind(thrown, attempt);
+        if (commit === undefined) await this.#goBehind(stands, thrown, attempt);
       }
       if (commit === undefined) continue;
       const rowsBefore = commit.messageDelta?.expectedMessageCount ?? this.#standing.count;
@@ -159,12 +163,25 @@ export class Landing {
     this.#standing = { count, isResumed: true, input: run.input, output: run.output, at: run.updatedAt };
   }
 
-  /** The next try is on the count that is known now. Throws when there is no use in one. */
-  #goBehind(thrown: unknown, attempt: number): void {
+  /**
+   * The next try is on the count that is known now. Throws when there is no use in one: behind a rewind the run would go on with what is
+   * gone.
+   */
+  async #goBehind(stands: Stands, thrown: unknown, attempt: number): Promise<void> {
     if (attempt === MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
     const { actual } = thrown.details;
-    if (thrown.code === "message_version_conflict" && typeof actual === "number") this.#standing = { ...this.#standing, count: actual };
-    else if (thrown.code !== "commit_unknown") throw thrown;
+    if (thrown.code === "message_version_conflict" && typeof actual === "number") {
+      if (stands === "on-what-it-read" && (await this.#isRewound())) throw thrown;
+      this.#standing = { ...this.#standing, count: actual };
+    } else if (thrown.code !== "commit_unknown") throw thrown;
+  }
+
+  /** Whether somebody has taken rows out that the run has read. */
+  async #isRewound(): Promise<boolean> {
+    const { store, identity } = this.#init;
+    const { count } = this.#standing;
+    const later = await rowsAfter(store.messages, identity.threadId, count);
+    return later.some(({ message }) => message.role !== "tool" && (message.metadata?.rewind?.fromSeq ?? count + 1) <= count);
   }
 
   /** One whose answer was lost may come to be on record long after: whatever is the matter with a later try, it may be that. */

@@ -60,16 +60,24 @@ const STORES: readonly (readonly [string, () => QueueStore])[] = [
 ];
 
 describe.each(STORES)("a commit whose answer was lost, on %s", (_, make) => {
-  test("a rewind that did not come through is written again, behind what came through instead", async () => {
+  test.each([true, false])("a rewind is there once, behind whatever came before it (it had come through: %s)", async (isThrough) => {
     await using store = make();
-    await open(store, [text("a1"), text("a2")]).run({ thread: "t", input: user("v1") });
+    await open(store, [text("a1")]).run({ thread: "t", input: user("v1") });
     await open(store, [text("a2")]).run({ thread: "t", input: user("v2") });
-    const lossy = losing(
-      store,
-      ({ messageDelta }) => messageDelta?.messages.some(({ metadata }) => metadata?.rewind !== undefined) === true,
-    );
-    await open(lossy).rewind("t", { toMessageId: "v2" });
+    let isLost = false;
+    const transaction: QueueStore["transaction"] = async (work) => {
+      if (isLost) return store.transaction(work);
+      isLost = true;
+      if (isThrough) await store.transaction(work);
+      const expectedMessageCount = await store.messages.count(T);
+      const messages = ["x", "y", "z"].map((id) => ({ id: messageId(id), role: "user" as const, content: [] }));
+      await store.commit({ threadId: T, runId: runId("other"), messageDelta: { messages, expectedMessageCount } });
+      throw lost();
+    };
+    await open({ ...store, transaction }).rewind("t", { toMessageId: "v2" });
     expect((await said(store)).filter((each) => each !== "")).toEqual(["v1", "a1"]);
+    const { items } = await store.messages.list(T, { visibility: "all" });
+    expect(items.filter(({ message }) => message.role === "system")).toHaveLength(1);
   });
 
   test("a finding about a lost call that did not come through is written again, and once", async () => {

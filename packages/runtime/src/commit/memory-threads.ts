@@ -78,8 +78,14 @@ export class MemoryThreads implements CommitStore {
     loadHead: async (id) => this.read(id),
   };
 
-  readonly runs: Pick<RunStore, "load" | "listByTicket" | "listOpenTickets"> = {
+  readonly runs: Pick<RunStore, "load" | "list" | "listByTicket" | "listOpenTickets"> = {
     load: async (id) => this.#own?.runs.get(id),
+    // In one page, as the runtime asks for it: runs of a thread that are not over.
+    list: async ({ threadId, statuses }) => ({
+      items: [...(this.#own?.runs.values() ?? [])].filter(
+        (run) => run.threadId === threadId && (statuses === undefined || statuses.includes(run.status)),
+      ),
+    }),
     listByTicket: async (id) => {
       const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
       const found = [...(this.#own?.runs.values() ?? [])].filter((run) => ticketIdsOf(run).has(id));

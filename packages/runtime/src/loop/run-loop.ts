@@ -19,7 +19,13 @@ import { runStep, type StepOutcome } from "./step.ts";
 /** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
 class NotBegun extends Error {}
 
-const REFUSED: ReadonlySet<string> = new Set(["fence_lost", "thread_already_running", "pending_selection_conflict", "already_consumed"]);
+const REFUSED: ReadonlySet<string> = new Set([
+  "message_version_conflict",
+  "fence_lost",
+  "thread_already_running",
+  "pending_selection_conflict",
+  "already_consumed",
+]);
 
 /** The run goes on elsewhere, or later. */
 type Leaving = Extract<StepOutcome, { type: "left" }>;

@@ -3,7 +3,7 @@ import type { CommitStore } from "../commit/commit-store.ts";
 
 interface Records extends CommitStore {
   readonly threads: Pick<ThreadStore, "load" | "loadHead">;
-  readonly runs: Pick<RunStore, "load" | "listByTicket" | "listOpenTickets">;
+  readonly runs: Pick<RunStore, "load" | "list" | "listByTicket" | "listOpenTickets">;
   readonly messages: Pick<MessageStore, "load" | "list">;
 }
 

@@ -47,6 +47,7 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
     },
     runs: {
       load: (id) => ask("load a run", runs.load(id)),
+      list: (query) => ask("list runs", runs.list(query)),
       listByTicket: (id) => ask("list the runs of a ticket", runs.listByTicket(id)),
       listOpenTickets: (id) => ask("list open tickets", runs.listOpenTickets(id)),
     },

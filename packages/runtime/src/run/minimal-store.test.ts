@@ -11,10 +11,10 @@ import { ask } from "../tool/verdict.ts";
 import { open } from "./crash.test-support.ts";
 import type { RuntimeStore, TenantStore } from "./runtime-store.ts";
 
-/** What somebody has to write who brings a store for the runtime alone: no queue, no config records, no events, no lists. */
+/** What somebody has to write who brings a store for the runtime alone: no queue, no config records, no events. */
 const onlyCalled = ({ threads, runs, messages, ledger, profiles, commit, transaction }: ScopedStore): TenantStore => ({
   threads: { load: threads.load, loadHead: threads.loadHead },
-  runs: { load: runs.load, listByTicket: runs.listByTicket, listOpenTickets: runs.listOpenTickets },
+  runs: { load: runs.load, list: runs.list, listByTicket: runs.listByTicket, listOpenTickets: runs.listOpenTickets },
   messages: { load: messages.load, list: messages.list },
   ledger: { load: ledger.load, list: ledger.list },
   profiles,

@@ -1,13 +1,11 @@
 import {
   AwakenError,
   checkOptions,
-  isToolCallOver,
   type Message,
   type MessageId,
   messageId,
   needed,
   type PartRules,
-  type PersistedState,
   RULES,
   type RunId,
   type RunRecord,
@@ -15,22 +13,16 @@ import {
   runIdentity,
   type SystemMessage,
   type ThreadId,
-  type ToolMessage,
   threadId,
 } from "@awaken/contract";
-import type { LedgerEntry, SequencedMessage, ThreadHead } from "@awaken/contract/store";
+import { MAX_COMMIT_ATTEMPTS, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
+import type { CommitPorts, CommitStore } from "../commit/commit-store.ts";
 import { Landing } from "../commit/land.ts";
-import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
-import { lateResult } from "../loop/messages.ts";
-import { endNews } from "../loop/resume/close-run.ts";
-import { storedCalls } from "../loop/resume/cut-step.ts";
-import type { LeftRun } from "../loop/resume/load-thread.ts";
-import { closeCall } from "../loop/resume/lost-call.ts";
-import { rowsAfter } from "../loop/resume/open-work.ts";
+import { rowsAfter } from "../commit/rows-after.ts";
 import { type RewoundRows, rewindOver, rewoundRows } from "../loop/resume/rewound-rows.ts";
-import { abandonCall } from "../loop/resume/supersede.ts";
-import { closedTicket } from "../state/past-tickets.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
+import type { RunRecords } from "../loop/run-records.ts";
+import type { Clock } from "../stream/clock.ts";
+import { endingsOf, endOf, type Left, readLeft, type Taking, withoutCalls } from "./rewound-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** How far back. */
@@ -79,63 +71,36 @@ async function readCut({ records }: RunParts, thread: ThreadId, id: MessageId): 
   return { from, ids: new Set(rows.map((row) => row.message.id)), ...rewoundRows(rows) };
 }
 
-/** Runs that would go on with what is gone. */
-function openRuns({ openRun, latestRun }: ThreadHead): readonly LeftRun[] {
-  const isLeft = (run: RunRecord | undefined): run is LeftRun => run?.status === "running" || run?.status === "waiting";
-  const runs = [openRun, latestRun].filter(isLeft);
-  return runs.filter(({ runId: id }, index) => runs.findIndex((run) => run.runId === id) === index);
-}
-
 function rewindRow(id: MessageId, { from }: Cut): SystemMessage {
   return { id, role: "system", visibility: "internal", content: [], metadata: { rewind: { fromSeq: from.seq } } };
 }
 
-function landingOn({ records, clock }: RunParts, head: ThreadHead, run: RunRecord, resumed: RunRecord | undefined): Landing {
+/** What it all goes into: one transaction, on the thread exactly as it was read. Whatever came meanwhile is behind the message too. */
+function exactly({ messages }: RunRecords, { runs, commit }: CommitPorts): CommitStore {
+  const write: CommitPorts["commit"] = async (given) => {
+    try {
+      return await commit(given);
+    } catch (cause) {
+      if (!AwakenError.is(cause) || cause.code !== "message_version_conflict") throw cause;
+      throw new AwakenError("version_conflict", cause.message, { details: cause.details, cause });
+    }
+  };
+  return { messages, runs, commit: write, transaction: (work) => work({ runs, commit: write }) };
+}
+
+interface OnRun {
+  readonly store: CommitStore;
+  readonly clock: Clock;
+  readonly head: ThreadHead;
+  readonly run: RunRecord;
+}
+
+function landingOn({ store, clock, head, run }: OnRun, resumed: RunRecord | undefined): Landing {
   const { messageCount, latestRun } = head;
   const latestAt = latestRun?.updatedAt ?? 0;
   const { activation } = run;
   const now = () => clock.now();
-  return new Landing({ store: records, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, now });
-}
-
-/** The calls of the step that nobody goes on with are over; everything else stays. */
-function withoutCalls(state: PersistedState | undefined): PersistedState | undefined {
-  if (state === undefined || storedCalls(state).length === 0) return state;
-  return { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: [] } } };
-}
-
-const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
-
-/**
- * Ends a run, and rewinds in the same commit when `row` is given. Calls that wait are closed; the row of one that may have had its effect
- * stays open for whoever finds out, and nobody runs it again. What is known of calls that stay in view is said behind the row.
- */
-async function endRun(parts: RunParts, run: LeftRun, head: ThreadHead, cut: Cut, by: MessageId, row: readonly Message[]): Promise<void> {
-  const { records, scopeId, ids, clock } = parts;
-  const entries = (await records.ledger?.list(run.runId, { statuses: ["claimed", "suspended"] }))?.filter(isUnfinished) ?? [];
-  const ledger = new RunLedger({ runId: run.runId, scopeId }, entries);
-  const calls = storedCalls(head.state).filter(({ status }) => !isToolCallOver(status));
-  const maker = { ids, identity: runIdentity(run), tally: { steps: run.steps } };
-  const said = calls.map((call) => ({ call: call.messageId, message: abandonCall(maker, ledger, call, clock.now()) }));
-  const cutOff = entries.filter(
-    ({ status, messageId: of, toolCallId }) =>
-      status === "claimed" && !calls.some((call) => call.messageId === of && call.id === toolCallId),
-  );
-  for (const { messageId: of, toolCallId: id, toolName: name, input } of cutOff) {
-    const call = { id, name, input };
-    said.push({ call: of, message: lateResult(maker, { ...call, messageId: of }, closeCall(ledger, { messageId: of, call }, undefined)) });
-  }
-  const kept = said.flatMap(({ call, message }): ToolMessage[] => (cut.ids.has(call) ? [] : [message]));
-  const end = {
-    run,
-    view: head.messages,
-    messages: [...row, ...kept],
-    threadState: withoutCalls(head.state),
-    tickets: calls.flatMap((call) => closedTicket(call, by)),
-    events: [],
-    outcomes: ledger.takeOutcomes(),
-  };
-  await landingOn(parts, head, run, run).land(endNews(end, clock.now()));
+  return new Landing({ store, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, now });
 }
 
 async function loadHead({ records }: RunParts, thread: ThreadId): Promise<ThreadHead> {
@@ -145,41 +110,65 @@ async function loadHead({ records }: RunParts, thread: ThreadId): Promise<Thread
 }
 
 async function takeOut(parts: RunParts, thread: ThreadId, id: MessageId): Promise<Rewound> {
-  const { ids } = parts;
-  let head = await loadHead(parts, thread);
-  const cut = await readCut(parts, thread, id);
+  const { records, ids } = parts;
   const by = messageId(ids());
-  const rows: readonly Message[] = [rewindRow(by, cut), ...cut.late.map((late) => ({ ...late, id: messageId(ids()) }))];
-  const cancelled: RunId[] = [];
-  for (let left = openRuns(head); left[0] !== undefined; left = openRuns(head)) {
-    const isLast = left.length === 1;
-    await endRun(parts, left[0], head, cut, by, isLast ? rows : []);
-    cancelled.push(left[0].runId);
-    if (isLast) return told(cut, cancelled);
-    head = await loadHead(parts, thread);
+  let isUnsure = false;
+  for (let tries = 1; ; tries++) {
+    const head = await loadHead(parts, thread);
+    const left = await readLeft(parts, thread);
+    const cut = await readCut(parts, thread, id);
+    const rows = [rewindRow(by, cut), ...cut.late.map((late) => ({ ...late, id: messageId(ids()) }))];
+    const taking = { ids: cut.ids, by, rows };
+    try {
+      await records.transaction((ports) => write(parts, exactly(records, ports), head, left, taking));
+    } catch (thrown) {
+      isUnsure ||= hasCode(thrown, "commit_unknown");
+      const isThere = isUnsure && (await records.messages.load(thread, [by])).length > 0;
+      if (isThere) return told(cut, left);
+      if (tries === MAX_COMMIT_ATTEMPTS || !(isUnsure || hasCode(thrown, "version_conflict"))) throw thrown;
+      continue;
+    }
+    return told(cut, left);
   }
-  await append(parts, head, rows);
-  return told(cut, cancelled);
 }
 
-const told = ({ from, taken }: Cut, cancelled: readonly RunId[]): Rewound => ({
+/** Ends what is open, one after the other, and says it with the last of them. */
+async function write(parts: RunParts, store: CommitStore, read: ThreadHead, left: readonly Left[], taking: Taking): Promise<void> {
+  const { clock } = parts;
+  let head = read;
+  for (const [index, each] of endingsOf(left, read).entries()) {
+    const news = endOf(parts, each, head, taking, index === left.length - 1 ? taking.rows : []);
+    const { commit, rowsBefore } = await landingOn({ store, clock, head, run: each.run }, each.run).land(news);
+    const messageCount = rowsBefore + (commit.messageDelta?.messages.length ?? 0);
+    const state = withoutCalls(head.state);
+    const ended = commit.run === undefined ? {} : { latestRun: { ...commit.run, ordinal: each.run.ordinal } };
+    head = { ...head, messageCount, ...ended, ...(state === undefined ? {} : { state }) };
+  }
+  if (left.length === 0) await append(parts, store, head, taking.rows);
+}
+
+const hasCode = (thrown: unknown, code: string): boolean => AwakenError.is(thrown) && thrown.code === code;
+
+const told = ({ from, taken }: Cut, left: readonly Left[]): Rewound => ({
   message: from.message,
   taken: taken.map(({ message }) => message),
-  cancelled,
+  cancelled: left.map(({ run }) => run.runId),
 });
 
 /** Beside the latest run of the thread, whose record stays as it is. */
-async function append(parts: RunParts, head: ThreadHead, messages: readonly Message[]): Promise<void> {
+async function append(parts: RunParts, store: CommitStore, head: ThreadHead, messages: readonly Message[]): Promise<void> {
   const { latestRun, messageCount, thread } = head;
-  if (latestRun !== undefined) return landingOn(parts, head, latestRun, undefined).append({ messages });
+  const { clock } = parts;
+  if (latestRun !== undefined) return landingOn({ store, clock, head, run: latestRun }, undefined).append({ messages });
   // Nobody ran here: the log was brought from elsewhere.
   const messageDelta = { messages, expectedMessageCount: messageCount };
-  await parts.records.commit({ threadId: thread.id, runId: runId(parts.ids()), messageDelta, events: [] });
+  await store.commit({ threadId: thread.id, runId: runId(parts.ids()), messageDelta, events: [] });
 }
 
 /**
- * Takes a message, and all that came behind it, out of what models see, with one commit that also ends the run that waits there. The
- * thread is taken while it lasts, as by a run; who holds it in another process keeps it.
+ * Takes a message, and all that came behind it, out of what models see, in one transaction that also ends the runs that wait or were cut
+ * off there. The thread is taken while it lasts, as by a run; who holds it in another process keeps it, and one that is about to begin
+ * there reads it again.
  */
 export async function rewind(parts: RunParts, thread: string, options: RewindOptions): Promise<Rewound> {
   checkOptions("invalid_activation", "rewind", options, REWIND_OPTIONS);

@@ -156,8 +156,11 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
   }
 }
 
-/** How often a thread is tried for whose holder turned out to be gone. */
+/** How often a thread is tried for whose holder turned out to be gone, or that was rewound while it was read. */
 const MAX_HOLDS = 3;
+
+/** The run has not begun, and there is something else to find now. */
+const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_conflict"]);
 
 /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
 async function holding(
@@ -166,16 +169,15 @@ async function holding(
   order: RunOrder,
   work: (order: RunOrder) => Promise<LoopOutcome>,
 ): Promise<LoopOutcome> {
-  if (holds === undefined) return work(order);
   for (let tries = 1; ; tries++) {
-    const held = holds.open(run, order.holding, order.isAwaited === true);
+    const held = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
     try {
       return await work({ ...order, holding: held });
     } catch (thrown) {
-      if (order.holding !== undefined || !AwakenError.is(thrown) || thrown.code !== "fence_lost" || tries === MAX_HOLDS) throw thrown;
-      await holds.makeRoom(run.threadId);
+      if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
+      if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
     } finally {
-      await holds.leave(held);
+      if (held !== undefined) await holds?.leave(held);
     }
   }
 }

@@ -15,7 +15,10 @@ export class ThreadLog implements CommitStore {
   readonly #runs = new Map<RunId, RunRecord>();
 
   readonly runs: CommitStore["runs"] = { load: (id) => this.#memory.runs.load(id) };
-  readonly messages: CommitStore["messages"] = { load: (thread, ids) => this.#memory.messages.load(thread, ids) };
+  readonly messages: CommitStore["messages"] = {
+    load: (thread, ids) => this.#memory.messages.load(thread, ids),
+    list: (thread, query) => this.#memory.messages.list(thread, query),
+  };
 
   /** What the log says, in order. */
   get said(): readonly Message[] {

@@ -1,12 +1,13 @@
 import { AwakenError, type MessageId, messageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import { type SequencedMessage, sameJson, type ThreadHead } from "@awaken/contract/store";
+import { rowsAfter } from "../../commit/rows-after.ts";
 import { takenUp } from "../../commit/taken-up.ts";
 import type { Counted } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { RunRecords } from "../run-records.ts";
 import { agentOfCut, storedCalls } from "./cut-step.ts";
-import { openWork, rowsAfter } from "./open-work.ts";
+import { openWork } from "./open-work.ts";
 import { rewindOver } from "./rewound-rows.ts";
 import type { OrderIntent, RunOrder } from "./run-order.ts";
 

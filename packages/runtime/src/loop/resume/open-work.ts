@@ -1,5 +1,6 @@
 import { AwakenError, isToolCallOver, type RunRecord, type ThreadId, type ToolCallState } from "@awaken/contract";
-import { type LedgerEntry, MAX_LIMIT, type MessageRecord, type Page, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
+import type { LedgerEntry, ThreadHead } from "@awaken/contract/store";
+import { rowsAfter } from "../../commit/rows-after.ts";
 import type { OpenEntry } from "../../commit/run-ledger.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { LastingRecords, RunRecords } from "../run-records.ts";
@@ -58,15 +59,4 @@ async function cutMessages(
     const own = claims.filter((claim) => claim.messageId === message.id);
     return [{ seq, message, claims: own, later: later.filter((row) => row.seq > seq) }];
   });
-}
-
-/** All rows of the log behind this one, whoever may see them. */
-export async function rowsAfter(messages: RunRecords["messages"], threadId: ThreadId, seq: number): Promise<readonly SequencedMessage[]> {
-  const rows: SequencedMessage[] = [];
-  for (let afterSeq: number | undefined = seq; afterSeq !== undefined; ) {
-    const page: Page<MessageRecord, number> = await messages.list(threadId, { afterSeq, limit: MAX_LIMIT, visibility: "all" });
-    rows.push(...page.items);
-    afterSeq = page.next;
-  }
-  return rows;
 }
