@@ -73,6 +73,34 @@ describe("who is let in", () => {
   });
 });
 
+test("dead letters are listed, put into the queue again and dropped by whoever runs the server, and by nobody else", async () => {
+  await using shared = await openShared("sqlite");
+  const [store] = shared.stores;
+  const broken: typeof store.transaction = () => Promise.reject(new Error("the disk is full"));
+  const scoped: typeof store.scoped = (id) => ({ ...store.scoped(id), transaction: broken });
+  const worker = openNode({ ...store, scoped, transaction: broken }, { maxAttempts: 1 });
+  for (const thread of ["t1", "t2"]) {
+    const { runId: run } = await worker.start({ agent: "assistant", thread, input: "say" });
+    await expect.poll(async () => (await store.runs.load(run))?.status).toBe("done");
+  }
+  await worker.close();
+  await using runtime = openNode(store);
+  const server = openServer({ runtime, admin: { token: TOKEN } });
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  expect(await ask(server, "GET", "/v1/dead-letters")).toMatchObject({ status: 401 });
+  const page = await ask(server, "GET", "/v1/dead-letters?limit=1", { headers });
+  expect(page.body).toMatchObject({ items: [{ threadId: "t1", attempts: 1 }], hasMore: true });
+  const rest = await ask(server, "GET", `/v1/dead-letters?cursor=${encodeURIComponent(String(page.body["nextCursor"]))}`, { headers });
+  expect(rest.body).toMatchObject({ items: [{ threadId: "t2" }], hasMore: false });
+  const idOf = ({ body }: typeof page): string => (Array.isArray(body["items"]) ? Object(body["items"][0]).id : expect.fail());
+  const again = await ask(server, "POST", `/v1/dead-letters/${idOf(page)}/replay`, { headers });
+  expect(again).toMatchObject({ status: 202, body: { threadId: "t1" } });
+  expect((await ask(server, "GET", `/v1/runs/${again.body["runId"]}/result`)).body).toMatchObject({ status: "done" });
+  expect(await ask(server, "POST", `/v1/dead-letters/${idOf(page)}/replay`, { headers })).toMatchObject({ status: 404 });
+  expect(await ask(server, "DELETE", `/v1/dead-letters/${idOf(rest)}`, { headers })).toMatchObject({ status: 204 });
+  expect((await ask(server, "GET", "/v1/dead-letters", { headers })).body).toMatchObject({ items: [] });
+});
+
 describe("health", () => {
   test("server-and-durability 71: /health is 503 when the store hangs for 5 s, while /health/live stays 200", async () => {
     await using shared = await openShared("memory");

@@ -13,11 +13,15 @@ import type { Call, EventReply, ServedRuntime, ServedStore, ServerFacts, Tenant 
 
 /** One request, after it was answered: what a log wants to have of it. No ids, no keys. */
 export interface RequestLine {
+  /** When the answer began, in ms since 1970. */
   readonly at: number;
+  /** What `x-request-id` of the answer says: that of the request, or one that was made for it. */
   readonly requestId: string;
+  /** As it was asked with. */
   readonly method: string;
   /** The pattern of the route. */
   readonly route: string;
+  /** Of the answer. */
   readonly status: number;
   /** Until the answer began. */
   readonly durationMs: number;

@@ -15,7 +15,9 @@ export interface ServeInit extends ServerInit {
 }
 
 export interface RunningServer extends AsyncDisposable {
+  /** Where it listens. */
   readonly url: string;
+  /** The port of that. */
   readonly port: number;
   /** Not ready first; then runs are left to other processes, streams end, and the port is free. */
   close(): Promise<void>;

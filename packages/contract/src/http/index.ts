@@ -1,3 +1,4 @@
 export { openApiDocument } from "./open-api.ts";
+// Public: whoever asks a server without the client makes paths with it.
 export { type AnswerOf, type BodyOf, DEFAULT_BODY_BYTES, pathOf, type QueryOf, type Route, type RouteGate } from "./route.ts";
 export { ROUTES, type RouteName, type Routes } from "./routes.ts";

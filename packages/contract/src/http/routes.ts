@@ -3,6 +3,7 @@ import { countSchema, nonBlankSchema } from "../store/schemas.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import { CHAT_BODY_BYTES, type Route } from "./route.ts";
 import {
+  deadLetterSchema,
   decidedSchema,
   decisionSchema,
   deleteQuerySchema,
@@ -435,10 +436,39 @@ const ADMIN_ROUTES = {
   },
 } as const satisfies Record<string, Route>;
 
+const DEAD_LETTER_ROUTES = {
+  listDeadLetters: {
+    method: "GET",
+    path: "/v1/dead-letters",
+    gate: "admin",
+    summary: "Work that nobody could bring to an end, the oldest first.",
+    query: pagingQuerySchema,
+    answer: json(200, pageOf(deadLetterSchema)),
+    errors: ["invalid_cursor"],
+  },
+  replayDeadLetter: {
+    method: "POST",
+    path: "/v1/dead-letters/:id/replay",
+    gate: "admin",
+    summary: "Puts it into the queue again: a new run answers the same messages.",
+    answer: json(202, startedSchema),
+    errors: ["storage_not_found", "thread_already_running"],
+  },
+  dropDeadLetter: {
+    method: "DELETE",
+    path: "/v1/dead-letters/:id",
+    gate: "admin",
+    summary: "Gives it up for good.",
+    answer: { type: "empty", status: 204 },
+    errors: ["storage_not_found"],
+  },
+} as const satisfies Record<string, Route>;
+
 /** Every route, by its name. One that has a fixed word stands before one that takes an id in the same place. */
 export const ROUTES = {
   ...OPEN_ROUTES,
   ...ADMIN_ROUTES,
+  ...DEAD_LETTER_ROUTES,
   ...THREAD_ROUTES,
   ...PENDING_ROUTES,
   ...RUN_ROUTES,

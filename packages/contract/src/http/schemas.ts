@@ -161,6 +161,19 @@ export const eventRowSchema = s.named(
 
 const spoken = { role: s.enum(["user", "assistant", "system"]), content: s.union([s.string(), userContentListSchema]) };
 
+export const deadLetterSchema = s.named(
+  "DeadLetter",
+  s.strictObject({
+    id: nonBlankSchema,
+    runId: runIdSchema,
+    threadId: threadIdSchema,
+    error: s.string(),
+    attempts: countSchema,
+    createdAt: timeSchema,
+    diedAt: timeSchema,
+  }),
+);
+
 /** A message as a caller writes it. */
 export const messageInputSchema = s.named("MessageInput", s.strictObject({ ...spoken, id: s.exactOptional(nonBlankSchema) }));
 

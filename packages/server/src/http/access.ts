@@ -2,8 +2,11 @@ import { AwakenError, type JsonObject, scopeId } from "@awaken/contract";
 
 /** All that a request is let in by: its body is not read before. */
 export interface RequestHead {
+  /** `GET`, `POST` and so on. */
   readonly method: string;
+  /** As the host gives it, with the query. */
   readonly url: string;
+  /** Several of one name stand in one line, with commas. */
   readonly headers: Headers;
 }
 

@@ -1,5 +1,6 @@
 import type { RouteName } from "@awaken/contract/http";
 import { controlHandlers } from "./control.ts";
+import { deadLetterHandlers } from "./dead-letters.ts";
 import { eventHandlers } from "./events.ts";
 import { pendingHandlers } from "./pending.ts";
 import { runHandlers } from "./runs.ts";
@@ -10,6 +11,7 @@ import { threadHandlers } from "./threads.ts";
 /** One for each route of the table. A route without one does not compile. */
 export const HANDLERS: Handlers<RouteName> = {
   ...systemHandlers,
+  ...deadLetterHandlers,
   ...threadHandlers,
   ...pendingHandlers,
   ...runHandlers,
