@@ -61,7 +61,7 @@ export class Hold implements Holding, Lease {
   readonly #leave: Leave | undefined;
   readonly #entrance: ((ports: Ports) => Promise<unknown>) | undefined;
   /** Wishes that no commit has taken, by id; false for one that was refused. */
-  readonly #wishes = new Map<string, { readonly wish: WishRecord; isRefused: boolean }>();
+  #wishes: Map<string, { readonly wish: WishRecord; isRefused: boolean }> | undefined;
   #run: ActiveRun | undefined;
   #isAwaited = false;
   #fence: Fence | undefined;
@@ -81,7 +81,7 @@ export class Hold implements Holding, Lease {
     this.#opening = opening;
     this.#leave = leaveOf(init, opening);
     this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
-    for (const wish of opening?.wishes ?? NOTHING) this.#wishes.set(wish.wishId, { wish, isRefused: false });
+    for (const wish of opening?.wishes ?? NOTHING) this.#note({ wish, isRefused: false });
     if (opening !== undefined) this.#hold(opening.claimed);
   }
 
@@ -159,7 +159,7 @@ export class Hold implements Holding, Lease {
   async landed({ dispatch, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
-    for (const id of takes) this.#wishes.delete(id);
+    for (const id of takes) this.#wishes?.delete(id);
     if (dispatch?.type === "enqueue-claimed") {
       const row = result?.dispatch ?? (await this.#find());
       if (row?.status === "claimed") this.#hold(row);
@@ -236,9 +236,14 @@ export class Hold implements Holding, Lease {
     };
   }
 
+  #note(entry: { readonly wish: WishRecord; isRefused: boolean }): void {
+    this.#wishes ??= new Map();
+    this.#wishes.set(entry.wish.wishId, entry);
+  }
+
   /** A decision is followed when the record has it, a cancel when the run is done. */
   #takes(run: RunProjection | undefined): readonly string[] {
-    if (this.#wishes.size === 0 || run === undefined) return NOTHING;
+    if (this.#wishes === undefined || run === undefined) return NOTHING;
     return [...this.#wishes.values()].flatMap(({ wish, isRefused }) => {
       if (isRefused) return [wish.wishId];
       const isFollowed = wish.type === "cancel" ? run.status === "done" : run.decided.some(({ decisionId }) => decisionId === wish.wishId);
@@ -265,7 +270,7 @@ export class Hold implements Holding, Lease {
       this.#isAskedAgain = false;
       try {
         const open = await ask("list wishes", this.tenant.wishes.listOpen(run.runId));
-        for (const wish of open.filter(({ wishId }) => !this.#wishes.has(wishId))) await this.#follow(run, wish);
+        for (const wish of open.filter(({ wishId }) => this.#wishes?.has(wishId) !== true)) await this.#follow(run, wish);
       } catch (thrown) {
         log.warn(`wishes could not be followed: ${errorMessage(thrown)}`, { runId: run.runId });
       }
@@ -274,7 +279,7 @@ export class Hold implements Holding, Lease {
 
   async #follow(run: ActiveRun, wish: WishRecord): Promise<void> {
     const entry = { wish, isRefused: false };
-    this.#wishes.set(wish.wishId, entry);
+    this.#note(entry);
     if (wish.type === "cancel") {
       run.cancel(wish.reason);
       return;
@@ -285,10 +290,10 @@ export class Hold implements Holding, Lease {
     try {
       const isTaken = ctx !== undefined && (await takeDecisions(ctx, [{ target: ticketId, decision, isCall: false }]));
       // The run leaves without it: whoever goes on with it finds it.
-      if (!isTaken) this.#wishes.delete(wish.wishId);
+      if (!isTaken) this.#wishes?.delete(wish.wishId);
     } catch (thrown) {
       if (!isRefusal(thrown)) {
-        this.#wishes.delete(wish.wishId);
+        this.#wishes?.delete(wish.wishId);
         throw thrown;
       }
       entry.isRefused = true;

@@ -148,7 +148,8 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     const { clock, limits, cancelGraceMs: graceMs } = parts;
     const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
     letGo = bounds.hold();
-    return await holding(parts.boundTo(bounds), run, order, (held) => bringToEnd(parts.boundTo(bounds), run, held, onBegun));
+    const bound = parts.boundTo(bounds);
+    return await holding(bound, run, order, (held) => bringToEnd(bound, run, held, onBegun));
   } finally {
     off?.();
     letGo?.();

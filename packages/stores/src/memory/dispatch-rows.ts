@@ -35,11 +35,13 @@ function placeDispatch<T extends DispatchRecord>(change: Change, owned: T): T {
   const row = threadRow(change, threadId);
   journal.set(tables.dispatches, id, owned);
   // Empty ones do no harm, so they stay when the work is taken back.
-  row.dispatchIds ??= { open: new Set(), over: new Set() };
-  const { open, over } = row.dispatchIds;
+  row.dispatchIds ??= { open: new Set(), over: undefined };
+  const { dispatchIds } = row;
+  const { open } = dispatchIds;
   if (isDispatchOver(owned)) {
     journal.remove(open, id);
-    journal.add(over, id);
+    dispatchIds.over ??= new Set();
+    journal.add(dispatchIds.over, id);
   } else journal.add(open, id);
   if (status === "claimed") journal.assign(row, "claimedId", id);
   else if (row.claimedId === id) journal.assign(row, "claimedId", undefined);

@@ -153,7 +153,7 @@ function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLett
   const dispatch = tables.dispatches.get(id);
   if (dispatch?.status !== "dead-letter") return undefined;
   const ids = tables.threads.get(dispatch.threadId)?.dispatchIds;
-  if (ids !== undefined) journal.remove(ids.over, id);
+  if (ids?.over !== undefined) journal.remove(ids.over, id);
   journal.delete(tables.dispatches, id);
   return dispatch;
 }

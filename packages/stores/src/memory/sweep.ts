@@ -38,7 +38,7 @@ function sweepDispatches(tables: Tables, cutoff: number): number {
     for (const id of row.dispatchIds?.over ?? []) {
       const dispatch = tables.dispatches.get(id);
       if (dispatch !== undefined && dispatch.updatedAt >= cutoff) continue;
-      row.dispatchIds?.over.delete(id);
+      row.dispatchIds?.over?.delete(id);
       tables.dispatches.delete(id);
       count++;
     }

@@ -69,7 +69,7 @@ export interface ThreadRow {
   epoch: number;
   claimedId: DispatchId | undefined;
   /** Those that are not over, and those that are; undefined for a thread that never had one. */
-  dispatchIds: { readonly open: Set<DispatchId>; readonly over: Set<DispatchId> } | undefined;
+  dispatchIds: { readonly open: Set<DispatchId>; over: Set<DispatchId> | undefined } | undefined;
 }
 
 /** The rows of one tenant. */

@@ -143,15 +143,17 @@ function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMes
   return again === undefined ? next : idAfterRewinds(id, again.seq, later);
 }
 
+const NONE_NAMED: Pick<LoadedThread, "logged" | "renamed"> = { logged: new Set(), renamed: new Map() };
+
 /** Said again after a rewind it is another message. Its id follows from the rewind, so that it is added once. */
 async function findNamed(
   { messages }: RunRecords,
   { threadId, namedMessages }: RunOrder,
   head: ThreadHead | undefined,
 ): Promise<Pick<LoadedThread, "logged" | "renamed">> {
+  if (head === undefined || namedMessages.length === 0) return NONE_NAMED;
   const logged = new Set<MessageId>();
   const renamed = new Map<MessageId, MessageId>();
-  if (head === undefined || namedMessages.length === 0) return { logged, renamed };
   for (const { seq, message } of await messages.load(threadId, namedMessages)) {
     const isSeen = head.messages.some((row) => row.seq === seq);
     const later = isSeen ? [] : await rowsAfter(messages, threadId, seq);
