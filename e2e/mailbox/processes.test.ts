@@ -2,19 +2,21 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { runId, threadId } from "@awaken/contract";
-import type { Store } from "@awaken/contract/store";
+import type { QueueStore } from "@awaken/contract/store";
 import { createRuntime, defineTool, type RuntimeInit, thisNode } from "awaken";
 import { scripted, text } from "awaken/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { taskText } from "../chaos/support/agent.ts";
+import { World } from "../chaos/support/world.ts";
 import { freshSchema, type Server, startServer, tempFolder } from "../durability/support/databases.ts";
 import { openStore, type Place } from "../durability/support/place.ts";
 import { pay } from "./support/open.ts";
 
 const quick = defineTool({ id: "slow", description: "Lasts", input: z.object({}), idempotent: true, execute: () => "ran again" });
 
-const open = (store: Store, init: Partial<RuntimeInit> = {}) =>
+const open = (store: QueueStore, init: Partial<RuntimeInit> = {}) =>
   createRuntime({
     providers: { scripted: scripted([text("ended by another")]) },
     models: { fast: { provider: "scripted", model: "m" } },
@@ -32,10 +34,12 @@ const heard = async (owner: ChildProcess, type: string): Promise<object> => {
   }
 };
 
+const forked = (program: string, order: object): ChildProcess =>
+  fork(join(import.meta.dirname, program), [JSON.stringify(order)], { execArgv: ["--conditions=awaken-source"] });
+
 /** The owner, when its tool has begun, or its run waits. */
 async function owning(place: Place, leaseMs = 30_000, what: "lasts" | "parks" = "lasts"): Promise<ChildProcess> {
-  const file = join(import.meta.dirname, "owner-process.ts");
-  const owner = fork(file, [JSON.stringify({ place, leaseMs, what })], { execArgv: ["--conditions=awaken-source"] });
+  const owner = forked("owner-process.ts", { place, leaseMs, what });
   await heard(owner, "began");
   return owner;
 }
@@ -69,7 +73,7 @@ describe("runs of other processes", () => {
   });
 
   for (const engine of ["sqlite", "postgres"] as const) {
-    const inPlace = async (work: (place: Place, store: Store) => Promise<void>) => {
+    const inPlace = async (work: (place: Place, store: QueueStore) => Promise<void>) => {
       using folder = tempFolder();
       await using schema = freshSchema(server.url);
       const place: Place =
@@ -110,6 +114,53 @@ describe("runs of other processes", () => {
           expect(await heard(owner, "ended")).toMatchObject({ status: "failed" });
           expect(await store.runs.load(runId("r"))).toEqual(before);
           owner.kill("SIGKILL");
+        }),
+      60_000,
+    );
+
+    test(
+      `server-and-durability 79: a run past its deadline is put back after its tool, costs no attempt, and ends in the next process, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          const first = forked("yielding-process.ts", { place });
+          await heard(first, "began");
+          await using second = open(store, { node: thisNode() });
+          await second.recover();
+          // Its tool is waited for, whatever the time is.
+          expect(await store.runs.load(runId("r"))).toMatchObject({ status: "running" });
+          first.send("end");
+          const ended = heard(first, "ended");
+          expect(await second.wait("r")).toMatchObject({ status: "done", text: "ended by another", steps: 2 });
+          expect(await ended).toMatchObject({ status: "done", text: "ended by another", steps: 2 });
+          expect(await store.dispatches.list(threadId("t"), {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
+          expect(await store.ledger.list(runId("r"))).toMatchObject([{ status: "finished", attempt: 1, result: { data: "ran once" } }]);
+          first.kill("SIGKILL");
+        }),
+      60_000,
+    );
+
+    test(
+      `server-and-durability 48: startup recovery by two nodes at once executes each dispatch once, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          using folder = tempFolder();
+          const threads = Array.from({ length: 12 }, (_, n) => `t${n}`);
+          await using talker = open(store, { workers: false });
+          const ids: string[] = [];
+          for (const thread of threads) ids.push((await talker.start({ thread, input: taskText(`${thread}/x`, ["r", "ri"]) })).runId);
+          // Half of them were with a process that is gone, the others wait.
+          const gone = forked("claim-process.ts", { place, threads: threads.slice(0, 6) });
+          await heard(gone, "claimed");
+          gone.kill("SIGKILL");
+          await once(gone, "exit");
+          const nodes = [0, 1].map(() => forked("recover-process.ts", { place, folder: folder.path }));
+          for (const id of ids) expect(await talker.wait(id)).toMatchObject({ status: "done" });
+          for (const node of nodes) node.kill("SIGKILL");
+          const world = new World(folder.path);
+          for (const [n, thread] of threads.entries()) {
+            expect(world.executions(thread).map(({ isNew }) => isNew)).toEqual([true, true, true]);
+            expect(await store.dispatches.list(threadId(thread), {})).toMatchObject([{ status: "acked", attemptCount: n < 6 ? 1 : 0 }]);
+          }
         }),
       60_000,
     );
