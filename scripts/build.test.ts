@@ -82,6 +82,14 @@ function writeProject(): string {
   return root;
 }
 
+let made: string | undefined;
+
+/** Made once, when the packages are built. */
+function project(): string {
+  made ??= writeProject();
+  return made;
+}
+
 /** What would be published of a package. */
 function packed(name: string): readonly string[] {
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
@@ -119,15 +127,48 @@ describe("build", () => {
   }, 120_000);
 
   it("gives tarballs against which a strict program compiles without skipLibCheck on TypeScript 5.9, 6.0 and 7.0", () => {
-    const project = writeProject();
+    const folder = project();
     const language = ["--target", "es2024", "--module", "nodenext", "--types", "node"];
     for (const [version, path] of Object.entries(COMPILERS)) {
       const compiler = join(ROOT, "node_modules", path);
-      expect(run(process.execPath, [compiler, "--version"], project)).toContain(`Version ${version}.`);
+      expect(run(process.execPath, [compiler, "--version"], folder)).toContain(`Version ${version}.`);
       const args = [compiler, "--strict", "--noEmit", "--skipLibCheck", "false", ...language, "main.ts", "everything.ts"];
-      const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: project, timeout: 120_000 });
+      const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder, timeout: 120_000 });
       expect({ version, errors: stdout }).toEqual({ version, errors: "" });
     }
+  }, 400_000);
+
+  it("gives tarballs in which an optional package that is not installed is one line that names the install", () => {
+    const program = `
+      import { createRuntime } from "awaken";
+      import { mcp } from "awaken/mcp";
+      import { observability, openTelemetry, prometheus } from "awaken/observability";
+      import { scripted, text } from "awaken/testing";
+      const plugins = [
+        mcp({ servers: { s: { command: "nothing" } } }),
+        observability({ sinks: [openTelemetry()] }),
+        observability({ sinks: [prometheus()] }),
+      ];
+      for (const plugin of plugins) {
+        const runtime = createRuntime({
+          providers: { s: scripted([text("hi")]) },
+          models: { m: { provider: "s", model: "s" } },
+          agents: { a: { model: "m", plugins: [plugin.id] }, plain: { model: "m" } },
+          plugins: [plugin],
+        });
+        console.log(await runtime.initialize().then(() => "ready", ({ message }) => message));
+        console.log((await runtime.run({ agent: "plain", input: "hi" })).text);
+        await runtime.close();
+      }`;
+    const lines = run(process.execPath, ["--input-type=module", "-e", program], project()).trim().split("\n");
+    expect(lines).toEqual([
+      expect.stringMatching(/mcp\(\) needs the package @modelcontextprotocol\/client: npm install @modelcontextprotocol\/client@2$/),
+      "hi",
+      expect.stringMatching(/openTelemetry\(\) needs the package @opentelemetry\/api: npm install @opentelemetry\/api$/),
+      "hi",
+      expect.stringMatching(/prometheus\(\) needs the package prom-client: npm install prom-client$/),
+      "hi",
+    ]);
   }, 400_000);
 
   it("the command tsc is TypeScript 7, whatever others are installed beside it", () => {

@@ -62,7 +62,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     isClosed: true,
   },
   "@awaken/extensions": {
-    rows: [["index"], ["observability"], ["skills"], ["reminder", "deferred-tools"], ["permission", "mcp"], ["pattern"]],
+    rows: [["index"], ["observability"], ["skills"], ["reminder", "deferred-tools"], ["permission", "mcp"], ["pattern", "peer"]],
     files: { "index.ts": "index" },
     testOnly: [],
     isClosed: true,

@@ -1,5 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { Counter, Histogram, Registry } from "prom-client";
+import { loadPeer } from "../peer/load-peer.ts";
 import { type InferenceEvent, type TelemetryEvent, type ToolEvent, toolLabel } from "./events.ts";
 import type { Sink } from "./sink.ts";
 
@@ -29,12 +30,9 @@ export interface PrometheusSink extends Sink {
 type Prom = Pick<typeof import("prom-client"), "Counter" | "Histogram" | "register">;
 
 async function importProm(): Promise<Prom> {
-  try {
-    const module = await import("prom-client");
-    return module.default ?? module;
-  } catch (cause) {
-    throw new AwakenError("invalid_plugin", "prometheus() needs the package 'prom-client': run `npm install prom-client`", { cause });
-  }
+  const peer = { name: "prom-client", neededBy: "prometheus()", install: "prom-client" };
+  const module = await loadPeer(peer, () => import("prom-client"));
+  return module.default ?? module;
 }
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];

@@ -1,5 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { Tracer, TracerProvider } from "@opentelemetry/api";
+import { loadPeer } from "../../peer/load-peer.ts";
 import type { Sink } from "../sink.ts";
 import { followRun, type OtelApi } from "./run-spans.ts";
 
@@ -22,14 +23,8 @@ const isProvider = (source: unknown): source is TracerProvider =>
 
 const SCOPE = "awaken";
 
-async function importApi(): Promise<OtelApi> {
-  try {
-    return await import("@opentelemetry/api");
-  } catch (cause) {
-    const message = "openTelemetry() needs the package '@opentelemetry/api': run `npm install @opentelemetry/api`";
-    throw new AwakenError("invalid_plugin", message, { cause });
-  }
-}
+const API = { name: "@opentelemetry/api", neededBy: "openTelemetry()", install: "@opentelemetry/api" };
+const importApi = (): Promise<OtelApi> => loadPeer(API, () => import("@opentelemetry/api"));
 
 /**
  * Spans by the GenAI conventions: `invoke_agent` with its `chat` and `execute_tool`, waits and handoffs; the spans that tools and model clients
