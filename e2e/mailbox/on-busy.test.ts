@@ -1,8 +1,7 @@
 import { runId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
-import { createRuntime } from "awaken";
-import { fakeClock, scripted, text, toolCall } from "awaken/testing";
+import { fakeClock, text, toolCall } from "awaken/testing";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { logOf, open, slow, T } from "./support/open.ts";
@@ -223,21 +222,6 @@ onEveryStore("a thread that is busy", (it) => {
     await run.result;
     await runtime.close();
   });
-});
-
-test("without a queue interrupt works inside the process, and queue is refused by a code", async () => {
-  const last = slow();
-  await using runtime = createRuntime({
-    providers: { scripted: scripted([toolCall("slow", {}), text("instead of it")]) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    tools: [last.tool],
-  });
-  const run = runtime.stream({ thread: "t", input: "go" });
-  await last.began;
-  await expect(runtime.run({ ...INSTEAD, onBusy: "queue" })).rejects.toMatchObject({ code: "capability_mismatch" });
-  expect(await runtime.run(INSTEAD)).toMatchObject({ status: "done", text: "instead of it" });
-  expect(await run.result).toMatchObject({ status: "cancelled" });
 });
 
 test("what cannot be is refused by a code: values of onBusy, threads, priorities, a run that is resumed", async () => {
