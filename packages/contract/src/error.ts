@@ -134,6 +134,8 @@ export const ERROR_TABLE = {
   not_installed: { status: 503, canRetry: false },
   server_busy: { status: 503, canRetry: true },
   shutting_down: { status: 503, canRetry: true },
+  /** What a client says when nobody answers, or somebody who is no server of ours: what was asked may have happened, or not. */
+  server_unreachable: { status: 502, canRetry: false },
   // everything else
   internal: { status: 500, canRetry: false },
 } as const satisfies Record<string, ErrorRow>;

@@ -1,4 +1,14 @@
 export { openApiDocument } from "./open-api.ts";
 // Public: whoever asks a server without the client makes paths with it.
-export { type AnswerOf, type BodyOf, DEFAULT_BODY_BYTES, pathOf, type QueryOf, type Route, type RouteGate } from "./route.ts";
+export { pathOf } from "./route.ts";
+export {
+  type AnswerOf,
+  type BodyInputOf,
+  type BodyOf,
+  DEFAULT_BODY_BYTES,
+  type QueryInputOf,
+  type QueryOf,
+  type Route,
+  type RouteGate,
+} from "./route.ts";
 export { ROUTES, type RouteName, type Routes } from "./routes.ts";

@@ -1,0 +1,17 @@
+export {
+  type AttachedEvent,
+  type AttachOptions,
+  type Begun,
+  type Client,
+  type ClientInit,
+  createClient,
+  type DecisionInput,
+  type MessageInput,
+  type PendingVerbs,
+  type RunHandle,
+  type RunRequest,
+  type RunResult,
+  type RunVerbs,
+  type StartRequest,
+  type ThreadVerbs,
+} from "@awaken/client";

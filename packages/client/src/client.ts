@@ -1,0 +1,304 @@
+import {
+  AwakenError,
+  type DecisionAction,
+  type InferenceOverride,
+  type JsonObject,
+  type Schema,
+  type ToolDescriptor,
+  toJsonSchema,
+} from "@awaken/contract";
+import type { Answer, Body, Query } from "./endpoints.ts";
+import { type AttachedEvent, follow } from "./events.ts";
+import { type PendingVerbs, pendingOf } from "./pending.ts";
+import { type Begun, RunHandle, type RunResult, readResult, waitFor } from "./run-handle.ts";
+import { type ClientInit, insist, Transport } from "./transport.ts";
+
+/** A message as a caller writes it. */
+export type MessageInput = Body<"streamRun">["messages"][number];
+
+/** What a caller asks for. */
+export interface RunRequest<O = unknown> {
+  /** Default: the agent that the thread is with, else the server's default. */
+  readonly agent?: string;
+  /** Default: a new thread. */
+  readonly thread?: string;
+  /** What is said: a text, or messages. */
+  readonly input: string | readonly MessageInput[];
+  /** The answer must be JSON that fits; `result.output` is then typed. */
+  readonly output?: Schema<O>;
+  /** How often an answer that does not fit is asked for again. Default 2. */
+  readonly outputRetries?: number;
+  /** Temperature, length and the like, for this run alone. */
+  readonly overrides?: InferenceOverride;
+  /** Tools that the client runs. */
+  readonly frontendTools?: readonly ToolDescriptor[];
+  /** Makes the id of the run: the same key and request again is the same run. Default: one of its own. */
+  readonly idempotencyKey?: string;
+  /** Stops waiting and reading; the run goes on. `cancel` ends it. */
+  readonly signal?: AbortSignal;
+}
+
+export interface StartRequest extends Omit<RunRequest, "signal"> {
+  /** Up to 255; the lowest goes first. */
+  readonly priority?: number;
+  /** While one with the same key is queued, another is not added. */
+  readonly dedupeKey?: string;
+}
+
+export type DecisionInput = DecisionAction & {
+  /** Makes it idempotent: the same id twice decides once. */
+  readonly id?: string;
+  /** Who decides; kept on record. */
+  readonly by?: string;
+  /** For plugins, kept with the decision. */
+  readonly metadata?: JsonObject;
+  /** The run that it is about: then the ticket may also be the id of a call. */
+  readonly run?: string;
+};
+
+export interface AttachOptions {
+  /** The last cursor that was seen: what came before it does not come again. */
+  readonly after?: string;
+  /** `now` leaves out what is on record already. Default `start`. */
+  readonly from?: "start" | "now";
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+}
+
+/** The verbs of a runtime, over HTTP. What the server refuses is thrown as an `AwakenError` with the code of the runtime. */
+export interface Client {
+  /** Runs to the end, or to the next decision. */
+  run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
+  /** The same, with its events. A connection that breaks is made again; leaving the iteration detaches, the run goes on. */
+  stream<O>(request: RunRequest<O>): RunHandle<O>;
+  /** Puts a run into the queue, and returns when that is durable. */
+  start(request: StartRequest): Promise<Begun>;
+  /** Follows a run to its end, or a thread until you leave, over as many connections as it takes; each committed event comes once. */
+  attach(id: string, options?: AttachOptions): AsyncIterable<AttachedEvent>;
+  /** The result of a run, when it is over or waits. */
+  wait(runId: string, options?: { readonly signal?: AbortSignal }): Promise<RunResult>;
+  /** Decides a ticket. On record when this resolves, with the run from there on. */
+  decide(ticket: string, decision: DecisionInput): Promise<RunHandle>;
+  /** By run id or thread id. True when a run was told to stop. */
+  cancel(id: string): Promise<boolean>;
+  /** Ends what is at work on a thread, and cancels what is queued there. */
+  interrupt(thread: string): Promise<Answer<"interruptThread">>;
+  /** Messages for a thread. Durable when this resolves. Default mode `queue`. */
+  send(
+    thread: string,
+    input: RunRequest["input"],
+    options?: { readonly mode?: "queue" | "steer" | "interrupt" },
+  ): Promise<Answer<"sendMessages">>;
+  readonly threads: ThreadVerbs;
+  readonly runs: RunVerbs;
+  /** Messages that were sent and that no run has read. */
+  readonly pending: PendingVerbs;
+}
+
+export interface ThreadVerbs {
+  /** Those that were used last first. */
+  list(query?: Query<"listThreads">): Promise<Answer<"listThreads">>;
+  /** What a list of conversations shows. */
+  summaries(query?: Query<"listThreadSummaries">): Promise<Answer<"listThreadSummaries">>;
+  load(id: string): Promise<Answer<"loadThread">>;
+  create(thread?: Body<"createThread">): Promise<Answer<"createThread">>;
+  update(id: string, change: Body<"updateThread">): Promise<Answer<"updateThread">>;
+  delete(id: string, query?: Query<"deleteThread">): Promise<void>;
+  messages(id: string, query?: Query<"listMessages">): Promise<Answer<"listMessages">>;
+  runs(id: string, query?: Query<"listThreadRuns">): Promise<Answer<"listThreadRuns">>;
+}
+
+export interface RunVerbs {
+  list(query?: Query<"listRuns">): Promise<Answer<"listRuns">>;
+  load(id: string): Promise<Answer<"loadRun">>;
+}
+
+const toMessages = (input: RunRequest["input"]): readonly MessageInput[] =>
+  typeof input === "string" ? [{ role: "user", content: input, id: crypto.randomUUID() }] : input;
+
+function toBody<O>({ agent, thread, input, output, outputRetries, overrides, frontendTools }: Omit<RunRequest<O>, "signal">) {
+  return {
+    messages: toMessages(input),
+    ...(agent === undefined ? undefined : { agentId: agent }),
+    ...(thread === undefined ? undefined : { threadId: thread }),
+    ...(output === undefined ? undefined : { output: toJsonSchema(output) }),
+    ...(outputRetries === undefined ? undefined : { outputRetries }),
+    ...(overrides === undefined ? undefined : { overrides }),
+    ...(frontendTools === undefined ? undefined : { frontendTools }),
+  };
+}
+
+const IDEMPOTENCY = "idempotency-key";
+const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
+/** About five minutes of a server that cannot be reached. */
+const MAX_TRIES = 40;
+
+const isMissing = (thrown: unknown): boolean =>
+  AwakenError.is(thrown) && (thrown.code === "run_not_found" || thrown.code === "thread_not_found");
+
+class HttpClient implements Client {
+  readonly #transport: Transport;
+  readonly threads: ThreadVerbs;
+  readonly runs: RunVerbs;
+  readonly pending: PendingVerbs;
+
+  constructor(init: ClientInit) {
+    const transport = new Transport(init);
+    this.#transport = transport;
+    this.threads = {
+      list: (query) => transport.insist("listThreads", { query }),
+      summaries: (query) => transport.insist("listThreadSummaries", { query }),
+      load: (id) => transport.insist("loadThread", { ids: { id } }),
+      create: (body = {}) => transport.ask("createThread", { body }),
+      update: (id, body) => transport.insist("updateThread", { ids: { id }, body }),
+      delete: async (id, query) => void (await transport.ask("deleteThread", { ids: { id }, query })),
+      messages: (id, query) => transport.insist("listMessages", { ids: { id }, query }),
+      runs: (id, query) => transport.insist("listThreadRuns", { ids: { id }, query }),
+    };
+    this.runs = {
+      list: (query) => transport.insist("listRuns", { query }),
+      load: (id) => transport.insist("loadRun", { ids: { id } }),
+    };
+    this.pending = pendingOf(transport);
+  }
+
+  async run<O>(request: RunRequest<O>): Promise<RunResult<O>> {
+    return this.stream(request).result;
+  }
+
+  stream<O>(request: RunRequest<O>): RunHandle<O> {
+    const { signal, output, idempotencyKey = crypto.randomUUID() } = request;
+    const asked = { body: toBody(request), headers: { [IDEMPOTENCY]: idempotencyKey } };
+    // Sent again with its key, it is the same run: an answer that was lost costs nothing.
+    const opened = insist(() => this.#transport.send("streamRun", { ...asked, signal }), signal);
+    const begun = opened.then(
+      ({ headers }): Begun => ({ runId: headerOf(headers, "x-run-id"), threadId: headerOf(headers, "x-thread-id") }),
+    );
+    let isRead = false;
+    const events = (): AsyncGenerator<AttachedEvent, undefined> => {
+      const first = isRead ? undefined : opened;
+      isRead = true;
+      return this.#follow(begun, { first, signal });
+    };
+    const result = async () => {
+      const { runId } = await begun;
+      // Nobody reads the stream: it is let go, the run goes on.
+      if (!isRead) await (await opened).body?.cancel();
+      isRead = true;
+      return readResult(await waitFor(this.#transport, runId, signal), output);
+    };
+    return new RunHandle({ begun, events, result });
+  }
+
+  /** The stream that was opened with the run, then others behind its last cursor. */
+  async *#follow(
+    begun: Promise<Begun>,
+    { first, signal }: { readonly first: Promise<Response> | undefined; readonly signal: AbortSignal | undefined },
+  ): AsyncGenerator<AttachedEvent, undefined> {
+    const { runId } = await begun;
+    let waiting = first;
+    yield* follow({
+      open: (after, leaving) => {
+        const opened = waiting;
+        waiting = undefined;
+        return opened ?? this.#openRun(runId, after, leaving);
+      },
+      after: undefined,
+      signal,
+      isLast: isEnd,
+      maxTries: MAX_TRIES,
+    });
+  }
+
+  #openRun(runId: string, after: string | undefined, signal: AbortSignal, from?: string): Promise<Response> {
+    const headers = after === undefined ? {} : { "last-event-id": after };
+    return this.#transport.send("streamRunEvents", { ids: { id: runId }, headers, query: { from }, signal });
+  }
+
+  async start({ priority, dedupeKey, idempotencyKey = crypto.randomUUID(), ...request }: StartRequest): Promise<Begun> {
+    const body = {
+      ...toBody(request),
+      ...(priority === undefined ? undefined : { priority }),
+      ...(dedupeKey === undefined ? undefined : { dedupeKey }),
+    };
+    return this.#transport.insist("startRun", { body, headers: { [IDEMPOTENCY]: idempotencyKey } });
+  }
+
+  attach(id: string, { after, from, signal }: AttachOptions = {}): AsyncIterable<AttachedEvent> {
+    let isThread = true;
+    const open = async (cursor: string | undefined, leaving: AbortSignal): Promise<Response> => {
+      const start = cursor === undefined ? from : undefined;
+      try {
+        if (!isThread) return await this.#openRun(id, cursor, leaving, start);
+        const headers = cursor === undefined ? {} : { "last-event-id": cursor };
+        return await this.#transport.send("streamThreadEvents", { ids: { id }, headers, query: { from: start }, signal: leaving });
+      } catch (thrown) {
+        if (!isThread || !isMissing(thrown)) throw thrown;
+        isThread = false;
+        return this.#openRun(id, cursor, leaving, start);
+      }
+    };
+    const isLast = (event: AttachedEvent) => !isThread && isEnd(event) && event.type === "run-end" && event.result.status !== "waiting";
+    return { [Symbol.asyncIterator]: () => follow({ open, after, signal, isLast, maxTries: MAX_TRIES }) };
+  }
+
+  async wait(runId: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
+    return readResult<unknown>(await waitFor(this.#transport, runId, signal), undefined);
+  }
+
+  async decide(ticket: string, { run, id = crypto.randomUUID(), ...decision }: DecisionInput): Promise<RunHandle> {
+    const body = { ...decision, id };
+    const { runId, threadId, target } =
+      run === undefined
+        ? await this.#transport.insist("decideTicket", { ids: { id: ticket }, body })
+        : await this.#transport.insist("decideOnRun", { ids: { id: run }, body: { ...body, target: ticket } });
+    const begun = Promise.resolve({ runId, threadId });
+    const events = () => this.#afterDecision(runId, target);
+    const result = async () => {
+      for await (const event of this.#afterDecision(runId, target)) if (isEnd(event)) break;
+      return this.wait(runId);
+    };
+    return new RunHandle({ begun, events, result });
+  }
+
+  /** What the run does from the decision on, until it is over or waits again. */
+  async *#afterDecision(runId: string, target: string): AsyncGenerator<AttachedEvent, undefined> {
+    let isDecided = false;
+    for await (const event of this.attach(runId)) {
+      isDecided ||= event.type === "decision-taken" && event.ticketId === target;
+      if (!isDecided) continue;
+      yield event;
+      if (isEnd(event)) return;
+    }
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    for (const name of ["cancelRun", "cancelThread"] as const) {
+      try {
+        await this.#transport.insist(name, { ids: { id } });
+        return true;
+      } catch (thrown) {
+        if (!isMissing(thrown)) throw thrown;
+      }
+    }
+    return false;
+  }
+
+  interrupt(thread: string): Promise<Answer<"interruptThread">> {
+    return this.#transport.ask("interruptThread", { ids: { id: thread } });
+  }
+
+  send(thread: string, input: RunRequest["input"], { mode }: { readonly mode?: "queue" | "steer" | "interrupt" } = {}) {
+    const body = { messages: toMessages(input), ...(mode === undefined ? undefined : { mode }) };
+    return this.#transport.ask("sendMessages", { ids: { id: thread }, body });
+  }
+}
+
+function headerOf(headers: Headers, name: string): string {
+  const value = headers.get(name);
+  if (value !== null) return decodeURIComponent(value);
+  throw new AwakenError("internal", `the answer has no header ${name}: is it an Awaken server? Across origins it has to be exposed`);
+}
+
+/** A server's runtime, as if it were here. */
+export const createClient = (init: ClientInit): Client => new HttpClient(init);
