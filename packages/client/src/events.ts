@@ -46,15 +46,18 @@ export const KEPT = {
 const SHOWN: ReadonlySet<string> = new Set<AgentEvent["type"]>(["text-delta", "reasoning-delta", "tool-call-start", "tool-call-delta"]);
 
 /** Frames of one response. A server that went silent is taken for gone. */
-async function* framesOf(response: Response, lost: AbortController): AsyncGenerator<readonly EventSourceMessage[]> {
+async function* framesOf(response: Response, leave: AbortController, signal: AbortSignal): AsyncGenerator<readonly EventSourceMessage[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
   let frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => void frames.push(frame) });
   let timer: ReturnType<typeof setTimeout> | undefined;
+  // Hosts whose `fetch` does not do so itself would wait for the next word.
+  const end = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", end, { once: true });
   try {
-    for (;;) {
-      timer = setTimeout(() => lost.abort(new Error("the server says nothing")), SILENCE_MS);
+    while (!signal.aborted) {
+      timer = setTimeout(() => leave.abort(new Error("the server says nothing")), SILENCE_MS);
       const { done, value } = await reader.read();
       clearTimeout(timer);
       if (done) return;
@@ -64,6 +67,7 @@ async function* framesOf(response: Response, lost: AbortController): AsyncGenera
     }
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener("abort", end);
     await reader.cancel().catch(() => {});
   }
 }
@@ -92,14 +96,14 @@ class Following {
       const { signal } = this.#init;
       const both = signal === undefined ? leave.signal : AbortSignal.any([signal, leave.signal]);
       try {
-        yield* this.#read(await this.#init.open(this.#cursor, both), leave);
+        yield* this.#read(await this.#init.open(this.#cursor, both), leave, both);
       } catch (thrown) {
         if (signal?.aborted === true) return;
         if (!this.#mayTryAgain(thrown)) throw thrown;
       } finally {
         leave.abort();
       }
-      if (this.#isOver) return;
+      if (this.#isOver || signal?.aborted === true) return;
       yield* this.#breakOff();
       this.#failures += 1;
       try {
@@ -116,9 +120,9 @@ class Following {
     return this.#failures + 1 < this.#init.maxTries;
   }
 
-  async *#read(response: Response, leave: AbortController): AsyncGenerator<AttachedEvent, undefined> {
+  async *#read(response: Response, leave: AbortController, both: AbortSignal): AsyncGenerator<AttachedEvent, undefined> {
     try {
-      for await (const frames of framesOf(response, leave)) {
+      for await (const frames of framesOf(response, leave, both)) {
         this.#failures = 0;
         for (const frame of frames) {
           for (const event of this.#take(frame)) {
