@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { writeTree } from "./write-tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "awaken"];
+const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "client", "awaken"];
 
 /** By path: which of them is called `tsc` is up to npm. */
 const COMPILERS = {

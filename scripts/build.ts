@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
 const CACHE = join(ROOT, "node_modules/.cache/awaken/build");
-const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "awaken"];
+const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "client", "awaken"];
 
 const compilerOptions = {
   customConditions: [],

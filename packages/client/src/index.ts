@@ -1,15 +1,5 @@
 // Public: what users of a client meet.
-export {
-  type AttachOptions,
-  type Client,
-  createClient,
-  type DecisionInput,
-  type MessageInput,
-  type RunRequest,
-  type RunVerbs,
-  type StartRequest,
-  type ThreadVerbs,
-} from "./client.ts";
+export { createClient } from "./client.ts";
 // Public: what users of a client meet.
 export type { AttachedEvent } from "./events.ts";
 // Public: what users of a client meet.
@@ -18,3 +8,14 @@ export type { PendingVerbs } from "./pending.ts";
 export type { Begun, RunHandle, RunResult } from "./run-handle.ts";
 // Public: what users of a client meet.
 export type { ClientInit } from "./transport.ts";
+// Public: what users of a client meet.
+export type {
+  AttachOptions,
+  Client,
+  DecisionInput,
+  MessageInput,
+  RunRequest,
+  RunVerbs,
+  StartRequest,
+  ThreadVerbs,
+} from "./verbs.ts";

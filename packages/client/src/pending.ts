@@ -3,8 +3,11 @@ import type { Transport } from "./transport.ts";
 
 /** Messages that wait for a run. Whoever changes one says which revision he read. */
 export interface PendingVerbs {
+  /** In the order in which they will be read. */
   list(thread: string): Promise<Answer<"listPending">>;
+  /** Changes what it says, or when it may enter a run. */
   edit(thread: string, pendingId: string, revision: number, change: Body<"editPending">): Promise<Answer<"editPending">>;
+  /** Takes it back. */
   retract(thread: string, pendingId: string, revision: number): Promise<void>;
   /** All of them, in their new order; `revision` is that of the list. */
   reorder(thread: string, order: readonly string[], revision: string): Promise<Answer<"reorderPending">>;

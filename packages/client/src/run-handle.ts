@@ -40,13 +40,18 @@ export async function readResult(result: Result, schema: Schema | undefined): Pr
 
 /** Where a run is, once the server has taken it. */
 export interface Begun {
+  /** For `wait`, `attach` and `cancel`. */
   readonly runId: string;
+  /** For the next request. */
   readonly threadId: string;
 }
 
 export interface RunHandleInit<O> {
+  /** Resolves when the server has taken it. */
   readonly begun: Promise<Begun>;
+  /** Reads them from the beginning of the handle. */
   readonly events: () => AsyncGenerator<AttachedEvent, undefined>;
+  /** Asks for it. */
   readonly result: () => Promise<RunResult<O>>;
 }
 
@@ -66,6 +71,7 @@ export class RunHandle<O = unknown> implements AsyncIterable<AttachedEvent> {
     return this.#init.begun.then(({ runId }) => runId);
   }
 
+  /** The thread of the run, also when it was made for it. */
   get threadId(): Promise<string> {
     return this.#init.begun.then(({ threadId }) => threadId);
   }

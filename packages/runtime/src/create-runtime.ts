@@ -22,6 +22,7 @@ export type { RuntimeInit } from "./runtime-init.ts";
 
 /** The verbs, on the default tenant. Everything that is asked of runs goes through here. */
 export interface Runtime extends ScopedRuntime, AsyncDisposable {
+  /** Agents, models, providers and tools, to be changed while it runs. */
   readonly registry: RegistryHandle;
   /** Reads the registry as it is at each call. */
   readonly resolver: Resolver;

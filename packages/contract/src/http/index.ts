@@ -1,11 +1,11 @@
 export { openApiDocument } from "./open-api.ts";
 // Public: whoever asks a server without the client makes paths with it.
-export { pathOf } from "./route.ts";
 export {
   type AnswerOf,
   type BodyInputOf,
   type BodyOf,
   DEFAULT_BODY_BYTES,
+  pathOf,
   type QueryInputOf,
   type QueryOf,
   type Route,

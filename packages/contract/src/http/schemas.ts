@@ -104,8 +104,20 @@ export const runViewSchema = s.named(
   ]),
 );
 
-const said = { runId: runIdSchema, threadId: threadIdSchema, text: s.string(), steps: countSchema, usage: namedUsageSchema };
-const ended = { ...said, termination: terminationSchema };
+const ended = {
+  /** The run, for `wait`, `cancel` and the records. */
+  runId: runIdSchema,
+  /** The thread, for the next request. */
+  threadId: threadIdSchema,
+  /** The last answer of the model; empty when it said nothing. */
+  text: s.string(),
+  /** How many inferences it took, with their tool calls. */
+  steps: countSchema,
+  /** Tokens of the whole run. */
+  usage: namedUsageSchema,
+  /** Why it ended, in one word and what belongs to it. */
+  termination: terminationSchema,
+};
 
 /** How a run ended or where it waits: what `run` and `wait` of a runtime give. */
 export const runResultSchema = s.named(

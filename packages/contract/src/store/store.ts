@@ -82,6 +82,7 @@ export interface Retention {
 
 const DAY_MS = 24 * 3_600_000;
 
+/** What we advise to keep, in milliseconds. */
 export const DEFAULT_RETENTION = Object.freeze({
   eventsMs: 30 * DAY_MS,
   dispatchesMs: DAY_MS,

@@ -1,0 +1,124 @@
+import type { DecisionAction, InferenceOverride, JsonObject, Schema, ToolDescriptor } from "@awaken/contract";
+import type { Answer, Body, Query } from "./endpoints.ts";
+import type { AttachedEvent } from "./events.ts";
+import type { PendingVerbs } from "./pending.ts";
+import type { Begun, RunHandle, RunResult } from "./run-handle.ts";
+
+/** A message as a caller writes it. */
+export type MessageInput = Body<"streamRun">["messages"][number];
+
+/** What a caller asks for. */
+export interface RunRequest<O = unknown> {
+  /** Default: the agent that the thread is with, else the server's default. */
+  readonly agent?: string;
+  /** Default: a new thread. */
+  readonly thread?: string;
+  /** What is said: a text, or messages. */
+  readonly input: string | readonly MessageInput[];
+  /** The answer must be JSON that fits; `result.output` is then typed. */
+  readonly output?: Schema<O>;
+  /** How often an answer that does not fit is asked for again. Default 2. */
+  readonly outputRetries?: number;
+  /** Temperature, length and the like, for this run alone. */
+  readonly overrides?: InferenceOverride;
+  /** Tools that the client runs. */
+  readonly frontendTools?: readonly ToolDescriptor[];
+  /** Makes the id of the run: the same key and request again is the same run. Default: one of its own. */
+  readonly idempotencyKey?: string;
+  /** Stops waiting and reading; the run goes on. `cancel` ends it. */
+  readonly signal?: AbortSignal;
+}
+
+export interface StartRequest extends Omit<RunRequest, "signal"> {
+  /** Up to 255; the lowest goes first. */
+  readonly priority?: number;
+  /** While one with the same key is queued, another is not added. */
+  readonly dedupeKey?: string;
+}
+
+export type DecisionInput = DecisionAction & {
+  /** Makes it idempotent: the same id twice decides once. */
+  readonly id?: string;
+  /** Who decides; kept on record. */
+  readonly by?: string;
+  /** For plugins, kept with the decision. */
+  readonly metadata?: JsonObject;
+  /** The run that it is about: then the ticket may also be the id of a call. */
+  readonly run?: string;
+};
+
+export interface AttachOptions {
+  /** The last cursor that was seen: what came before it does not come again. */
+  readonly after?: string;
+  /** `now` leaves out what is on record already. Default `start`. */
+  readonly from?: "start" | "now";
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+}
+
+/** The verbs of a runtime, over HTTP. What the server refuses is thrown as an `AwakenError` with the code of the runtime. */
+export interface Client {
+  /** Runs to the end, or to the next decision. */
+  run<O>(request: RunRequest<O>): Promise<RunResult<O>>;
+  /** The same, with its events. A connection that breaks is made again; leaving the iteration detaches, the run goes on. */
+  stream<O>(request: RunRequest<O>): RunHandle<O>;
+  /** Puts a run into the queue, and returns when that is durable. */
+  start(request: StartRequest): Promise<Begun>;
+  /** Follows a run to its end, or a thread until you leave, over as many connections as it takes; each committed event comes once. */
+  attach(id: string, options?: AttachOptions): AsyncIterable<AttachedEvent>;
+  /** The result of a run, when it is over or waits. */
+  wait(
+    runId: string,
+    options?: {
+      /** Stops waiting. */
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<RunResult>;
+  /** Decides a ticket. On record when this resolves, with the run from there on. */
+  decide(ticket: string, decision: DecisionInput): Promise<RunHandle>;
+  /** By run id or thread id. True when a run was told to stop. */
+  cancel(id: string): Promise<boolean>;
+  /** Ends what is at work on a thread, and cancels what is queued there. */
+  interrupt(thread: string): Promise<Answer<"interruptThread">>;
+  /** Messages for a thread. Durable when this resolves. Default mode `queue`. */
+  send(
+    thread: string,
+    input: RunRequest["input"],
+    options?: {
+      /** `steer` is for the run that is at work, `interrupt` ends it first. Default `queue`. */
+      readonly mode?: "queue" | "steer" | "interrupt";
+    },
+  ): Promise<Answer<"sendMessages">>;
+  /** Conversations and what was said in them. */
+  readonly threads: ThreadVerbs;
+  /** Runs, as they stand. */
+  readonly runs: RunVerbs;
+  /** Messages that were sent and that no run has read. */
+  readonly pending: PendingVerbs;
+}
+
+export interface ThreadVerbs {
+  /** Those that were used last first. */
+  list(query?: Query<"listThreads">): Promise<Answer<"listThreads">>;
+  /** What a list of conversations shows. */
+  summaries(query?: Query<"listThreadSummaries">): Promise<Answer<"listThreadSummaries">>;
+  /** One thread. */
+  load(id: string): Promise<Answer<"loadThread">>;
+  /** Before its first run. */
+  create(thread?: Body<"createThread">): Promise<Answer<"createThread">>;
+  /** What is left out stays, null clears. */
+  update(id: string, change: Body<"updateThread">): Promise<Answer<"updateThread">>;
+  /** With all that belongs to it. */
+  delete(id: string, query?: Query<"deleteThread">): Promise<void>;
+  /** The log of a thread. */
+  messages(id: string, query?: Query<"listMessages">): Promise<Answer<"listMessages">>;
+  /** The oldest first. */
+  runs(id: string, query?: Query<"listThreadRuns">): Promise<Answer<"listThreadRuns">>;
+}
+
+export interface RunVerbs {
+  /** The oldest first. */
+  list(query?: Query<"listRuns">): Promise<Answer<"listRuns">>;
+  /** One run. */
+  load(id: string): Promise<Answer<"loadRun">>;
+}
