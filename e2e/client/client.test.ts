@@ -104,7 +104,7 @@ describe.each(ENGINES)("the client on %s", (engine) => {
       const response = await (servers[requests++ % 2] ?? expect.fail()).fetch(request);
       if (response.headers.get("content-type")?.includes("event-stream") !== true || response.body === null) return response;
       let left = cutAt;
-      cutAt *= 2;
+      cutAt *= 3;
       const cut = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           if (chunk.byteLength > left) {
@@ -118,7 +118,7 @@ describe.each(ENGINES)("the client on %s", (engine) => {
       });
       return new Response(response.body.pipeThrough(cut), response);
     };
-    for (const bytes of [1, 150, 333, 700, 1_111]) {
+    for (const bytes of [20, 150, 333, 700]) {
       cutAt = bytes;
       requests = 0;
       const thread = `cut-${bytes}`;
