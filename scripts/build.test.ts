@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { writeTree } from "./write-tree.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeTree, writeLastingTree } from "./write-tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "client", "awaken"];
@@ -69,7 +69,7 @@ function writeProject(): string {
   const manifests = PACKAGES.map(readManifest);
   const entries = manifests.flatMap(({ name, exports }) => Object.keys(exports).map((key) => name + key.slice(1)));
   const everything = entries.map((entry, index) => `export * as e${index} from "${entry}";`).join("\n");
-  const root = writeTree({ "main.ts": PROGRAM, "everything.ts": everything, "package.json": '{ "type": "module" }' });
+  const root = writeLastingTree({ "main.ts": PROGRAM, "everything.ts": everything, "package.json": '{ "type": "module" }' });
   for (const name of PACKAGES) install(name, root);
   const own = new Set(manifests.map(({ name }) => name));
   const needed = new Set(["zod", "@types/node", ...manifests.flatMap(({ dependencies = {} }) => Object.keys(dependencies))]);
@@ -99,6 +99,9 @@ function packed(name: string): readonly string[] {
 }
 
 describe("build", () => {
+  afterAll(() => {
+    if (made !== undefined) removeTree(made);
+  });
   beforeAll(() => {
     const build = spawnSync(process.execPath, [join(ROOT, "scripts/build.ts")], { encoding: "utf8", timeout: 240_000 });
     expect(build.stderr).toBe("");

@@ -6,8 +6,16 @@ import { onTestFinished } from "vitest";
 
 /** Writes files into a fresh folder that is removed after the test. */
 export function writeTree(files: Readonly<Record<string, string>>): string {
+  const root = writeLastingTree(files);
+  onTestFinished(() => removeTree(root));
+  return root;
+}
+
+export const removeTree = (root: string): void => rmSync(root, { recursive: true });
+
+/** The same, for several tests: whoever made it removes it. */
+export function writeLastingTree(files: Readonly<Record<string, string>>): string {
   const root = mkdtempSync(join(tmpdir(), "awaken-scripts-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

@@ -14,7 +14,7 @@ import type { Queue } from "../stream/queue.ts";
 import type { Children } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { AddressedDecision } from "./resume/addressed-decision.ts";
-import type { OutputCheck } from "./run-context.ts";
+import type { OutputCheck, RunRetry } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 
 /** What the thread's records say. */
@@ -48,6 +48,8 @@ export interface Activation {
   readonly isContinuation: boolean;
   /** What a run that waits is resumed with. */
   readonly seededDecisions: readonly AddressedDecision[];
+  /** Set when it was tried before and did not come to its end. */
+  readonly retry?: RunRetry | undefined;
   /** What keys of a new run begin with. */
   readonly seed?: PersistedState | undefined;
   /** Default: each key decides about a stored value that does not fit it. */

@@ -87,6 +87,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     options,
     checkOutput,
     isContinuation,
+    retry: activation.retry,
     cancelGraceMs: handles.cancelGraceMs,
     active,
     state,

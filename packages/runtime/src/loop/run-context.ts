@@ -68,6 +68,9 @@ export interface Desk {
   readonly untold: AgentEvent[];
 }
 
+/** Which try again it is, and why. */
+export type RunRetry = Omit<Extract<AgentEvent, { readonly type: "run-retry" }>, "type">;
+
 /** Everything one run has, built once. Helpers take `(ctx, theNewThing)`. */
 export interface RunContext {
   /** The tenant. */
@@ -80,6 +83,8 @@ export interface RunContext {
   readonly checkOutput: OutputCheck | undefined;
   /** The same run goes on: it was waiting, or its process died. */
   readonly isContinuation: boolean;
+  /** Set when it was tried before and did not come to its end. */
+  readonly retry: RunRetry | undefined;
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly active: ActiveAgent;

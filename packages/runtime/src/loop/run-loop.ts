@@ -77,11 +77,13 @@ const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
 
 /** Puts the run and what it was asked on record, and then says so: whatever happens from here on, they are there. */
 async function announce(ctx: RunContext): Promise<void> {
-  const { identity, input, tally, isContinuation, writer } = ctx;
+  const { identity, input, tally, isContinuation, retry, writer } = ctx;
   const { threadId, runId } = identity;
   const started = { type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation } as const;
   const accepted = { type: "input-accepted", messages: input, mode: "start" } as const;
   writer.stage(started);
+  const again = retry === undefined ? undefined : ({ type: "run-retry", ...retry } as const);
+  if (again !== undefined) writer.stage(again);
   if (input.length > 0) writer.stage(accepted);
   try {
     await writer.write();
@@ -91,6 +93,7 @@ async function announce(ctx: RunContext): Promise<void> {
     throw thrown;
   }
   ctx.tell(started);
+  if (again !== undefined) ctx.tell(again);
   tellDecisions(ctx);
   if (input.length > 0) ctx.tell(accepted);
 }

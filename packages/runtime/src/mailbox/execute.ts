@@ -129,7 +129,7 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
   for (let other = active.onThread(order.threadId); other !== undefined; other = active.onThread(order.threadId)) await other.released;
   const hold = new Hold(executor.holdInit, opening);
   try {
-    const { run, result } = startRun(executor.parts, { ...order, holding: hold });
+    const { run, result } = startRun(executor.parts, { ...order, holding: hold, retry: retryOf(opening.claimed) });
     if (isCancelled) run.cancel();
     const outcome = await result;
     if (isLeft(outcome)) await settleFailure(executor, opening.claimed, whyLeft(outcome));
@@ -138,6 +138,10 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
     hold.settle();
   }
 }
+
+/** Failures so far; a run that was handed over has none of them. */
+const retryOf = ({ attemptCount: attempt, lastError }: ClaimedDispatch): RunOrder["retry"] =>
+  attempt === 0 ? undefined : { attempt, reason: lastError ?? "it did not come to its end" };
 
 const whyLeft = ({ failure }: LeftRun): Failure =>
   failure === undefined ? { type: "hand-over" } : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };

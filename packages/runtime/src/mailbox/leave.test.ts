@@ -1,4 +1,4 @@
-import { runId, threadId } from "@awaken/contract";
+import { type AgentEvent, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -67,12 +67,20 @@ describe.each(STORES)("a model that fails a run from the queue, on %s", (_, make
     });
     const { runId: id } = await runtime.start({ thread: "t", input: "x" });
     const ends: string[] = [];
+    const retries: AgentEvent[] = [];
     const following = (async () => {
-      for await (const event of runtime.attach(id)) if (event.type === "run-end") ends.push(event.termination.type);
+      for await (const event of runtime.attach(id)) {
+        if (event.type === "run-end") ends.push(event.termination.type);
+        if (event.type === "run-retry") retries.push(event);
+      }
     })();
     expect(await runtime.wait(id)).toMatchObject({ status: "done", text: "at last", steps: 2 });
     await following;
     expect(ends).toEqual(["natural-end"]);
+    expect(retries).toMatchObject([
+      { attempt: 1, reason: expect.stringContaining("rate-limited") },
+      { attempt: 2, reason: expect.stringContaining("overloaded") },
+    ]);
     expect(await dispatches(store)).toMatchObject([{ status: "acked", attemptCount: 2 }]);
   });
 

@@ -33,8 +33,10 @@ export class Leave implements WayOut {
     this.#watch(init.yieldBefore);
   }
 
+  /** Between two steps; the time may have moved since it was last asked for. */
   get isDue(): boolean {
-    return this.#isAsked || this.#deadline?.signal.aborted === true;
+    const { yieldBefore, clock } = this.#init;
+    return this.#isAsked || this.#deadline?.signal.aborted === true || isPast(yieldBefore, clock.now());
   }
 
   get signal(): AbortSignal | undefined {

@@ -96,6 +96,7 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Act
     isContinuation: resumed !== undefined && resumed.status !== "created",
     seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
     seed: resumed === undefined ? asked.order.seed : undefined,
+    retry: asked.order.retry,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject, Message, MessageId, PersistedState, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
 import type { Holding } from "../../commit/holding.ts";
-import type { OutputCheck } from "../run-context.ts";
+import type { OutputCheck, RunRetry } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
 
 /** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
@@ -41,6 +41,8 @@ export interface RunOrder {
   readonly isAwaited?: true;
   /** What keys of its state begin with. One that its agent does not have fails it. */
   readonly seed?: PersistedState | undefined;
+  /** What it is told as when it was tried before and did not come to its end. */
+  readonly retry?: RunRetry | undefined;
   /** Of whoever holds the thread by a dispatch. */
   readonly holding?: Holding | undefined;
 }
