@@ -24,7 +24,7 @@ function checkConventions(spans: readonly WrittenSpan[]): void {
   }
 }
 
-test("a run that waits, whose next process dies and which a third brings to its end with a delegate is one trace, linked across processes", async () => {
+test("a run whose delegate waits, dies in the next process and comes to its end in a third is one trace, with the delegate below its call, linked across processes", async () => {
   using folder = tempFolder();
   const [database, file] = [join(folder.path, "a.db"), join(folder.path, "spans.jsonl")];
   let told: Told | undefined;
@@ -55,41 +55,57 @@ test("a run that waits, whose next process dies and which a third brings to its 
 
   const request = of("begin", "caller begin");
   const first = of("begin", "invoke_agent lead");
+  const call = of("begin", "execute_tool agent_run_helper");
+  const asked = of("begin", "invoke_agent helper");
   expect(first.parent).toBe(request.id);
   expect(of("begin", "chat fast-1").parent).toBe(first.id);
   expect(parentOf("begin", "execute_tool look")).toBe("chat fast-1");
-  expect(of("begin", "awaken.suspension").attributes).toMatchObject({
-    "awaken.suspension.action": "suspended",
-    "gen_ai.tool.call.id": "c1",
+  expect(parentOf("begin", "execute_tool agent_run_helper")).toBe("chat fast-1");
+  expect(asked).toMatchObject({ parent: call.id, links: [] });
+  expect(of("begin", "chat small-1").parent).toBe(asked.id);
+  expect(of("begin", "awaken.suspension")).toMatchObject({
+    parent: asked.id,
+    attributes: { "awaken.suspension.action": "suspended", "gen_ai.tool.call.id": "h0" },
   });
+  for (const { attributes } of [first, asked]) expect(attributes).toMatchObject({ "awaken.root.close_reason": "waiting" });
 
-  // The second process died inside of its activation, whose span nobody ended: its children name it.
+  // The second process died inside of the helper, whose span nobody ended: its children name it. The lead still waited.
   expect(spans.filter(({ part, name }) => part === "decide" && name.startsWith("invoke_agent"))).toEqual([]);
   const second = of("decide", "execute_tool refund").parent;
   expect(of("decide", "execute_tool refund").attributes).toMatchObject({
     "awaken.tool.synthetic_parent": true,
-    "gen_ai.tool.call.id": "c1",
+    "gen_ai.tool.call.id": "h0",
   });
-  expect(of("decide", "chat fast-1").parent).toBe(second);
-  expect(of("decide", "awaken.suspension").attributes).toMatchObject({
-    "awaken.suspension.action": "resumed",
-    "awaken.suspension.duration": expect.any(Number),
+  expect(of("decide", "chat small-1").parent).toBe(second);
+  expect(of("decide", "awaken.suspension")).toMatchObject({
+    parent: second,
+    attributes: { "awaken.suspension.action": "resumed", "awaken.suspension.duration": expect.any(Number) },
   });
 
-  const third = of("resume", "invoke_agent lead");
-  expect(third.parent).toBe(request.id);
-  expect(third.links).toEqual([
-    { id: second, kind: "previous-activation" },
-    { id: of("resume", "caller resume").id, kind: "caller" },
-  ]);
-  expect(third.attributes).toMatchObject({ "awaken.run.id": told?.run, "awaken.run.resumed": true, "awaken.root.close_reason": "done" });
-  expect(of("resume", "execute_tool dies")).toMatchObject({ parent: third.id, attributes: { "awaken.tool.synthetic_parent": true } });
-  expect(parentOf("resume", "invoke_agent helper")).toBe("execute_tool agent_run_helper");
-  expect(of("resume", "invoke_agent helper").attributes).toMatchObject({
-    "awaken.parent_run.id": told?.run,
-    "awaken.parent_tool.call_id": "c3",
+  // Whoever goes on with the helper puts it below the call that asked for it, and tells what was before.
+  const helper = of("resume", "invoke_agent helper");
+  expect(helper.parent).toBe(call.id);
+  expect(helper.links).toEqual([{ id: second, kind: "previous-activation" }]);
+  expect(of("resume", "execute_tool dies")).toMatchObject({ parent: helper.id, attributes: { "awaken.tool.synthetic_parent": true } });
+  expect(helper.attributes).toMatchObject({ "awaken.run.resumed": true, "awaken.root.close_reason": "done" });
+  const lead = of("resume", "invoke_agent lead");
+  expect(lead.parent).toBe(request.id);
+  expect(lead.links).toEqual([{ id: first.id, kind: "previous-activation" }]);
+  expect(lead.attributes).toMatchObject({ "awaken.run.id": told?.run, "awaken.run.resumed": true, "awaken.root.close_reason": "done" });
+  expect(of("resume", "execute_tool agent_run_helper")).toMatchObject({
+    parent: lead.id,
+    attributes: { "awaken.tool.synthetic_parent": true, "gen_ai.tool.call.id": "c1" },
   });
+  expect(of("resume", "awaken.delegation")).toMatchObject({
+    parent: lead.id,
+    attributes: { "awaken.delegation.child_run_id": asked.attributes["awaken.run.id"], "awaken.delegation.success": true },
+  });
+
+  const below = { "awaken.parent_run.id": told?.run, "awaken.parent_tool.call_id": "c1" };
+  const ofHelper = spans.filter(({ attributes }) => attributes["awaken.agent.id"] === "helper");
+  for (const { attributes } of ofHelper) expect(attributes).toMatchObject({ ...below, "awaken.run.id": asked.attributes["awaken.run.id"] });
+  expect(ofHelper.length).toBe(9);
   const ours = spans.filter(({ attributes }) => "awaken.run.id" in attributes);
   expect(new Set(ours.map(({ trace }) => trace))).toEqual(new Set([request.trace]));
-  expect(ours.length).toBeGreaterThan(10);
+  expect(ours.length).toBeGreaterThan(15);
 });

@@ -1,13 +1,13 @@
 import { appendFileSync } from "node:fs";
 import { trace } from "@opentelemetry/api";
 import { NodeTracerProvider, type ReadableSpan, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
-import { ask, createRuntime, defineTool } from "awaken";
+import { ask, createRuntime, defineTool, type InferenceRequest } from "awaken";
 import { observability, openTelemetry } from "awaken/observability";
 import { sqliteStore } from "awaken/sqlite";
-import { scripted, text, toolCall, toolCalls } from "awaken/testing";
+import { type ScriptedTurn, type ScriptStep, scripted, text, toolCall, toolCalls } from "awaken/testing";
 import * as z from "zod";
 
-// One process in the life of a run that waits, dies and delegates. Its spans are on disk as soon as they end.
+// One process in the life of a run that delegates to one that waits and dies. Its spans are on disk as soon as they end.
 
 export interface TracedOrder {
   readonly database: string;
@@ -59,24 +59,31 @@ const exporter = {
 };
 new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register();
 
-const SCRIPTS = {
-  begin: [
-    toolCalls([
-      { name: "look", input: {}, id: "c0" },
-      { name: "refund", input: {}, id: "c1" },
-    ]),
-  ],
-  decide: [toolCall("dies", {}, { id: "c2" })],
-  resume: [toolCall("agent_run_helper", {}, { id: "c3" }), text("helped"), text("done")],
-};
+/** What each of them says depends on the conversation alone: any process may ask. */
+const says = (turns: { readonly [last: string]: ScriptedTurn }, first: ScriptedTurn) =>
+  scripted(
+    new Array<ScriptStep>(9).fill(({ messages }: InferenceRequest) => {
+      const last = messages.at(-1);
+      return last?.role === "tool" ? (turns[last.toolCallId] ?? text("lost")) : first;
+    }),
+  );
+
+const lead = says(
+  { c1: text("done") },
+  toolCalls([
+    { name: "look", input: {}, id: "c0" },
+    { name: "agent_run_helper", input: { prompt: "help" }, id: "c1" },
+  ]),
+);
+const helper = says({ h0: toolCall("dies", {}, { id: "h1" }), h1: text("helped") }, toolCall("refund", {}, { id: "h0" }));
 
 const input = z.object({});
 const runtime = createRuntime({
-  providers: { house: scripted(SCRIPTS[part.type]) },
-  models: { fast: { provider: "house", model: "fast-1" } },
+  providers: { lead, helper },
+  models: { fast: { provider: "lead", model: "fast-1" }, small: { provider: "helper", model: "small-1" } },
   agents: {
-    lead: { model: "fast", plugins: ["observability"] },
-    helper: { model: "fast", plugins: ["observability"], tools: [] },
+    lead: { model: "fast", plugins: ["observability"], tools: ["look"], delegates: ["helper"] },
+    helper: { model: "small", description: "Refunds", plugins: ["observability"], tools: ["refund", "dies"] },
   },
   tools: [
     defineTool({ id: "look", description: "", input, pure: true, execute: () => "seen" }),
@@ -91,20 +98,19 @@ const runtime = createRuntime({
         return "survived";
       },
     }),
-    defineTool({
-      id: "agent_run_helper",
-      description: "",
-      input,
-      async execute(_, { identity, callId }) {
-        const origin = { origin: "subagent", parentRunId: identity.runId, parentToolCallId: callId } as const;
-        const { status } = await runtime.run({ agent: "helper", thread: "child", input: "help", trace: origin });
-        return status;
-      },
-    }),
   ],
   plugins: [observability({ sinks: [openTelemetry()] })],
   store: sqliteStore(database),
 });
+
+/** Nobody is told to: whoever works here finds what was left behind. */
+async function untilOver(run: string) {
+  for (;;) {
+    const result = await runtime.wait(run);
+    if (result.status !== "waiting") return result;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
 
 async function act() {
   switch (part.type) {
@@ -113,7 +119,7 @@ async function act() {
     case "decide":
       return (await runtime.decide(part.ticket, { action: "approve" })).result;
     case "resume":
-      return runtime.resume(part.run);
+      return untilOver(part.run);
   }
 }
 
