@@ -24,27 +24,51 @@ function checkConventions(spans: readonly WrittenSpan[]): void {
   }
 }
 
-test("a run whose delegate waits, dies in the next process and comes to its end in a third is one trace, with the delegate below its call, linked across processes", async () => {
-  using folder = tempFolder();
-  const [database, file] = [join(folder.path, "a.db"), join(folder.path, "spans.jsonl")];
-  let told: Told | undefined;
-  const play = (part: TracedOrder["part"]) =>
-    runChild<Told>({
+const RUN = "root";
+
+/** The processes that one after the other have a part in a run. */
+class Life implements Disposable {
+  readonly #folder = tempFolder();
+  readonly #spans = join(this.#folder.path, "spans.jsonl");
+  told: Told | undefined;
+
+  play(part: TracedOrder["part"]) {
+    const { path } = this.#folder;
+    return runChild<Told>({
       file: FILE,
-      order: { database, spans: file, part } satisfies TracedOrder,
-      cache: join(folder.path, "compiled"),
-      onMessage(message) {
-        told = message;
+      order: { database: join(path, "a.db"), spans: this.#spans, part } satisfies TracedOrder,
+      cache: join(path, "compiled"),
+      onMessage: (message) => {
+        this.told = message;
         return undefined;
       },
     });
-  expect(await play({ type: "begin" })).toEqual({ type: "exit" });
-  expect(told).toMatchObject({ status: "waiting" });
-  expect(await play({ type: "decide", ticket: told?.ticket ?? "" })).toEqual({ type: "killed" });
-  expect(await play({ type: "resume", run: told?.run ?? "" })).toEqual({ type: "exit" });
-  expect(told).toMatchObject({ status: "done" });
+  }
 
-  const spans = readLines<WrittenSpan>(file);
+  /** Those that ended, as an exporter has them. */
+  get spans(): readonly WrittenSpan[] {
+    return readLines<WrittenSpan>(this.#spans).filter(({ isEnded }) => isEnded);
+  }
+
+  /** All of them, as they began. */
+  get begun(): readonly WrittenSpan[] {
+    return readLines<WrittenSpan>(this.#spans).filter(({ isEnded }) => !isEnded);
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+test("a run whose delegate waits, dies in the next process and comes to its end in a third is one trace, with the delegate below its call, linked across processes", async () => {
+  using life = new Life();
+  expect(await life.play({ type: "begin", run: RUN, dies: false })).toEqual({ type: "exit" });
+  expect(life.told).toMatchObject({ status: "waiting", run: RUN });
+  expect(await life.play({ type: "decide", ticket: life.told?.ticket ?? "" })).toEqual({ type: "killed" });
+  expect(await life.play({ type: "resume", run: RUN })).toEqual({ type: "exit" });
+  expect(life.told).toMatchObject({ status: "done", run: RUN });
+
+  const { spans, begun } = life;
   const of = (part: WrittenSpan["part"], name: string): WrittenSpan => {
     const found = spans.filter((span) => span.part === part && span.name === name);
     if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} spans '${name}' of ${part}`);
@@ -72,6 +96,7 @@ test("a run whose delegate waits, dies in the next process and comes to its end 
   // The second process died inside of the helper, whose span nobody ended: its children name it. The lead still waited.
   expect(spans.filter(({ part, name }) => part === "decide" && name.startsWith("invoke_agent"))).toEqual([]);
   const second = of("decide", "execute_tool refund").parent;
+  expect(begun.find(({ id }) => id === second)).toMatchObject({ name: "invoke_agent helper", parent: call.id });
   expect(of("decide", "execute_tool refund").attributes).toMatchObject({
     "awaken.tool.synthetic_parent": true,
     "gen_ai.tool.call.id": "h0",
@@ -91,21 +116,38 @@ test("a run whose delegate waits, dies in the next process and comes to its end 
   const lead = of("resume", "invoke_agent lead");
   expect(lead.parent).toBe(request.id);
   expect(lead.links).toEqual([{ id: first.id, kind: "previous-activation" }]);
-  expect(lead.attributes).toMatchObject({ "awaken.run.id": told?.run, "awaken.run.resumed": true, "awaken.root.close_reason": "done" });
+  expect(lead.attributes).toMatchObject({ "awaken.run.id": RUN, "awaken.run.resumed": true, "awaken.root.close_reason": "done" });
   expect(of("resume", "execute_tool agent_run_helper")).toMatchObject({
     parent: lead.id,
     attributes: { "awaken.tool.synthetic_parent": true, "gen_ai.tool.call.id": "c1" },
   });
+  // Only what waits for a decision tells of its wait: the lead waited for the helper.
+  expect(spans.filter(({ part, name }) => part === "resume" && name === "awaken.suspension")).toEqual([]);
   expect(of("resume", "awaken.delegation")).toMatchObject({
     parent: lead.id,
     attributes: { "awaken.delegation.child_run_id": asked.attributes["awaken.run.id"], "awaken.delegation.success": true },
   });
 
-  const below = { "awaken.parent_run.id": told?.run, "awaken.parent_tool.call_id": "c1" };
+  const below = { "awaken.parent_run.id": RUN, "awaken.parent_tool.call_id": "c1" };
   const ofHelper = spans.filter(({ attributes }) => attributes["awaken.agent.id"] === "helper");
   for (const { attributes } of ofHelper) expect(attributes).toMatchObject({ ...below, "awaken.run.id": asked.attributes["awaken.run.id"] });
   expect(ofHelper.length).toBe(9);
   const ours = spans.filter(({ attributes }) => "awaken.run.id" in attributes);
   expect(new Set(ours.map(({ trace }) => trace))).toEqual(new Set([request.trace]));
   expect(ours.length).toBeGreaterThan(15);
+});
+
+test("a delegate whose process dies before it has said anything is below the call that asked for it, in whatever process it goes on", async () => {
+  using life = new Life();
+  expect(await life.play({ type: "begin", run: RUN, dies: true })).toEqual({ type: "killed" });
+  expect(await life.play({ type: "resume", run: RUN })).toEqual({ type: "exit" });
+  expect(life.told).toMatchObject({ status: "done", run: RUN });
+  const { spans, begun } = life;
+  checkConventions(spans);
+  const call = begun.find(({ part, name }) => part === "begin" && name === "execute_tool agent_run_helper");
+  const helpers = begun.filter(({ name }) => name === "invoke_agent helper");
+  expect(new Set(helpers.map(({ part }) => part))).toEqual(new Set(["begin", "resume"]));
+  for (const helper of helpers) expect(helper).toMatchObject({ parent: call?.id, trace: call?.trace });
+  const ours = spans.filter(({ attributes }) => "awaken.run.id" in attributes);
+  expect(new Set(ours.map(({ trace }) => trace))).toEqual(new Set([call?.trace]));
 });

@@ -12,7 +12,7 @@ export { type Action, defineAction } from "./phase/action.ts";
 export { Command, command } from "./phase/command.ts";
 export { defineEffect, type Effect } from "./phase/effect.ts";
 export type { HookInput } from "./phase/hook.ts";
-export type { AroundFacts } from "./plugin/around.ts";
+export type { AroundFacts, BeginWork } from "./plugin/around.ts";
 export { definePlugin, type LiveRun, type Plugin } from "./plugin/define-plugin.ts";
 export type { HostModel, PluginHost } from "./plugin/plugin-host.ts";
 export type { ToolSource } from "./plugin/tool-source.ts";

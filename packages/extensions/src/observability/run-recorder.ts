@@ -1,5 +1,5 @@
 import { type AgentEvent, NO_USAGE, type ToolResult, type Turn } from "@awaken/contract";
-import type { AroundFacts, Clock } from "@awaken/runtime";
+import type { AroundFacts, BeginWork, Clock } from "@awaken/runtime";
 import type { Capture } from "./capture.ts";
 import type { HandoffEvent, InferenceEvent, RunEvent, SuspensionEvent, TelemetryContext, TelemetryEvent, ToolEvent } from "./events.ts";
 import { servedModel } from "./model-facts.ts";
@@ -46,8 +46,8 @@ export class RunRecorder {
   readonly #followers: { readonly sink: Sink; readonly follower: RunFollower }[] = [];
   readonly #plain: Sink[] = [];
   readonly #tools = new Map<string, OpenTool>();
-  /** Calls that ran and whose result was not told. */
-  readonly #ran = new Set<string>();
+  /** Calls that ran and whose result was not told, with what they had waited for. */
+  readonly #ran = new Map<string, string | undefined>();
   readonly #waits = new Map<string, number>();
   readonly #decided = new Set<string>();
   readonly #children = new Map<string, number>();
@@ -78,7 +78,7 @@ export class RunRecorder {
     this.#tell({ type: "handoff", context: this.#context, at: this.#now(), fromAgentId, toAgentId } satisfies HandoffEvent);
   }
 
-  inference(facts: AroundFacts["inference"], begin: () => Promise<Turn>): void {
+  inference(facts: AroundFacts["inference"], begin: BeginWork<"inference">): void {
     if (!this.#isHeard) return;
     if (this.#inference !== undefined) this.#endInference(this.#inference, { errorType: "inference_retry_interrupted" });
     const skillIds = this.#init.skillIds();
@@ -93,15 +93,16 @@ export class RunRecorder {
     this.#inside(open, begin).then((turn) => this.#endInference(open, { turn }), fail);
   }
 
-  tool(facts: AroundFacts["tool"], begin: () => Promise<ToolResult>): void {
+  tool(facts: AroundFacts["tool"], begin: BeginWork<"tool">): void {
     if (!this.#isHeard) return;
-    const { step, call, isReplay } = facts;
+    const { step, call, isReplay, resume } = facts;
     const beginning: Beginning = { type: "tool", context: this.#context, step, name: call.name, callId: call.id, isReplay };
     const open: OpenTool = { ...this.#open(beginning), facts };
     this.#tools.set(call.id, open);
-    this.#ran.add(call.id);
+    this.#ran.set(call.id, resume?.suspension.action);
     const fail = () => this.#endTool(open, undefined);
-    this.#inside(open, begin).then((result) => this.#endTool(open, result), fail);
+    const traceParent = open.followings.find(({ following }) => following.traceParent !== undefined)?.following.traceParent;
+    this.#inside(open, () => begin({ traceParent })).then((result) => this.#endTool(open, result), fail);
   }
 
   readonly listen = (event: AgentEvent): void => {
@@ -257,9 +258,10 @@ export class RunRecorder {
   }
 
   #resumed(event: Listened<"tool-call-resumed">): void {
-    const { ticketId, outcome } = event;
-    if (ticketId !== undefined && !this.#decided.delete(ticketId)) this.#goOn(event, ticketId, outcome === "denied");
-    if (this.#ran.delete(event.toolCallId)) return;
+    const { ticketId, outcome, toolCallId } = event;
+    const isOfChild = this.#ran.get(toolCallId) === "child-run";
+    if (ticketId !== undefined && !this.#decided.delete(ticketId) && !isOfChild) this.#goOn(event, ticketId, outcome === "denied");
+    if (this.#ran.delete(toolCallId)) return;
     const denied = { type: "error", code: outcome === "denied" ? "denied" : "execution_failed", message: "" } as const;
     this.#skip(event, outcome === "succeeded" ? { type: "success", data: event.result } : denied);
   }

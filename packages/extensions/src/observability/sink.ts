@@ -30,6 +30,8 @@ export type Beginning =
 
 /** Something that a sink follows from its beginning to its end. */
 export interface Following {
+  /** Its span, in the form of `traceparent`: runs that it starts are below it, in whatever process they are executed. */
+  readonly traceParent?: string | undefined;
   /** Runs the work inside of it, so that what the work does belongs to it. */
   inside<T>(work: () => T): T;
   /** The model is asked again, after a wait. */

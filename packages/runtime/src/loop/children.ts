@@ -21,6 +21,8 @@ export interface ChildOrder {
   /** The same for every attempt of the call: its id follows from it. */
   readonly key: string;
   readonly toolCallId: ToolCallId;
+  /** The span of the call. Undefined: what the run that starts it belongs to. */
+  readonly traceParent: string | undefined;
   /** Aborted when the call is to stop. */
   readonly signal: AbortSignal;
   /** It is known which run it is, and it is about to begin. */

@@ -85,8 +85,15 @@ class ChildKeys {
   }
 }
 
+/** What the runs that a call starts have of it. */
+interface Calling {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+  readonly traceParent: string | undefined;
+}
+
 /** What a tool starts other agents with. */
-export function agentRunner(ctx: RunContext, { call }: LiveCall, signal: AbortSignal, idempotencyKey: string): RunAgent {
+export function agentRunner(ctx: RunContext, { call }: LiveCall, { signal, idempotencyKey, traceParent }: Calling): RunAgent {
   let keys: ChildKeys | undefined;
   return async (request) => {
     const { agent: agentId, input, state, policy, mustComplete = false } = request;
@@ -94,7 +101,7 @@ export function agentRunner(ctx: RunContext, { call }: LiveCall, signal: AbortSi
     const key = keys.next(request);
     const toolCallId: ToolCallId = call.id;
     const end = await ctx.children.run({
-      ...{ agentId, input, state, policy, key, toolCallId, signal },
+      ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal },
       begun: (child) => ctx.emit({ type: "child-start", ...child }),
       hear: passOn(ctx),
     });

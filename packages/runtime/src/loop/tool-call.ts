@@ -195,7 +195,13 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
   recordCall(ctx, live, { type: "pending", suspension });
 }
 
-function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, reporter: Reporter): ToolContext {
+function toolContext(
+  ctx: RunContext,
+  live: LiveCall,
+  signal: AbortSignal,
+  reporter: Reporter,
+  traceParent: string | undefined,
+): ToolContext {
   const { agent, scopeId, identity, principal, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
@@ -214,7 +220,7 @@ function toolContext(ctx: RunContext, live: LiveCall, signal: AbortSignal, repor
     toolName: live.call.name,
     idempotencyKey,
     resume: live.resume,
-    runAgent: agentRunner(ctx, live, signal, idempotencyKey),
+    runAgent: agentRunner(ctx, live, { signal, idempotencyKey, traceParent }),
     progress,
     activity,
     output,
@@ -229,16 +235,17 @@ export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolRepl
   if (around.length === 0) return executeTool(ctx, allowed);
   const call = { ...allowed.call, input: inputOf(allowed) };
   const facts = { ...ctx.active.scene, step: ctx.tally.steps, call, resume: allowed.resume, isReplay: allowed.isReplay };
-  return surround(around, facts, () => executeTool(ctx, allowed), { read: ({ result }) => result, log: ctx.log });
+  return surround(around, facts, (traceParent) => executeTool(ctx, allowed, traceParent), { read: ({ result }) => result, log: ctx.log });
 }
 
-export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>): Promise<ToolReply> {
+/** `traceParent`: of the span around the call, when there is one. */
+export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>, traceParent?: string): Promise<ToolReply> {
   const reporter = new Reporter(ctx, allowed.call);
   const { timeoutMs } = allowed.tool.traits;
   const controller = timeoutMs === undefined ? undefined : new AbortController();
   return executeCall({
     prepared: allowed.prepared,
-    context: toolContext(ctx, allowed, controller?.signal ?? ctx.signal, reporter),
+    context: toolContext(ctx, allowed, controller?.signal ?? ctx.signal, reporter, traceParent),
     controller,
     run: ctx.signal,
     bounds: ctx.bounds,

@@ -38,11 +38,20 @@ export interface AroundResults {
 
 export type AroundWork = keyof AroundFacts;
 
+/** Where the work happens, for what it starts that outlives this process. */
+export interface AroundPlace {
+  /** The span around it, as the W3C header `traceparent` has it: of runs that a tool starts, it is on record. */
+  readonly traceParent?: string | undefined;
+}
+
+/** Lets the work begin. Called once more, it gives the same. */
+export type BeginWork<W extends AroundWork> = (place?: AroundPlace) => Promise<AroundResults[W]>;
+
 /**
  * Lets the work begin inside of something: a trace context, an async local storage. It calls `begin` before it returns; what that gives is
  * only to be looked at. It cannot change the work nor keep it from happening: what it throws is logged.
  */
-export type Around<W extends AroundWork> = (facts: AroundFacts[W], begin: () => Promise<AroundResults[W]>) => void;
+export type Around<W extends AroundWork> = (facts: AroundFacts[W], begin: BeginWork<W>) => void;
 
 export interface AroundEntry<W extends AroundWork> {
   readonly plugin: string;
@@ -51,20 +60,22 @@ export interface AroundEntry<W extends AroundWork> {
 
 export type AroundTable = { readonly [W in AroundWork]: readonly AroundEntry<W>[] };
 
-/** Runs the work once, inside of all that surrounds it; the first plugin is the outermost. */
+/** Runs the work once, inside of all that surrounds it; the first plugin is the outermost, and the innermost span is the work's. */
 export function surround<W extends AroundWork, R>(
   entries: readonly AroundEntry<W>[],
   facts: AroundFacts[W],
-  work: () => Promise<R>,
+  work: (traceParent: string | undefined) => Promise<R>,
   { read, log }: { readonly read: (result: R) => AroundResults[W]; readonly log: Log },
 ): Promise<R> {
   let running: Promise<R> | undefined;
+  let traceParent: string | undefined;
   const start = (): Promise<R> => {
-    running ??= work();
+    running ??= work(traceParent);
     return running;
   };
   let told: Promise<AroundResults[W]> | undefined;
-  let begin = (): Promise<AroundResults[W]> => {
+  let begin: BeginWork<W> = (place) => {
+    traceParent = place?.traceParent ?? traceParent;
     if (told !== undefined) return told;
     told = start().then(read);
     // Whoever waits for the work itself sees its failure.
@@ -74,7 +85,8 @@ export function surround<W extends AroundWork, R>(
   for (const { plugin, around } of entries.toReversed()) {
     const inner = begin;
     let isBegun = false;
-    begin = () => {
+    begin = (place) => {
+      traceParent = place?.traceParent ?? traceParent;
       if (isBegun) return inner();
       isBegun = true;
       try {

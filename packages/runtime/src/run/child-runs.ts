@@ -223,8 +223,9 @@ export class ChildRuns implements Children {
     }
   }
 
-  #order({ input, state, toolCallId }: ChildOrder, child: ChildRun): RunOrder {
-    const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, traceParent, correlationId } = this.#identity;
+  #order({ input, state, toolCallId, traceParent: ofCall }: ChildOrder, child: ChildRun): RunOrder {
+    const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, correlationId, ...identity } = this.#identity;
+    const traceParent = ofCall ?? identity.traceParent;
     return {
       threadId: child.threadId,
       intent: { type: "new", runId: child.runId },

@@ -2,7 +2,12 @@ import { join } from "node:path";
 import { type AgentEvent, eventId, runId, threadId } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
 import { eventCursor } from "@awaken/contract/store";
+import { ask, defineTool } from "@awaken/runtime";
+import { scripted, text, toolCall } from "@awaken/runtime/testing";
+import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { createRuntime } from "../../create-runtime.ts";
 import { cli, Folders, jsonLines } from "../test-cli.ts";
 import { drawTrace, timeSpan } from "./draw-trace.ts";
 import { readTrace } from "./read-trace.ts";
@@ -122,5 +127,44 @@ describe("the trace of a run", () => {
     const [json] = jsonLines((await cli(["trace", "t2", "--json"], { cwd })).stdout);
     expect(json).toMatchObject({ type: "trace", run: { threadId: "t2" }, spans: [{ type: "step" }, { type: "wait" }] });
     expect(await cli(["trace", "nobody"], { cwd })).toMatchObject({ code: expect.not.closeTo(0), stdout: "" });
+  });
+
+  it("awaken trace: a delegated run is drawn below the call that asked for it, with its own steps, also when both waited", async () => {
+    const file = join(folders.empty(), "team.db");
+    const runtime = createRuntime({
+      providers: {
+        lead: scripted([toolCall("agent_run_clerk", { prompt: "pay" }, { id: "c1" }), text("done")]),
+        clerk: scripted([toolCall("pay", {}, { id: "p1" }), text("paid")]),
+      },
+      models: { lead: { provider: "lead", model: "lead-1" }, clerk: { provider: "clerk", model: "clerk-1" } },
+      agents: { lead: { model: "lead", tools: [], delegates: ["clerk"] }, clerk: { model: "clerk", description: "Pays", tools: ["pay"] } },
+      tools: [defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" })],
+      store: sqliteStore(file),
+    });
+    const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
+    const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+    const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
+    expect(await decided.result).toMatchObject({ status: "done", runId: waiting.runId });
+    await runtime.close();
+    const drawn = await cli(["trace", waiting.runId, "--store", file], { cwd: folders.empty() });
+    expect(drawn).toMatchObject({ code: 0, stderr: "" });
+    const labels = drawn.stdout.split("\n").flatMap((line) => (line.includes("│") ? [line.slice(0, line.indexOf("│")).trimEnd()] : []));
+    expect(labels).toEqual([
+      "step 1",
+      "  ◆ lead-1",
+      "  ▸ agent_run_clerk",
+      "    ↳ clerk",
+      "      step 1",
+      "        ◆ clerk-1",
+      "        ▸ pay",
+      "      ⏸ pay",
+      "      ▸ pay",
+      "      step 2",
+      "        ◆ clerk-1",
+      "▸ agent_run_clerk",
+      "step 2",
+      "  ◆ lead-1",
+    ]);
+    expect(drawn.stdout).toMatch(/^ {4}↳ clerk +│.*done$/m);
   });
 });

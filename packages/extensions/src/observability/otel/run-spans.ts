@@ -121,6 +121,7 @@ class RunSpans implements RunFollower {
     const span = this.#startTool(begun, begun.isReplay);
     const within = this.#api.trace.setSpan(this.#inRun, span);
     return {
+      traceParent: toTraceParent(span.spanContext()),
       inside: (work) => this.#api.context.with(within, work),
       end: (event) => {
         if (event.type === "tool") this.#endTool(span, event);
