@@ -165,3 +165,19 @@ it("keeps the trace that a run belongs to in its record, for whoever goes on wit
   expect(told).toEqual([traceParent, traceParent]);
   expect(await store.runs.load(runId(first.runId))).toMatchObject({ traceParent, activation: { trace: { origin: "user" } } });
 });
+
+it("puts the innermost span that a plugin named around a call on the record of the runs that the call starts", async () => {
+  const store = memoryStore();
+  const spanOf = (n: number) => `00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`;
+  const named = (id: string, traceParent: string | undefined) =>
+    definePlugin({ id, register: (r) => r.around("tool", (_, begin) => void begin({ traceParent })) });
+  const plugins = [named("outer", spanOf(1)), named("inner", spanOf(2)), named("silent", undefined)];
+  const house = scripted([toolCall("agent_run_other", { prompt: "go" }), text("other"), text("first")]);
+  const { runtime } = open(house, plugins, {
+    store,
+    agents: { first: { model: "fast", plugins: plugins.map(({ id }) => id), delegates: ["other"] }, other: { model: "fast" } },
+  });
+  const first = await runtime.run({ agent: "first", thread: "t", input: "go", trace: { traceParent: spanOf(0) } });
+  const { items } = await store.runs.list({ rootRunId: runId(first.runId) });
+  expect(items).toMatchObject([{ agentId: "other", parentRunId: first.runId, traceParent: spanOf(2) }]);
+});
