@@ -41,7 +41,8 @@ export interface ScopedRuntime {
   stream<O>(request: RunRequest<O>): RunStream<O>;
   /**
    * Decides a ticket; the run goes on in this process. The decision is on record when this resolves, with the run from there on: its
-   * events and its result. The same decision id twice decides once.
+   * events and its result. The same decision id twice decides once. One for a call that does not wait yet is kept by the run at work until it does,
+   * and is on record then.
    */
   decide(ticket: string, decision: DecisionInput): Promise<RunStream>;
   /** Several tickets of one run, all or none. */
