@@ -12,6 +12,8 @@ export default defineConfig({
     // They end what hangs, also on a machine that is slow or busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // On two cores it would be one: most of the long tests wait for other processes.
+    maxWorkers: 2,
     projects: [
       // They have no state of a process, as the servers of the mailbox are: sharing one halves what their 170 files cost.
       { extends: true, test: { name: "core", isolate: false, include: CORE } },
