@@ -8,7 +8,7 @@ import { median } from "./statistics.ts";
 // W7: what a user waits for and downloads before the first run. Every target gets a clean install of its own.
 
 const ROOT = dirname(dirname(import.meta.dirname));
-const PACKAGES = ["contract", "runtime", "providers", "stores", "awaken"];
+const PACKAGES = ["contract", "runtime", "providers", "stores", "extensions", "server", "client", "awaken"];
 
 export interface Target {
   readonly name: string;
