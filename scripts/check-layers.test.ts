@@ -153,6 +153,8 @@ describe("between rooms", () => {
     ["builtin/b.ts", "../testing/fake.ts", 'only tests import room "testing" (testing/fake.ts)'],
     ["create-runtime.ts", "./testing/fake.ts", 'only tests import room "testing" (testing/fake.ts)'],
     ["index.ts", "./testing.ts", 'only tests import room "testing" (testing.ts)'],
+    ["run/r.ts", "../loop/resume/load.ts", '"loop/resume" is imported by its entry, resume.ts (loop/resume/load.ts)'],
+    ["loop/step.ts", "./resume/load.ts", '"loop/resume" is imported by its entry, resume.ts (loop/resume/load.ts)'],
     ["loop/step.ts", "../create-runtime.ts", 'room "loop" must not import room "composition" above it (create-runtime.ts)'],
   ])("runtime: %s may not import %s", (file, specifier, message) => {
     // Type-only and without target, so that no cycle is found as well.

@@ -25,6 +25,8 @@ interface RoomRules {
   readonly rows: readonly (readonly string[])[];
   /** Files that stand beside the rooms, and the room that they belong to. */
   readonly files: Readonly<Record<string, string>>;
+  /** Folders that the rest of the package knows by one file. */
+  readonly entries?: Readonly<Record<string, string>>;
   /** Rooms that only tests may import. */
   readonly testOnly: readonly string[];
   /** Whether every file must be in a listed room. */
@@ -46,6 +48,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "runtime-verbs.ts": "composition",
       "testing.ts": "testing",
     },
+    entries: { "loop/resume": "resume.ts" },
     testOnly: ["testing"],
     isClosed: true,
   },
@@ -87,10 +90,19 @@ export function checkRoom(packageName: string, path: string): string | undefined
   return rowOf(rules, room) < 0 ? `unknown room "${room}"` : undefined;
 }
 
+function checkEntry({ entries = {} }: RoomRules, from: string, to: string): string | undefined {
+  for (const [folder, entry] of Object.entries(entries))
+    if (to.startsWith(`${folder}/`) && !from.startsWith(`${folder}/`) && to !== `${folder}/${entry}`)
+      return `"${folder}" is imported by its entry, ${entry} (${to})`;
+  return undefined;
+}
+
 /** What is wrong with an import between two files of one package that are not tests. */
 export function checkRoomImport(packageName: string, from: string, to: string): string | undefined {
   const rules = ROOMS[packageName];
   if (rules === undefined) return undefined;
+  const hidden = checkEntry(rules, from, to);
+  if (hidden !== undefined) return hidden;
   const [source, target] = [roomOf(rules, from), roomOf(rules, to)];
   const [sourceRow, targetRow] = [rowOf(rules, source), rowOf(rules, target)];
   if (source === target || sourceRow < 0 || targetRow < 0) return undefined;

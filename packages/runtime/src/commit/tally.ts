@@ -1,4 +1,14 @@
-import { addUsage, type JsonValue, type MessageId, type ModelUsage, NO_USAGE, type Usage } from "@awaken/contract";
+import {
+  addUsage,
+  type JsonValue,
+  type MessageId,
+  type ModelUsage,
+  messageId,
+  NO_USAGE,
+  type RunRecord,
+  type Usage,
+} from "@awaken/contract";
+import type { SequencedMessage } from "@awaken/contract/store";
 
 /** What a run that goes on had counted before. */
 export interface Counted {
@@ -40,4 +50,10 @@ export class Tally implements Counted {
         ? [...this.usageByModel, used]
         : this.usageByModel.with(at, { ...before, usage: addUsage(before.usage, used.usage) });
   }
+}
+
+/** Runs from before these were on record: the first message of the run that is shown has the id. */
+export function countedBy({ runId, steps, usage, usageByModel = [], answerId }: RunRecord, messages: readonly SequencedMessage[]): Counted {
+  const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
+  return { steps, usage, usageByModel, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
 }

@@ -13,7 +13,7 @@ import { scripted } from "../testing/scripted.ts";
 import { ThreadLog } from "../testing/thread-log.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
-import type { AddressedDecision } from "./resume/addressed-decision.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 const nothing = z.object({});
 const tick = () => Promise.resolve();

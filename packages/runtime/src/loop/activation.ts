@@ -12,8 +12,8 @@ import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Children } from "./children.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { AddressedDecision } from "./resume/addressed-decision.ts";
 import type { OutputCheck, RunRetry } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 

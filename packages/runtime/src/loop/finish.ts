@@ -23,10 +23,10 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { openChildren } from "./child-calls.ts";
+import { editOf, knownDecided } from "./decisions/replay-decided.ts";
+import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
-import { closeCall, isOutcomeLost } from "./resume/lost-call.ts";
-import { editOf, knownDecided } from "./resume/replay-decided.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface LoopResult {

@@ -10,8 +10,8 @@ import { guessToolKind } from "../tool/tool-kind.ts";
 import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { prepareCall } from "./prepare-call.ts";
-import { findOutcome } from "./resume/unknown-outcome.ts";
 import type { RunContext } from "./run-context.ts";
+import { findOutcome } from "./unknown-outcome.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
 

@@ -16,7 +16,7 @@ import { defineTool, type ToolInit } from "../tool/define-tool.ts";
 import { fail, Reply, reply, wait } from "../tool/reply.ts";
 import type { Tool } from "../tool/tool.ts";
 import { answer, ask, suspend, type Verdict } from "../tool/verdict.ts";
-import type { AddressedDecision } from "./resume/addressed-decision.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 const nothing = z.object({});
 

@@ -11,7 +11,7 @@ import { ThreadLog } from "../testing/thread-log.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { wait } from "../tool/reply.ts";
 import { ask, block } from "../tool/verdict.ts";
-import type { AddressedDecision } from "./resume/addressed-decision.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 /** Throws unless every call has exactly one result right behind its message, and every result has its call. */
 function checkPairs(messages: readonly Message[]): void {

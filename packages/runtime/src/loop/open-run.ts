@@ -14,9 +14,9 @@ import { openChildren } from "./child-calls.ts";
 import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
-import { isSuperseding, supersede } from "./resume/supersede.ts";
 import type { RunContext } from "./run-context.ts";
 import { StepProgress } from "./step-progress.ts";
+import { isSuperseding, supersede } from "./supersede.ts";
 
 /** A fresh store: thread keys come back always, run keys only when the same run goes on. */
 function openState(activation: Activation, log: Log): StateStore {

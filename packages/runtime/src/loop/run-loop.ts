@@ -6,13 +6,13 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
+import { hasNext, hasSuspended, replayDecided } from "./decisions/replay-decided.ts";
+import { applyDecisions, tellDecisions } from "./decisions/take-decisions.ts";
 import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
 import { runRemoteStep } from "./remote-step.ts";
-import { hasNext, hasSuspended, replayDecided } from "./resume/replay-decided.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
-import { applyDecisions, tellDecisions } from "./resume/take-decisions.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
 

@@ -10,7 +10,7 @@ import type { ThreadLog } from "../testing/thread-log.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { wait } from "../tool/reply.ts";
 import { allow, ask, block } from "../tool/verdict.ts";
-import type { AddressedDecision } from "./resume/addressed-decision.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 interface Payment {
   readonly amount: number;

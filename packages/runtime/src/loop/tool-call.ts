@@ -19,9 +19,9 @@ import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
+import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
-import { closeCall, UNKNOWN_OUTCOME } from "./resume/lost-call.ts";
 import { agentRunner } from "./run-agent.ts";
 import type { RunContext } from "./run-context.ts";
 

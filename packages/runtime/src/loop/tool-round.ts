@@ -4,10 +4,10 @@ import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
 import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, type Gated, inputOf, type LiveCall } from "./live-call.ts";
-import { knownResults } from "./resume/unknown-outcome.ts";
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
+import { knownResults } from "./unknown-outcome.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }

@@ -1,7 +1,7 @@
 import { AwakenError, type RunRecord, runId, type ThreadId, type TicketId, threadId, ticketId } from "@awaken/contract";
 import type { NewWish, QueuedDispatch } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
-import { endOrder } from "../loop/resume/run-order.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { endOrder } from "../loop/run-order.ts";
 import { beginRun } from "../run/start-run.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";

@@ -1,7 +1,7 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
 import { type ClaimedDispatch, type Fence, MAX_COMMIT_ATTEMPTS, type PendingRecord, type QueuedDispatch } from "@awaken/contract/store";
 import { isLeft, type LeftRun, type LoopResult } from "../loop/finish.ts";
-import type { RunOrder } from "../loop/resume/run-order.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
 import type { Clock } from "../stream/clock.ts";

@@ -14,7 +14,7 @@ import {
 } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
 import type { Departure, Holding, Riders, WayOut } from "../commit/holding.ts";
-import { takeDecisions } from "../loop/resume/take-decisions.ts";
+import { takeDecisions } from "../loop/decisions/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";

@@ -1,6 +1,6 @@
 import { type AgentEvent, AwakenError, errorMessage, type RunId, runId, type ThreadId } from "@awaken/contract";
 import type { LoopOutcome } from "../loop/finish.ts";
-import type { RunOrder } from "../loop/resume/run-order.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import { cancel } from "../run/control.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import type { OnBusy } from "../run/run-request.ts";

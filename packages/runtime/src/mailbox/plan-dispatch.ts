@@ -10,8 +10,8 @@ import {
   selectPending,
   type WishRecord,
 } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
-import { endOrder, type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import { isOrphan } from "../run/called-run.ts";
 import type { Opening } from "./hold.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";

@@ -19,8 +19,7 @@ import {
   toJsonSchema,
 } from "@awaken/contract";
 import { type NewPending, resumeKey, type ThreadCommit } from "@awaken/contract/store";
-import { traceOf } from "../loop/resume/activate.ts";
-import type { RunOrder } from "../loop/resume/run-order.ts";
+import { type RunOrder, traceOf } from "../loop/run-order.ts";
 import { defaultAgent } from "../run/default-agent.ts";
 import { type OnBusy, type RunRequest, readRequest } from "../run/run-request.ts";
 import { refuseBarrier } from "./barrier.ts";

@@ -2,7 +2,7 @@ import { decisionId, runId, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { ActiveRun, ActiveRuns } from "./active-runs.ts";
 
 const decision = (target: string, id = "d1"): AddressedDecision => ({

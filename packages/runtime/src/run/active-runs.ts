@@ -1,6 +1,6 @@
 import { type AgentEvent, AwakenError, DEFAULT_SCOPE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { LoopOutcome } from "../loop/finish.ts";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";

@@ -16,7 +16,7 @@ import { refuseUnsupported } from "../backend/profile.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
 import { isLeft, type LoopOutcome } from "../loop/finish.ts";
-import { type RunOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolution } from "../resolve/resolver.ts";

@@ -9,7 +9,7 @@ import {
   threadId,
   runId as toRunId,
 } from "@awaken/contract";
-import { endOrder, resumeOrder } from "../loop/resume/run-order.ts";
+import { endOrder, resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";

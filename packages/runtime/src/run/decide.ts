@@ -10,10 +10,10 @@ import {
   ticketId,
 } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
-import { resumeOrder } from "../loop/resume/run-order.ts";
-import { isRepeated } from "../loop/resume/same-decision.ts";
-import { isKnown, takeDecisions } from "../loop/resume/take-decisions.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { isRepeated } from "../loop/decisions/same-decision.ts";
+import { isKnown, takeDecisions } from "../loop/decisions/take-decisions.ts";
+import { resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isOrphan } from "./called-run.ts";
 import { cancel, wait } from "./control.ts";

@@ -13,7 +13,7 @@ import {
   RULES,
   reading,
 } from "@awaken/contract";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 

@@ -1,8 +1,8 @@
 import { type AgentEvent, AwakenError, type RunId, type RunRecord } from "@awaken/contract";
 import { childOf } from "../commit/open-tickets.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
-import { storedCalls } from "../loop/resume/cut-step.ts";
-import { resumeOrder } from "../loop/resume/run-order.ts";
+import { resumeOrder } from "../loop/run-order.ts";
+import { storedCalls } from "../state/tool-call-states.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { Listen } from "../stream/listeners.ts";
 import { isCalled } from "./called-run.ts";

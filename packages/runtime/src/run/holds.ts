@@ -1,6 +1,6 @@
 import type { RunRecord, ThreadId } from "@awaken/contract";
 import type { Holding } from "../commit/holding.ts";
-import type { AddressedDecision } from "../loop/resume/addressed-decision.ts";
+import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { ActiveRun } from "./active-runs.ts";
 
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */

@@ -1,8 +1,8 @@
 import { AwakenError, copyJson, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
 import { type LedgerEntry, sameJson } from "@awaken/contract/store";
 import { Landing } from "../commit/land.ts";
+import { notDoneResult } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";
-import { notDoneResult } from "../loop/resume/lost-call.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
 import type { RunParts } from "./run-parts.ts";
 

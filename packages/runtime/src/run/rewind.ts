@@ -18,8 +18,8 @@ import {
 import { MAX_COMMIT_ATTEMPTS, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
 import type { CommitPorts, CommitStore } from "../commit/commit-store.ts";
 import { Landing } from "../commit/land.ts";
+import { type RewoundRows, rewindOver, rewoundRows } from "../commit/rewound-rows.ts";
 import { rowsAfter } from "../commit/rows-after.ts";
-import { type RewoundRows, rewindOver, rewoundRows } from "../loop/resume/rewound-rows.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Clock } from "../stream/clock.ts";
 import { endingsOf, endOf, type Left, readLeft, type Taking, withoutCalls } from "./rewound-runs.ts";

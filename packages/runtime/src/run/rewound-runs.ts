@@ -13,25 +13,23 @@ import {
 import { type LedgerEntry, MAX_LIMIT, type Page, type RunPosition, type ThreadHead } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
 import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
+import { endNews, type OpenRunRecord } from "../loop/end-news.ts";
+import { closeCall } from "../loop/lost-call.ts";
 import { lateResult } from "../loop/messages.ts";
-import { endNews } from "../loop/resume/close-run.ts";
-import { storedCalls } from "../loop/resume/cut-step.ts";
-import type { LeftRun } from "../loop/resume/load-thread.ts";
-import { closeCall } from "../loop/resume/lost-call.ts";
-import { abandonCall } from "../loop/resume/supersede.ts";
+import { abandonCall } from "../loop/supersede.ts";
 import { closedTicket } from "../state/past-tickets.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
+import { storedCalls, toolCallStates } from "../state/tool-call-states.ts";
 import type { RunParts } from "./run-parts.ts";
 
-const isLeft = (run: RunRecord): run is LeftRun => run.status === "running" || run.status === "waiting";
+const isOpenRun = (run: RunRecord): run is OpenRunRecord => run.status === "running" || run.status === "waiting";
 
 /** Runs that would go on with what is gone: the thread names one or two of them. */
-async function openRuns({ records }: RunParts, thread: ThreadId): Promise<readonly LeftRun[]> {
-  const open: LeftRun[] = [];
+async function openRuns({ records }: RunParts, thread: ThreadId): Promise<readonly OpenRunRecord[]> {
+  const open: OpenRunRecord[] = [];
   for (let after: RunPosition | undefined, isMore = true; isMore; isMore = after !== undefined) {
     const query = { threadId: thread, statuses: ["running", "waiting"] as const, limit: MAX_LIMIT };
     const page: Page<RunRecord, RunPosition> = await records.runs.list(after === undefined ? query : { ...query, after });
-    open.push(...page.items.filter(isLeft));
+    open.push(...page.items.filter(isOpenRun));
     after = page.next;
   }
   return open;
@@ -47,7 +45,7 @@ const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !=
 
 /** A run that is to be ended, with what its ledger has open. */
 export interface Left {
-  readonly run: LeftRun;
+  readonly run: OpenRunRecord;
   readonly entries: readonly OpenEntry[];
 }
 

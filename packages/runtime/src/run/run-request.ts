@@ -20,7 +20,7 @@ import {
   threadId,
   validateSync,
 } from "@awaken/contract";
-import type { OrderIntent, RunOrder } from "../loop/resume/run-order.ts";
+import type { OrderIntent, RunOrder } from "../loop/run-order.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";

@@ -13,7 +13,7 @@ import {
   threadId,
   toolCallId,
 } from "@awaken/contract";
-import type { OrderTrace } from "../loop/resume/run-order.ts";
+import type { OrderTrace } from "../loop/run-order.ts";
 
 /** Where a run comes from, for records and hooks. */
 export interface RunTraceInput {

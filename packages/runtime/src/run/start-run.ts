@@ -19,9 +19,9 @@ import {
 import { checkRoot } from "../backend/profile.ts";
 import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
-import type { RunOrder } from "../loop/resume/run-order.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";

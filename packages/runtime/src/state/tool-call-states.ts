@@ -2,9 +2,11 @@ import {
   canToolCallMove,
   freezeJson,
   isToolCallOver,
+  type PersistedState,
   type ToolCallState,
   type ToolCallStates,
   toolCallStatesSchema,
+  validateSync,
 } from "@awaken/contract";
 import { defineTrustedState } from "./key.ts";
 
@@ -67,3 +69,11 @@ export const toolCallStates = defineTrustedState("tool_call_states", {
     return { calls: Object.freeze(withCall(value, call)) };
   },
 });
+
+/** As a record has them. */
+export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
+  const value = state?.extensions[toolCallStates.name];
+  if (value === undefined) return [];
+  const stored = validateSync(toolCallStatesSchema, value);
+  return stored.type === "valid" ? stored.value.calls : [];
+}

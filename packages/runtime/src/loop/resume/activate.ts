@@ -15,10 +15,10 @@ import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Activation } from "../activation.ts";
 import { OUTPUT_RETRIES } from "../output.ts";
 import type { LiveOutput } from "../run-context.ts";
+import { type RunOrder, traceOf } from "../run-order.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
 import type { LoadedThread } from "./load-thread.ts";
-import type { RunOrder } from "./run-order.ts";
 
 /** What was asked, and who it is asked of. */
 export interface Asked {
@@ -107,21 +107,6 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
   if (resumed === undefined) return { type: "new-intent" };
   if (resumed.status === "created") return resumed.activation.intent;
   return { type: "continuation-from-run", runId: resumed.runId };
-}
-
-/** Without what the record says itself. */
-export function traceOf(identity: RunIdentity): RunActivation["trace"] {
-  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, transportRequestId, correlationId } = identity;
-  return {
-    origin,
-    runMode,
-    adapter,
-    ...(parentThreadId === undefined ? undefined : { parentThreadId }),
-    ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
-    ...(agentPath === undefined ? undefined : { agentPath }),
-    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
-    ...(correlationId === undefined ? undefined : { correlationId }),
-  };
 }
 
 /** Where the run's commits go, with its activation as the record keeps it. */

@@ -3,18 +3,19 @@ import { Landing } from "../../commit/land.ts";
 import { Listeners } from "../../stream/listeners.ts";
 import { Queue } from "../../stream/queue.ts";
 import type { RunHandles } from "../activation.ts";
+import type { OpenRunRecord } from "../end-news.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
+import { resumeOrder } from "../run-order.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
 import { type Asked, activate } from "./activate.ts";
 import { closeRun } from "./close-run.ts";
-import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
-import { resumeOrder } from "./run-order.ts";
+import { type LoadedThread, loadThread } from "./load-thread.ts";
 
 /** What a run is ended for: another one that begins. */
 export interface Leaving {
-  readonly left: LeftRun;
+  readonly left: OpenRunRecord;
   readonly resolve: (agentId: string) => RunPlan;
   /** Of the run that begins. */
   readonly plan: RunPlan;

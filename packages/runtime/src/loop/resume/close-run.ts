@@ -1,32 +1,26 @@
 import {
   type AgentEvent,
-  type ClosedTicket,
   isToolCallOver,
-  type Message,
   type MessageId,
   type PersistedState,
   runIdentity,
-  STATE_SCHEMA_VERSION,
   type ToolCallState,
   type ToolResult,
 } from "@awaken/contract";
-import type { LedgerOutcome, SequencedMessage } from "@awaken/contract/store";
-import type { News } from "../../commit/compose.ts";
 import type { Landing } from "../../commit/land.ts";
 import { type OpenEntry, RunLedger } from "../../commit/run-ledger.ts";
-import { Tally } from "../../commit/tally.ts";
 import { closedTicket } from "../../state/past-tickets.ts";
-import { toolCallStates } from "../../state/tool-call-states.ts";
+import { storedCalls, toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { RunHandles } from "../activation.ts";
+import { editOf, resumedWith } from "../decisions/replay-decided.ts";
+import { endNews, type OpenRunRecord, type RunEnd } from "../end-news.ts";
 import type { LiveCall } from "../live-call.ts";
+import { closeCall, UNKNOWN_OUTCOME } from "../lost-call.ts";
 import { lateResult } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
-import { storedCalls } from "./cut-step.ts";
-import { countedBy, type LeftRun, type LoadedThread } from "./load-thread.ts";
-import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
-import { editOf, resumedWith } from "./replay-decided.ts";
-import { knownResult } from "./unknown-outcome.ts";
+import { knownResult } from "../unknown-outcome.ts";
+import type { LoadedThread } from "./load-thread.ts";
 
 export interface LeftScene {
   readonly loaded: LoadedThread;
@@ -38,8 +32,6 @@ export interface LeftScene {
 
 /** How what is written is named and dated. */
 type ClosingParts = Pick<RunHandles, "scopeId" | "ids" | "clock">;
-
-const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
 
 /** A call that may have had its effect, and what is known of it. */
 interface StartedCall {
@@ -108,45 +100,12 @@ function factsOf(closed: readonly ClosedCall[]): readonly AgentEvent[] {
   });
 }
 
-/** What a run that nobody executes is ended with, as cancelled. */
-export interface RunEnd {
-  readonly run: LeftRun;
-  /** What a model may see of the thread. */
-  readonly view: readonly SequencedMessage[];
-  readonly messages: readonly Message[];
-  readonly threadState: PersistedState | undefined;
-  /** Tickets that nobody can decide any more. */
-  readonly tickets: readonly ClosedTicket[];
-  /** Before its end. */
-  readonly events: readonly AgentEvent[];
-  readonly outcomes: readonly LedgerOutcome[];
-}
-
-export function endNews({ run, view, messages, threadState, tickets, events, outcomes }: RunEnd, now: number): News {
-  const { runId, threadId, steps, usage, usageByModel = [] } = run;
-  const termination = { type: "cancelled" } as const;
-  const result = { response: "", status: "cancelled" } as const;
-  return {
-    messages: () => messages,
-    lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: now },
-    tally: new Tally(countedBy(run, view)),
-    runState: run.state ?? NO_STATE,
-    threadState: threadState ?? NO_STATE,
-    tickets: [],
-    decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
-    events: [...events, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }],
-    claims: [],
-    outcomes,
-    ending: termination,
-  };
-}
-
 /**
  * Ends a run that a new message leaves behind, in one commit: calls that may have had their effect have a result in view that says what
  * is known, and those of which nothing is known stay open in the ledger. `ctx` is that of the run, to ask its tools with; without one
  * nobody is there to ask.
  */
-export async function closeRun(parts: ClosingParts, run: LeftRun, { loaded, landing, ctx, by }: LeftScene): Promise<void> {
+export async function closeRun(parts: ClosingParts, run: OpenRunRecord, { loaded, landing, ctx, by }: LeftScene): Promise<void> {
   const states = storedCalls(loaded.history.threadState);
   const started = startedCalls(loaded, states);
   const found = await Promise.all(started.map((call) => findOut(ctx, call)));

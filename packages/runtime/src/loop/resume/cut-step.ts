@@ -6,21 +6,11 @@ import {
   type PersistedState,
   type RunId,
   type ToolCallId,
-  type ToolCallState,
-  toolCallStatesSchema,
-  validateSync,
 } from "@awaken/contract";
 import type { LedgerEntry, SequencedMessage } from "@awaken/contract/store";
-import { toolCallStates } from "../../state/tool-call-states.ts";
+import { storedCalls } from "../../state/tool-call-states.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { LiveCall } from "../live-call.ts";
-
-export function storedCalls(state: PersistedState | undefined): readonly ToolCallState[] {
-  const value = state?.extensions[toolCallStates.name];
-  if (value === undefined) return [];
-  const stored = validateSync(toolCallStatesSchema, value);
-  return stored.type === "valid" ? stored.value.calls : [];
-}
 
 /** Claims of the step that was cut off, and of no call that a decision brings back anyway. */
 export function cutClaims(entries: readonly LedgerEntry[], state: PersistedState | undefined): readonly LedgerEntry[] {

@@ -1,15 +1,17 @@
 import { AwakenError, type MessageId, messageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import { type SequencedMessage, sameJson, type ThreadHead } from "@awaken/contract/store";
+import { rewindOver } from "../../commit/rewound-rows.ts";
 import { rowsAfter } from "../../commit/rows-after.ts";
 import { takenUp } from "../../commit/taken-up.ts";
-import type { Counted } from "../../commit/tally.ts";
+import { countedBy } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
+import { storedCalls } from "../../state/tool-call-states.ts";
 import type { ThreadHistory } from "../activation.ts";
+import type { OpenRunRecord } from "../end-news.ts";
+import type { OrderIntent, RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
-import { agentOfCut, storedCalls } from "./cut-step.ts";
+import { agentOfCut } from "./cut-step.ts";
 import { openWork } from "./open-work.ts";
-import { rewindOver } from "./rewound-rows.ts";
-import type { OrderIntent, RunOrder } from "./run-order.ts";
 
 /** What the records say that a new activation depends on. */
 export interface LoadedThread {
@@ -28,16 +30,13 @@ export interface LoadedThread {
    * A run that is not over and is not the one that goes on, when a new one is asked for: it was cut off, or it waits for decisions and a
    * new user message leaves it nothing to wait for.
    */
-  readonly left: LeftRun | undefined;
+  readonly left: OpenRunRecord | undefined;
   /** When the latest run of the thread changed last; 0 without one. */
   readonly latestAt: number;
 }
 
 type ResumeIntent = Extract<OrderIntent, { type: "resume" }>;
 type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
-
-/** A run of the thread that is not over, and that nobody goes on with. */
-export type LeftRun = Extract<RunRecord, { status: "running" | "waiting" }>;
 
 const refuse = (why: string): never => {
   throw new AwakenError("invalid_resume", `invalid resume: ${why}`);
@@ -82,18 +81,12 @@ function waitingRun(head: ThreadHead | undefined): WaitingRecord | undefined {
 }
 
 /** Nobody of this process executes it: the thread is taken by whoever asks. */
-function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): LeftRun | undefined {
+function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): OpenRunRecord | undefined {
   for (const run of [head?.openRun, head?.latestRun]) {
     if (run === undefined || run.runId === resumed?.runId) continue;
     if (run.status === "running" || (run.status === "waiting" && run.waiting.tickets.length > 0)) return run;
   }
   return undefined;
-}
-
-/** Runs from before these were on record: the first message of the run that is shown has the id. */
-export function countedBy({ runId, steps, usage, usageByModel = [], answerId }: RunRecord, messages: readonly SequencedMessage[]): Counted {
-  const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
-  return { steps, usage, usageByModel, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
 }
 
 /**

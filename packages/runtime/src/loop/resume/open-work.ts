@@ -2,9 +2,10 @@ import { AwakenError, isToolCallOver, type RunRecord, type ThreadId, type ToolCa
 import type { LedgerEntry, ThreadHead } from "@awaken/contract/store";
 import { rowsAfter } from "../../commit/rows-after.ts";
 import type { OpenEntry } from "../../commit/run-ledger.ts";
+import { storedCalls } from "../../state/tool-call-states.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { LastingRecords, RunRecords } from "../run-records.ts";
-import { type CutMessage, cutClaims, restoreCut, storedCalls } from "./cut-step.ts";
+import { type CutMessage, cutClaims, restoreCut } from "./cut-step.ts";
 
 const isUnfinished = (entry: LedgerEntry): entry is OpenEntry => entry.status !== "finished";
 

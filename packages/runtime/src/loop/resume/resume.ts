@@ -2,18 +2,19 @@ import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import { takeChildren } from "../child-calls.ts";
+import { replayDecided } from "../decisions/replay-decided.ts";
+import { takeSeededDecisions } from "../decisions/take-decisions.ts";
+import type { OpenRunRecord } from "../end-news.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
+import { isSuperseding } from "../supersede.ts";
 import { type Asked, activate, openLanding } from "./activate.ts";
 import { closeLeft } from "./close-left.ts";
 import { endingPlan } from "./ending-plan.ts";
-import { type LeftRun, type LoadedThread, loadThread } from "./load-thread.ts";
+import { type LoadedThread, loadThread } from "./load-thread.ts";
 import { recoverStep } from "./recover-step.ts";
-import { replayDecided } from "./replay-decided.ts";
-import { isSuperseding } from "./supersede.ts";
-import { takeSeededDecisions } from "./take-decisions.ts";
 
 /*
  * How a run goes on, after a decision, a cut or a new message. A new run goes the same way and finds less:
@@ -90,6 +91,6 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
 }
 
 /** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
-function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): LeftRun | undefined {
+function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): OpenRunRecord | undefined {
   return left?.status === "waiting" && !isSuperseding(activation) ? undefined : left;
 }

@@ -1,5 +1,5 @@
 import type { MessageId, ToolCall, ToolCallState, ToolFailure, ToolResult } from "@awaken/contract";
-import type { RunLedger } from "../../commit/run-ledger.ts";
+import type { RunLedger } from "../commit/run-ledger.ts";
 
 /** What a person is asked about when nobody knows whether a call had its effect. */
 export const UNKNOWN_OUTCOME = "unknown-outcome";

@@ -1,14 +1,14 @@
 import type { Message, ToolCallState, ToolMessage } from "@awaken/contract";
-import type { RunLedger } from "../../commit/run-ledger.ts";
-import { command } from "../../phase/command.ts";
-import { closedTicket, pastTickets } from "../../state/past-tickets.ts";
-import type { StateStore } from "../../state/store.ts";
-import { toolCallStates } from "../../state/tool-call-states.ts";
-import { toolFailure } from "../../tool/execute.ts";
-import type { Activation, RunHandles } from "../activation.ts";
-import { lateResult, type MessageMaker, retraction, SUPERSEDED } from "../messages.ts";
-import { expiredResult, isExpired } from "./expire.ts";
+import type { RunLedger } from "../commit/run-ledger.ts";
+import { command } from "../phase/command.ts";
+import { closedTicket, pastTickets } from "../state/past-tickets.ts";
+import type { StateStore } from "../state/store.ts";
+import { toolCallStates } from "../state/tool-call-states.ts";
+import { toolFailure } from "../tool/execute.ts";
+import type { Activation, RunHandles } from "./activation.ts";
+import { expiredResult, isExpired } from "./decisions/expire.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
+import { lateResult, type MessageMaker, retraction, SUPERSEDED } from "./messages.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 

@@ -1,13 +1,13 @@
 import type { JsonValue, ToolResult } from "@awaken/contract";
-import type { OpenEntry } from "../../commit/run-ledger.ts";
-import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../../tool/tool.ts";
-import { toolData } from "../../tool/tool-data.ts";
-import { suspend } from "../../tool/verdict.ts";
-import { type Gated, inputOf, type LiveCall } from "../live-call.ts";
-import { prepareCall } from "../prepare-call.ts";
-import type { RunContext } from "../run-context.ts";
-import { executeTool } from "../tool-call.ts";
+import type { OpenEntry } from "../commit/run-ledger.ts";
+import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { toolData } from "../tool/tool-data.ts";
+import { suspend } from "../tool/verdict.ts";
+import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
+import { prepareCall } from "./prepare-call.ts";
+import type { RunContext } from "./run-context.ts";
+import { executeTool } from "./tool-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
 

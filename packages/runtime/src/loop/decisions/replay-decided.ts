@@ -9,8 +9,8 @@ import { toolMessage } from "../messages.ts";
 import type { RunContext } from "../run-context.ts";
 import { completeCall } from "../tool-call.ts";
 import { runToolRound } from "../tool-round.ts";
+import { knownResults } from "../unknown-outcome.ts";
 import { expireTickets } from "./expire.ts";
-import { knownResults } from "./unknown-outcome.ts";
 
 function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];

@@ -1,7 +1,18 @@
-import type { JsonObject, Message, MessageId, PersistedState, RunId, RunIdentity, RunOptions, RunRecord, ThreadId } from "@awaken/contract";
-import type { Holding } from "../../commit/holding.ts";
-import type { OutputCheck, RunRetry } from "../run-context.ts";
-import type { AddressedDecision } from "./addressed-decision.ts";
+import type {
+  JsonObject,
+  Message,
+  MessageId,
+  PersistedState,
+  RunActivation,
+  RunId,
+  RunIdentity,
+  RunOptions,
+  RunRecord,
+  ThreadId,
+} from "@awaken/contract";
+import type { Holding } from "../commit/holding.ts";
+import type { AddressedDecision } from "./decisions/addressed-decision.ts";
+import type { OutputCheck, RunRetry } from "./run-context.ts";
 
 /** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
 export type OrderIntent =
@@ -55,3 +66,18 @@ export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecisio
 
 /** Takes a run up to end it. */
 export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, []), isEnding: true });
+
+/** Where a run comes from, as its record keeps it: without what the record says itself. */
+export function traceOf(identity: RunIdentity): RunActivation["trace"] {
+  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, transportRequestId, correlationId } = identity;
+  return {
+    origin,
+    runMode,
+    adapter,
+    ...(parentThreadId === undefined ? undefined : { parentThreadId }),
+    ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
+    ...(agentPath === undefined ? undefined : { agentPath }),
+    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
+    ...(correlationId === undefined ? undefined : { correlationId }),
+  };
+}
