@@ -53,7 +53,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     isClosed: true,
   },
   "@awaken/server": {
-    rows: [["app"], ["protocols/*", "routes"], ["config"], ["http"]],
+    rows: [["app"], ["protocols/*"], ["routes"], ["config"], ["http"]],
     files: {
       "index.ts": "app",
       "app.ts": "app",

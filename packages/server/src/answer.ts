@@ -1,5 +1,5 @@
 import { AwakenError, type JsonObject, type Log, validateSync } from "@awaken/contract";
-import { DEFAULT_BODY_BYTES, ROUTES, type Route, type RouteName } from "@awaken/contract/http";
+import { DEFAULT_BODY_BYTES, type Route } from "@awaken/contract/http";
 import type { Clock } from "@awaken/runtime";
 import { readBody } from "./http/body.ts";
 import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
@@ -8,8 +8,8 @@ import type { ServerLimits } from "./http/limits.ts";
 import type { Metrics } from "./http/metrics.ts";
 import { refuse } from "./http/refuse.ts";
 import type { EventStreams } from "./http/streams.ts";
-import { HANDLERS } from "./routes/handlers.ts";
-import type { Call, EventReply, ServedRuntime, ServedStore, ServerFacts, Tenant } from "./routes/served.ts";
+import type { Endpoint } from "./routes/endpoint.ts";
+import type { EventReply, FrameReply, ServedRuntime, ServedStore, ServerFacts, Tenant } from "./routes/served.ts";
 
 /** One request, after it was answered: what a log wants to have of it. No ids, no keys. */
 export interface RequestLine {
@@ -90,28 +90,19 @@ function checkParams(params: Readonly<Record<string, string>>): void {
   }
 }
 
-type CheckedCall = Omit<Call<Route>, "query" | "body"> & { readonly query: unknown; readonly body: unknown };
-
-/** A handler takes what the schemas of its route have read. */
-type AnyHandler = (call: CheckedCall) => Promise<unknown>;
-
-const isHandler = (value: unknown): value is AnyHandler => typeof value === "function";
-
-function handlerOf(name: RouteName): AnyHandler {
-  const handler: unknown = HANDLERS[name];
-  if (isHandler(handler)) return handler;
-  throw new AwakenError("internal", `the route ${name} has no handler`);
-}
-
-async function handle(desk: Desk, name: RouteName, request: Request, params: Readonly<Record<string, string>>): Promise<unknown> {
-  const route: Route = ROUTES[name];
+async function handle(
+  desk: Desk,
+  { route, handle }: Endpoint,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+): Promise<unknown> {
   if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
   const admitted = await desk.gatekeeper.admit(route.gate, request);
   checkParams(params);
   const query = readQuery(route, new URL(request.url));
-  if (route.answer.type === "events") desk.streams.checkRoom();
+  if (route.answer.type === "events" || route.answer.type === "frames") desk.streams.checkRoom();
   const body = await readInput(desk, route, request);
-  return handlerOf(name)({
+  return handle({
     tenant: tenantOf(desk, admitted),
     params,
     query,
@@ -136,8 +127,7 @@ async function within<T>({ clock, limits }: Desk, work: Promise<T>): Promise<T> 
   }
 }
 
-function respond(desk: Desk, name: RouteName, reply: unknown, requestId: string): Response {
-  const { answer, path }: Route = ROUTES[name];
+function respond(desk: Desk, { answer, path }: Route, reply: unknown, requestId: string): Response {
   const headers = { "x-request-id": requestId };
   switch (answer.type) {
     case "json":
@@ -148,25 +138,41 @@ function respond(desk: Desk, name: RouteName, reply: unknown, requestId: string)
       return new Response(null, { status: answer.status, headers });
     case "text":
       return new Response(String(reply), { headers: { "content-type": answer.contentType, ...headers } });
-    case "events": {
+    case "events":
       if (!isEventReply(reply)) throw new AwakenError("internal", `${path} gave no events`);
-      const { events, runId, threadId } = reply;
-      const body = desk.streams.open({ events, refuse: (thrown) => refuse(thrown, desk.log, { route: path, requestId }).body });
-      return new Response(body, {
-        headers: {
-          ...EVENT_HEADERS,
-          ...headers,
-          ...(runId === undefined ? undefined : { "x-run-id": encodeURIComponent(runId) }),
-          ...(threadId === undefined ? undefined : { "x-thread-id": encodeURIComponent(threadId) }),
-        },
-      });
-    }
+      return streamed(desk, { path, reply, requestId });
+    case "frames":
+      if (reply === undefined) return new Response(null, { status: 204, headers: { ...answer.headers, ...headers } });
+      if (!isFrameReply(reply)) throw new AwakenError("internal", `${path} gave no frames`);
+      return streamed(desk, { path, reply, requestId, headers: answer.headers });
   }
+}
+
+interface Streamed {
+  readonly path: string;
+  readonly reply: EventReply | FrameReply;
+  readonly requestId: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+function streamed({ streams, log }: Desk, { path, reply, requestId, headers }: Streamed): Response {
+  const { runId, threadId } = reply;
+  const body = streams.open({ ...reply, refuse: (thrown) => refuse(thrown, log, { route: path, requestId }).body });
+  return new Response(body, {
+    headers: {
+      ...EVENT_HEADERS,
+      ...headers,
+      "x-request-id": requestId,
+      ...(runId === undefined ? undefined : { "x-run-id": encodeURIComponent(runId) }),
+      ...(threadId === undefined ? undefined : { "x-thread-id": encodeURIComponent(threadId) }),
+    },
+  });
 }
 
 const isHealthy = (reply: unknown): boolean =>
   typeof reply === "object" && reply !== null && "status" in reply && reply.status === "healthy";
 const isEventReply = (reply: unknown): reply is EventReply => typeof reply === "object" && reply !== null && "events" in reply;
+const isFrameReply = (reply: unknown): reply is FrameReply => isEventReply(reply) && "encoder" in reply;
 
 const requestIdOf = (request: Request): string => {
   const given = request.headers.get("x-request-id") ?? "";
@@ -210,8 +216,13 @@ export function refused(desk: Desk, request: Request, thrown: unknown): Response
 }
 
 /** One request, from its head to its answer. Never throws. */
-export async function answer(desk: Desk, name: RouteName, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
-  const { path, gate }: Route = ROUTES[name];
+export async function answer(
+  desk: Desk,
+  endpoint: Endpoint,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { path, gate } = endpoint.route;
   const outcome = { request, route: path, requestId: requestIdOf(request), startedAt: desk.clock.now() };
   // Whoever asks whether the server lives is answered also when it has too much to do.
   const isCounted = gate !== "open";
@@ -221,7 +232,7 @@ export async function answer(desk: Desk, name: RouteName, request: Request, para
   desk.inFlight += 1;
   desk.metrics?.inFlight(1);
   try {
-    const response = respond(desk, name, await within(desk, handle(desk, name, request, params)), outcome.requestId);
+    const response = respond(desk, endpoint.route, await within(desk, handle(desk, endpoint, request, params)), outcome.requestId);
     tell(desk, outcome, response.status);
     return response;
   } catch (thrown) {

@@ -1,5 +1,5 @@
 import { AwakenError, consoleLog, type JsonObject, type Log } from "@awaken/contract";
-import { openApiDocument, ROUTES, type Route, type RouteName } from "@awaken/contract/http";
+import { openApiDocument } from "@awaken/contract/http";
 import { type Clock, systemClock } from "@awaken/runtime";
 import { Hono } from "hono";
 import { cors } from "hono/cors";
@@ -10,6 +10,8 @@ import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
 import { EventStreams } from "./http/streams.ts";
+import { below, type Endpoint, type Protocol } from "./routes/endpoint.ts";
+import { NATIVE } from "./routes/handlers.ts";
 import { isServable, type ServedRuntime, type ServerFacts } from "./routes/served.ts";
 
 export interface ServerInit {
@@ -24,6 +26,12 @@ export interface ServerInit {
     /** The tenant that he sees. Default `default`. */
     readonly scopeId?: string;
   };
+  /** Protocols beside the server's own routes, each below `/v1/<its id>`. Default: all that there are. */
+  readonly protocols?: readonly Protocol[];
+  /** This protocol and nothing else, right below `basePath`: for an application that exists. */
+  readonly only?: Protocol;
+  /** What all paths stand below, `/api` for example. Default: nothing. */
+  readonly basePath?: `/${string}`;
   /** Origins whose pages may ask from a browser. Default: none. */
   readonly origins?: readonly string[];
   /** How much and how long. Each has a default. */
@@ -52,7 +60,11 @@ const MIN_TOKEN = 16;
 
 const refuseInit = (why: string) => new AwakenError("config_validation_failed", `createServer: ${why}`);
 
-function checkInit({ runtime, admin }: ServerInit): void {
+const BASE_PATH = /^(?:\/[\w.~-]+)+$/;
+
+function checkInit({ runtime, admin, only, protocols, basePath }: ServerInit): void {
+  if (only !== undefined && protocols !== undefined) throw refuseInit("only is for one protocol alone: leave protocols out");
+  if (basePath !== undefined && !BASE_PATH.test(basePath)) throw refuseInit("basePath must be like /api, without a slash at its end");
   if (!isServable(runtime.store)) {
     throw refuseInit("the runtime needs a store with a queue that keeps events: memoryStore, sqliteStore or postgresStore");
   }
@@ -60,6 +72,17 @@ function checkInit({ runtime, admin }: ServerInit): void {
   if (typeof admin.token !== "string" || admin.token.trim().length < MIN_TOKEN) {
     throw refuseInit(`the admin surface needs a token of at least ${MIN_TOKEN} characters; leave admin out to close it`);
   }
+}
+
+/** All that there are. */
+const PROTOCOLS: readonly Protocol[] = [];
+
+function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit): readonly Endpoint[] {
+  if (only !== undefined) return below(basePath ?? "", only.endpoints);
+  const all = below(basePath ?? "", [...NATIVE, ...protocols.flatMap(({ id, endpoints }) => below(`/v1/${id}`, endpoints))]);
+  const names = new Set(all.map(({ name }) => name));
+  if (names.size < all.length) throw refuseInit("two protocols have a route of the same name, or one is there twice");
+  return all;
 }
 
 const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
@@ -71,6 +94,7 @@ export function createServer(init: ServerInit): AwakenServer {
   const { runtime, origins = [], clock = systemClock, log = consoleLog, onRequest } = init;
   const { store } = runtime;
   if (!isServable(store)) throw refuseInit("the store is gone");
+  const endpoints = servedEndpoints(init);
   const limits = toLimits(init.limits);
   const streams = new EventStreams(clock, limits.maxStreams);
   const health = new HealthCheck({ store, clock, recover: () => runtime.recover(), log });
@@ -87,7 +111,7 @@ export function createServer(init: ServerInit): AwakenServer {
     clock,
     log,
     onRequest,
-    facts: factsOf(init, health, metrics, clock),
+    facts: factsOf({ init, endpoints, health, metrics, clock }),
     inFlight: 0,
   };
   const app = new Hono({ strict: true });
@@ -101,12 +125,11 @@ export function createServer(init: ServerInit): AwakenServer {
       }),
     );
   }
-  const routes: readonly [string, Route][] = Object.entries(ROUTES);
-  for (const [name, route] of routes) {
-    if (isRouteName(name)) app.on(route.method, route.path, (context) => answer(desk, name, context.req.raw, context.req.param()));
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint.route;
+    app.on(method, path, (context) => answer(desk, endpoint, context.req.raw, context.req.param()));
   }
-  const paths = new Set(routes.map(([, { path }]) => path));
-  for (const path of paths)
+  for (const path of new Set(endpoints.map(({ route }) => route.path)))
     app.all(path, (context) => refused(desk, context.req.raw, new AwakenError("method_not_allowed", "the route has no such method")));
   app.notFound((context) => refused(desk, context.req.raw, new AwakenError("route_not_found", "there is no such route")));
   app.onError((thrown, context) => refused(desk, context.req.raw, thrown));
@@ -121,21 +144,34 @@ export function createServer(init: ServerInit): AwakenServer {
   };
 }
 
-const isRouteName = (name: string): name is RouteName => name in ROUTES;
+interface FactsInit {
+  readonly init: ServerInit;
+  readonly endpoints: readonly Endpoint[];
+  readonly health: HealthCheck;
+  readonly metrics: Metrics | undefined;
+  readonly clock: Clock;
+}
 
-function factsOf(init: ServerInit, health: HealthCheck, metrics: Metrics | undefined, clock: Clock): ServerFacts {
+function modulesOf({ only, protocols = PROTOCOLS, admin }: ServerInit, metrics: Metrics | undefined): readonly string[] {
+  if (only !== undefined) return [only.id];
+  const ids = protocols.map(({ id }) => id);
+  return ["run", "events", ...ids, ...(admin === undefined ? [] : ["admin"]), ...(metrics === undefined ? [] : ["metrics"])];
+}
+
+function factsOf({ init, endpoints, health, metrics, clock }: FactsInit): ServerFacts {
   let document: JsonObject | undefined;
   return {
     version: VERSION,
     startedAt: clock.now(),
-    modules: ["run", "events", ...(init.admin === undefined ? [] : ["admin"]), ...(metrics === undefined ? [] : ["metrics"])],
+    modules: modulesOf(init, metrics),
+    routes: endpoints.length,
     health: () => health.check(),
     async metrics() {
       if (metrics === undefined) throw new AwakenError("not_installed", "this server has no metrics: createServer({ metrics: true })");
       return metrics.text();
     },
     openApi() {
-      document ??= openApiDocument({ routes: ROUTES, version: VERSION });
+      document ??= openApiDocument({ routes: Object.fromEntries(endpoints.map(({ name, route }) => [name, route])), version: VERSION });
       return document;
     },
   };

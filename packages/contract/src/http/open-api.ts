@@ -62,6 +62,11 @@ function success({ answer }: Route, components: Components): JsonObject {
       return {
         200: { description: "Done", content: { [answer.contentType.split(";")[0] ?? "text/plain"]: { schema: { type: "string" } } } },
       };
+    case "frames":
+      return {
+        200: { description: `Server-sent events: ${answer.of}.`, content: { "text/event-stream": { schema: { type: "string" } } } },
+        204: { description: "There is nothing to tell" },
+      };
     case "events":
       return {
         200: {

@@ -13,7 +13,9 @@ export type RouteAnswer =
   | { readonly type: "empty"; readonly status: 200 | 204 }
   | { readonly type: "text"; readonly contentType: string }
   /** Server-sent events: `data` is one `AgentEvent`, `id` the cursor behind it. */
-  | { readonly type: "events" };
+  | { readonly type: "events" }
+  /** Server-sent events in the words of a protocol, with headers that it wants to see; 204 when there is nothing to tell. */
+  | { readonly type: "frames"; readonly of: string; readonly headers?: Readonly<Record<string, string>> };
 
 /** Headers that a route reads beside `Authorization`. */
 export const ROUTE_HEADERS = {

@@ -24,8 +24,17 @@ export function frameOf({ cursor, ...event }: AttachedEvent): string {
 export const errorFrame = (body: { readonly error: string; readonly code: string }): string =>
   `event: error\ndata: ${JSON.stringify(body)}\n\n`;
 
-export interface StreamInit {
+/** Events in the words of the server. */
+const native = { encode: frameOf, end: () => "", fail: errorFrame };
+
+interface StreamInit {
   readonly events: AsyncIterator<AttachedEvent>;
+  /** Default: each event as it is. */
+  readonly encoder?: {
+    encode(event: AttachedEvent): string;
+    end(): string;
+    fail(body: { readonly error: string; readonly code: string }): string;
+  };
   /** What a reader is told when the events fail, after which his stream ends. */
   readonly refuse: (thrown: unknown) => { readonly error: string; readonly code: string };
   readonly onEnd: () => void;
@@ -89,14 +98,15 @@ class EventWriter {
   }
 
   async #write(): Promise<void> {
-    const { events, refuse } = this.#init;
+    const { events, refuse, encoder = native } = this.#init;
     try {
       for (let next = await events.next(); !next.done && !this.#isOver; next = await events.next()) {
-        this.#say(frameOf(next.value));
+        this.#say(encoder.encode(next.value));
         if (this.#frames.length >= BUFFER_BYTES || !this.#isFree) await this.#room();
       }
+      this.#say(encoder.end());
     } catch (thrown) {
-      if (!this.#isOver) this.#say(errorFrame(refuse(thrown)));
+      if (!this.#isOver) this.#say(encoder.fail(refuse(thrown)));
     }
     this.end();
   }
@@ -106,7 +116,7 @@ class EventWriter {
   }
 
   #say(frame: string): void {
-    if (this.#isOver) return;
+    if (this.#isOver || frame === "") return;
     this.#frames += frame;
     if (this.#isScheduled) return;
     this.#isScheduled = true;

@@ -1,6 +1,7 @@
-import type { RouteName } from "@awaken/contract/http";
+import { ROUTES, type RouteName } from "@awaken/contract/http";
 import { controlHandlers } from "./control.ts";
 import { deadLetterHandlers } from "./dead-letters.ts";
+import { type Endpoint, endpointsOf } from "./endpoint.ts";
 import { eventHandlers } from "./events.ts";
 import { pendingHandlers } from "./pending.ts";
 import { runHandlers } from "./runs.ts";
@@ -9,7 +10,7 @@ import { systemHandlers } from "./system.ts";
 import { threadHandlers } from "./threads.ts";
 
 /** One for each route of the table. A route without one does not compile. */
-export const HANDLERS: Handlers<RouteName> = {
+const HANDLERS: Handlers<RouteName> = {
   ...systemHandlers,
   ...deadLetterHandlers,
   ...threadHandlers,
@@ -18,3 +19,6 @@ export const HANDLERS: Handlers<RouteName> = {
   ...controlHandlers,
   ...eventHandlers,
 };
+
+/** The server's own routes. */
+export const NATIVE: readonly Endpoint[] = endpointsOf(ROUTES, HANDLERS);

@@ -39,6 +39,8 @@ export interface ServerFacts {
   readonly version: string;
   readonly startedAt: number;
   readonly modules: readonly string[];
+  /** How many there are. */
+  readonly routes: number;
   health(): Promise<AnswerOf<Routes["health"]>>;
   metrics(): Promise<string>;
   openApi(): JsonObject;
@@ -63,13 +65,30 @@ export interface EventReply {
   readonly threadId?: string;
 }
 
+/** Turns events into frames. One for each stream: it may remember what it wrote. */
+export interface FrameEncoder {
+  /** Whole frames, or nothing for an event that the protocol does not show. */
+  encode(event: AttachedEvent): string;
+  /** What is written when no event comes any more. */
+  end(): string;
+  /** The same when the events have failed. */
+  fail(body: { readonly error: string; readonly code: string }): string;
+}
+
+/** Events in the words of a protocol. */
+export interface FrameReply extends EventReply {
+  readonly encoder: FrameEncoder;
+}
+
 export type ReplyOf<R extends Route> = R["answer"] extends { readonly type: "events" }
   ? EventReply
-  : R["answer"] extends { readonly type: "text" }
-    ? string
-    : R["answer"] extends { readonly type: "empty" }
-      ? undefined
-      : AnswerOf<R>;
+  : R["answer"] extends { readonly type: "frames" }
+    ? FrameReply | undefined
+    : R["answer"] extends { readonly type: "text" }
+      ? string
+      : R["answer"] extends { readonly type: "empty" }
+        ? undefined
+        : AnswerOf<R>;
 
 export type Handler<R extends Route> = (call: Call<R>) => Promise<ReplyOf<R>>;
 export type Handlers<Names extends RouteName> = { readonly [Name in Names]: Handler<Routes[Name]> };

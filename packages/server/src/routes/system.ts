@@ -1,4 +1,3 @@
-import { ROUTES } from "@awaken/contract/http";
 import type { Handlers } from "./served.ts";
 
 export const systemHandlers: Handlers<"health" | "live" | "metrics" | "openApi" | "systemInfo" | "systemModules" | "runsSummary"> = {
@@ -9,7 +8,7 @@ export const systemHandlers: Handlers<"health" | "live" | "metrics" | "openApi" 
   systemInfo: async ({ server, clock }) => ({
     version: server.version,
     uptimeSeconds: Math.floor((clock.now() - server.startedAt) / 1000),
-    routes: Object.keys(ROUTES).length,
+    routes: server.routes,
   }),
   systemModules: async ({ server }) => ({ modules: [...server.modules] }),
   runsSummary: async ({ tenant }) => ({ ...(await tenant.records.runs.countByStatus()) }),
