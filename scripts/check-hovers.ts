@@ -29,6 +29,7 @@ const BEHIND = [
   "packages/runtime/src/state/batch.ts",
   "packages/runtime/src/stream/bounds.ts",
   "packages/runtime/src/stream/event-stream.ts",
+  "packages/server/src/routes/",
   "packages/stores/src/postgres/driver.ts",
 ];
 

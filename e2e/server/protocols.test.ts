@@ -1,9 +1,6 @@
 import * as s from "@awaken/contract/schema";
-import { createServer } from "@awaken/server";
+import { createServer, defineProtocol } from "@awaken/server";
 import { afterAll, expect, test } from "vitest";
-import { defineProtocol } from "../../packages/server/src/routes/endpoint.ts";
-import { openEvents } from "../../packages/server/src/routes/open-events.ts";
-import { idOf } from "../../packages/server/src/routes/served.ts";
 import { openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { ask, openServer, request } from "./support/client.ts";
@@ -34,8 +31,8 @@ const shout = defineProtocol(
   },
   {
     async shoutRun(call) {
-      const run = call.tenant.runtime.stream({ agent: "assistant", thread: idOf(call), input: call.body.say });
-      const events = await openEvents(call.tenant.runtime, run.id, { begun: run.result, isLast: ({ type }) => type === "run-end" });
+      const run = call.tenant.runtime.stream({ agent: "assistant", thread: call.params["id"] ?? "", input: call.body.say });
+      const events = call.tenant.runtime.attach(run.id)[Symbol.asyncIterator]();
       return {
         events,
         runId: run.id,
