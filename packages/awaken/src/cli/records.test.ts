@@ -182,9 +182,9 @@ describe.concurrent("awaken cancel and resume", () => {
     await using store = sqliteStore(join(cwd, "awaken.db"));
     // A process that had looked for runs of the thread before that one began.
     const loadHead: typeof store.threads.loadHead = async (id) => {
-      const checkpoint = await store.threads.loadHead(id);
-      if (checkpoint === undefined) return undefined;
-      const { openRun: _open, latestRun: _latest, ...seen } = checkpoint;
+      const head = await store.threads.loadHead(id);
+      if (head === undefined) return undefined;
+      const { openRun: _open, latestRun: _latest, ...seen } = head;
       return seen;
     };
     const runtime = createRuntime({

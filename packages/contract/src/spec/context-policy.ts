@@ -17,7 +17,7 @@ export const contextPolicySchema = s.strictObject({
   enablePromptCache: s.withDefault(s.boolean(), true),
   /** Without it nothing is compacted. */
   autocompactThreshold: s.exactOptional(count),
-  /** Whether the last messages stay as they are, or all that is settled is summarised. */
+  /** Whether the last messages stay as they are, or all that is complete is summarised. */
   compactionMode: s.withDefault(s.enum(COMPACTION_MODES), "keep-recent-raw-suffix"),
   /** With `keep-recent-raw-suffix`: how many stay as they are. Default 2. */
   compactionRawSuffixMessages: s.withDefault(count, 2),

@@ -29,7 +29,8 @@ export interface LeaseRenewal {
   readonly hasWishes: boolean;
 }
 
-export interface Interruption {
+/** What an interrupt leaves of the queue of a thread. */
+export interface InterruptedThread {
   /** The thread's epoch from now on. */
   readonly epoch: number;
   /** Still with its worker, which loses it at its next call. */
@@ -83,7 +84,7 @@ export interface DispatchStore {
   cancel(id: DispatchId): Promise<CancelledDispatch | undefined>;
 
   /** One transaction: the epoch rises, and queued rows of the thread are superseded. */
-  interrupt(threadId: ThreadId): Promise<Interruption>;
+  interrupt(threadId: ThreadId): Promise<InterruptedThread>;
 
   /** Undefined when the row is gone or not claimed under this token. */
   supersedeClaimed(fence: Fence, reason: string): Promise<SupersededDispatch | undefined>;

@@ -80,7 +80,7 @@ export type {
   DispatchQueue,
   DispatchStore,
   Fence,
-  Interruption,
+  InterruptedThread,
   LeaseRenewal,
   RunHint,
   ScopedDispatch,

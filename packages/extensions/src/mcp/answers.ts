@@ -4,7 +4,7 @@ import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import type { Sdk } from "./load-sdk.ts";
 import type { ElicitationHandler, McpRoot, SamplingHandler, SamplingReply, SamplingRequest } from "./types.ts";
 
-/** Who answers a server: settled, for one server. */
+/** Who answers one server, as it was made out. */
 export interface Answers {
   readonly server: string;
   readonly roots: readonly McpRoot[];

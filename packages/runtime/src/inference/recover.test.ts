@@ -14,7 +14,7 @@ import { countingIds, fakeClock } from "../testing/fake-clock.ts";
 import { cut, failure, parts, type ScriptedTurn, type ScriptItem, stall, text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { DEFAULT_INFERENCE_POLICY, type InferencePolicy, infer } from "./infer.ts";
-import { interruptionCause } from "./recovery-plan.ts";
+import { breakCause } from "./recovery-plan.ts";
 
 const request: InferenceRequest = {
   model: "m",
@@ -367,15 +367,15 @@ describe("mid-stream recovery", () => {
   });
 });
 
-describe("interruptionCause", () => {
+describe("breakCause", () => {
   it("reads the cause from the text", () => {
-    const cause = (message: string) => interruptionCause({ type: "provider", message });
+    const cause = (message: string) => breakCause({ type: "provider", message });
     expect(cause("HTTP/2 GOAWAY received")).toBe("goaway");
     expect(cause("server sent Connection: close")).toBe("goaway");
     expect(cause("read ECONNRESET")).toBe("connection reset");
     expect(cause("503 upstream")).toBe("provider 503 mid-stream");
     expect(cause("got 502 Bad Gateway")).toBe("provider 503 mid-stream");
     expect(cause("who knows")).toBe("connection reset");
-    expect(interruptionCause({ type: "stream-interrupted", message: "stream interrupted (goaway)" })).toBe("goaway");
+    expect(breakCause({ type: "stream-interrupted", message: "stream interrupted (goaway)" })).toBe("goaway");
   });
 });

@@ -3,20 +3,14 @@ import type { Ids } from "../stream/ids.ts";
 import type { Collector } from "./collector.ts";
 
 /** Text of a cause, as events and errors show it. */
-export type InterruptionCause = "idle stall" | "goaway" | "connection reset" | "provider 503 mid-stream" | "resumed from checkpoint";
+export type BreakCause = "idle stall" | "goaway" | "connection reset" | "provider 503 mid-stream" | "resumed from checkpoint";
 
 const GOAWAY = /goaway|go_away|http\/2 going away|connection: close/i;
 const RESET = /connection reset|econnreset/i;
 const GATEWAY = /^50[23]|502 bad gateway|503 service unavailable/i;
-const CAUSES: readonly InterruptionCause[] = [
-  "idle stall",
-  "goaway",
-  "connection reset",
-  "provider 503 mid-stream",
-  "resumed from checkpoint",
-];
+const CAUSES: readonly BreakCause[] = ["idle stall", "goaway", "connection reset", "provider 503 mid-stream", "resumed from checkpoint"];
 
-function knownCause({ type, message }: InferenceFailure): InterruptionCause | undefined {
+function knownCause({ type, message }: InferenceFailure): BreakCause | undefined {
   const own = type === "stream-interrupted" ? CAUSES.find((cause) => message.includes(cause)) : undefined;
   if (own !== undefined) return own;
   if (GOAWAY.test(message)) return "goaway";
@@ -25,10 +19,10 @@ function knownCause({ type, message }: InferenceFailure): InterruptionCause | un
 }
 
 /** Why a stream that failed transiently broke off. */
-export const interruptionCause = (failure: InferenceFailure): InterruptionCause => knownCause(failure) ?? "connection reset";
+export const breakCause = (failure: InferenceFailure): BreakCause => knownCause(failure) ?? "connection reset";
 
 /** The same for whoever has to find the mistake: what is not known is told in its own words. */
-export const interruptionText = (failure: InferenceFailure): string => knownCause(failure) ?? `connection reset: ${failure.message}`;
+export const breakText = (failure: InferenceFailure): string => knownCause(failure) ?? `connection reset: ${failure.message}`;
 
 /**
  * What to do about a broken stream:

@@ -8,7 +8,7 @@ import type { InferenceRun, LostCall } from "./inference-run.ts";
 import { isTransient, type OpenedStream, openStream, waitToRetry } from "./open-stream.ts";
 import type { InferencePolicy } from "./policy.ts";
 import { readStream, type StreamEnd, type Taker } from "./read-stream.ts";
-import { continuation, type InterruptionCause, interruptionCause, interruptionText, recoveryPlan } from "./recovery-plan.ts";
+import { type BreakCause, breakCause, breakText, continuation, recoveryPlan } from "./recovery-plan.ts";
 import type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
 
 /** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */
@@ -96,7 +96,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
     if (end.type === "aborted") return end;
     await recorder?.flush(collector);
     if (!isTransient(end.failure) || (end.type === "refused" && retry === 0)) return { type: "failed", failure: end.failure };
-    const cause = interruptionCause(end.failure);
+    const cause = breakCause(end.failure);
     const hasMoved = end.type === "broken" && (run.provider.observer?.hasMoved?.(request) ?? false);
     const refusal = giveUp(run.policy, end.failure, retry, hasMoved);
     if (refusal !== undefined && recoveryPlan(collector, work.request) !== "synthesize") return { type: "failed", failure: refusal };
@@ -112,7 +112,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
 function giveUp(policy: InferencePolicy, failure: InferenceFailure, retry: number, hasMoved: boolean): InferenceFailure | undefined {
   if (asksTooMuch(policy, failure) && !hasMoved) return failure;
   if (retry < policy.maxStreamRetries) return undefined;
-  return { type: "stream-interrupted", message: interruptionText(failure) };
+  return { type: "stream-interrupted", message: breakText(failure) };
 }
 
 /** A stream was read, as far as it went: no connection is left behind. */
@@ -139,7 +139,7 @@ function report({ provider }: InferenceRun, request: InferenceRequest, end: Stre
 
 type Recovery = { readonly type: "ask"; readonly request: InferenceRequest } | Extract<StreamOutcome, { readonly type: "cut" }>;
 
-function recover({ run, request, collector }: Work, reason: InterruptionCause): Recovery {
+function recover({ run, request, collector }: Work, reason: BreakCause): Recovery {
   const plan = recoveryPlan(collector, request);
   if (plan === "restart") {
     collector.reset();

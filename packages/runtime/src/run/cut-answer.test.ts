@@ -48,8 +48,8 @@ const shownText = (events: readonly AgentEvent[]) => events.flatMap((event) => (
 
 /** What a reader of the thread sees, and what is there for the model alone. */
 async function stored(store: Store, thread: string) {
-  const checkpoint = await store.messages.list(threadId(thread), {});
-  const messages = checkpoint.items.map(({ message }) => message);
+  const logged = await store.messages.list(threadId(thread), {});
+  const messages = logged.items.map(({ message }) => message);
   return {
     shown: messages.filter(({ visibility }) => visibility !== "internal").map((message) => [message.role, messageText(message)]),
     internal: messages.filter(({ visibility }) => visibility === "internal").map(({ role }) => role),

@@ -226,9 +226,9 @@ const early = (store: Store): Store => ({
   threads: {
     ...store.threads,
     loadHead: async (id) => {
-      const checkpoint = await store.threads.loadHead(id);
-      if (checkpoint === undefined) return undefined;
-      const { openRun: _open, latestRun: _latest, ...seen } = checkpoint;
+      const head = await store.threads.loadHead(id);
+      if (head === undefined) return undefined;
+      const { openRun: _open, latestRun: _latest, ...seen } = head;
       return seen;
     },
   },
@@ -297,8 +297,8 @@ describe("two processes", () => {
         code: expect.stringMatching(/thread_already_running|invalid_resume/),
       });
       expect(world.done, `read ${nth}`).toEqual(["pay 1"]);
-      const checkpoint = await store.threads.loadHead(threadId("t"));
-      expect(checkpoint?.messages.map(({ message }) => message.role)).toEqual(["user", "assistant", "tool", "assistant"]);
+      const head = await store.threads.loadHead(threadId("t"));
+      expect(head?.messages.map(({ message }) => message.role)).toEqual(["user", "assistant", "tool", "assistant"]);
     }
   });
 

@@ -26,7 +26,7 @@ import { followed } from "./settled.ts";
 import { beginRun } from "./start-run.ts";
 
 /** Decisions about tickets of one run. */
-interface Batch {
+interface RunDecisions {
   readonly first: AddressedDecision;
   readonly decisions: readonly AddressedDecision[];
   /** A run id or a thread id, when the caller named the run. */
@@ -61,10 +61,11 @@ const isElsewhere = (ticket: string, { runId, threadId }: RunRecord) =>
     { details: { ticketId: ticket, runId, threadId } },
   );
 
-function readBatch(parts: RunParts, given: readonly TicketDecision[]): Batch {
+function readAsked(parts: RunParts, given: readonly TicketDecision[]): RunDecisions {
   const read = readDecisions(given, parts.ids, parts.clock, false);
   const named = new Set(given.flatMap(({ decision }) => decision.run ?? []));
-  if (named.size > 1) throw new AwakenError("invalid_activation", "invalid activation: the decisions of a batch are about one run");
+  if (named.size > 1)
+    throw new AwakenError("invalid_activation", "invalid activation: decisions that are given together are about one run");
   const [run] = named;
   const decisions = run === undefined ? read : read.map((addressed) => ({ ...addressed, isCall: true }));
   const [first] = decisions;
@@ -77,26 +78,26 @@ function readBatch(parts: RunParts, given: readonly TicketDecision[]): Batch {
  * for calls that do not wait yet, when they are kept.
  */
 export async function decide(parts: RunParts, given: readonly TicketDecision[]): Promise<RunStream> {
-  const batch = readBatch(parts, given);
+  const asked = readAsked(parts, given);
   let lost: AwakenError | undefined;
   let seen: RunRecord | undefined;
   for (;;) {
-    const early = await keepEarly(parts, batch);
+    const early = await keepEarly(parts, asked);
     if (early !== undefined) return early;
-    const record = await findRecord(parts, batch, lost);
+    const record = await findRecord(parts, asked, lost);
     const active = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
     if (active !== undefined) {
-      const taken = await decideActive(parts, active, record, batch);
+      const taken = await decideActive(parts, active, record, asked);
       if (taken !== undefined) return followFamily(parts, record, taken);
       continue;
     }
-    if (isDone(record, batch.decisions)) return followFamily(parts, record, recorded(parts, record));
+    if (isDone(record, asked.decisions)) return followFamily(parts, record, recorded(parts, record));
     // The run may have left while its record was read: only one that stands still is executed elsewhere.
     if (record.status === "running" && (seen === undefined || !sameJson(record, seen))) {
       seen = record;
       continue;
     }
-    const resumed = await resumeWith(parts, record, batch);
+    const resumed = await resumeWith(parts, record, asked);
     if (!AwakenError.is(resumed)) return followFamily(parts, record, resumed);
     lost = resumed;
   }
@@ -109,7 +110,7 @@ const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
   run.result === undefined ? recorded(parts, run) : followRun(run, followed(parts, run.result));
 
 /** Decisions about calls of an active run that it does not know yet. Only its own id names it for good: threads see many runs. */
-async function keepEarly(parts: RunParts, { decisions, run: named }: Batch): Promise<RunStream | undefined> {
+async function keepEarly(parts: RunParts, { decisions, run: named }: RunDecisions): Promise<RunStream | undefined> {
   if (named === undefined) return undefined;
   const found = parts.active.find(named);
   if (found.type === "ambiguous") throw ambiguous(named, `'${named}' names two runs`);
@@ -123,12 +124,12 @@ async function keepEarly(parts: RunParts, { decisions, run: named }: Batch): Pro
 }
 
 /** Undefined: the thread is free, and the record knows more. */
-async function decideActive(parts: RunParts, active: ActiveRun, record: RunRecord, batch: Batch): Promise<RunStream | undefined> {
+async function decideActive(parts: RunParts, active: ActiveRun, record: RunRecord, asked: RunDecisions): Promise<RunStream | undefined> {
   await active.prepared;
-  if (active.runId !== record.runId) return decideBeside(parts, active, batch);
+  if (active.runId !== record.runId) return decideBeside(parts, active, asked);
   if (active.ctx !== undefined) {
     const run = followActive(parts, active);
-    if (await takeDecisions(active.ctx, batch.decisions).catch(ifLost)) return run;
+    if (await takeDecisions(active.ctx, asked.decisions).catch(ifLost)) return run;
   }
   await active.released;
   return undefined;
@@ -141,14 +142,14 @@ function ifLost(thrown: unknown): false {
 }
 
 /** Another run has the thread. What it left open has to wait for it; whoever comes too late need not. */
-async function decideBeside(parts: RunParts, active: ActiveRun, batch: Batch): Promise<RunStream | undefined> {
-  const record = await findRecord(parts, batch, undefined);
-  if (batch.decisions.some((addressed) => isOpen(record, addressed))) {
+async function decideBeside(parts: RunParts, active: ActiveRun, asked: RunDecisions): Promise<RunStream | undefined> {
+  const record = await findRecord(parts, asked, undefined);
+  if (asked.decisions.some((addressed) => isOpen(record, addressed))) {
     await active.released;
     return undefined;
   }
-  if (isDone(record, batch.decisions)) return recorded(parts, record);
-  throw tooLate(record, nextOf(record, batch));
+  if (isDone(record, asked.decisions)) return recorded(parts, record);
+  throw tooLate(record, nextOf(record, asked));
 }
 
 const isOpen = (run: RunRecord, { target, isCall }: AddressedDecision): boolean =>
@@ -161,7 +162,7 @@ function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean {
 }
 
 /** The run whose ticket this is. A ticket that is not open any more belongs to its run still. */
-async function findRecord(parts: RunParts, { first, run: named }: Batch, lost: AwakenError | undefined): Promise<RunRecord> {
+async function findRecord(parts: RunParts, { first, run: named }: RunDecisions, lost: AwakenError | undefined): Promise<RunRecord> {
   const ticket = first.target;
   const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, first);
   const open = runs.filter((run) => isOpen(run, first));
@@ -186,20 +187,20 @@ async function namedRuns({ records }: RunParts, named: string, first: AddressedD
 }
 
 /** Whether each of these decisions was taken before. Throws when one of them says something else under an id that was taken. */
-function isDone(run: RunRecord, batch: readonly AddressedDecision[]): boolean {
-  return batch.filter((addressed) => !isRepeated(run.decided, addressed)).length === 0;
+function isDone(run: RunRecord, asked: readonly AddressedDecision[]): boolean {
+  return asked.filter((addressed) => !isRepeated(run.decided, addressed)).length === 0;
 }
 
 /** The first that was not taken before. */
-const nextOf = ({ decided }: RunRecord, { first, decisions }: Batch): AddressedDecision =>
+const nextOf = ({ decided }: RunRecord, { first, decisions }: RunDecisions): AddressedDecision =>
   decisions.find((addressed) => !isRepeated(decided, addressed)) ?? first;
 
 const tooLate = (run: RunRecord, addressed: AddressedDecision): AwakenError =>
   hasTicket(run, addressed) ? notOpen(addressed.target, run) : unknownTicket(addressed.target);
 
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
-async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promise<RunStream | AwakenError> {
-  const next = nextOf(run, batch);
+async function resumeWith(parts: RunParts, run: RunRecord, asked: RunDecisions): Promise<RunStream | AwakenError> {
+  const next = nextOf(run, asked);
   if (!isOpen(run, next)) throw tooLate(run, next);
   if (await isOrphan(run, (id) => parts.records.runs.load(id))) {
     await cancel(parts, run.runId);
@@ -208,14 +209,14 @@ async function resumeWith(parts: RunParts, run: RunRecord, batch: Batch): Promis
   // Without holds nobody can tell a process that is gone from one that is at work.
   if (run.status !== "waiting" && parts.holds === undefined) throw isElsewhere(next.target, run);
   try {
-    const { run: active, result, begun } = beginRun(parts, resumeOrder(run, batch.decisions));
+    const { run: active, result, begun } = beginRun(parts, resumeOrder(run, asked.decisions));
     const stream = followRun(active, followed(parts, result));
     await begun;
     return stream;
   } catch (thrown) {
     // Fenced off: somebody else took it up at the same moment.
     if (!AwakenError.is(thrown) || (thrown.code !== "thread_already_running" && thrown.code !== "fence_lost")) throw thrown;
-    return parts.holds === undefined || isHere(parts, run) ? thrown : decideThere(parts, parts.holds, run, batch);
+    return parts.holds === undefined || isHere(parts, run) ? thrown : decideThere(parts, parts.holds, run, asked);
   }
 }
 
@@ -223,7 +224,7 @@ const isHere = ({ active }: RunParts, { runId, threadId }: RunRecord): boolean =
   active.byRun(runId) !== undefined || active.onThread(threadId) !== undefined;
 
 /** Another process executes the run. Gives the error when the run has moved on: then there is more to know about it. */
-async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { decisions }: Batch): Promise<RunStream | AwakenError> {
+async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { decisions }: RunDecisions): Promise<RunStream | AwakenError> {
   let left = decisions.filter((addressed) => !isRepeated(run.decided, addressed));
   while (left.length > 0) {
     try {

@@ -400,8 +400,8 @@ describe("a crash at every point of a run with every kind of tool", () => {
           const second = await live(store, world, agents, { at: "commit-end", nth: 1 + (nth % 4) });
           if (!second) await live(store, world, agents, undefined);
           expect(world.done.filter((effect) => !effect.startsWith("pure")).toSorted(), `${at} ${nth}`).toEqual(ALL);
-          const checkpoint = await store.threads.loadHead(threadId("t"));
-          const log = checkpoint?.messages ?? [];
+          const head = await store.threads.loadHead(threadId("t"));
+          const log = head?.messages ?? [];
           expect(effectiveMessages(log)).toEqual(log);
           expect(log.filter(({ message }) => message.role === "tool").length, `${at} ${nth}`).toBe(9);
           expect(log.filter(({ message }) => message.role === "user").length).toBe(1);

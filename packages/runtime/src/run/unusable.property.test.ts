@@ -152,11 +152,11 @@ async function play(store: Store, runtime: Runtime, { move }: Program): Promise<
 
 /** After any program: nobody is left running, every call has its result, and what is stored was once taken by its key. */
 async function checkThread(store: Store): Promise<void> {
-  const checkpoint = await store.threads.loadHead(threadId(THREAD));
-  expect(["done", "waiting", undefined]).toContain(checkpoint?.latestRun?.status);
-  expect(isOfSome(checkpoint?.state?.extensions["value"])).toBe(true);
+  const head = await store.threads.loadHead(threadId(THREAD));
+  expect(["done", "waiting", undefined]).toContain(head?.latestRun?.status);
+  expect(isOfSome(head?.state?.extensions["value"])).toBe(true);
   let calls: string[] = [];
-  for (const { message } of checkpoint?.messages ?? []) {
+  for (const { message } of head?.messages ?? []) {
     if (message.role === "tool") calls = calls.filter((id) => id !== message.toolCallId);
     else {
       expect(calls).toEqual([]);

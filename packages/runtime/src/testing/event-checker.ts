@@ -173,7 +173,7 @@ export class EventChecker {
         return;
       case "tool-call-resumed":
         if (this.#step !== undefined) this.#fail(event, "is inside a step");
-        this.#settle(event, event.toolCallId);
+        this.#closeCall(event, event.toolCallId);
         return;
       default:
         return;
@@ -205,10 +205,10 @@ export class EventChecker {
     if (completed.has(toolCallId)) this.#fail(event, "is the second completion of its call");
     completed.add(toolCallId);
     if (outcome === "suspended") this.#step.isWaiting = true;
-    else this.#settle(event, toolCallId);
+    else this.#closeCall(event, toolCallId);
   }
 
-  #settle(event: AgentEvent, id: string): void {
+  #closeCall(event: AgentEvent, id: string): void {
     if (this.#answered.has(id)) this.#fail(event, "is the second result of its call");
     this.#answered.add(id);
   }

@@ -126,10 +126,7 @@ function everyPart(it: StoreTest): void {
 }
 
 function snapshots(it: StoreTest): void {
-  it("server-and-durability 15: a checkpoint never mixes messages of one commit with the run of another under load", async ({
-    store,
-    peer,
-  }) => {
+  it("server-and-durability 15: a head never mixes messages of one commit with the run of another under load", async ({ store, peer }) => {
     const steps = 150;
     const write = async () => {
       for (let step = 1; step <= steps; step++) {

@@ -92,7 +92,7 @@ function statuses<S extends Store>(it: StoreTest<S>, corrupt: Corrupt<S>): void 
     for (const read of reads) expect((await failure(read(), "storage_corrupt")).message).toContain("'r1'");
   });
 
-  it("a message that is damaged spoils the checkpoint, not the threads beside it", async ({ store }) => {
+  it("a message that is damaged spoils the head, not the threads beside it", async ({ store }) => {
     await fill(store);
     await corrupt(store, { type: "message", threadId: T1, seq: 1 }, { message: { id: "m1", role: "root" } });
     const { message } = await failure(store.threads.loadHead(T1), "storage_corrupt");

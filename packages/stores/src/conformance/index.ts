@@ -1,7 +1,6 @@
 import type { QueueStore, Store } from "@awaken/contract/store";
 import { describe } from "vitest";
 import { atomicityConformance } from "./atomicity.ts";
-import { checkpointConformance } from "./checkpoints.ts";
 import { commitConformance } from "./commit.ts";
 import { corruptionConformance, queueCorruptionConformance } from "./corruption.ts";
 import { deadLetterConformance } from "./dead-letters.ts";
@@ -9,6 +8,7 @@ import { dispatchConformance } from "./dispatches.ts";
 import { durabilityConformance } from "./durability.ts";
 import { eventConformance } from "./events.ts";
 import { familyConformance } from "./families.ts";
+import { headConformance } from "./heads.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { lifecycleConformance, queueLifecycleConformance } from "./lifecycle.ts";
 import { liveConformance } from "./live.ts";
@@ -40,7 +40,7 @@ export function storeConformance<S extends Store>(
   describe(`${name}: conformance`, () => {
     threadConformance(it);
     messageConformance(it);
-    checkpointConformance(it);
+    headConformance(it);
     runConformance(it);
     commitConformance(it);
     atomicityConformance(it);

@@ -134,9 +134,9 @@ function folding(it: StoreTest): void {
     await store.commit(
       append(0, [...five, summary("narrow", { fromSeq: 2, toSeq: 3 }), summary("wide", { fromSeq: 2, toSeq: 4 }), user("m8")]),
     );
-    const checkpoint = await store.threads.loadHead(T1);
-    expect(idsOf(checkpoint?.messages ?? [])).toEqual(["m1", "wide", "m5", "m8"]);
-    expect(checkpoint?.messageCount).toBe(8);
+    const head = await store.threads.loadHead(T1);
+    expect(idsOf(head?.messages ?? [])).toEqual(["m1", "wide", "m5", "m8"]);
+    expect(head?.messageCount).toBe(8);
   });
 
   it("core-execution 64: with summaries [1,3] and [1,6] only the wider one and later messages appear, and the count is the raw one", async ({
@@ -145,9 +145,9 @@ function folding(it: StoreTest): void {
     await store.commit(append(0, [...five, summary("narrow", { fromSeq: 1, toSeq: 3 })]));
     expect(idsOf((await store.threads.loadHead(T1))?.messages ?? [])).toEqual(["narrow", "m4", "m5"]);
     await store.commit(append(6, [summary("wide", { fromSeq: 1, toSeq: 6 }), user("m8")]));
-    const checkpoint = await store.threads.loadHead(T1);
-    expect(idsOf(checkpoint?.messages ?? [])).toEqual(["wide", "m8"]);
-    expect(checkpoint?.messageCount).toBe(8);
+    const head = await store.threads.loadHead(T1);
+    expect(idsOf(head?.messages ?? [])).toEqual(["wide", "m8"]);
+    expect(head?.messageCount).toBe(8);
     expect(await store.messages.count(T1)).toBe(8);
   });
 
@@ -157,13 +157,13 @@ function folding(it: StoreTest): void {
     await store.commit(append(0, [user("m1"), assistant("m2", ["c1", "c2"]), result("m3", "c1", "pending"), result("m4", "c2")]));
     expect(idsOf((await store.threads.loadHead(T1))?.messages ?? [])).toEqual(["m1", "m2", "m3", "m4"]);
     await store.commit(append(4, [retraction("m5", "c1")]));
-    const checkpoint = await store.threads.loadHead(T1);
-    expect(idsOf(checkpoint?.messages ?? [])).toEqual(["m1", "m2", "m4"]);
-    expect(checkpoint?.messages[1]?.message.content).toHaveLength(2);
-    expect(checkpoint?.messageCount).toBe(5);
+    const head = await store.threads.loadHead(T1);
+    expect(idsOf(head?.messages ?? [])).toEqual(["m1", "m2", "m4"]);
+    expect(head?.messages[1]?.message.content).toHaveLength(2);
+    expect(head?.messageCount).toBe(5);
   });
 
-  it("a checkpoint is the effective view of the whole log, wherever summaries lie", async ({ store }) => {
+  it("a head is the effective view of the whole log, wherever summaries lie", async ({ store }) => {
     let seed = 7;
     const random = (below: number): number => {
       seed = (seed * 48_271) % 2_147_483_647;
@@ -174,9 +174,9 @@ function folding(it: StoreTest): void {
       const message = nextMessage(seq, random);
       await store.commit(append(seq - 1, [message], seq === 1 ? { run: runs.running() } : {}));
       log.push({ seq, message });
-      const checkpoint = await store.threads.loadHead(T1);
-      expect(view(checkpoint?.messages ?? [])).toEqual(effectiveMessages(log));
-      expect(checkpoint?.messageCount).toBe(seq);
+      const head = await store.threads.loadHead(T1);
+      expect(view(head?.messages ?? [])).toEqual(effectiveMessages(log));
+      expect(head?.messageCount).toBe(seq);
     }
   });
 }
@@ -242,11 +242,11 @@ function fidelity(it: StoreTest): void {
     for (let round = 0; round < 2; round++) {
       const [row] = (await store.messages.list(T1, {})).items;
       const run = await store.runs.load(R1);
-      const checkpoint = await store.threads.loadHead(T1);
+      const head = await store.threads.loadHead(T1);
       expect(row?.message).toEqual(expected.messageDelta?.messages[0]);
       expect(run).toEqual({ ...expected.run, ordinal: 1 });
-      expect(checkpoint?.state).toEqual(expected.threadState);
-      vandalise([row, run, checkpoint, await store.threads.load(T1), await store.threads.loadState(T1)]);
+      expect(head?.state).toEqual(expected.threadState);
+      vandalise([row, run, head, await store.threads.load(T1), await store.threads.loadState(T1)]);
     }
     expect(await store.commit(write(runs.running({ updatedAt: 2 })))).toMatchObject({ run: { ordinal: 1 } });
   });

@@ -10,7 +10,7 @@ import {
   type DispatchRecord,
   type DispatchStatus,
   type DispatchStore,
-  type Interruption,
+  type InterruptedThread,
   type QueuedDispatch,
   type SupersededDispatch,
   supersedeDispatch,
@@ -158,7 +158,7 @@ function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLett
   return dispatch;
 }
 
-function interrupt(change: Change, threadId: ThreadId): Interruption {
+function interrupt(change: Change, threadId: ThreadId): InterruptedThread {
   const { tables, journal } = change;
   const row = threadRow(change, threadId);
   const epoch = row.epoch + 1;

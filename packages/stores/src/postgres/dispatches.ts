@@ -8,7 +8,7 @@ import {
   type DispatchRecord,
   type DispatchStore,
   type Fence,
-  type Interruption,
+  type InterruptedThread,
   type QueuedDispatch,
   readClaim,
   supersedeDispatch,
@@ -122,7 +122,7 @@ async function claim(tx: Tx, access: Access, threadId: ThreadId, claiming: Claim
   return finish(access, [...superseded, claimed], claimed);
 }
 
-async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Finish<Interruption>> {
+async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Finish<InterruptedThread>> {
   const { scopeId, env } = access;
   const [, epochRows = [], rows = []] = await tx.read(
     lockThread(scopeId, threadId),

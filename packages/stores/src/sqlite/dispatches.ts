@@ -7,7 +7,7 @@ import {
   clampLimit,
   type DispatchStore,
   type Fence,
-  type Interruption,
+  type InterruptedThread,
   type QueuedDispatch,
   readClaim,
   supersedeDispatch,
@@ -89,7 +89,7 @@ function claimRow(tx: Tx, access: Access, queued: QueuedDispatch | undefined, re
   return writeDispatch(tx, access, claimQueued(queued, lease));
 }
 
-function interrupt(tx: Tx, access: Access, threadId: ThreadId): Interruption {
+function interrupt(tx: Tx, access: Access, threadId: ThreadId): InterruptedThread {
   const { scopeId, env } = access;
   const epoch = loadEpoch(tx, scopeId, threadId) + 1;
   tx.run(

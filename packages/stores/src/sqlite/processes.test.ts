@@ -33,7 +33,7 @@ describe("other processes", () => {
     expect((await reading).map(({ kind }) => kind)).toEqual(["there"]);
   });
 
-  test("a checkpoint shows what another process has appended, and the thread that it has put in the place of the one that was known", async () => {
+  test("a head shows what another process has appended, and the thread that it has put in the place of the one that was known", async () => {
     await using store = openTestStore();
     const textsOf = async () => (await store.threads.loadHead(T1))?.messages.map(({ message }) => messageText(message));
     const commitThere = (count: number, text: string) => `await store.commit(${JSON.stringify(append(count, [user(`m${count}`, text)]))});`;

@@ -64,16 +64,16 @@ export async function threadsText(store: ScopedStore, current: string): Promise<
 
 /** Thread and run as they are on record. */
 export async function stateText(store: ScopedStore, thread: string, agent: string): Promise<string> {
-  const checkpoint = await store.threads.loadHead(threadId(thread));
-  if (checkpoint === undefined) return `thread ${thread} is new: nothing is on record yet\nagent ${agent}`;
-  const run = checkpoint.openRun ?? checkpoint.latestRun;
-  const lines = [`thread ${thread}: ${checkpoint.messageCount} messages on record, agent ${agent}`];
+  const head = await store.threads.loadHead(threadId(thread));
+  if (head === undefined) return `thread ${thread} is new: nothing is on record yet\nagent ${agent}`;
+  const run = head.openRun ?? head.latestRun;
+  const lines = [`thread ${thread}: ${head.messageCount} messages on record, agent ${agent}`];
   if (run !== undefined) {
     lines.push(`run ${run.runId} of ${run.agentId}: ${standingOf(run)}, ${run.steps} steps, ${run.usage.totalTokens} tokens`);
     if (run.status === "done") lines.push(`ended: ${jsonLine({ ...run.outcome.termination })}`);
     if (run.status === "waiting") lines.push(...run.waiting.tickets.map((ticket) => `waits: ${ticket.id} ${ticket.toolName}`));
   }
-  const state: JsonObject = checkpoint.state?.extensions ?? {};
+  const state: JsonObject = head.state?.extensions ?? {};
   lines.push(Object.keys(state).length === 0 ? "thread state: empty" : `thread state: ${prettyJson(state, { chars: 2_000, lines: 60 })}`);
   return clean(lines.join("\n"));
 }

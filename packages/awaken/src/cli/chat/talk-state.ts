@@ -27,9 +27,9 @@ export function restState(run: RunRecord | undefined): RestState {
 }
 
 /** The one that the thread is with, as far as the project still has it. */
-export function actingAgent(checkpoint: ThreadHead | undefined, agents: readonly string[]): string {
-  const seated = checkpoint?.state?.extensions[activeAgent.name];
-  const known = [typeof seated === "string" ? seated : undefined, checkpoint?.latestRun?.agentId];
+export function actingAgent(head: ThreadHead | undefined, agents: readonly string[]): string {
+  const seated = head?.state?.extensions[activeAgent.name];
+  const known = [typeof seated === "string" ? seated : undefined, head?.latestRun?.agentId];
   return known.find((id) => id !== undefined && agents.includes(id)) ?? agents[0] ?? "default";
 }
 

@@ -117,9 +117,9 @@ export class ThreadTalk {
 
   /** Reads the record again: somebody else may have gone on with the thread. */
   async #load(): Promise<RestState> {
-    const checkpoint = await this.#project.store.threads.loadHead(threadId(this.id));
-    const { openRun } = checkpoint ?? {};
-    this.#agent = this.#chosenAgent ?? actingAgent(checkpoint, this.#project.agents);
+    const head = await this.#project.store.threads.loadHead(threadId(this.id));
+    const { openRun } = head ?? {};
+    this.#agent = this.#chosenAgent ?? actingAgent(head, this.#project.agents);
     this.#elsewhere = (await isElsewhere(this.#project, openRun)) ? openRun?.runId : undefined;
     this.conversation.ask(openRun === undefined ? [] : openTicketsOf(openRun));
     return restState(openRun);

@@ -38,7 +38,7 @@ export interface CompactionInit {
 const startCompaction = defineEffect("context_compaction.start", { payload: compactionOrderSchema });
 
 /** Doing it again for the same messages would end the same way. */
-function isSettled({ skipped, failures }: CompactionState, upTo: string): boolean {
+function isGivenUp({ skipped, failures }: CompactionState, upTo: string): boolean {
   return skipped.some((entry) => entry.upTo === upTo) || failures.filter((entry) => entry.upTo === upTo).length >= MAX_FAILURES;
 }
 
@@ -61,7 +61,7 @@ export function compaction(init: CompactionInit): Plugin {
     const compactions = find(scene);
     const state = scene.state.get(compactionState) ?? compactionState.initial();
     if (compactions === undefined || (state.inFlight !== undefined && compactions.owns(state.inFlight.taskId))) return undefined;
-    const plan = planCompaction(scene.messages, policy, (upTo) => isSettled(state, upTo));
+    const plan = planCompaction(scene.messages, policy, (upTo) => isGivenUp(state, upTo));
     if (plan === undefined) return undefined;
     const taskId = ids();
     return command()

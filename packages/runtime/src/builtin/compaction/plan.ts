@@ -41,15 +41,15 @@ export function safeCut(messages: readonly Message[], limit: number): number {
   return cut;
 }
 
-/** What to replace by a summary now; undefined when there is too little to gain, or when `isSettled` says so of the last message. */
+/** What to replace by a summary now; undefined when there is too little to gain, or when `isGivenUp` says so of the last message. */
 export function planCompaction(
   messages: readonly Message[],
   policy: ContextPolicy,
-  isSettled: (upTo: MessageId) => boolean = () => false,
+  isGivenUp: (upTo: MessageId) => boolean = () => false,
 ): CompactionPlan | undefined {
   const cut = safeCut(messages, keptFrom(messages, policy));
   const last = messages[cut - 1];
-  if (last === undefined || isSettled(last.id)) return undefined;
+  if (last === undefined || isGivenUp(last.id)) return undefined;
   const replaced = messages.slice(0, cut);
   const fresh = replaced.filter((message) => summaryText(message) === undefined);
   if (estimateMessages(fresh) < MIN_TOKENS) return undefined;

@@ -5,8 +5,8 @@ import { append, assistant, result, runs, summary, T1, T2, user } from "./record
 import { type StoreTest, vandalise } from "./world.ts";
 
 /** A store may keep what it has read of a log; nobody may notice. */
-export function checkpointConformance(it: StoreTest): void {
-  describe("checkpoints of a thread that is read again and again", () => {
+export function headConformance(it: StoreTest): void {
+  describe("heads of a thread that is read again and again", () => {
     growing(it);
     replaced(it);
     apart(it);
