@@ -65,7 +65,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     isClosed: true,
   },
   "@awaken/extensions": {
-    rows: [["index"], ["observability"], ["skills"], ["reminder", "deferred-tools"], ["permission", "mcp"], ["pattern", "peer"]],
+    rows: [["index"], ["observability"], ["skills"], ["reminder", "deferred-tools"], ["permission", "mcp", "a2a"], ["pattern", "peer"]],
     files: { "index.ts": "index" },
     testOnly: [],
     isClosed: true,

@@ -10,6 +10,7 @@ import {
 import { memoryStore } from "@awaken/stores/memory";
 import { checkPlatform } from "./check-platform.ts";
 import { Registry } from "./registry.ts";
+import { withA2a } from "./remote-backends.ts";
 import { thisNode } from "./this-node.ts";
 import { type AnyProvider, toProviders } from "./to-provider.ts";
 
@@ -46,6 +47,7 @@ const isTable = (value: unknown): value is object => typeof value === "object" &
 /** A model object becomes a provider and a model of its own, named after its agent. What is no table is left for the core to refuse. */
 function nameModels(init: RuntimeInit): CoreInit {
   const { providers = {}, models = {}, agents } = init;
+  const backends = withA2a(init.backends);
   const ownProviders: Record<string, AnyProvider> = {};
   const ownModels: Record<string, ModelSpecInput> = {};
   const nameModel = (id: string, agent: AgentInput): AgentSpecInput => {
@@ -61,6 +63,7 @@ function nameModels(init: RuntimeInit): CoreInit {
     providers: isTable(providers) ? toProviders({ ...providers, ...ownProviders }) : providers,
     models: isTable(models) ? { ...models, ...ownModels } : models,
     agents: named,
+    ...(backends === undefined ? undefined : { backends }),
   };
 }
 

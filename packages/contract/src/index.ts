@@ -1,6 +1,8 @@
 export {
+  type Artifact,
   BACKEND_DIMENSIONS,
   type Backend,
+  type BackendAbort,
   type BackendDimension,
   type BackendOutput,
   type BackendProfile,

@@ -12,7 +12,7 @@ export {
 } from "./agent.ts";
 // Public: forms and files are checked by it.
 export { type ContextPolicy, contextPolicySchema } from "./context-policy.ts";
-export type { RemoteEndpoint } from "./endpoint.ts";
+export { a2aServerEndpoint, a2aServerTimeoutMs, parseA2aServerSpec, parseRemoteEndpoint, type RemoteEndpoint } from "./endpoint.ts";
 export { userRecord } from "./envelope.ts";
 export { type McpServerSpec, parseMcpServerSpec } from "./mcp-server.ts";
 // Public: forms and files are checked by it.

@@ -33,6 +33,19 @@ export const STATELESS_REMOTE_PROFILE: BackendProfile = Object.freeze({
   output: "text",
 });
 
+/** An agent behind the A2A protocol: it keeps the conversation, may ask back, and can be told to stop. */
+export const A2A_PROFILE: BackendProfile = Object.freeze({
+  cancellation: "remote-abort",
+  continuation: "remote-state",
+  decisions: "none",
+  overrides: "none",
+  frontendTools: "none",
+  persistence: "cross-session",
+  waits: "input-and-auth",
+  transcript: "incremental-user-messages-with-remote-state",
+  output: "text-and-artifacts",
+});
+
 /** What a run asks for; what is left out is asked of nobody. */
 export type BackendRequirements = Partial<BackendProfile>;
 

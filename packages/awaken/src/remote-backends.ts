@@ -1,0 +1,32 @@
+import type { Backend } from "@awaken/contract";
+import { A2A_PROFILE, type BackendFactory } from "@awaken/runtime";
+
+type Extension = typeof import("@awaken/extensions/a2a");
+
+/** Not a literal: a bundler for browsers, where agents are not asked like this, would take along what it needs of Node. */
+const EXTENSION = ["@awaken/extensions", "a2a"].join("/");
+
+/** What talks to A2A agents with its defaults. It is loaded when the first one is asked. */
+const a2a: BackendFactory = {
+  type: "a2a",
+  build(endpoint) {
+    let backend: Promise<Backend> | undefined;
+    const built = async (): Promise<Backend> => {
+      const extension: Extension = await import(EXTENSION);
+      return extension.a2a().build(endpoint);
+    };
+    const ready = () => (backend ??= built());
+    return {
+      profile: A2A_PROFILE,
+      run: async (request) => (await ready()).run(request),
+      abort: async (request) => (await ready()).abort?.(request),
+    };
+  },
+};
+
+/** The backends that were handed in, and one for A2A unless it is among them. What is no list is left for the core to refuse. */
+export function withA2a(given: readonly BackendFactory[] | undefined): readonly BackendFactory[] | undefined {
+  if (given !== undefined && !Array.isArray(given)) return given;
+  const isThere = given?.some((factory) => typeof factory === "object" && factory !== null && factory.type === a2a.type) ?? false;
+  return isThere ? given : [...(given ?? []), a2a];
+}
