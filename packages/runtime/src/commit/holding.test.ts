@@ -18,6 +18,7 @@ const noop = defineTool({ id: "noop", description: "", input: z.object({}), exec
 
 /** Holds the thread as a caller that streams does: the first commit claims it, the last one acknowledges. */
 class Streaming implements Holding {
+  readonly hasMail = true;
   readonly departures: Departure[] = [];
   readonly results: (CommitResult | undefined)[] = [];
   readonly commits: ThreadCommit[] = [];

@@ -56,6 +56,8 @@ export interface Holding {
    * is over. It must not throw.
    */
   landed(commit: ThreadCommit, result: CommitResult | undefined): void | Promise<void>;
+  /** Whether `waiting` may find something now. */
+  readonly hasMail: boolean;
   /** What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. */
   waiting(at: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
 }

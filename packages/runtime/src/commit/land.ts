@@ -91,9 +91,9 @@ export class Landing {
     this.#standing = standingOf(init);
   }
 
-  /** Whether messages wait in a queue of the thread, as far as this run is concerned. */
-  get hasQueue(): boolean {
-    return this.#init.holding !== undefined;
+  /** Whether messages may wait in the queue of the thread. */
+  get hasMail(): boolean {
+    return this.#init.holding?.hasMail === true;
   }
 
   /** `updatedAt` of the record as this activation knows it: whoever has taken the run over has written a later one. */
@@ -146,7 +146,8 @@ export class Landing {
       if (commit === undefined) continue;
       const rowsBefore = commit.messageDelta?.expectedMessageCount ?? this.#standing.count;
       this.#note(commit, result);
-      await this.#init.holding?.landed(commit, result);
+      const told = this.#init.holding?.landed(commit, result);
+      if (told !== undefined) await told;
       return { commit, rowsBefore };
     }
   }

@@ -50,6 +50,8 @@ const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_DECISIONS: Decided = Object.freeze({ entries: [] });
 const NOTHING_MORE: Wanted = Object.freeze({ claims: NO_CLAIMS, ending: undefined, decisions: undefined, takenIn: undefined });
 
+const NOTHING_TO_DO: Promise<void> = Promise.resolve();
+
 const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): TakenIn => ({
   messages: waiting.map(({ message }) => message),
   consume: { boundary, entries: waiting.map(({ pendingId, revision }) => ({ pendingId, revision })) },
@@ -70,9 +72,9 @@ export class RunWriter {
     this.#init = init;
   }
 
-  /** Whether the thread has a queue that messages may come from. */
-  get hasQueue(): boolean {
-    return this.#init.landing.hasQueue;
+  /** Whether messages may wait in the queue of the thread. */
+  get hasMail(): boolean {
+    return this.#init.landing.hasMail;
   }
 
   /** `updatedAt` of the record as this activation knows it. */
@@ -141,13 +143,13 @@ export class RunWriter {
     }
   }
 
-  async #write(wanted: Wanted): Promise<void> {
+  #write(wanted: Wanted): Promise<void> {
     const lifecycle = this.#init.state.snapshot().get(runLifecycle);
-    if (lifecycle === undefined) return;
+    if (lifecycle === undefined) return NOTHING_TO_DO;
     // A hook may have ended the run; its record says so once, in the last write.
     const isEarly = lifecycle.status === "done" && wanted.ending === undefined;
-    if (isEarly && wanted.claims.length === 0 && wanted.decisions === undefined && wanted.takenIn === undefined) return;
-    await this.#commit(lifecycle, wanted);
+    if (isEarly && wanted.claims.length === 0 && wanted.decisions === undefined && wanted.takenIn === undefined) return NOTHING_TO_DO;
+    return this.#commit(lifecycle, wanted);
   }
 
   async #commit(lifecycle: RunLifecycle, wanted: Wanted): Promise<void> {

@@ -183,6 +183,7 @@ describe("background and delivery", () => {
       turns: [toolCall("noop", {}), text("one"), text("two")],
       tools: [noop],
       holding: {
+        hasMail: true,
         riders: () => ({}),
         landed({ pending: change }) {
           for (const { pendingId } of change?.consume?.entries ?? []) {

@@ -33,8 +33,8 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
 }
 
 /** Takes in what came since the last boundary. True when the model has something new to read; bookkeeping does not count. */
-export async function crossBoundary(ctx: RunContext, at: Boundary): Promise<boolean> {
-  return ctx.inbox.size > 0 || ctx.writer.hasQueue ? takeIn(ctx, at) : false;
+export function crossBoundary(ctx: RunContext, at: Boundary): boolean | Promise<boolean> {
+  return ctx.inbox.size > 0 || ctx.writer.hasMail ? takeIn(ctx, at) : false;
 }
 
 /** What people sent; news of background work is nobody's input. */

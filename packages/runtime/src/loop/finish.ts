@@ -120,7 +120,6 @@ async function tryCloseTickets(ctx: RunContext): Promise<void> {
 
 /** Also those of the runs that its calls wait for. They stay theirs: the record of this run has its own alone. */
 async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
-  if (openChildren(ctx.state.snapshot()).length === 0) return openTickets(ctx);
   try {
     return await ctx.children.tickets();
   } catch (thrown) {
@@ -152,14 +151,15 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   if (isOver(ctx, given)) {
     const children = openChildren(ctx.state.snapshot());
     if (children.length > 0) await ctx.children.cancel(children);
-    await tryCloseTickets(ctx);
+    if ((ctx.state.snapshot().get(toolCallStates)?.calls.length ?? 0) > 0) await tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
-    await judgeEarly(ctx, termination);
-    await ctx.phases.run("runEnd", { termination });
+    if (ctx.checkOutput !== undefined) await judgeEarly(ctx, ctx.checkOutput, termination);
+    const told = ctx.phases.run("runEnd", { termination });
+    if (typeof told !== "string") await told;
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
@@ -172,7 +172,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     termination = lostCommit(thrown);
     event = runEnd(ctx, termination);
   }
-  const tickets = await allTickets(ctx);
+  const tickets = openChildren(ctx.state.snapshot()).length === 0 ? openTickets(ctx) : await allTickets(ctx);
   if (event.type === "run-end" && tickets.length !== event.tickets.length) event = { ...event, tickets };
   tellStepEnd(ctx);
   ctx.emitSnapshot();

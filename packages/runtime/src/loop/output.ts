@@ -74,13 +74,17 @@ async function check(ctx: RunContext, checkOutput: OutputCheck): Promise<Validat
   return checked;
 }
 
+type Judged = "fits" | "again" | Termination;
+
 /**
  * Checks the answer against the schema that the run asked for. One that does not fit goes back to the model, as often as the request
  * allows; then the run fails.
  */
-export async function judgeOutput(ctx: RunContext): Promise<"fits" | "again" | Termination> {
-  const { checkOutput } = ctx;
-  if (checkOutput === undefined) return "fits";
+export function judgeOutput(ctx: RunContext): "fits" | Promise<Judged> {
+  return ctx.checkOutput === undefined ? "fits" : judge(ctx, ctx.checkOutput);
+}
+
+async function judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged> {
   const checked = await check(ctx, checkOutput);
   if (checked.type === "valid") return "fits";
   const asked = ctx.state.snapshot().get(outputRetries)?.count ?? 0;
@@ -97,9 +101,8 @@ export async function judgeOutput(ctx: RunContext): Promise<"fits" | "again" | T
 }
 
 /** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. Never rejects. */
-export async function judgeEarly(ctx: RunContext, termination: Termination): Promise<void> {
-  const { checkOutput } = ctx;
-  if (checkOutput === undefined || termination.type !== "behavior-requested") return;
+export async function judgeEarly(ctx: RunContext, checkOutput: OutputCheck, termination: Termination): Promise<void> {
+  if (termination.type !== "behavior-requested") return;
   try {
     await check(ctx, checkOutput);
   } catch (thrown) {

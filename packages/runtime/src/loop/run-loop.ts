@@ -108,11 +108,14 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   ctx.state.commit(command().update(runLifecycle, start));
   await announce(ctx);
   if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
-  await activateAgent(ctx);
+  const activating = activateAgent(ctx);
+  if (activating !== undefined) await activating;
   if (ctx.seed !== undefined) ctx.state.seed(ctx.seed);
-  const ended = await finishOpenCalls(ctx);
+  const open = finishOpenCalls(ctx);
+  const ended = open === undefined ? undefined : await open;
   if (ended !== undefined) return ended;
-  if ((await ctx.phases.run("runStart", { isContinuation })) === "cancelled") return { type: "cancelled" };
+  const started = ctx.phases.run("runStart", { isContinuation });
+  if ((typeof started === "string" ? started : await started) === "cancelled") return { type: "cancelled" };
   // Decided ones, too: somebody may have been quicker than this.
   return hasSuspended(ctx) || hasNext(ctx) ? suspend(ctx) : undefined;
 }
@@ -133,11 +136,13 @@ async function drive(ctx: RunContext): Promise<Termination | Leaving> {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
     if (reached.type === "left") return reached;
-    await closeStep(ctx, reached);
+    const closed = closeStep(ctx, reached);
+    if (typeof closed !== "string") await closed;
     const outcome = finalOutcome(ctx, reached);
     // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
     if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
-    const termination = await follow(ctx, outcome);
+    const next = follow(ctx, outcome);
+    const termination = next instanceof Promise ? await next : next;
     if (termination !== undefined) return termination;
   }
 }
@@ -175,7 +180,7 @@ function finalOutcome(ctx: RunContext, reached: TakenStep): TakenStep {
 }
 
 /** What comes after a step: undefined means another one. */
-async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination | undefined> {
+function follow(ctx: RunContext, outcome: TakenStep): Termination | undefined | Promise<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;
@@ -183,9 +188,10 @@ async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination 
       return suspend(ctx);
     case "waits":
       return { type: "suspended" };
-    case "continue":
-      await crossBoundary(ctx, "next-step");
-      return undefined;
+    case "continue": {
+      const crossed = crossBoundary(ctx, "next-step");
+      return crossed instanceof Promise ? crossed.then(() => undefined) : undefined;
+    }
     case "natural-end":
       return endNaturally(ctx);
   }
@@ -205,7 +211,10 @@ async function leave(ctx: RunContext): Promise<Termination | undefined> {
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.signal.aborted) return { type: "cancelled" };
-  const judged = (await crossBoundary(ctx, "on-natural-end")) ? "again" : await judgeOutput(ctx);
+  const crossed = crossBoundary(ctx, "on-natural-end");
+  const hasNews = crossed instanceof Promise ? await crossed : crossed;
+  const judging = hasNews ? "again" : judgeOutput(ctx);
+  const judged = judging instanceof Promise ? await judging : judging;
   if (judged === "again") {
     await commitStep(ctx);
     return undefined;

@@ -50,7 +50,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   const { steps: step } = ctx.tally;
   for (const phase of BEFORE) {
     const outcome = ctx.phases.run(phase, { step });
-    if ((await outcome) === "cancelled") return CANCELLED;
+    if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return CANCELLED;
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
@@ -64,7 +64,7 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   try {
     const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if ((await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
+    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
   } catch (thrown) {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);

@@ -74,7 +74,7 @@ class Round {
     for (const live of this.#calls) {
       if (this.#ctx.signal.aborted) return undefined;
       const asked = gateCall(this.#ctx, live);
-      let gated = await asked;
+      let gated = asked instanceof Promise ? await asked : asked;
       if (this.#ctx.signal.aborted) return undefined;
       if (gated.type === "intercepted") {
         gated = await this.#lookAgain(live, gated);
@@ -183,11 +183,11 @@ class Round {
     if (allowed.length === 0) return;
     for (const call of allowed) {
       const mayRun = this.#before(call);
-      if (!(await mayRun)) return;
+      if (!(typeof mayRun === "boolean" ? mayRun : await mayRun)) return;
     }
     if (this.#ctx.signal.aborted) return;
     const isClaimed = this.#claim(allowed);
-    if (!(await isClaimed)) return;
+    if (!(typeof isClaimed === "boolean" ? isClaimed : await isClaimed)) return;
     if (this.#isSuspended) await this.#putOnRecord();
     for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
   }
@@ -200,7 +200,10 @@ class Round {
     const running = this.#running;
     while (running.size > 0) {
       if (running.size > 1 || mayLast || this.#isDirty) running.watch();
-      await this.#finishReady();
+      for (const { call, reply } of running.takeReady()) {
+        const finishing = this.#finishOne(call, reply);
+        if (finishing !== undefined) await finishing;
+      }
       if (running.size === 0) break;
       if ((running.isLasting || this.#isSuspended) && !this.#ctx.signal.aborted) await this.#putOnRecord();
       if (mayLast && running.isLasting) return;
@@ -209,19 +212,21 @@ class Round {
     if (this.#failure !== undefined) throw this.#failure.thrown;
   }
 
-  async #finishReady(): Promise<void> {
-    for (const { call, reply } of this.#running.takeReady()) {
-      if (this.#failure !== undefined) {
-        if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
-        continue;
-      }
-      try {
-        if (this.#running.isLasting) this.#keepOrder();
-        const finishing = this.#finish(call, reply);
-        if (finishing !== undefined) await finishing;
-      } catch (thrown) {
-        this.#failure = { thrown };
-      }
+  /** Neither throws nor rejects: behind a failure, results are recorded and no more. */
+  #finishOne(call: AllowedCall, reply: ToolReply): Promise<void> | undefined {
+    if (this.#failure !== undefined) {
+      if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
+      return undefined;
+    }
+    const fail = (thrown: unknown) => {
+      this.#failure = { thrown };
+    };
+    try {
+      if (this.#running.isLasting) this.#keepOrder();
+      return this.#finish(call, reply)?.catch(fail);
+    } catch (thrown) {
+      fail(thrown);
+      return undefined;
     }
   }
 

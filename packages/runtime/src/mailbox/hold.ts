@@ -4,6 +4,7 @@ import {
   type ClaimedDispatch,
   type CommitResult,
   type DispatchChange,
+  type DispatchRecord,
   type DispatchResult,
   type Fence,
   type PendingConsumption,
@@ -156,23 +157,30 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  async landed({ dispatch, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> {
+  landed({ dispatch, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
     for (const id of takes) this.#wishes?.delete(id);
-    if (dispatch?.type === "enqueue-claimed") {
-      const row = result?.dispatch ?? (await this.#find());
-      if (row?.status === "claimed") this.#hold(row);
-    }
     // What was sent while the run waited, or before it was cut off.
     if (isFirst) this.#hasMail = isNewRun !== true;
     if (dispatch?.type === "ack" || dispatch?.type === "dead-letter") {
       this.settle();
-      return;
+      return undefined;
     }
+    const isLost = dispatch?.type === "enqueue-claimed" && result?.dispatch === undefined;
+    if (isLost) return this.#find().then((row) => this.#goOn(row, result));
+    return this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
+  }
+
+  #goOn(row: DispatchRecord | undefined, result: CommitResult | undefined): Promise<void> | undefined {
+    if (row?.status === "claimed") this.#hold(row);
     if (result?.hasWishes === true) this.wanted();
     // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
-    await this.#init.leases.assure(this);
+    return this.#init.leases.assure(this);
+  }
+
+  get hasMail(): boolean {
+    return this.#hasMail;
   }
 
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {

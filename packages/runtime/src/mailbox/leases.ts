@@ -72,9 +72,10 @@ export class Leases {
    * A process that stood still does not know what others did meanwhile: a lease that is over by its clock is renewed before anything else
    * is done, and lost when that fails. Never rejects.
    */
-  async assure(lease: Lease): Promise<void> {
+  assure(lease: Lease): Promise<void> | undefined {
     const heldAt = this.#renewedAt.get(lease);
-    if (heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs) await this.#renew(lease);
+    if (heldAt === undefined || this.#init.clock.now() - heldAt <= this.#init.leaseMs) return undefined;
+    return this.#renew(lease).then(() => {});
   }
 
   all(): readonly Lease[] {

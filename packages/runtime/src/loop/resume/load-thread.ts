@@ -101,7 +101,8 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   if (named !== undefined && head?.openRun?.runId === named.runId && !sameJson(head.openRun, named)) throw takenUp(named);
   const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(head) : await hintedRun(records, threadId, hinted));
-  const { messages, cutCalls, ledger } = await openWork(records, head, resumed);
+  const work = openWork(records, head, resumed);
+  const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
   const history: ThreadHistory = {
     messages,
     messageCount: head?.messageCount ?? 0,
@@ -110,7 +111,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     cutCalls,
     ledger,
   };
-  const { logged, renamed } = await findNamed(records, order, head);
+  const { logged, renamed } = head === undefined || order.namedMessages.length === 0 ? NONE_NAMED : await findNamed(records, order, head);
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
     defaultAgent,
     cutAgent: agentOfCut(head?.state, cutCalls),
@@ -142,9 +143,8 @@ const NONE_NAMED: Pick<LoadedThread, "logged" | "renamed"> = { logged: new Set()
 async function findNamed(
   { messages }: RunRecords,
   { threadId, namedMessages }: RunOrder,
-  head: ThreadHead | undefined,
+  head: ThreadHead,
 ): Promise<Pick<LoadedThread, "logged" | "renamed">> {
-  if (head === undefined || namedMessages.length === 0) return NONE_NAMED;
   const logged = new Set<MessageId>();
   const renamed = new Map<MessageId, MessageId>();
   for (const { seq, message } of await messages.load(threadId, namedMessages)) {

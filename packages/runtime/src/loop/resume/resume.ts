@@ -1,5 +1,6 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
+import { toolCallStates } from "../../state/tool-call-states.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import { takeChildren } from "../child-calls.ts";
 import { replayDecided } from "../decisions/replay-decided.ts";
@@ -49,7 +50,8 @@ export interface OpenedRun {
 export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   const { records, order, defaultAgent } = taking;
   let loaded = await loadThread(records, order, defaultAgent);
-  await taking.ready(loaded.actingAgentId);
+  const opening = taking.ready(loaded.actingAgentId);
+  if (opening !== undefined) await opening;
   let opened = open(taking, loaded);
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
     await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
@@ -58,14 +60,19 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   }
   const { resumed } = loaded;
   if (resumed !== undefined) taking.adopt(resumed.runId);
-  await takeSeededDecisions(opened.ctx, opened.activation);
+  if (opened.activation.seededDecisions.length > 0) await takeSeededDecisions(opened.ctx, opened.activation);
   // Of two who take the run up only one gets past this.
   if (resumed !== undefined) await opened.ctx.writer.write();
   return opened;
 }
 
-/** Stage 5. Gives the termination when a gate or a hook ends the run on the way. */
-export async function finishOpenCalls(ctx: RunContext): Promise<Termination | undefined> {
+/** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */
+export function finishOpenCalls(ctx: RunContext): Promise<Termination | undefined> | undefined {
+  const isOpen = ctx.isContinuation || ctx.cutCalls.length > 0 || ctx.state.snapshot().get(toolCallStates) !== undefined;
+  return isOpen ? finishCalls(ctx) : undefined;
+}
+
+async function finishCalls(ctx: RunContext): Promise<Termination | undefined> {
   const ended = await recoverStep(ctx);
   if (ended !== undefined) return ended;
   if (ctx.isContinuation && !ctx.signal.aborted) await takeChildren(ctx);
