@@ -1,28 +1,24 @@
 import type { RunRecord } from "@awaken/contract";
 import {
-  type ClaimedDispatch,
   type CommitResult,
   type CommitThread,
   checkCommit,
   type DispatchRecord,
-  followUp,
-  isAside,
   isComposed,
-  projectRun,
   type QueuedDispatch,
   type StoredEvent,
   type ThreadCommit,
-  toThreadRecord,
 } from "@awaken/contract/store";
-import { changeDispatch, checkFence, enqueueNext } from "./dispatch-rows.ts";
+import { planCommit } from "../plan/commit-plan.ts";
+import { writeCommitted, writeDispatch } from "./dispatch-rows.ts";
 import type { EventBatch } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
 import { writeLedger } from "./ledger.ts";
-import { checkParent } from "./lineage.ts";
 import { appendMessages } from "./messages.ts";
 import { writeOutbound } from "./outbound.ts";
 import { ownUnless, share } from "./own.ts";
 import { writePending } from "./pending.ts";
+import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { type Access, type Change, type ThreadRow, threadRow } from "./tables.ts";
@@ -69,54 +65,28 @@ class Committed implements CommitResult {
   }
 }
 
+/** Writes what the plan says, in the order in which it was decided. */
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   checkCommit(commit);
+  const { tables, now } = change;
   const row = threadRow(change, commit.threadId);
-  const held = checkFence(change, row, commit);
+  const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids });
+  const { wishes, outbound } = plan;
   appendMessages(change, row, commit);
-  const before = change.tables.runs.get(commit.runId);
-  const run = writeRun(change, row, commit);
-  writeThread(change, row, commit, { known: before, run });
+  const run = writeRun(change, row, commit, plan.run);
+  change.journal.keepField(row, "record", row.record);
+  row.record = plan.thread;
   writeState(change, row, commit);
-  writeLedger(change, commit);
-  writePending(change, row, commit);
-  const dispatch = changeDispatch(change, row, commit, held);
-  const open = takeWishes(change, commit, before);
+  writeLedger(change, commit, plan.ledger);
+  writePending(change, row, plan.pending);
+  const dispatch = plan.dispatch && writeCommitted(change, commit, plan.dispatch.after);
+  takeWishes(change, wishes.taken);
   if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
-  const posted = writeOutbound(change, commit);
+  writeOutbound(change, outbound);
   const events = appendEvents(change, commit.events ?? [], isComposed(commit));
-  if (posted.length > 0) appendEvents(change, posted);
-  const next = enqueueFollowUp(change, row, commit, { open, held });
-  return new Committed(row.messages.length, open.length > 0, { run, dispatch, next, events });
-}
-
-interface Ending {
-  readonly open: readonly string[];
-  readonly held: ClaimedDispatch | undefined;
-}
-
-function enqueueFollowUp(change: Change, row: ThreadRow, commit: ThreadCommit, { open, held }: Ending): QueuedDispatch | undefined {
-  const wanted = followUp(commit, { openWishes: open, pending: row.pending, ids: change.tables.ids });
-  if (wanted === undefined) return undefined;
-  const isNewRun = wanted.runId !== commit.runId;
-  return enqueueNext(change, row, wanted, { isNewRun, held, isSettled: commit.dispatch !== undefined });
-}
-
-interface RunMove {
-  /** Before this commit. */
-  readonly known: RunRecord | undefined;
-  readonly run: RunRecord | undefined;
-}
-
-function writeThread({ tables, journal, now }: Change, row: ThreadRow, commit: ThreadCommit, { known, run }: RunMove): void {
-  const { threadId, fence } = commit;
-  const before = row.record ?? toThreadRecord({ id: threadId }, now);
-  const touched = { ...before, metadata: { ...before.metadata, updatedAt: now } };
-  const standsAside = fence === undefined && row.claimedId !== undefined && isAside(commit, known);
-  const record = run === undefined || standsAside ? touched : projectRun(touched, run);
-  if (record.parentThreadId !== before.parentThreadId) checkParent(tables, record);
-  journal.keepField(row, "record", row.record);
-  row.record = record;
+  if (outbound.events.length > 0) appendEvents(change, outbound.events);
+  const next = plan.next && writeDispatch(change, plan.next);
+  return new Committed(row.messages.length, wishes.open.length > 0, { run, dispatch, next, events });
 }
 
 function writeState({ journal }: Change, row: ThreadRow, commit: ThreadCommit): void {

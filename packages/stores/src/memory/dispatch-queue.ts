@@ -15,10 +15,11 @@ import {
 import { toConsumers } from "../plan/consumers.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Broadcast } from "./broadcast.ts";
-import { openDispatches, writeDispatch } from "./dispatch-rows.ts";
+import { writeDispatch } from "./dispatch-rows.ts";
 import type { Runner } from "./gate.ts";
 import { share } from "./own.ts";
 import { pickFirst } from "./pick.ts";
+import { openDispatches } from "./reads.ts";
 import type { Change, Tables, ThreadRow } from "./tables.ts";
 
 interface Waiting {

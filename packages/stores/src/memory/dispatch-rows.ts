@@ -1,26 +1,21 @@
 import {
-  ackDispatch,
   type ClaimedDispatch,
   type ClaimRequest,
   claimQueued,
   type DispatchRecord,
-  deadLetterDispatch,
   dispatchRecord,
   type Fence,
   isComposed,
   isDispatchOver,
-  isEnding,
   type NewDispatch,
-  needsFence,
   type QueuedDispatch,
   readClaim,
-  recordResult,
   type ThreadCommit,
 } from "@awaken/contract/store";
-import { planEnqueue, planFollowUp, type QueueReads } from "../plan/dispatch-plan.ts";
-import { fenceLost, fenceMissing } from "../worker-moves.ts";
+import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { own } from "./own.ts";
-import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
+import { ThreadReads } from "./reads.ts";
+import { type Change, type Tables, threadRow } from "./tables.ts";
 
 /** The one place that writes a dispatch that was made of what others say. */
 export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch: T): T {
@@ -52,25 +47,15 @@ function placeDispatch<T extends DispatchRecord>(change: Change, owned: T): T {
   return owned;
 }
 
-export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
-  for (const id of row?.dispatchIds?.open ?? []) {
-    const dispatch = tables.dispatches.get(id);
-    if (dispatch !== undefined) yield dispatch;
-  }
-}
-
 export function enqueue(change: Change, init: NewDispatch): QueuedDispatch {
-  return writeDispatch(change, prepare(change, init));
+  const { tables, now } = change;
+  return writeDispatch(change, planEnqueue(init, new ThreadReads(tables, tables.threads.get(init.threadId)), now));
 }
 
-const prepare = (change: Change, init: NewDispatch): QueuedDispatch =>
-  planEnqueue(init, queueReads(change.tables, change.tables.threads.get(init.threadId)), change.now);
-
-export const claimRow = (change: Change, queued: QueuedDispatch, claim: ClaimRequest): ClaimedDispatch =>
-  writeDispatch(change, claimed(change, queued, claim));
-
-const claimed = ({ tables, now }: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch =>
-  claimQueued(queued, { claimToken: tables.ids(), claimedBy: consumer, leaseMs, now });
+export function claimRow(change: Change, queued: QueuedDispatch, { consumer, leaseMs }: ClaimRequest): ClaimedDispatch {
+  const { tables, now } = change;
+  return writeDispatch(change, claimQueued(queued, { claimToken: tables.ids(), claimedBy: consumer, leaseMs, now }));
+}
 
 /** How the fence stands to its row, and the row if it is claimed under the fence's token. */
 export function readFence(
@@ -83,60 +68,6 @@ export function readFence(
   return dispatch?.status === "claimed" && state !== "lost" ? { state, claimed: dispatch } : { state: "lost" };
 }
 
-/** The dispatch of a commit's fence; `fence_lost` unless it is held, for this thread and run. */
-export function checkFence({ tables }: Change, row: ThreadRow, commit: ThreadCommit): ClaimedDispatch | undefined {
-  const { fence, threadId, runId } = commit;
-  if (fence === undefined) {
-    if (row.claimedId !== undefined && needsFence(commit, tables.runs.get(runId))) throw fenceMissing(threadId);
-    return undefined;
-  }
-  const { state, claimed } = readFence(tables, fence);
-  if (state === "held" && claimed?.threadId === threadId && (claimed.runId === runId || isEnding(commit))) return claimed;
-  throw fenceLost(fence.dispatchId, state === "stale" ? "stale" : "lost");
-}
-
-/** What a commit does to the queue: `held` is the dispatch of its fence. Rows that a composed commit leads to are the store's own. */
-export function changeDispatch(
-  change: Change,
-  row: ThreadRow,
-  commit: ThreadCommit,
-  held: ClaimedDispatch | undefined,
-): DispatchRecord | undefined {
-  const { dispatch } = commit;
-  if (dispatch === undefined) return undefined;
-  const write = isComposed(commit) ? placeDispatch : writeDispatch;
-  switch (dispatch.type) {
-    case "enqueue":
-      return write(change, prepare(change, dispatch.dispatch));
-    case "enqueue-claimed": {
-      if (row.claimedId !== undefined) throw fenceMissing(commit.threadId);
-      return write(change, claimed(change, prepare(change, dispatch.dispatch), dispatch.claim));
-    }
-    case "ack":
-      return held && write(change, ackDispatch(recordResult(held, dispatch.result, change.now), change.now));
-    case "dead-letter":
-      return held && write(change, deadLetterDispatch(held, dispatch.error, change.now));
-  }
-}
-
-export const queueReads = (tables: Tables, row: ThreadRow | undefined): QueueReads => ({
-  epoch: () => row?.epoch ?? 0,
-  isKnown: (id) => tables.dispatches.has(id),
-  holder: (key) => [...openDispatches(tables, row)].find(({ dedupeKey }) => dedupeKey === key)?.dispatchId,
-  hasClaim: () => row?.claimedId !== undefined,
-  hasQueued: () => [...openDispatches(tables, row)].some(({ status }) => status === "queued"),
-});
-
-/** What a commit leaves to do, unless an open dispatch does it. `held` is the dispatch of its fence, as it was before. */
-export function enqueueNext(
-  change: Change,
-  row: ThreadRow,
-  wanted: NewDispatch,
-  { isNewRun, held, isSettled }: { readonly isNewRun: boolean; readonly held: ClaimedDispatch | undefined; readonly isSettled: boolean },
-): QueuedDispatch | undefined {
-  const { tables, now } = change;
-  const reads = queueReads(tables, row);
-  if (isNewRun && reads.hasQueued()) return undefined;
-  const next = planFollowUp(wanted, { fenced: held?.dispatchId, isSettled, now }, reads);
-  return next && writeDispatch(change, next);
-}
+/** The dispatch that a commit makes or moves. What a composed commit leads to is the store's own. */
+export const writeCommitted = <T extends DispatchRecord>(change: Change, commit: ThreadCommit, dispatch: T): T =>
+  isComposed(commit) ? placeDispatch(change, dispatch) : writeDispatch(change, dispatch);

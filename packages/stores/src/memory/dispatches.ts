@@ -16,11 +16,11 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
-import { claimRow, enqueue, openDispatches, readFence, writeDispatch } from "./dispatch-rows.ts";
+import { claimRow, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
+import { openDispatches, openWishes } from "./reads.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
-import { openWishes } from "./wishes.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({
   ...queueMoves(access),

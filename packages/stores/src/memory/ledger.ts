@@ -1,5 +1,5 @@
 import { isComposed, type LedgerStore, type ThreadCommit } from "@awaken/contract/store";
-import { planLedger } from "../plan/ledger-plan.ts";
+import type { LedgerPlan } from "../plan/ledger-plan.ts";
 import { ownUnless, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";
 
@@ -16,9 +16,7 @@ export function ledgerPort({ read }: Access): LedgerStore {
 }
 
 /** Claims and outcomes of a commit. */
-export function writeLedger({ tables, journal, now }: Change, commit: ThreadCommit): void {
-  if (commit.ledger === undefined) return;
-  const { added, changed } = planLedger(commit, tables.runs.get(commit.runId), (key) => tables.ledger.get(key), now);
+export function writeLedger({ tables, journal }: Change, commit: ThreadCommit, { added, changed }: LedgerPlan): void {
   const isHandedOver = isComposed(commit);
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;

@@ -1,20 +1,19 @@
 import type { ThreadId } from "@awaken/contract";
-import { checkLineage, type ThreadRecord } from "@awaken/contract/store";
 import type { Tables } from "./tables.ts";
 
-/** Throws `storage_validation` unless the thread may stand under the parent that it names. */
-export function checkParent(tables: Tables, thread: ThreadRecord): void {
+/** From this parent up to the root, as far as they exist. */
+export function ancestorsOf(tables: Tables, thread: ThreadId, parent: ThreadId | undefined): readonly ThreadId[] {
   const ancestors: ThreadId[] = [];
-  let id = thread.parentThreadId;
+  let id = parent;
   while (id !== undefined) {
-    const parent = tables.threads.get(id)?.record;
-    if (parent === undefined) break;
+    const above = tables.threads.get(id)?.record;
+    if (above === undefined) break;
     ancestors.push(id);
     // A thread that stands above itself: the list needs no second round.
-    if (id === thread.id) break;
-    id = parent.parentThreadId;
+    if (id === thread) break;
+    id = above.parentThreadId;
   }
-  checkLineage(thread, ancestors);
+  return ancestors;
 }
 
 /** The children of every thread that has some. */

@@ -112,16 +112,10 @@ export function effectiveOf(row: ThreadRow): readonly SequencedMessage[] {
   return growing.messages;
 }
 
-/** Adds the delta of a commit behind the rows that its writer saw. */
+/** Adds the delta of a commit to the log. */
 export function appendMessages({ journal, now }: Change, row: ThreadRow, { threadId, messageDelta }: ThreadCommit): void {
   if (messageDelta === undefined) return;
-  const { messages, expectedMessageCount: expected } = messageDelta;
-  const actual = row.messages.length;
-  if (expected !== actual) {
-    throw new AwakenError("message_version_conflict", `thread '${threadId}' has ${actual} messages, not ${expected}`, {
-      details: { threadId, expected, actual },
-    });
-  }
+  const { messages } = messageDelta;
   if (messages.length === 0) return;
   const added: Message[] = [];
   // The messages of a step mostly have the same metadata.

@@ -7,12 +7,12 @@ import {
   type PendingStore,
   renumberPending,
   reorderPending,
-  type ThreadCommit,
   toQueue,
 } from "@awaken/contract/store";
-import { alreadyConsumed, type Committed, planAppend, planPending } from "../plan/pending-plan.ts";
+import { alreadyConsumed, type PendingPlan, planAppend } from "../plan/pending-plan.ts";
 import { seqOf } from "./messages.ts";
 import { own, share } from "./own.ts";
+import { ThreadReads } from "./reads.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
 export function pendingPort({ read, write }: Access): PendingStore {
@@ -20,7 +20,9 @@ export function pendingPort({ read, write }: Access): PendingStore {
     append: (threadId, messages) =>
       write((change) => {
         const row = threadRow(change, threadId);
-        const added = own(planAppend({ threadId, messages, now: change.now }, row.pending, committedIn(row)));
+        const added = own(
+          planAppend({ threadId, messages, now: change.now }, row.pending, (ids) => new ThreadReads(change.tables, row).committed(ids)),
+        );
         change.journal.assign(row, "pending", [...row.pending, ...added]);
         return added.map(share);
       }),
@@ -76,17 +78,9 @@ function findEntry(tables: Tables, threadId: ThreadId, id: MessageId): { row: Th
   throw new AwakenError("storage_not_found", `thread '${threadId}' has no pending message '${id}'`);
 }
 
-/** Appends and consumes what a commit says. The log has its messages already: what it appends it may consume at once. */
-export function writePending({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit): void {
-  if (commit.pending === undefined) return;
-  const logLength = row.messages.length - (commit.messageDelta?.messages.length ?? 0);
-  const { added, removed } = planPending(commit, { pending: () => row.pending, committed: committedIn(row, logLength) }, now);
+/** Appends and consumes what a commit says. */
+export function writePending({ journal }: Change, row: ThreadRow, { added, removed }: PendingPlan): void {
+  if (added.length + removed.length === 0) return;
   const gone = new Set(removed);
   journal.assign(row, "pending", renumberPending([...row.pending.filter(({ pendingId }) => !gone.has(pendingId)), ...own(added)]));
 }
-
-/** Those of the ids that are among the first rows of the log. */
-const committedIn =
-  (row: ThreadRow, logLength = row.messages.length): Committed =>
-  (ids) =>
-    new Set(ids.filter((id) => (seqOf(row, id) ?? Number.POSITIVE_INFINITY) <= logLength));

@@ -1,14 +1,6 @@
-import {
-  AwakenError,
-  checkRunTransition,
-  openTicketsOf,
-  type RunId,
-  type RunRecord,
-  type RunStatus,
-  type TicketId,
-  ticketIdsOf,
-} from "@awaken/contract";
+import { openTicketsOf, type RunId, type RunRecord, type RunStatus, type TicketId, ticketIdsOf } from "@awaken/contract";
 import { isComposed, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
+import type { CommitPlan } from "../plan/commit-plan.ts";
 import { isSame, ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
@@ -91,17 +83,12 @@ function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord
 }
 
 /** Replaces the stored run with the one that the commit carries. Gives the stored one. */
-export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit): RunRecord | undefined {
-  if (commit.run === undefined) return undefined;
+export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit, plan: CommitPlan["run"]): RunRecord | undefined {
+  if (plan === undefined) return undefined;
   const { tables, journal } = change;
-  const { runId } = commit;
-  const before = tables.runs.get(runId);
+  const { before, after: run } = plan;
+  const { runId } = run;
   if (before === undefined) journal.assign(row, "runIds", journal.extended(row.runIds, [runId]));
-  else {
-    if (commit.isNewRun) throw new AwakenError("storage_already_exists", `run '${runId}' exists already`, { details: { runId } });
-    checkRunTransition(before, commit.run);
-  }
-  const run: RunRecord = { ...commit.run, ordinal: before?.ordinal ?? row.runIds.length };
   const owned = isComposed(commit) ? withSharedActivation(tables, run) : ownWith(run, "activation", tables.lastActivation);
   journal.set(tables.runs, runId, owned);
   tables.lastGiven = run.activation;

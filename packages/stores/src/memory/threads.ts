@@ -1,5 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import {
+  checkLineage,
   patchThread,
   type ThreadFilter,
   type ThreadHead,
@@ -9,7 +10,7 @@ import {
   toThreadRecord,
 } from "@awaken/contract/store";
 import { deleteThread } from "./delete-thread.ts";
-import { checkParent } from "./lineage.ts";
+import { ancestorsOf } from "./lineage.ts";
 import { effectiveOf } from "./messages.ts";
 import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
@@ -53,7 +54,7 @@ export function threadPort({ read, write }: Access): ThreadStore {
 }
 
 function writeRecord({ tables, journal }: Change, row: ThreadRow, record: ThreadRecord): ThreadRecord {
-  checkParent(tables, record);
+  checkLineage(record, ancestorsOf(tables, record.id, record.parentThreadId));
   const owned = own(record);
   journal.assign(row, "record", owned);
   return share(owned);

@@ -1,25 +1,9 @@
-import { dispatchId, type RunId, type RunRecord } from "@awaken/contract";
-import {
-  type AppendedWish,
-  type NewWish,
-  planWish,
-  resumeKey,
-  type ThreadCommit,
-  type WishRecord,
-  type WishStore,
-  wishIdOf,
-} from "@awaken/contract/store";
-import { planTakes } from "../plan/wish-plan.ts";
-import { enqueue, openDispatches } from "./dispatch-rows.ts";
+import { dispatchId } from "@awaken/contract";
+import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
+import { enqueue } from "./dispatch-rows.ts";
 import { own, share } from "./own.ts";
-import type { Access, Change, Tables } from "./tables.ts";
-
-const wishesOf = (tables: Tables, runId: RunId): readonly WishRecord[] =>
-  (tables.wishesByRun.get(runId) ?? []).flatMap((id) => tables.wishes.get(id) ?? []);
-
-/** Those of the run that nobody took, the oldest first. */
-export const openWishes = (tables: Tables, runId: RunId): readonly WishRecord[] =>
-  tables.wishesByRun.size === 0 ? [] : wishesOf(tables, runId).filter(({ takenAt }) => takenAt === undefined);
+import { openDispatches, openWishes, wishesOf } from "./reads.ts";
+import type { Access, Change } from "./tables.ts";
 
 function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
   const { tables, journal, now } = change;
@@ -40,18 +24,12 @@ function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
   return { wish: share(owned), dispatch: share(dispatch) };
 }
 
-/** Marks what a commit takes; gives the ids of those that stay open. */
-export function takeWishes({ tables, journal, now }: Change, commit: ThreadCommit, before: RunRecord | undefined): readonly string[] {
-  const wishes = openWishes(tables, commit.runId).map((wish) => ({
-    wishId: wish.wishId,
-    ticketId: wish.type === "decision" ? wish.ticketId : undefined,
-  }));
-  const { open, taken } = planTakes(commit, wishes, before);
+/** Marks what a commit takes. */
+export function takeWishes({ tables, journal, now }: Change, taken: readonly string[]): void {
   for (const id of taken) {
     const wish = tables.wishes.get(id);
     if (wish !== undefined) journal.set(tables.wishes, id, own({ ...wish, takenAt: now }));
   }
-  return open;
 }
 
 export function wishPort({ read, write }: Access): WishStore {

@@ -7,10 +7,12 @@ export interface LedgerPlan {
   readonly changed: readonly LedgerEntry[];
 }
 
+const NOTHING: LedgerPlan = { added: [], changed: [] };
+
 type Load = (key: string) => LedgerEntry | undefined;
 
 export function planLedger({ threadId, runId, ledger }: ThreadCommit, run: RunRecord | undefined, load: Load, now: number): LedgerPlan {
-  if (ledger === undefined) return { added: [], changed: [] };
+  if (ledger === undefined) return NOTHING;
   if (ledger.claims.length > 0 && (run === undefined || run.status === "done")) {
     const why = run === undefined ? "does not exist" : "is done";
     throw new AwakenError("illegal_transition", `run '${runId}' ${why} and cannot claim effects`, { details: { runId } });

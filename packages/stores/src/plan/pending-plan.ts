@@ -13,7 +13,7 @@ export type Committed = (ids: readonly MessageId[]) => ReadonlySet<string>;
 
 export interface PendingReads {
   pending(): readonly PendingRecord[];
-  readonly committed: Committed;
+  committed(ids: readonly MessageId[]): ReadonlySet<string>;
 }
 
 /** Rows to add at the end of the queue and rows to take out. A row that is added and taken in one commit is in neither. */
@@ -27,7 +27,7 @@ const NOTHING: PendingPlan = { added: [], removed: [] };
 export function planPending({ threadId, runId, pending }: ThreadCommit, reads: PendingReads, now: number): PendingPlan {
   if (pending === undefined) return NOTHING;
   const queue = reads.pending();
-  const appended = planAppend({ threadId, messages: pending.append ?? [], now }, queue, reads.committed);
+  const appended = planAppend({ threadId, messages: pending.append ?? [], now }, queue, (ids) => reads.committed(ids));
   const taken = new Set(pending.consume === undefined ? [] : checkSelection([...queue, ...appended], pending.consume, runId));
   return {
     added: appended.filter((entry) => !taken.has(entry.pendingId)),

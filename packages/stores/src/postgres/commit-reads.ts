@@ -1,6 +1,6 @@
 import type { MessageId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
 import { resumeKey, type ThreadCommit, touchedThreads } from "@awaken/contract/store";
-import type { CommitReads } from "../sql/commit-plan.ts";
+import type { RowReads } from "../sql/commit-plan.ts";
 import { keyOf, type Log, type LogHead } from "../sql/event-log.ts";
 import { readHead } from "../sql/event-rows.ts";
 import { type Row, textOf } from "../sql/rows.ts";
@@ -65,7 +65,7 @@ function parentOf({ run, threadId }: ThreadCommit): ThreadId | undefined {
 }
 
 export interface LoadedCommit {
-  readonly reads: CommitReads;
+  readonly reads: RowReads;
   /** Of the last entry in the pending queue of a thread. */
   readonly lastPlace: (threadId: ThreadId) => number;
 }
@@ -111,7 +111,7 @@ export async function loadForCommit(
   const knownEvents = known();
   const { entries, lastPlace } = waiting();
   const byKey = new Map(effects().map((entry) => [entry.idempotencyKey, entry]));
-  const reads: CommitReads = {
+  const reads: RowReads = {
     ...queue(),
     hasClaim: () => row["has_claim"] === true,
     openWishes: () => (Array.isArray(row["wishes"]) ? row["wishes"].map(readOpenWish) : []),

@@ -1,7 +1,7 @@
 import type { ScopeId } from "@awaken/contract";
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
-import { type CommitPlan, planCommit } from "../sql/commit-plan.ts";
+import { planRows, type RowPlan } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, moveDispatches, tellQueued } from "./dispatch-rows.ts";
@@ -23,12 +23,12 @@ export const commitPort =
     checkCommit(commit);
     return access.session.write(async (tx) => {
       const { reads, lastPlace } = await loadForCommit(tx, access, commit);
-      const plan = planCommit(commit, reads, access.env);
+      const plan = planRows(commit, reads, access.env);
       return { writes: writesOf(access, commit, plan, lastPlace), result: resultOf(plan), tell: tellAll(access, plan) };
     });
   };
 
-function writesOf(access: Access, commit: ThreadCommit, plan: CommitPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
+function writesOf(access: Access, commit: ThreadCommit, plan: RowPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events, wishes, next } = plan;
@@ -63,15 +63,15 @@ function writeOutbound(access: Access, { ids, deliveries }: OutboundPlan, lastPl
 }
 
 /** The next one may have the key that the settled one gives back: then they are written one after the other. */
-function writeDispatches(scopeId: ScopeId, dispatch: CommitPlan["dispatch"], next: CommitPlan["next"]): readonly Statement[] {
+function writeDispatches(scopeId: ScopeId, dispatch: RowPlan["dispatch"], next: RowPlan["next"]): readonly Statement[] {
   const own = dispatch === undefined ? [] : writeDispatch(scopeId, dispatch);
   return next === undefined ? own : [...own, ...insertDispatch(scopeId, next)].map((statement) => ({ ...statement, isAlone: true }));
 }
 
-const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<CommitPlan["dispatch"]>): readonly Statement[] =>
+const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<RowPlan["dispatch"]>): readonly Statement[] =>
   before === undefined ? insertDispatch(scopeId, after) : moveDispatches(scopeId, [after]);
 
-const resultOf = ({ thread, run, dispatch, events, wishes, next }: CommitPlan): CommitResult => ({
+const resultOf = ({ thread, run, dispatch, events, wishes, next }: RowPlan): CommitResult => ({
   messageCount: thread.after.messageCount,
   events: events.events,
   hasWishes: wishes.open.length > 0,
@@ -80,7 +80,7 @@ const resultOf = ({ thread, run, dispatch, events, wishes, next }: CommitPlan): 
   ...(dispatch && { dispatch: dispatch.after }),
 });
 
-function tellAll(access: Access, { dispatch, events, next, outbound, isFreed, thread }: CommitPlan): () => void {
+function tellAll(access: Access, { dispatch, events, next, outbound, isFreed, thread }: RowPlan): () => void {
   const { scopeId, wire } = access;
   const tellEvents = tellOf(access, events);
   const posted = outbound.deliveries.flatMap(({ dispatches }) => dispatches);

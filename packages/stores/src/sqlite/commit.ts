@@ -1,6 +1,6 @@
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
-import { type CommitReads, planCommit } from "../sql/commit-plan.ts";
+import { planRows, type RowReads } from "../sql/commit-plan.ts";
 import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";
@@ -27,7 +27,7 @@ const SELECT_BASE = `SELECT ${THREAD_ROW},
   EXISTS (SELECT 1 FROM wish WHERE scope_id = ?1 AND run_id = ?3 AND taken_at IS NULL) AS has_wishes
   FROM thread WHERE scope_id = ?1 AND thread_id = ?2`;
 
-function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): CommitReads {
+function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): RowReads {
   const row = tx.get(SELECT_BASE, scopeId, threadId, runId);
   const thread = row && readThreadRow(row, written.threads.find(scopeId, threadId, row["record"]));
   const queue = queueReads(tx, scopeId, threadId);
@@ -66,7 +66,7 @@ function writeOutbound(tx: Tx, access: Access, { ids, deliveries }: OutboundPlan
 function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResult {
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep } = commit;
-  const plan = planCommit(commit, readsOf(tx, access, commit), env);
+  const plan = planRows(commit, readsOf(tx, access, commit), env);
   const { thread, messages, run, ledger, pending, dispatch, events, wishes, next, outbound } = plan;
 
   insertMessages(tx, scopeId, messages, env.blobBytes);

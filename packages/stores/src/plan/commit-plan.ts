@@ -1,0 +1,151 @@
+import { AwakenError, checkRunTransition, type DispatchId, type RunRecord, type ThreadId } from "@awaken/contract";
+import {
+  checkLineage,
+  type DispatchRecord,
+  followUp,
+  isAside,
+  isEnding,
+  type LedgerEntry,
+  needsFence,
+  projectRun,
+  type QueuedDispatch,
+  readClaim,
+  type ThreadCommit,
+  type ThreadRecord,
+  toThreadRecord,
+} from "@awaken/contract/store";
+import { fenceLost, fenceMissing } from "../worker-moves.ts";
+import { type DispatchMove, planDispatch, planFollowUp, type QueueReads } from "./dispatch-plan.ts";
+import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
+import { type OutboundPlan, type OutboundReads, planOutbound } from "./outbound-plan.ts";
+import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
+import { type OpenWish, planTakes, type WishPlan } from "./wish-plan.ts";
+
+/** A thread as a commit finds it, with the lengths of its log and of its list of runs. */
+export interface FoundThread {
+  readonly record: ThreadRecord;
+  readonly messageCount: number;
+  readonly runCount: number;
+}
+
+/** What a commit asks its transaction, after the thread is locked. */
+export interface CommitReads extends QueueReads, PendingReads {
+  thread(): FoundThread | undefined;
+  run(): RunRecord | undefined;
+  /** From this thread up to the root, as far as they exist. */
+  lineage(id: ThreadId): readonly ThreadId[];
+  dispatch(id: DispatchId): DispatchRecord | undefined;
+  ledger(key: string): LedgerEntry | undefined;
+  /** Wishes of the run that nobody took. */
+  openWishes(): readonly OpenWish[];
+  readonly outbound: OutboundReads;
+}
+
+/** What a commit does, but for its messages, its state and its events, which each engine lays down in its own way. */
+export interface CommitPlan {
+  readonly thread: ThreadRecord;
+  /** Rows in the log before it. */
+  readonly messageCount: number;
+  readonly run: { readonly before: RunRecord | undefined; readonly after: RunRecord } | undefined;
+  readonly ledger: LedgerPlan;
+  readonly pending: PendingPlan;
+  readonly dispatch: DispatchMove | undefined;
+  readonly wishes: WishPlan;
+  readonly outbound: OutboundPlan;
+  readonly next: QueuedDispatch | undefined;
+}
+
+export interface PlanParts {
+  readonly now: number;
+  readonly ids: () => string;
+}
+
+/**
+ * The order of `CommitThread`, spelled once: decides the whole commit without writing anything; `checkCommit` has passed. Whether a message
+ * id is new is found out when it is written.
+ */
+export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids }: PlanParts): CommitPlan {
+  const fenced = checkFence(commit, reads);
+  const found = reads.thread();
+  const messageCount = checkCount(commit, found?.messageCount ?? 0);
+  const run = planRun(commit, reads, (found?.runCount ?? 0) + 1);
+  const thread = planThread({ commit, found: found?.record, run, now }, reads);
+  const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), (key) => reads.ledger(key), now);
+  const pending = planPending(commit, reads, now);
+  const dispatch = planDispatch({ commit, fenced, now, token: ids }, reads);
+  const wishes = planTakes(commit, reads.openWishes(), run?.before);
+  const outbound = planOutbound(commit.outbound, reads.outbound, now);
+  const next = planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads);
+  return { thread, messageCount, run, ledger, pending, dispatch, wishes, outbound, next };
+}
+
+interface Ending extends PlanParts {
+  readonly commit: ThreadCommit;
+  readonly fenced: DispatchRecord | undefined;
+  readonly openWishes: readonly string[];
+  readonly pending: PendingPlan;
+}
+
+function planNext({ commit, fenced, openWishes, pending, now, ids }: Ending, reads: CommitReads): QueuedDispatch | undefined {
+  const isOver = commit.run?.status === "done";
+  const wanted = followUp(commit, { openWishes, pending: isOver ? leftPending(reads, pending) : [], ids });
+  if (wanted === undefined || (isOver && reads.hasQueued())) return undefined;
+  return planFollowUp(wanted, { fenced: fenced?.dispatchId, isSettled: commit.dispatch !== undefined, now }, reads);
+}
+
+function leftPending(reads: PendingReads, { added, removed }: PendingPlan): ReturnType<PendingReads["pending"]> {
+  const queue = reads.pending();
+  if (added.length + removed.length === 0) return queue;
+  const gone = new Set(removed);
+  return [...queue.filter((entry) => !gone.has(entry.pendingId)), ...added];
+}
+
+/** The claim must be on this very run, unless the commit only ends another one, which the run that has the thread leaves behind. */
+function checkFence(commit: ThreadCommit, reads: CommitReads): DispatchRecord | undefined {
+  const { fence, threadId, runId } = commit;
+  if (fence === undefined) {
+    if (reads.hasClaim() && needsFence(commit, reads.run())) throw fenceMissing(threadId);
+    return undefined;
+  }
+  const dispatch = reads.dispatch(fence.dispatchId);
+  const isOwn = dispatch?.threadId === threadId && (dispatch.runId === runId || isEnding(commit));
+  const claim = isOwn ? readClaim(dispatch, fence.claimToken, reads.epoch()) : "lost";
+  if (claim === "held") return dispatch;
+  throw fenceLost(fence.dispatchId, claim);
+}
+
+function checkCount({ threadId, messageDelta }: ThreadCommit, actual: number): number {
+  if (messageDelta === undefined || messageDelta.expectedMessageCount === actual) return actual;
+  const { expectedMessageCount: expected } = messageDelta;
+  throw new AwakenError("message_version_conflict", `thread '${threadId}' has ${actual} messages, the writer saw ${expected}`, {
+    details: { threadId, expected, actual },
+  });
+}
+
+function planRun(commit: ThreadCommit, reads: CommitReads, nextOrdinal: number): CommitPlan["run"] {
+  if (commit.run === undefined) return undefined;
+  const before = reads.run();
+  if (before === undefined) return { before, after: { ...commit.run, ordinal: nextOrdinal } };
+  if (commit.isNewRun)
+    throw new AwakenError("storage_already_exists", `run '${commit.runId}' exists`, { details: { runId: commit.runId } });
+  checkRunTransition(before, commit.run);
+  return { before, after: { ...commit.run, ordinal: before.ordinal } };
+}
+
+interface ThreadChange {
+  readonly commit: ThreadCommit;
+  readonly found: ThreadRecord | undefined;
+  readonly run: CommitPlan["run"];
+  readonly now: number;
+}
+
+function planThread({ commit, found, run, now }: ThreadChange, reads: CommitReads): ThreadRecord {
+  const before = found ?? toThreadRecord({ id: commit.threadId }, now);
+  const touched: ThreadRecord = { ...before, metadata: { ...before.metadata, updatedAt: now } };
+  const standsAside = commit.fence === undefined && reads.hasClaim() && isAside(commit, run?.before);
+  const record = run === undefined || standsAside ? touched : projectRun(touched, run.after);
+  if (record.parentThreadId !== undefined && record.parentThreadId !== before.parentThreadId) {
+    checkLineage(record, reads.lineage(record.parentThreadId));
+  }
+  return record;
+}
