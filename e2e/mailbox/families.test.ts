@@ -105,4 +105,18 @@ onEveryStore("three levels of delegation with an approval at the bottom", (it) =
       await next.close();
     }
   });
+
+  it("multi-agent 62: whoever waits for the root is told its end, also when a worker takes it up before whoever decided does", async ({
+    store,
+  }) => {
+    const paid: string[] = [];
+    await using runtime = house(store, paid);
+    for (let round = 0; round < 5; round++) {
+      const { runId: root } = await runtime.start({ agent: "lead", thread: `t${round}`, input: "go" });
+      const [ticket] = ticketsOf(await runtime.wait(root));
+      await runtime.decide(ticket?.id ?? "", { action: "approve" });
+      expect(await runtime.wait(root)).toMatchObject({ status: "done", text: ANSWER });
+    }
+    expect(paid).toHaveLength(5);
+  });
 });

@@ -39,6 +39,8 @@ export interface WayOut {
 
 /** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
 export interface Holding {
+  /** Whether somebody tries the run again when its last commit fails: then nobody is told that it failed. */
+  readonly isTriedAgain?: boolean;
   /** Undefined: the run ends here, whatever happens. */
   readonly wayOut?: WayOut | undefined;
   /**

@@ -42,6 +42,8 @@ export interface LoopResult {
   readonly output: JsonValue | undefined;
   /** An answer of a certain shape was asked for. */
   readonly isOutputAsked: boolean;
+  /** False: the last commit failed, so this is what whoever executed the run knows, and not how it ended. */
+  readonly isKept: boolean;
 }
 
 /** The activation ended and the run did not: somebody else, or this process later, goes on from its last commit. Nobody was told of an end. */
@@ -164,10 +166,12 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
   let event = runEnd(ctx, termination);
+  let isKept = true;
   ctx.writer.stage(event);
   try {
     await ctx.writer.write(termination);
   } catch (thrown) {
+    isKept = false;
     ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
     termination = lostCommit(thrown);
     event = runEnd(ctx, termination);
@@ -190,5 +194,6 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     tickets,
     output: ctx.tally.output?.value,
     isOutputAsked: ctx.options.output !== undefined,
+    isKept,
   };
 }

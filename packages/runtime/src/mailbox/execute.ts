@@ -1,6 +1,6 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
 import { type ClaimedDispatch, type Fence, MAX_COMMIT_ATTEMPTS, type PendingRecord, type QueuedDispatch } from "@awaken/contract/store";
-import { isLeft, type LeftRun, type LoopResult } from "../loop/finish.ts";
+import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
@@ -133,7 +133,6 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
     if (isCancelled) run.cancel();
     const outcome = await result;
     if (isLeft(outcome)) await settleFailure(executor, opening.claimed, whyLeft(outcome));
-    else checkEnded(outcome, hold);
   } finally {
     hold.settle();
   }
@@ -143,18 +142,15 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
 const retryOf = ({ attemptCount: attempt, lastError }: ClaimedDispatch): RunOrder["retry"] =>
   attempt === 0 ? undefined : { attempt, reason: lastError ?? "it did not come to its end" };
 
-const whyLeft = ({ failure }: LeftRun): Failure =>
-  failure === undefined ? { type: "hand-over" } : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };
-
-/** A run whose last commit could not be written is not over, whatever it says of itself. */
-function checkEnded({ termination }: LoopResult, hold: Hold): void {
-  if (!hold.isHeld) return;
-  const { code, message } =
-    termination.type === "error" ? termination : { code: undefined, message: "the run left without its last commit" };
-  throw new AwakenError(code === "fence_lost" ? code : "storage_io", message);
+function whyLeft({ failure }: LeftRun): Failure {
+  if (failure === undefined) return { type: "hand-over" };
+  return failure.code === "fence_lost"
+    ? { type: "lost" }
+    : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };
 }
 
-async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
+/** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */
+export async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
   const { queue, ask, clock } = executor;
   const fence = fenceOf(claimed);
   switch (failure.type) {

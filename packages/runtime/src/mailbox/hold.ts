@@ -66,6 +66,7 @@ export class Hold implements Holding, Lease {
   #run: ActiveRun | undefined;
   #isAwaited = false;
   #fence: Fence | undefined;
+  #claimed: ClaimedDispatch | undefined;
   #isSettled = false;
   /** Whoever goes on with the run does so from its last commit, also when the store would still take one from here. */
   #loss: AwakenError | undefined;
@@ -105,9 +106,18 @@ export class Hold implements Holding, Lease {
     return this.#fence ?? { dispatchId: this.#dispatchId, claimToken: "none" };
   }
 
+  /** The dispatch, as it was when it was claimed. */
+  get claimed(): ClaimedDispatch | undefined {
+    return this.#claimed;
+  }
+
   /** Whether a worker took it out of the queue: he settles what its run does not. */
   get isFromQueue(): boolean {
     return this.#opening !== undefined;
+  }
+
+  get isTriedAgain(): boolean {
+    return this.isFromQueue;
   }
 
   isOf(scopeId: ScopeId, runId: RunId): boolean {
@@ -226,7 +236,9 @@ export class Hold implements Holding, Lease {
     this.#init.leases.remove(this);
   }
 
-  #hold({ dispatchId: id, claimToken }: ClaimedDispatch): void {
+  #hold(claimed: ClaimedDispatch): void {
+    const { dispatchId: id, claimToken } = claimed;
+    this.#claimed = claimed;
     this.#fence = { dispatchId: id, claimToken };
     this.#init.leases.add(this);
   }

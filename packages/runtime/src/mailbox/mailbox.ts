@@ -3,12 +3,12 @@ import type { ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { cancelByWish, decideElsewhere } from "./control.ts";
-import { executeDispatch } from "./execute.ts";
+import { executeDispatch, settleFailure } from "./execute.ts";
 import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
-import { endDead, makeRoom, type Tenant } from "./tenant.ts";
+import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { Worker } from "./worker.ts";
 
@@ -105,7 +105,7 @@ export class Mailbox {
     const ask = askWithin(bounds);
     const leases = this.#leasesWith(own);
     const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, clock, yieldBefore, log, ask };
-    return { queue, all: store.queue, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts };
+    return { queue, all: store.queue, of: (other) => this.tenant(other), parts: own, holdInit, node, ask, clock, log, ids, maxAttempts };
   }
 
   /**
@@ -151,7 +151,7 @@ export class Mailbox {
       queue: store.queue,
       tenantOf: (scopeId) => this.tenant(scopeId).queue,
       execute: (scopeId, claimed) => executeDispatch(this.tenant(scopeId), claimed),
-      onDeadLetter: (scopeId, dispatch) => endDead(this.tenant(scopeId), dispatch),
+      takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
       claim: { consumer: node.name, leaseMs },
       concurrency,
       isOver: () => isPast(yieldBefore, clock.now()),
@@ -166,17 +166,16 @@ export class Mailbox {
 
   /** What a run could not settle itself: its last commit failed, or it never came to one. */
   async #giveBack(hold: Hold, scopeId: ScopeId): Promise<void> {
-    if (!hold.isHeld || hold.isFromQueue) return;
-    const { ask, queue, log } = this.tenant(scopeId);
+    const { claimed } = hold;
+    if (!hold.isHeld || hold.isFromQueue || claimed === undefined) return;
+    const isDue = hold.wayOut?.isDue === true;
+    const tenant = this.tenant(scopeId);
     hold.settle();
-    const error = "the run was left without an end";
     try {
-      const { dispatches } = queue;
-      const isDue = hold.wayOut?.isDue === true;
-      await ask("put a dispatch back", isDue ? dispatches.release(hold.fence) : dispatches.nack(hold.fence, { error, delayMs: 0 }));
+      await settleFailure(tenant, claimed, isDue ? { type: "hand-over" } : { type: "retry", error: "the run was left without an end" });
     } catch (thrown) {
       // Its lease ends by itself.
-      log.warn(`a thread could not be given back: ${errorMessage(thrown)}`, { dispatchId: hold.fence.dispatchId });
+      tenant.log.warn(`a thread could not be given back: ${errorMessage(thrown)}`, { dispatchId: claimed.dispatchId });
     }
   }
 

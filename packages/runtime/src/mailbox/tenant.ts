@@ -1,4 +1,4 @@
-import { AwakenError, errorMessage, type Log, type ThreadId } from "@awaken/contract";
+import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
@@ -10,6 +10,8 @@ import type { NodeIdentity } from "./node.ts";
 /** What the verbs of one tenant need. */
 export interface Tenant extends Executor {
   readonly all: DispatchQueue;
+  /** The same of another tenant. */
+  of(scopeId: ScopeId): Tenant;
   readonly parts: RunParts;
   readonly node: NodeIdentity;
   readonly clock: Clock;
@@ -28,7 +30,8 @@ export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
 const LAST_WORDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
 
 /** Resolves when nobody holds the thread: a holder who is gone, or whose lease is over, loses it. */
-export async function makeRoom({ queue, all, node, clock, ask }: Tenant, threadId: ThreadId): Promise<void> {
+export async function makeRoom(tenant: Tenant, threadId: ThreadId): Promise<void> {
+  const { queue, node, clock, ask } = tenant;
   const holder = async () => {
     const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
     return row?.status === "claimed" ? row : undefined;
@@ -37,13 +40,20 @@ export async function makeRoom({ queue, all, node, clock, ask }: Tenant, threadI
   for (const waitMs of LAST_WORDS_MS) {
     if (held === undefined) return;
     const isGone = held.claimedBy !== node.name && node.isGone(held.claimedBy);
-    await ask("reclaim leases", all.reclaimExpired(undefined, isGone ? [held.claimedBy] : []));
+    await takeBack(tenant, isGone ? [held.claimedBy] : []);
     held = await holder();
     if (held === undefined) return;
     if (held.claimedBy === node.name || !node.isGone(held.claimedBy)) break;
     await sleep(clock, waitMs);
   }
   if (held !== undefined) throw isTaken(threadId, held.claimedBy);
+}
+
+/** Leases that are over, of whatever tenant, and those of who is gone. What was tried for the last time ends its run. */
+export async function takeBack({ all, ask, of }: Tenant, gone: readonly string[]): Promise<void> {
+  for (const { scopeId, dispatch } of await ask("reclaim leases", all.reclaimExpired(undefined, gone))) {
+    if (dispatch.status === "dead-letter") await endDead(of(scopeId), dispatch);
+  }
 }
 
 /** A dead letter is the end of its run, whoever found it. Never rejects: whoever looks next tries again. */

@@ -1,5 +1,5 @@
 import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
-import type { ClaimedDispatch, ClaimRequest, DeadLetterDispatch, DispatchQueue, ScopedThread } from "@awaken/contract/store";
+import type { ClaimedDispatch, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
@@ -9,8 +9,8 @@ export interface WorkerInit {
   tenantOf(scopeId: ScopeId): TenantQueue;
   /** Never rejects. */
   execute(scopeId: ScopeId, claimed: ClaimedDispatch): Promise<void>;
-  /** After leases of others were found to be over, or their processes gone. */
-  onDeadLetter(scopeId: ScopeId, dispatch: DeadLetterDispatch): Promise<void>;
+  /** Takes claims back whose leases are over, and those of processes that are gone. */
+  takeBack(gone: readonly string[]): Promise<void>;
   readonly claim: ClaimRequest;
   readonly concurrency: number;
   /** Whether nothing is to be begun here any more. */
@@ -88,9 +88,7 @@ export class Worker {
     const next = consumers.find(({ name }) => name !== node.name && !gone.includes(name))?.leaseEndsInMs ?? lookMs;
     this.#nextLookAt = clock.now() + Math.min(lookMs, next + AFTER_LEASE_MS);
     if (!isOver && gone.length === 0) return;
-    for (const { scopeId, dispatch } of await ask("reclaim leases", queue.reclaimExpired(undefined, gone))) {
-      if (dispatch.status === "dead-letter") await this.#init.onDeadLetter(scopeId, dispatch);
-    }
+    await this.#init.takeBack(gone);
   }
 
   async #work(): Promise<void> {

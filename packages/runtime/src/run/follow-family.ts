@@ -23,14 +23,15 @@ async function isWaitingFor({ records }: RunParts, run: RunRecord, child: RunId)
   return storedCalls(head?.state).some(({ status, suspension }) => status === "suspended" && childOf(suspension) === child);
 }
 
-/** A run whose commits the store does not take goes nowhere, however often it is tried. */
-function checkKept({ termination, runId }: LoopResult): void {
-  if (termination.type !== "error" || termination.code === undefined || !NOT_KEPT.has(termination.code)) return;
-  const code = termination.code === "fence_lost" ? "fence_lost" : "storage_io";
-  throw new AwakenError(code, `run '${runId}' could not go on: ${termination.message}`, { details: { runId } });
-}
+const couldNotGoOn = (runId: RunId, { code, message }: { readonly code?: string; readonly message: string }): AwakenError =>
+  new AwakenError(code === "fence_lost" ? "fence_lost" : "storage_io", `run '${runId}' could not go on: ${message}`, {
+    details: { runId },
+  });
 
-const NOT_KEPT: ReadonlySet<string> = new Set(["fence_lost", "storage_io", "storage_corrupt", "storage_too_new", "storage_validation"]);
+/** A run whose commits the store does not take goes nowhere, however often it is tried. */
+function checkKept({ termination, runId, isKept }: LoopResult): void {
+  if (!isKept && termination.type === "error") throw couldNotGoOn(runId, termination);
+}
 
 /** The child is over: its parent goes on, here unless somebody else was quicker. Resolves when it is past the child, and is over or waits. */
 async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<AgentEvent> | undefined): Promise<void> {
@@ -65,9 +66,10 @@ async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<Age
   }
 }
 
-async function climb(parts: RunParts, leaf: RunRecord, root: RunRecord, listen: Listen<AgentEvent>): Promise<RunResult> {
-  for (let id = leaf.runId; id !== root.runId; ) {
+async function climb(parts: RunParts, ended: RunResult, root: RunRecord, listen: Listen<AgentEvent>): Promise<RunResult> {
+  for (let id = ended.runId; id !== root.runId; ) {
     const run = await parts.records.runs.load(id);
+    if (id === ended.runId && ended.status === "failed" && run?.status !== "done") throw couldNotGoOn(id, ended.error);
     if (run?.status !== "done" || !isCalled(run)) break;
     const { parentRunId } = run;
     await goOn(parts, parentRunId, id, parentRunId === root.runId ? listen : undefined);
@@ -84,7 +86,7 @@ export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunS
   const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
   if (root === undefined) return below;
   const events = new EventStream<AgentEvent, RunResult>();
-  const result = below.result.then(() => climb(parts, leaf, root, (event) => events.push(event)));
+  const result = below.result.then((ended) => climb(parts, ended, root, (event) => events.push(event)));
   result.then(
     (ended) => events.end(ended),
     (thrown) => events.fail(thrown),

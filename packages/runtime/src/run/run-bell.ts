@@ -10,14 +10,20 @@ const LOOK_MS = 10_000;
 
 /** Wakes whoever waits for something to be written about a run. What was written before it was made is for the caller to read. */
 export class RunBell implements Disposable {
-  readonly #pauseMs: number;
-  readonly #leave: () => void;
+  readonly #live: LiveStore | undefined;
+  readonly #followed = new Map<RunId, () => void>();
   #isRung = false;
   #wake: (() => void) | undefined;
 
   constructor(live: LiveStore | undefined, runId: RunId) {
-    this.#pauseMs = live === undefined ? POLL_MS : LOOK_MS;
-    this.#leave = live?.follow({ type: "run", runId }, () => this.#ring()) ?? (() => {});
+    this.#live = live;
+    this.follow(runId);
+  }
+
+  /** Rings for this run too. */
+  follow(runId: RunId): void {
+    if (this.#followed.has(runId)) return;
+    this.#followed.set(runId, this.#live?.follow({ type: "run", runId }, () => this.#ring()) ?? (() => {}));
   }
 
   /** Until it rings, it is worth another look, `ms` are over, or the signal aborts. */
@@ -33,13 +39,13 @@ export class RunBell implements Disposable {
         stopTimer();
         resolve();
       };
-      stopTimer = clock.timer(Math.min(this.#pauseMs, ms), () => this.#wake?.());
+      stopTimer = clock.timer(Math.min(this.#live === undefined ? POLL_MS : LOOK_MS, ms), () => this.#wake?.());
       if (this.#isRung || signal.aborted) this.#wake?.();
     });
   }
 
   [Symbol.dispose](): void {
-    this.#leave();
+    for (const leave of this.#followed.values()) leave();
   }
 
   #ring(): void {

@@ -10,6 +10,8 @@ import {
 } from "@awaken/contract";
 import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
+import type { ActiveRun } from "./active-runs.ts";
+import { isFamilyAtWork } from "./family-at-work.ts";
 import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
@@ -37,6 +39,7 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
     tickets: run.status === "waiting" ? await ticketsBelow(records, runIdentity(run)) : [],
     output: outcome?.output,
     isOutputAsked: run.activation.options.output !== undefined,
+    isKept: true,
   };
 }
 
@@ -46,24 +49,42 @@ export async function followed(parts: RunParts, result: Promise<LoopOutcome>): P
   return isLeft(ended) ? settled(parts, ended.runId, Number.POSITIVE_INFINITY) : ended;
 }
 
+/** What an activation of this process came to. Undefined when that is not how the run stands: its record is, as it is now or will be. */
+async function heard({ holds, records }: RunParts, active: ActiveRun | undefined): Promise<LoopResult | undefined> {
+  if (active?.result === undefined) return undefined;
+  try {
+    const ended = await active.result;
+    if (!isLeft(ended)) return ended;
+  } catch (thrown) {
+    // It could not begin here. What is on record is another one's to go on with, or is tried again.
+    if (holds === undefined || (await records.runs.load(active.runId)) === undefined) throw thrown;
+  }
+  await active.released;
+  return undefined;
+}
+
+/** As its record has it, if it is over, or waits for somebody. One that waits for another run of its family goes on with that one. */
+async function recorded(parts: RunParts, run: RunRecord, bell?: RunBell): Promise<LoopResult | undefined> {
+  if (!isSettled(run)) return undefined;
+  const result = await recordedResult(parts, run);
+  const isStill = run.status === "done" || result.tickets.length > 0 || !(await isFamilyAtWork(parts.records, run, bell));
+  return isStill ? result : undefined;
+}
+
 /** Resolves when the run is over or waits, by its executor if that is here, else by its record. */
 export async function settled(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
-  const here = parts.active.byRun(id)?.result;
-  const ended = here === undefined ? undefined : await here;
-  if (ended !== undefined && !isLeft(ended)) return ended;
+  const here = await heard(parts, parts.active.byRun(id));
+  if (here !== undefined) return here;
   // Whoever asks for a run that is not there, or is over, listens to nothing. What comes between the two looks is seen by the second.
-  const first = await loadRun(parts, id);
-  if (isSettled(first)) return recordedResult(parts, first);
+  const first = await recorded(parts, await loadRun(parts, id));
+  if (first !== undefined) return first;
   using bell = new RunBell(parts.live, id);
   for (;;) {
-    const active = parts.active.byRun(id);
-    if (active?.result !== undefined) {
-      const ending = await active.result;
-      if (!isLeft(ending)) return ending;
-      await active.released;
-    }
+    const ending = await heard(parts, parts.active.byRun(id));
+    if (ending !== undefined) return ending;
     const run = await loadRun(parts, id);
-    if (isSettled(run)) return recordedResult(parts, run);
+    const result = await recorded(parts, run, bell);
+    if (result !== undefined) return result;
     if (parts.active.byRun(id) !== undefined) continue;
     const left = until - parts.clock.now();
     if (left <= 0) {

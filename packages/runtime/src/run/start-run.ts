@@ -17,7 +17,7 @@ import {
   validate,
 } from "@awaken/contract";
 import { checkRoot } from "../backend/profile.ts";
-import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
@@ -188,11 +188,19 @@ async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBe
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
-    if (!isLeft(ended)) rememberOutput(parts, ctx, ended);
+    if (isLeft(ended)) return ended;
+    if (!ended.isKept && order.holding?.isTriedAgain === true) return leftUnkept(ended);
+    rememberOutput(parts, ctx, ended);
     return ended;
   } finally {
     if (run.inbox.size > 0) await keepUnread(run, ctx);
   }
+}
+
+/** A run whose last commit could not be written is not over, whatever it says of itself. */
+function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
+  const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
+  return { type: "left", runId, threadId, failure: { code, message, mayPass: true, retryAfterMs: undefined } };
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
