@@ -1,7 +1,7 @@
 import type { RunRecord } from "@awaken/contract";
 import { childOf } from "../commit/open-tickets.ts";
-import { storedCalls } from "../loop/resume/cut-step.ts";
 import type { RunRecords } from "../loop/run-records.ts";
+import { storedCalls } from "../state/tool-call-states.ts";
 import type { RunBell } from "./run-bell.ts";
 
 /** Whether a run that waits for others goes on by itself: one of them is at work, or is over and has not been looked up yet. */
