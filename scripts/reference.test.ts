@@ -92,6 +92,7 @@ const REQUEST = namesOf<RunRequest>({
   outputRetries: true,
   overrides: true,
   frontendTools: true,
+  frontendContext: true,
   signal: true,
   runId: true,
   resume: true,

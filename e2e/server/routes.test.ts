@@ -220,7 +220,7 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
 test("what is not in the table is not there", async () => {
   await using shared = await openShared("memory");
   await using runtime = openNode(shared.stores[0]);
-  const server = openServer({ runtime });
+  const server = openServer({ runtime, protocols: [] });
   expect(await ask(server, "GET", "/v1/nothing")).toMatchObject({ status: 404, body: { code: "route_not_found" } });
   expect(await ask(server, "PUT", "/v1/threads")).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
   const { body } = await ask(server, "GET", "/openapi.json");

@@ -2,6 +2,7 @@ export {
   type Access,
   type ApiKey,
   type AwakenServer,
+  aiSdk,
   apiKeys,
   type Caller,
   createServer,

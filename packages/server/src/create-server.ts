@@ -10,6 +10,7 @@ import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
 import { EventStreams } from "./http/streams.ts";
+import { aiSdk } from "./protocols/ai-sdk/routes.ts";
 import { below, type Endpoint, type Protocol } from "./routes/endpoint.ts";
 import { NATIVE } from "./routes/handlers.ts";
 import { isServable, type ServedRuntime, type ServerFacts } from "./routes/served.ts";
@@ -75,7 +76,7 @@ function checkInit({ runtime, admin, only, protocols, basePath }: ServerInit): v
 }
 
 /** All that there are. */
-const PROTOCOLS: readonly Protocol[] = [];
+const PROTOCOLS: readonly Protocol[] = [aiSdk];
 
 function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit): readonly Endpoint[] {
   if (only !== undefined) return below(basePath ?? "", only.endpoints);

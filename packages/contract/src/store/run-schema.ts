@@ -53,6 +53,7 @@ const activationSchema = s.strictObject({
   options: s.strictObject({
     overrides: s.exactOptional(inferenceOverrideSchema),
     frontendTools: s.array(toolDescriptorSchema),
+    frontendContext: s.exactOptional(jsonObjectSchema),
     output: s.exactOptional(jsonObjectSchema),
     outputRetries: s.exactOptional(s.int()),
   }),

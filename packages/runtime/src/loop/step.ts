@@ -90,6 +90,7 @@ function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
     state: ctx.state.snapshot(),
     transforms: plan.env.transforms,
     runOverrides: ctx.options.overrides,
+    frontendContext: ctx.options.frontendContext,
     canOverrideModel: plan.provider.canOverrideModel ?? true,
     maxOutputTokens: plan.model.maxOutputTokens,
     routing: { threadId, runId, inferenceId: messageId },

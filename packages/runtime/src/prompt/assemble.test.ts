@@ -68,6 +68,27 @@ function put(key: string, target: ContextMessage["target"], more: Partial<Contex
 const texts = (messages: readonly Message[]) => messages.map(messageText);
 
 describe("assemblePrompt", () => {
+  test("what the page shows is one internal message before what the user said last, the same one in every step", () => {
+    const store = openStore();
+    const messages = [
+      user("first"),
+      { ...user("answer"), role: "assistant" } as const,
+      user("last"),
+      { ...user("more"), role: "assistant" } as const,
+    ];
+    const frontendContext = { page: "orders" };
+    const { request } = assemble(store, { messages, frontendContext });
+    expect(texts(request.messages)).toEqual([
+      "first",
+      "answer",
+      '<frontend-context>\n{"page":"orders"}\n</frontend-context>',
+      "last",
+      "more",
+    ]);
+    expect(request.messages[2]).toMatchObject({ role: "system", visibility: "internal" });
+    expect(assemble(store, { messages, frontendContext }).request.messages[2]).toBe(request.messages[2]);
+  });
+
   test("a step that nobody changed gets the very messages and tools, and leaves nothing to clear", () => {
     const store = openStore();
     const { request, offeredTools, cleanup } = assemble(store);

@@ -1,10 +1,19 @@
-import type { ContextMessage, InferenceOverride, InferenceRequest, Message, RoutingKey, ToolDescriptor } from "@awaken/contract";
+import type {
+  ContextMessage,
+  InferenceOverride,
+  InferenceRequest,
+  JsonObject,
+  Message,
+  RoutingKey,
+  ToolDescriptor,
+} from "@awaken/contract";
 import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { type Command, command } from "../phase/command.ts";
 import type { Transform } from "../plugin/registrar.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import type { Ids } from "../stream/ids.ts";
 import { contextMessages, isOneShot, placeContext } from "./context-messages.ts";
+import { withFrontendContext } from "./frontend-context.ts";
 import { inferenceOverrides, resolveModel, resolveOverrides } from "./inference-overrides.ts";
 import { openWithUser } from "./opening.ts";
 import { hidesNothing, offerTools, toolFilter } from "./tool-filter.ts";
@@ -22,6 +31,7 @@ export interface PromptInput {
   readonly state: StateReader;
   readonly transforms: readonly Transform[];
   readonly runOverrides: InferenceOverride | undefined;
+  readonly frontendContext?: JsonObject | undefined;
   readonly canOverrideModel: boolean;
   /** The most that the model can answer, when known. */
   readonly maxOutputTokens: number | undefined;
@@ -71,7 +81,9 @@ export function assemblePrompt(input: PromptInput): Prompt {
   const entries = stored === undefined ? NO_ENTRIES : Object.values(stored);
   const seen = entries.length === 0 ? NO_KEYS : entries.filter(isOneShot).map((entry) => entry.key);
   if (seen.length > 0) cleanup = (cleanup ?? command()).update(contextMessages, { type: "remove", keys: seen });
-  const placed = entries.length === 0 ? input.messages : placeContext(input.messages, entries, input.ids);
+  const { frontendContext } = input;
+  const messages = frontendContext === undefined ? input.messages : withFrontendContext(input.messages, frontendContext);
+  const placed = entries.length === 0 ? messages : placeContext(messages, entries, input.ids);
 
   const request: InferenceRequest = {
     model: resolveModel(layers, input.model, input.canOverrideModel),

@@ -46,6 +46,8 @@ export interface RunRequest<O = unknown> {
   readonly overrides?: InferenceOverride;
   /** Tools that the client runs. */
   readonly frontendTools?: readonly ToolDescriptor[];
+  /** What the page shows: the model reads it before the newest message, and no log keeps it. */
+  readonly frontendContext?: JsonObject;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
   /** The id of the new run; it must not exist, unless the run was only created. */
@@ -76,6 +78,8 @@ const refuse = (why: string): never => {
 const isSignal = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
 
+const A_JSON_OBJECT = partRule("a JSON object", (value) => isJsonObject(value) && isJson(value));
+
 const REQUEST: PartRules<RunRequest> = {
   agent: RULES.name,
   thread: RULES.name,
@@ -89,7 +93,8 @@ const REQUEST: PartRules<RunRequest> = {
   resume: RULES.name,
   decisions: RULES.list,
   onBusy: RULES.oneOf("refuse", "queue", "interrupt"),
-  principal: partRule("a JSON object", (value) => isJsonObject(value) && isJson(value)),
+  frontendContext: A_JSON_OBJECT,
+  principal: A_JSON_OBJECT,
   trace: RULES.any,
 };
 
@@ -144,7 +149,7 @@ export const readRequest = (request: RunRequest, ids: Ids, clock: Clock): RunOrd
   });
 
 /** What is asked of the run, as its record will have it. The answer's schema is code; whoever calls it adds its JSON Schema. */
-function readOptions({ overrides, frontendTools, outputRetries }: RunRequest): Partial<RunOptions> {
+function readOptions({ overrides, frontendTools, frontendContext, outputRetries }: RunRequest): Partial<RunOptions> {
   if (overrides !== undefined) {
     const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
@@ -152,6 +157,7 @@ function readOptions({ overrides, frontendTools, outputRetries }: RunRequest): P
   return {
     ...(overrides === undefined ? undefined : { overrides: copyJson(overrides) }),
     ...(frontendTools === undefined ? undefined : { frontendTools: frontendTools.map(readTool) }),
+    ...(frontendContext === undefined ? undefined : { frontendContext: copyJson(frontendContext) }),
     ...(outputRetries === undefined ? undefined : { outputRetries }),
   };
 }

@@ -6,8 +6,8 @@ import type { AttachedEvent, Clock, Runtime, ScopedRuntime } from "@awaken/runti
 /** What the server calls of a store beside the verbs of the runtime: lists of what is there. */
 export interface ServedRecords {
   readonly threads: Pick<ThreadStore, "load" | "list" | "count" | "create" | "update" | "delete">;
-  readonly messages: Pick<MessageStore, "list" | "count">;
-  readonly runs: Pick<RunStore, "load" | "list" | "count" | "countByStatus" | "loadLatest">;
+  readonly messages: Pick<MessageStore, "list" | "count" | "load">;
+  readonly runs: Pick<RunStore, "load" | "list" | "count" | "countByStatus" | "loadLatest" | "listOpenTickets">;
   readonly events: Pick<EventStore, "list">;
 }
 

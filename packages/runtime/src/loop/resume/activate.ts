@@ -61,9 +61,11 @@ function outputOf({ order, outputOf: live }: Asked, { resumed }: LoadedThread): 
 function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, output: LiveOutput | undefined): RunOptions {
   const stored = resumed?.activation.options;
   const overrides = options.overrides ?? stored?.overrides;
+  const frontendContext = options.frontendContext ?? stored?.frontendContext;
   const outputRetries = options.outputRetries ?? stored?.outputRetries ?? OUTPUT_RETRIES;
   return {
     frontendTools: options.frontendTools ?? stored?.frontendTools ?? NOTHING,
+    ...(frontendContext === undefined ? undefined : { frontendContext }),
     ...(overrides === undefined ? undefined : { overrides }),
     ...(output === undefined ? undefined : { output: output.schema }),
     ...(output === undefined || outputRetries === OUTPUT_RETRIES ? undefined : { outputRetries }),

@@ -241,6 +241,7 @@ export class AiSdkEncoder {
   #end(event: EventOf<"run-end">): void {
     this.#start();
     this.#parts.closeWords();
+    for (const ticket of event.tickets) if (ticket.runId !== event.runId) this.#calls.askBelow(ticket);
     const closing = closingOf(event, this.#dialect);
     if (event.termination.type !== "suspended") this.#calls.giveUpAll(closing.forCalls);
     // Whoever answered and sees no new step would send the answer again.
