@@ -1,5 +1,4 @@
 import type { Backend, BackendAbort, BackendRequest, BackendResult } from "@awaken/contract";
-import type { RemoteEndpoint } from "@awaken/contract/spec";
 import { A2A_PROFILE, type BackendFactory, type Clock, systemClock } from "@awaken/runtime";
 import { Addresses } from "./addresses.ts";
 import { endpointOptions } from "./endpoint-options.ts";
@@ -18,7 +17,7 @@ export interface A2aOptions {
   readonly clock?: Clock;
 }
 
-export const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 class A2aBackend implements Backend {
   readonly profile = A2A_PROFILE;
@@ -26,10 +25,10 @@ class A2aBackend implements Backend {
   /** Root runs that are under way here: whoever tells one to stop waits until the other side was told. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  constructor(endpoint: RemoteEndpoint, { allow, maxBytes = MAX_BYTES, clock = systemClock }: A2aOptions) {
-    const addresses = new Addresses(allow);
+  constructor(setup: Omit<Setup, "options">) {
+    const { endpoint, addresses } = setup;
     addresses.checkHost(new URL(endpoint.baseUrl));
-    this.#setup = { endpoint, options: endpointOptions(endpoint), addresses, maxBytes, clock };
+    this.#setup = { ...setup, options: endpointOptions(endpoint) };
   }
 
   async run(request: BackendRequest): Promise<BackendResult> {
@@ -57,11 +56,12 @@ class A2aBackend implements Backend {
 }
 
 /** Talks to agents behind the A2A protocol, HTTP+JSON of version 1.0. The official client, `@a2a-js/sdk`, is loaded when the first one is asked. */
-export function a2a(options: A2aOptions = {}): BackendFactory {
+export function a2a({ allow, maxBytes = MAX_BYTES, clock = systemClock }: A2aOptions = {}): BackendFactory {
+  const addresses = new Addresses(allow);
   return {
     type: "a2a",
     configSchema: CONFIG_SCHEMA,
-    build: (endpoint) => new A2aBackend(endpoint, options),
+    build: (endpoint) => new A2aBackend({ endpoint, addresses, maxBytes, clock }),
   };
 }
 

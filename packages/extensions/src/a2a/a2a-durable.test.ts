@@ -1,0 +1,62 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunId, runId, threadId } from "@awaken/contract";
+import { sqliteStore } from "@awaken/stores/sqlite";
+import { afterEach, expect, test, vi } from "vitest";
+import { textPart } from "./a2a.test-support.ts";
+import { Harness, until } from "./harness.test-support.ts";
+
+const harness = new Harness();
+const folder = mkdtempSync(join(tmpdir(), "awaken-a2a-"));
+afterEach(async () => {
+  await harness.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("multi-agent 26: a process that dies after acceptance leaves a running run with the task id; whoever takes it up finds the task and sends nothing again", async () => {
+  const gate = Promise.withResolvers<void>();
+  const far = await harness.agent({
+    async act(turn) {
+      turn.accept();
+      turn.status("TASK_STATE_WORKING");
+      await gate.promise;
+      turn.artifact("answer", [textPart("by law, yes")]);
+      turn.status("TASK_STATE_COMPLETED");
+    },
+  });
+  const file = join(folder, "awaken.db");
+  const program = join(import.meta.dirname, "test-remote-program.ts");
+  const child = spawn(process.execPath, ["--conditions=awaken-source", program, file, far.url], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line]: unknown[] = await once(child.stdout, "data");
+  const id: RunId = runId(String(line).trim());
+  // It follows the task: what it kept is on record.
+  await until(() => far.seen.length === 2);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+
+  const store = sqliteStore(file);
+  expect(await store.runs.load(id)).toMatchObject({ status: "running", agentId: "far" });
+  const head = await store.threads.loadHead(threadId("t"));
+  const [turn] = far.turns;
+  expect(head?.state?.extensions["__runtime.remote_backend"]).toMatchObject({
+    targets: { [`a2a:${far.url}`]: { taskId: turn?.taskId, contextId: "t", runId: id } },
+  });
+
+  const { runtime } = harness.open(far.url, { init: { store, workers: false } });
+  const taken = vi.waitFor(() => runtime.resume(id), { timeout: 30_000, interval: 50 });
+  await until(() => far.seen.length === 3);
+  gate.resolve();
+  expect(await taken).toMatchObject({ status: "done", text: "by law, yes", runId: id });
+  expect(far.turns).toHaveLength(1);
+  expect(far.seen.map(({ path }) => path.replace(turn?.taskId ?? "", "<task>"))).toEqual([
+    "/message:send",
+    "/tasks/<task>:subscribe",
+    "/tasks/<task>:subscribe",
+  ]);
+  await until(() => far.sockets.size === 0);
+  await harness.close();
+  await store.close();
+});
