@@ -28,7 +28,7 @@ test("multi-agent 26: a process that dies after acceptance leaves a running run 
     },
   });
   const file = join(folder, "awaken.db");
-  const program = join(import.meta.dirname, "test-remote-program.ts");
+  const program = join(import.meta.dirname, "remote-program.test-support.ts");
   const child = spawn(process.execPath, ["--conditions=awaken-source", program, file, far.url], { stdio: ["ignore", "pipe", "inherit"] });
   const [line]: unknown[] = await once(child.stdout, "data");
   const id: RunId = runId(String(line).trim());
