@@ -60,6 +60,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "create-server.ts": "app",
       "serve.ts": "app",
       "answer.ts": "app",
+      "node-listener.ts": "app",
     },
     testOnly: [],
     isClosed: true,

@@ -47,6 +47,20 @@ describe.each(ENGINES)("attach on %s", (engine) => {
     expect(first).toMatchObject({ type: "run-start", resumed: false });
   });
 
+  test("whoever asks for many events at once gets each of them once, in order", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    const { runId } = await runtime.run({ ...ask, input: "look effect say" });
+    const all = await readAll(runtime, runId);
+    const events = runtime.attach(runId)[Symbol.asyncIterator]();
+    const asked = await Promise.all(Array.from({ length: all.length + 2 }, () => events.next()));
+    expect(asked.flatMap(({ done, value }) => (done ? [] : [value]))).toEqual(all);
+    expect(asked.slice(all.length)).toEqual([
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ]);
+  });
+
   test("server-and-durability 59: what is not on record carries no cursor, and each commit ends with one", async () => {
     await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);

@@ -1,5 +1,8 @@
+import { createServer as createNodeServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import * as s from "@awaken/contract/schema";
-import { createServer, defineProtocol } from "@awaken/server";
+import { createServer, defineProtocol, nodeListener } from "@awaken/server";
+import express from "express";
 import { afterAll, expect, test } from "vitest";
 import { openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
@@ -81,4 +84,30 @@ test("a protocol alone in an application: its paths stand right below the one th
   expect(() => openServer({ runtime, basePath: "/api/" })).toThrow("basePath must be like");
   const whole = openServer({ runtime, basePath: "/api" });
   expect(await ask(whole, "GET", "/api/v1/threads/t")).toMatchObject({ status: 200 });
+});
+
+test("in Express, below a path of the application, also when it parses bodies itself; and in a server of node:http", async () => {
+  await using shared = await openShared("memory");
+  await using runtime = openNode(shared.stores[0]);
+  const app = express();
+  app.use(express.json());
+  app.get("/hello", (_, response) => void response.send("hello"));
+  app.use("/agent", nodeListener(openServer({ runtime, only: shout })));
+  app.use("/agents", nodeListener(openServer({ runtime })));
+  const plain = createNodeServer(nodeListener(openServer({ runtime, only: shout, basePath: "/agent" })));
+  for (const listener of [createNodeServer(app), plain]) {
+    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+    const { port } = listener.address() as AddressInfo;
+    const ours = `http://127.0.0.1:${port}/agent/threads/t/runs`;
+    const response = await fetch(ours, { method: "POST", headers: { "content-type": "application/json" }, body: '{"say":"say"}' });
+    expect(response.headers.get("x-shout")).toBe("v1");
+    expect(await response.text()).toMatch(/^(data: [^a-z]+\n\n)+data: \[OVER\]\n\n$/);
+    expect((await fetch(`http://127.0.0.1:${port}/agent/threads/t/nothing`)).status).toBe(404);
+    if (listener !== plain) {
+      expect(await (await fetch(`http://127.0.0.1:${port}/hello`)).text()).toBe("hello");
+      expect((await fetch(`http://127.0.0.1:${port}/agents/v1/threads/t`)).status).toBe(200);
+    }
+    listener.closeAllConnections();
+    await new Promise((resolve) => listener.close(resolve));
+  }
 });

@@ -2,6 +2,7 @@ import { AwakenError, type JsonObject, type Log, validateSync } from "@awaken/co
 import { DEFAULT_BODY_BYTES, type Route } from "@awaken/contract/http";
 import type { Clock } from "@awaken/runtime";
 import { readBody } from "./http/body.ts";
+import { type NodeHost, type Reply, toResponse, writeReply } from "./http/deliver.ts";
 import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
 import type { HealthCheck } from "./http/health.ts";
 import type { ServerLimits } from "./http/limits.ts";
@@ -54,9 +55,14 @@ const EVENT_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-function readQuery(route: Route, url: URL): unknown {
+const queryIn = (url: string): string => {
+  const at = url.indexOf("?");
+  return at < 0 ? "" : (url.slice(at + 1).split("#", 1)[0] ?? "");
+};
+
+function readQuery(route: Route, url: string): unknown {
   const given: Record<string, string> = {};
-  for (const [name, value] of url.searchParams) {
+  for (const [name, value] of new URLSearchParams(queryIn(url))) {
     if (Object.hasOwn(given, name)) throw new AwakenError("invalid_query", `the query has '${name.slice(0, 80)}' twice`);
     Object.defineProperty(given, name, { value, enumerable: true });
   }
@@ -99,8 +105,11 @@ async function handle(
   if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
   const admitted = await desk.gatekeeper.admit(route.gate, request);
   checkParams(params);
-  const query = readQuery(route, new URL(request.url));
-  if (route.answer.type === "events" || route.answer.type === "frames") desk.streams.checkRoom();
+  const query = readQuery(route, request.url);
+  if (route.answer.type === "events" || route.answer.type === "frames") {
+    if (request.method === "HEAD") throw new AwakenError("method_not_allowed", "a stream has nothing but what it streams");
+    desk.streams.checkRoom();
+  }
   const body = await readInput(desk, route, request);
   return handle({
     tenant: tenantOf(desk, admitted),
@@ -127,22 +136,22 @@ async function within<T>({ clock, limits }: Desk, work: Promise<T>): Promise<T> 
   }
 }
 
-function respond(desk: Desk, { answer, path }: Route, reply: unknown, requestId: string): Response {
-  const headers = { "x-request-id": requestId };
+function replyOf(desk: Desk, { answer, path }: Route, reply: unknown, requestId: string): Reply {
+  const own = { "x-request-id": requestId };
   switch (answer.type) {
     case "json":
-      return new Response(JSON.stringify(reply), { status: answer.status, headers: { ...JSON_TYPE, ...headers } });
+      return { status: answer.status, headers: { ...JSON_TYPE, ...own }, body: JSON.stringify(reply) };
     case "health":
-      return new Response(JSON.stringify(reply), { status: isHealthy(reply) ? 200 : 503, headers: { ...JSON_TYPE, ...headers } });
+      return { status: isHealthy(reply) ? 200 : 503, headers: { ...JSON_TYPE, ...own }, body: JSON.stringify(reply) };
     case "empty":
-      return new Response(null, { status: answer.status, headers });
+      return { status: answer.status, headers: own, body: undefined };
     case "text":
-      return new Response(String(reply), { headers: { "content-type": answer.contentType, ...headers } });
+      return { status: 200, headers: { "content-type": answer.contentType, ...own }, body: String(reply) };
     case "events":
       if (!isEventReply(reply)) throw new AwakenError("internal", `${path} gave no events`);
       return streamed(desk, { path, reply, requestId });
     case "frames":
-      if (reply === undefined) return new Response(null, { status: 204, headers: { ...answer.headers, ...headers } });
+      if (reply === undefined) return { status: 204, headers: { ...answer.headers, ...own }, body: undefined };
       if (!isFrameReply(reply)) throw new AwakenError("internal", `${path} gave no frames`);
       return streamed(desk, { path, reply, requestId, headers: answer.headers });
   }
@@ -155,10 +164,10 @@ interface Streamed {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-function streamed({ streams, log }: Desk, { path, reply, requestId, headers }: Streamed): Response {
+function streamed({ log }: Desk, { path, reply, requestId, headers }: Streamed): Reply {
   const { runId, threadId } = reply;
-  const body = streams.open({ ...reply, refuse: (thrown) => refuse(thrown, log, { route: path, requestId }).body });
-  return new Response(body, {
+  return {
+    status: 200,
     headers: {
       ...EVENT_HEADERS,
       ...headers,
@@ -166,7 +175,8 @@ function streamed({ streams, log }: Desk, { path, reply, requestId, headers }: S
       ...(runId === undefined ? undefined : { "x-run-id": encodeURIComponent(runId) }),
       ...(threadId === undefined ? undefined : { "x-thread-id": encodeURIComponent(threadId) }),
     },
-  });
+    body: { ...reply, refuse: (thrown) => refuse(thrown, log, { route: path, requestId }).body },
+  };
 }
 
 const isHealthy = (reply: unknown): boolean =>
@@ -201,27 +211,22 @@ function tell({ onRequest, metrics, clock }: Desk, { request, route, requestId, 
   onRequest?.(line);
 }
 
-function toRefusal(desk: Desk, outcome: Outcome, thrown: unknown): Response {
+function toRefusal(desk: Desk, outcome: Outcome, thrown: unknown): Reply {
   const { requestId, route } = outcome;
   const { status, body } = refuse(thrown, desk.log, { route, requestId });
   tell(desk, outcome, status, body.code);
   const retry = status === 503 || status === 429 ? { "retry-after": "1" } : undefined;
   const challenge = status === 401 ? { "www-authenticate": "Bearer" } : undefined;
-  return new Response(JSON.stringify(body), { status, headers: { ...JSON_TYPE, "x-request-id": requestId, ...retry, ...challenge } });
+  return { status, headers: { ...JSON_TYPE, "x-request-id": requestId, ...retry, ...challenge }, body: JSON.stringify(body) };
 }
 
 /** A request that no route takes. */
 export function refused(desk: Desk, request: Request, thrown: unknown): Response {
-  return toRefusal(desk, { request, route: "none", requestId: requestIdOf(request), startedAt: desk.clock.now() }, thrown);
+  const outcome = { request, route: "none", requestId: requestIdOf(request), startedAt: desk.clock.now() };
+  return toResponse(desk.streams, toRefusal(desk, outcome, thrown));
 }
 
-/** One request, from its head to its answer. Never throws. */
-export async function answer(
-  desk: Desk,
-  endpoint: Endpoint,
-  request: Request,
-  params: Readonly<Record<string, string>>,
-): Promise<Response> {
+async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: Readonly<Record<string, string>>): Promise<Reply> {
   const { path, gate } = endpoint.route;
   const outcome = { request, route: path, requestId: requestIdOf(request), startedAt: desk.clock.now() };
   // Whoever asks whether the server lives is answered also when it has too much to do.
@@ -232,13 +237,33 @@ export async function answer(
   desk.inFlight += 1;
   desk.metrics?.inFlight(1);
   try {
-    const response = respond(desk, endpoint.route, await within(desk, handle(desk, endpoint, request, params)), outcome.requestId);
-    tell(desk, outcome, response.status);
-    return response;
+    const given = replyOf(desk, endpoint.route, await within(desk, handle(desk, endpoint, request, params)), outcome.requestId);
+    tell(desk, outcome, given.status);
+    return given;
   } catch (thrown) {
     return toRefusal(desk, outcome, thrown);
   } finally {
     desk.inFlight -= 1;
     desk.metrics?.inFlight(-1);
   }
+}
+
+export interface Asked {
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  /** Where it came in, when that is Node. */
+  readonly host: NodeHost | undefined;
+  /** What every answer to it has beside its own. */
+  readonly headers: Headers | undefined;
+}
+
+/** One request, from its head to its answer. Never throws. */
+export async function answer(desk: Desk, endpoint: Endpoint, { request, params, host, headers }: Asked): Promise<Response> {
+  const given = await reply(desk, endpoint, request, params);
+  if (host === undefined) return toResponse(desk.streams, given);
+  return writeReply(
+    desk.streams,
+    host,
+    headers === undefined ? given : { ...given, headers: { ...Object.fromEntries(headers), ...given.headers } },
+  );
 }

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { answer, type Desk, type RequestLine, refused } from "./answer.ts";
 import { type Access, openAccess } from "./http/access.ts";
+import type { NodeHost } from "./http/deliver.ts";
 import { Gatekeeper } from "./http/gatekeeper.ts";
 import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
@@ -89,8 +90,18 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
 const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
 
+/** A server that may be told where a request came in. */
+export interface HostedServer extends AwakenServer {
+  readonly fetchOn: (request: Request, host: NodeHost) => Promise<Response>;
+}
+
 /** The runtime over HTTP. */
 export function createServer(init: ServerInit): AwakenServer {
+  const { fetch, drain, close } = openServer(init);
+  return { fetch, drain, close };
+}
+
+export function openServer(init: ServerInit): HostedServer {
   checkInit(init);
   const { runtime, origins = [], clock = systemClock, log = consoleLog, onRequest } = init;
   const { store } = runtime;
@@ -115,7 +126,7 @@ export function createServer(init: ServerInit): AwakenServer {
     facts: factsOf({ init, endpoints, health, metrics, clock }),
     inFlight: 0,
   };
-  const app = new Hono({ strict: true });
+  const app = new Hono<{ Bindings: { host?: NodeHost } }>({ strict: true });
   if (origins.length > 0) {
     app.use(
       cors({
@@ -128,14 +139,20 @@ export function createServer(init: ServerInit): AwakenServer {
   }
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.route;
-    app.on(method, path, (context) => answer(desk, endpoint, context.req.raw, context.req.param()));
+    app.on(method, path, (context) => {
+      const { host } = context.env;
+      // Only what answers pages of other origins adds headers.
+      const headers = host === undefined || origins.length === 0 ? undefined : context.res.headers;
+      return answer(desk, endpoint, { request: context.req.raw, params: context.req.param(), host, headers });
+    });
   }
   for (const path of new Set(endpoints.map(({ route }) => route.path)))
     app.all(path, (context) => refused(desk, context.req.raw, new AwakenError("method_not_allowed", "the route has no such method")));
   app.notFound((context) => refused(desk, context.req.raw, new AwakenError("route_not_found", "there is no such route")));
   app.onError((thrown, context) => refused(desk, context.req.raw, thrown));
   return {
-    fetch: async (request) => app.fetch(request),
+    fetch: async (request) => app.fetch(request, {}),
+    fetchOn: async (request, host) => app.fetch(request, { host }),
     drain: () => health.leave(),
     async close() {
       health.leave();

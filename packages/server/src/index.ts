@@ -3,6 +3,7 @@ export { type AwakenServer, createServer, type ServerInit } from "./create-serve
 export { type Access, type ApiKey, apiKeys, type Caller, hashApiKey, type RequestHead } from "./http/access.ts";
 export type { ServerLimits } from "./http/limits.ts";
 export type { MetricRegistry } from "./http/metrics.ts";
+export { type NodeRequest, type NodeResponse, nodeListener } from "./node-listener.ts";
 export { aiSdk } from "./protocols/ai-sdk/routes.ts";
 // Public: for whoever brings a protocol of his own.
 export { defineProtocol, type Endpoint, type Protocol } from "./routes/endpoint.ts";

@@ -1,7 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
-import { createServer, type ServerInit } from "./create-server.ts";
+import { openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
+import type { NodeOutgoing } from "./http/deliver.ts";
 
 export interface ServeInit extends ServerInit {
   /** What is served; it is closed with the server, and its runs are left to other processes. */
@@ -36,12 +37,22 @@ function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access
   );
 }
 
+/** HTTP/1.1; the other one is left to the adapter. */
+const isOutgoing = (outgoing: object): outgoing is NodeOutgoing => "flushHeaders" in outgoing && !("createPushResponse" in outgoing);
+
 /** Listens on Node until it is closed. */
 export async function serve(init: ServeInit): Promise<RunningServer> {
   const { port = 3000, host = "127.0.0.1", drainMs = 0, runtime } = init;
-  const server = createServer({ ...init, access: accessOf(init) ?? "open" });
-  const { createAdaptorServer } = await import("@hono/node-server");
-  const node = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false, serverOptions: SERVER_OPTIONS });
+  const server = openServer({ ...init, access: accessOf(init) ?? "open" });
+  const [{ createAdaptorServer }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
+    import("@hono/node-server"),
+    import("@hono/node-server/utils/response"),
+  ]);
+  const node = createAdaptorServer({
+    fetch: (request, { outgoing }) => (isOutgoing(outgoing) ? server.fetchOn(request, { outgoing, sent }) : server.fetch(request)),
+    overrideGlobalObjects: false,
+    serverOptions: SERVER_OPTIONS,
+  });
   if ("maxHeadersCount" in node) node.maxHeadersCount = MAX_HEADERS;
   await new Promise<void>((resolve, reject) => {
     node.once("error", reject);

@@ -15,34 +15,74 @@ const ATTACH_OPTIONS: PartRules<AttachOptions> = {
 
 /** Follows a run or a thread: what is on record, then what happens. Whoever leaves changes nothing but that. */
 export function attach(relays: Relays, scopeId: ScopeId, id: string, options: AttachOptions = {}): AsyncIterable<AttachedEvent> {
-  return { [Symbol.asyncIterator]: () => open((leaving) => enter(relays, scopeId, id, options, leaving)) };
+  return { [Symbol.asyncIterator]: () => new Attached((leaving) => enter(relays, scopeId, id, options, leaving), options.signal) };
 }
 
-function open(begin: (leaving: AbortSignal) => AsyncGenerator<AttachedEvent, void, undefined>): AsyncIterator<AttachedEvent, undefined> {
-  const leaving = new AbortController();
-  const reading = begin(leaving.signal);
-  return {
-    next: async () => {
-      const next = await reading.next();
-      return next.done ? { done: true, value: undefined } : next;
-    },
-    return: async () => {
-      // Whoever waits for the next event is let go.
-      leaving.abort();
-      await reading.return();
-      return { done: true, value: undefined };
-    },
-  };
+/** Why a reader goes: nobody looks at it, so that it needs no stack. */
+const LEFT = new Error("the reader has left");
+
+type Batches = AsyncGenerator<readonly AttachedEvent[], void, undefined>;
+
+/** Events one by one. They come in batches: an event that is there already costs no trip through those who made it. */
+class Attached implements AsyncIterator<AttachedEvent, undefined> {
+  readonly #leaving = new AbortController();
+  readonly #signal: AbortSignal | undefined;
+  readonly #batches: Batches;
+  #batch: readonly AttachedEvent[] = [];
+  #at = 0;
+  /** Whoever asks while another still waits comes after him. */
+  #asked: Promise<IteratorResult<AttachedEvent, undefined>> | undefined;
+
+  constructor(begin: (leaving: AbortSignal) => Batches, signal: AbortSignal | undefined) {
+    this.#batches = begin(this.#leaving.signal);
+    this.#signal = signal;
+  }
+
+  next(): Promise<IteratorResult<AttachedEvent, undefined>> {
+    const event = this.#asked === undefined ? this.#take() : undefined;
+    if (event !== undefined) return Promise.resolve({ done: false, value: event });
+    const asked = this.#asked === undefined ? this.#next() : this.#asked.then(() => this.#next());
+    this.#asked = asked;
+    const answered = () => {
+      if (this.#asked === asked) this.#asked = undefined;
+    };
+    asked.then(answered, answered);
+    return asked;
+  }
+
+  #take(): AttachedEvent | undefined {
+    return this.#signal?.aborted ? undefined : this.#batch[this.#at++];
+  }
+
+  async #next(): Promise<IteratorResult<AttachedEvent, undefined>> {
+    for (;;) {
+      const event = this.#take();
+      if (event !== undefined) return { done: false, value: event };
+      const next = await this.#batches.next();
+      if (next.done) return { done: true, value: undefined };
+      this.#batch = next.value;
+      this.#at = 0;
+    }
+  }
+
+  async return(): Promise<IteratorResult<AttachedEvent, undefined>> {
+    this.#batch = [];
+    // Whoever waits for the next event is let go.
+    if (!this.#leaving.signal.aborted) this.#leaving.abort(LEFT);
+    await this.#batches.return();
+    return { done: true, value: undefined };
+  }
 }
 
-async function* enter(
-  ...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, AttachOptions, AbortSignal]
-): AsyncGenerator<AttachedEvent, void, undefined> {
+/** Most programs follow nobody: what it takes is loaded with the first who does. */
+let following: Promise<typeof import("./follow.ts")> | undefined;
+
+async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, AttachOptions, AbortSignal]): Batches {
   checkOptions("invalid_activation", "attach", options, ATTACH_OPTIONS);
   const relay = relays.enter(scopeId);
   try {
-    // Most programs follow nobody: what it takes is loaded with the first who does.
-    const { follow } = await import("./follow.ts");
+    following ??= import("./follow.ts");
+    const { follow } = await following;
     yield* follow(relay, id, options, leaving);
   } finally {
     relays.exit(scopeId);

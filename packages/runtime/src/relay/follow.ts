@@ -97,13 +97,15 @@ async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise
   return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
 }
 
-/** What is on record, then what happens, until the run is over or the reader leaves. */
+type Batch = readonly AttachedEvent[];
+
+/** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export async function* follow(
   relay: Relay,
   id: string,
   options: AttachOptions,
   leaving: AbortSignal,
-): AsyncGenerator<AttachedEvent, void, undefined> {
+): AsyncGenerator<Batch, void, undefined> {
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
@@ -164,7 +166,7 @@ class Reader {
     return this.#signals.some((signal) => signal.aborted);
   }
 
-  async *read(onCaughtUp?: () => void): AsyncGenerator<AttachedEvent, void, undefined> {
+  async *read(onCaughtUp?: () => void): AsyncGenerator<Batch, void, undefined> {
     for (let isFirst = true; !this.#isOver; isFirst = false) {
       this.#listen();
       // Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts.
@@ -178,11 +180,15 @@ class Reader {
         // Before the log is read, too: a ticket that is on record by then is told there, and one that comes meanwhile will be.
         const open = isFirst && this.#isFresh ? await this.#openTickets() : [];
         yield* this.#readLog();
-        if (open.length > 0) yield* this.#tellTickets(open);
+        if (open.length > 0) yield await this.#tellTickets(open);
         if (await this.#isRunOver()) return;
       }
-      if (live !== undefined) yield* this.#rebuild.show(live);
-      yield* this.#takePassing(() => true);
+      if (live !== undefined) {
+        const shown = this.#rebuild.show(live);
+        if (shown.length > 0) yield shown;
+      }
+      const passing = this.#takePassing(() => true);
+      if (passing.length > 0) yield passing;
       if (isFirst) onCaughtUp?.();
       await this.#wait();
     }
@@ -194,15 +200,15 @@ class Reader {
     for (const leave of this.#leave.splice(0)) leave();
   }
 
-  async *#readLog(): AsyncGenerator<AttachedEvent, void, undefined> {
+  async *#readLog(): AsyncGenerator<Batch, void, undefined> {
     for await (const commit of this.#log.read()) {
-      const events = this.#rebuild.commit(commit);
+      if (this.#isOver) return;
+      const events: AttachedEvent[] = [...this.#rebuild.commit(commit)];
       const { position } = this.#rebuild;
-      for (const [index, event] of events.entries()) {
-        if (this.#isOver) return;
-        const isLast = index === events.length - 1;
-        yield isLast && position !== undefined ? { ...event, cursor: writeCursor(commit.cursor, position) } : event;
-      }
+      const last = events.at(-1);
+      if (last === undefined) continue;
+      if (position !== undefined) events[events.length - 1] = { ...last, cursor: writeCursor(commit.cursor, position) };
+      yield events;
     }
   }
 
@@ -213,11 +219,11 @@ class Reader {
   }
 
   /** Those that are still open, also when the events that told of them are gone. */
-  async *#tellTickets(before: readonly Ticket[]): AsyncGenerator<AttachedEvent, void, undefined> {
+  async #tellTickets(before: readonly Ticket[]): Promise<Batch> {
     const unknown = this.#rebuild.unknownTickets(before);
-    if (unknown.length === 0) return;
+    if (unknown.length === 0) return [];
     const still = new Set((await this.#openTickets()).map(({ id }) => id));
-    for (const ticket of unknown) if (still.has(ticket.id)) yield { type: "ticket-open", ticket };
+    return unknown.flatMap((ticket) => (still.has(ticket.id) ? [{ type: "ticket-open" as const, ticket }] : []));
   }
 
   /** A run that is followed alone is over when its record says so, whatever became of its last event. */

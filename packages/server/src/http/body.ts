@@ -2,6 +2,7 @@ import { AwakenError, type JsonValue } from "@awaken/contract";
 import type { Clock } from "@awaken/runtime";
 
 const MAX_DEPTH = 256;
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 const notJson = (why: string): AwakenError => new AwakenError("invalid_json", `the body is no JSON: ${why}`);
 const tooLarge = (max: number): AwakenError => new AwakenError("payload_too_large", `the body is larger than ${max} bytes`);
@@ -56,11 +57,11 @@ export interface BodyLimits {
 }
 
 /** Within its limits of size and time; what comes later is not waited for. */
-async function readWithin(body: ReadableStream<Uint8Array>, { maxBytes, timeoutMs, clock }: BodyLimits): Promise<Uint8Array> {
+async function readWithin(reading: Promise<Uint8Array>, { timeoutMs, clock }: BodyLimits): Promise<Uint8Array> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = clock.timer(timeoutMs, () => reject(new AwakenError("request_timeout", `the body did not come within ${timeoutMs} ms`)));
   try {
-    return await Promise.race([readBytes(body, maxBytes), promise]);
+    return await Promise.race([reading, promise]);
   } finally {
     stop();
   }
@@ -68,17 +69,23 @@ async function readWithin(body: ReadableStream<Uint8Array>, { maxBytes, timeoutM
 
 /** The body as JSON. Nothing is read of one that says itself that it is too large, or no JSON. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<JsonValue | undefined> {
-  const { body, headers } = request;
-  if (Number(headers.get("content-length") ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
-  if (body === null) return undefined;
+  const { headers } = request;
+  const length = headers.get("content-length");
+  if (Number(length ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  // One that says how long it is comes whole: that costs no stream.
+  const isKnown = length !== null && /^\d{1,15}$/.test(length);
+  const body = isKnown ? undefined : request.body;
+  if (body === null || length === "0") return undefined;
   if (!isJsonType(headers.get("content-type"))) {
     throw new AwakenError("unsupported_media_type", "the body must be JSON: send it with content-type: application/json");
   }
-  const bytes = await readWithin(body, limits);
+  const reading = body === undefined ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes)) : readBytes(body, limits.maxBytes);
+  const bytes = await readWithin(reading, limits);
+  if (bytes.byteLength > limits.maxBytes) throw tooLarge(limits.maxBytes);
   if (bytes.byteLength === 0) return undefined;
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = UTF8.decode(bytes);
   } catch {
     throw notJson("it is not UTF-8");
   }
