@@ -91,7 +91,7 @@ test("in Express, below a path of the application, also when it parses bodies it
   await using runtime = openNode(shared.stores[0]);
   const app = express();
   app.use(express.json());
-  app.get("/hello", (_, response) => void response.send("hello"));
+  app.get("/hello", (_, response) => void response.end("hello"));
   app.use("/agent", nodeListener(openServer({ runtime, only: shout })));
   app.use("/agents", nodeListener(openServer({ runtime })));
   const plain = createNodeServer(nodeListener(openServer({ runtime, only: shout, basePath: "/agent" })));

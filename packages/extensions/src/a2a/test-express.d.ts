@@ -7,6 +7,8 @@ declare module "express" {
     (request: IncomingMessage, response: ServerResponse): void;
     use(handler: RequestHandler): void;
     use(path: string, handler: RequestHandler): void;
+    get(path: string, handler: RequestHandler): void;
   }
-  export default function express(): Express;
+  const express: { (): Express; json(): RequestHandler };
+  export default express;
 }
