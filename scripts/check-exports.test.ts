@@ -28,7 +28,8 @@ describe("check-exports", () => {
     ["a type import", 'import type { x } from "@awaken/a";'],
     ["one of several names, over lines", 'import {\n  type y,\n  x as z,\n} from "@awaken/a";'],
     ["a re-export", 'export { x } from "@awaken/a";'],
-    ["the whole entry under a name", 'import * as a from "@awaken/a";'],
+    ["a member of the whole entry", 'import * as a from "@awaken/a";\nconst y = a.x;'],
+    ["a type of the whole entry", 'import type * as a from "@awaken/a";\ntype Y = a.x;'],
     ["a late import", 'const { x } = await import("@awaken/a");'],
   ])("%s in another package is a use", (_, user) => {
     expect(unused(tree('export { x } from "./x.ts";', user))).toEqual([]);
@@ -65,6 +66,7 @@ describe("check-exports", () => {
     ["another package's name", 'import { x } from "@awaken/c";'],
     ["another entry", 'import { x } from "@awaken/a/store";'],
     ["a word in a text", 'const text = "import x";'],
+    ["the whole entry for another member", 'import * as a from "@awaken/a";\nconst y = [a.y, b.a.x];'],
   ])("is not used by %s", (_, user) => {
     expect(unused(tree('export { x } from "./x.ts";', user))).toEqual(["x"]);
   });

@@ -9,7 +9,7 @@ import { type Finding, isTest, listFolders, listSources } from "./source-files.t
 const FACADES = new Set(["awaken"]);
 const BESIDE = ["examples", "bench", "e2e", "scripts", "apps"];
 const CLAUSE = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)"/g;
-const WHOLE = /\bimport\s+\*\s+as\s+\w+\s+from\s+"([^"]+)"/g;
+const WHOLE = /\bimport\s+(?:type\s+)?\*\s+as\s+(\w+)\s+from\s+"([^"]+)"/g;
 const LOADED = /\{([^{}]*)\}\s*=\s*await\s+import\("([^"]+)"\)/g;
 const EXPORT = /(^\/\/ Public: \S.*\n)?^export\s+(?:type\s+)?\{([^}]*)\}/gm;
 const DECLARED = /(^\/\/ Public: \S.*\n)?^export\s+(?:async\s+)?(?:const|function\*?|class|interface|type|enum)\s+(\w+)/gm;
@@ -53,14 +53,13 @@ function entriesOf(root: string, dir: string): { readonly name: string; readonly
   return { name, entries };
 }
 
-/** Stands for every name of an entry. */
-const ALL = "*";
-
 const isTestFile = (file: string): boolean => isTest(file) || file.startsWith("e2e/");
 
 /** `specifier name` of everything that the file takes from a package. */
 function usesIn(text: string): string[] {
-  const whole = [...text.matchAll(WHOLE)].map(([, specifier = ""]) => `${specifier} ${ALL}`);
+  const whole = [...text.matchAll(WHOLE)].flatMap(([, alias = "", specifier = ""]) =>
+    [...text.matchAll(new RegExp(`(?<![\\w.$])${alias}\\.(\\w+)`, "g"))].map(([, name = ""]) => `${specifier} ${name}`),
+  );
   const named = [CLAUSE, LOADED].flatMap((pattern) =>
     [...text.matchAll(pattern)].flatMap(([, names = "", specifier = ""]) => namesOf(names, "taken").map((name) => `${specifier} ${name}`)),
   );
@@ -99,8 +98,7 @@ export function checkExports(root: string): ExportReport {
       for (const { isMarked, names } of statementsOf(text)) {
         counts.set(name, (counts.get(name) ?? 0) + names.length);
         if (isMarked || FACADES.has(name)) continue;
-        const isUsed = (given: string) =>
-          [given, ALL].some((use) => [...(users.get(`${specifier} ${use}`) ?? [])].some((user) => user !== dir));
+        const isUsed = (given: string) => [...(users.get(`${specifier} ${given}`) ?? [])].some((user) => user !== dir);
         const unused = names.filter((given) => !isUsed(given));
         findings.push(...unused.map((given) => ({ file, message: `${given} has no user outside ${name}, and no mark that it is public` })));
       }

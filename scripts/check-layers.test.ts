@@ -188,11 +188,11 @@ describe("between rooms", () => {
     expectFinding("packages/server/src/misc/pad.ts", "", 'unknown room "misc"');
   });
 
-  it("server: app, then protocols and routes apart, then config, then http", () => {
+  it("server: app, then protocols, which do not know each other, then routes, config and http", () => {
     const room = (name: string): string => `packages/server/src/${name}`;
     const beside = 'room "protocols/a2a" must not import room "protocols/ag-ui" beside it (protocols/ag-ui/decode.ts)';
     expectFinding(room("protocols/a2a/decode.ts"), 'import "../ag-ui/decode.ts";', beside);
-    const routes = 'room "routes" must not import room "protocols/a2a" beside it (protocols/a2a/decode.ts)';
+    const routes = 'room "routes" must not import room "protocols/a2a" above it (protocols/a2a/decode.ts)';
     expectFinding(room("routes/admin.ts"), 'import "../protocols/a2a/decode.ts";', routes);
     expectFinding(room("http/x.ts"), 'import "../config/c.ts";', 'room "http" must not import room "config" above it (config/c.ts)');
     expectFinding(room("config/d.ts"), 'import "../app.ts";', 'room "config" must not import room "app" above it (app.ts)');
@@ -201,6 +201,25 @@ describe("between rooms", () => {
   it("stores do not know each other", () => {
     const message = 'room "sqlite" must not import room "memory" beside it (memory/open.ts)';
     expectFinding("packages/stores/src/sqlite/open.ts", 'import "../memory/open.ts";', message);
+  });
+
+  it.each([
+    ["stores", "sql/x.ts", "../sqlite/o.ts", 'room "sql" must not import room "sqlite" above it (sqlite/o.ts)'],
+    ["stores", "plan/p.ts", "../sql/text.ts", 'room "plan" must not import room "sql" above it (sql/text.ts)'],
+    ["stores", "worker-moves.ts", "./plan/p.ts", 'room "claims" must not import room "plan" above it (plan/p.ts)'],
+    ["stores", "memory/m.ts", "../conformance/c.ts", 'room "memory" must not import room "conformance" above it (conformance/c.ts)'],
+    ["contract", "store/s.ts", "../http/h.ts", 'room "store" must not import room "http" above it (http/h.ts)'],
+    ["contract", "spec/s.ts", "../store/s.ts", 'room "spec" must not import room "store" above it (store/s.ts)'],
+    ["contract", "run.ts", "./store/s.ts", 'room "records" must not import room "store" above it (store/s.ts)'],
+    ["contract", "schema/s.ts", "../run.ts", 'room "schema" must not import room "records" above it (run.ts)'],
+    ["contract", "json.ts", "./schema/s.ts", 'room "base" must not import room "schema" above it (schema/s.ts)'],
+  ])("%s: %s may not import %s", (name, file, specifier, message) => {
+    expectFinding(`packages/${name}/src/${file}`, `import type {} from "${specifier}";`, message);
+  });
+
+  it("what tests share is a test", () => {
+    const file = "packages/stores/src/sqlite/test-store.ts";
+    expect(findingsWith({ [file]: 'import "../conformance/c.ts";' })).toEqual([]);
   });
 });
 

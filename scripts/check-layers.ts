@@ -28,6 +28,8 @@ interface Source {
 }
 
 const BESIDE = ["examples", "bench", "e2e", "scripts"];
+/** Beside the tests there is what they share, which is not packed. */
+const TEST_SUPPORT = /\/test-[^/]+\.ts$/;
 const AWAKEN = /^(@awaken\/[^/]+|awaken)(\/.+)?$/;
 
 function loadUnit(root: string, dir: string): Unit {
@@ -88,7 +90,7 @@ function checkRelative({ file, unit }: Source, specifier: string, units: readonl
   if (unit === undefined) return owner === undefined ? [] : [`import ${owner.name} by its name, not ${specifier}`];
   if (!isInside(unit.dir, target)) return [`relative import leaves the package: ${specifier}`];
   const src = `${unit.dir}/src`;
-  if (isTest(file) || !isInside(src, file) || !isInside(src, target)) return [];
+  if (isTest(file) || TEST_SUPPORT.test(file) || !isInside(src, file) || !isInside(src, target)) return [];
   const message = checkRoomImport(unit.name, posix.relative(src, file), posix.relative(src, target));
   return message === undefined ? [] : [message];
 }

@@ -25,6 +25,8 @@ interface RoomRules {
   readonly rows: readonly (readonly string[])[];
   /** Files that stand beside the rooms, and the room that they belong to. */
   readonly files: Readonly<Record<string, string>>;
+  /** The room of the other ones; default: each is a room of its own name, which nobody planned. */
+  readonly otherFiles?: string;
   /** Folders that the rest of the package knows by one file. */
   readonly entries?: Readonly<Record<string, string>>;
   /** Rooms that only tests may import. */
@@ -71,12 +73,32 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
     testOnly: [],
     isClosed: true,
   },
-  "@awaken/stores": { rows: [["memory", "sqlite", "postgres"]], files: {}, testOnly: [], isClosed: false },
+  "@awaken/contract": {
+    rows: [["entry"], ["http"], ["events"], ["store"], ["spec", "json-schema"], ["records"], ["schema"], ["base"]],
+    files: {
+      "index.ts": "entry",
+      "writer.ts": "entry",
+      "event-table.ts": "events",
+      "json.ts": "base",
+      "error.ts": "base",
+      "nearest-name.ts": "base",
+      "per-object.ts": "base",
+    },
+    otherFiles: "records",
+    testOnly: [],
+    isClosed: true,
+  },
+  "@awaken/stores": {
+    rows: [["entry"], ["conformance"], ["memory", "sqlite", "postgres"], ["sql"], ["plan"], ["claims"]],
+    files: { "index.ts": "entry", "parcels.ts": "claims", "ports.ts": "claims", "worker-moves.ts": "claims" },
+    testOnly: [],
+    isClosed: true,
+  },
 };
 
 function roomOf(rules: RoomRules, path: string): string {
   const [first = "", second] = path.split("/");
-  if (second === undefined) return rules.files[first] ?? first;
+  if (second === undefined) return rules.files[first] ?? rules.otherFiles ?? first;
   return rules.rows.flat().includes(`${first}/*`) ? `${first}/${second}` : first;
 }
 

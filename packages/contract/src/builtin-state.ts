@@ -1,4 +1,4 @@
-import * as s from "./schema/index.ts";
+import * as s from "./schema/all.ts";
 import { decisionIdSchema, idOf, ticketIdSchema, toolCallIdSchema } from "./stored.ts";
 
 // Stored values of the runtime's own state keys.

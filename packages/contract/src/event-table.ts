@@ -1,7 +1,7 @@
 import { type AgentEvent, type AgentEventType, INPUT_MODES, type RunOutcome } from "./event.ts";
 import type { RunIdentity } from "./identity.ts";
 import { STOP_REASONS } from "./inference.ts";
-import * as s from "./schema/index.ts";
+import * as s from "./schema/all.ts";
 import type { Schema } from "./schema.ts";
 import { messageSchema, toolResultSchema } from "./store/message-schema.ts";
 import {

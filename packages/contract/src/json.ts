@@ -96,3 +96,15 @@ export function freezeJson(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) freezeJson(item);
   else for (const key in value) freezeJson(Reflect.get(value, key));
 }
+
+/** Equal as JSON: the order of keys and undefined properties do not count. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keysOf = (object: JsonObject) => Object.keys(object).filter((key) => object[key] !== undefined);
+  const keys = keysOf(a);
+  return keys.length === keysOf(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+}

@@ -1,4 +1,4 @@
-import * as s from "./schema/index.ts";
+import * as s from "./schema/all.ts";
 import {
   decisionSchema,
   idOf,

@@ -1,5 +1,5 @@
 import { type HookPhase, PHASES } from "./phase.ts";
-import * as s from "./schema/index.ts";
+import * as s from "./schema/all.ts";
 import { jsonValueSchema } from "./stored.ts";
 
 const hookPhaseSchema = s.custom<HookPhase>(

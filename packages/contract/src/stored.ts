@@ -1,6 +1,6 @@
 import type { Id } from "./ids.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
-import * as s from "./schema/index.ts";
+import * as s from "./schema/all.ts";
 import { RESUME_MODES } from "./suspension.ts";
 import { RUN_STATUSES, WAITING_REASONS } from "./termination.ts";
 

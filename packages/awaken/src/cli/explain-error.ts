@@ -1,5 +1,6 @@
 import { AwakenError, type ErrorCode, errorMessage } from "@awaken/contract";
 import { CliError } from "./cli-error.ts";
+import { ERROR_FIXES } from "./error-fixes.ts";
 import { EXIT } from "./exit-codes.ts";
 
 /** What is printed of an error: one line, and one with what can be done about it. */
@@ -9,20 +10,11 @@ export interface Explained {
   readonly exitCode: number;
 }
 
-const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
-  storage_too_new: "a newer awaken wrote this database: `npm install awaken@latest`, or name another one with --store",
-  storage_corrupt: "check that --store names a database of awaken; a damaged one has to come back from a backup",
-  agent_not_found: "the config has no agent of that name any more; `awaken doctor` lists those that it has",
-  run_not_found: "`awaken runs` lists them",
-  thread_not_found: "`awaken threads` lists them",
-  ticket_not_found: "`awaken runs --status waiting` lists the runs that wait, `awaken show <run>` their tickets",
-  ticket_not_editable: "approve it as it is, or deny it with a reason",
-  ticket_expired: "nobody decided in time: `awaken resume <run>` goes on with the call denied",
-  ticket_not_open: "it was decided already: `awaken show <run>` tells what came of it",
-  ambiguous_id: "name the run as well, with --run",
-  thread_already_running: "wait until the run of this thread is over, or cancel it: `awaken cancel <thread>`",
-  cursor_expired: "--after takes a cursor that the command events gave for the same thread or run",
-};
+function knownFix(code: ErrorCode, message: string): string | undefined {
+  if (code === "storage_io") return storageFix(message);
+  const fix = ERROR_FIXES[code];
+  return typeof fix === "string" ? fix : undefined;
+}
 
 /** A store that cannot be reached: what to look at depends on which one it is. */
 function storageFix(message: string): string | undefined {
@@ -41,8 +33,7 @@ export function explainError(thrown: unknown): Explained {
   const message = oneLine(errorMessage(thrown)) || "something failed without saying what";
   if (!AwakenError.is(thrown)) return { message, fix: "--debug shows where", exitCode: EXIT.failed };
   const own = thrown instanceof CliError ? thrown.fix : undefined;
-  const known = thrown.code === "storage_io" ? storageFix(message) : FIXES[thrown.code];
-  return { message, fix: own ?? known, exitCode: thrown.code === "cancelled" ? EXIT.interrupted : EXIT.usage };
+  return { message, fix: own ?? knownFix(thrown.code, message), exitCode: thrown.code === "cancelled" ? EXIT.interrupted : EXIT.usage };
 }
 
 const UNAUTHORIZED = /^unauthorized: /;

@@ -1,7 +1,7 @@
 import { ERROR_TABLE } from "../error.ts";
 import { EVENT_TABLE } from "../event-table.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
-import type * as s from "../schema/index.ts";
+import type * as s from "../schema/all.ts";
 import { toJsonSchema } from "../schema.ts";
 import { commonErrors, paramsOf, ROUTE_HEADERS, type Route } from "./route.ts";
 import { errorBodySchema } from "./schemas.ts";

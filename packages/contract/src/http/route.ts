@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../error.ts";
-import type * as s from "../schema/index.ts";
+import type * as s from "../schema/all.ts";
 
 /** Who may ask: anybody, whoever has a tenant, or whoever runs the server. */
 export const GATES = ["open", "invoke", "admin"] as const;

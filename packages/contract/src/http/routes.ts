@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { countSchema, nonBlankSchema } from "../store/schemas.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import { CHAT_BODY_BYTES, type Route } from "./route.ts";

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { sameJson } from "../store/record.ts";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../json.ts";
 import { checkItems, checkProperties, checkUnevaluated } from "./containers.ts";
 import { type Evaluator, isSchema, Seen, schemasOf, Unusable } from "./evaluator.ts";
 import type { References } from "./references.ts";

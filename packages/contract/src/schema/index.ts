@@ -1,32 +1,8 @@
-// The schemas that contract is made of, meant to be imported as a whole: `import * as s from "./schema/index.ts"`.
+// What other packages make their schemas of, imported as a whole: `import * as s from "@awaken/contract/schema"`.
 
-export { atLeast, atMost, meta, notBlank, positive, refine, rule, toLowerCase, trim } from "./checks.ts";
-export {
-  array,
-  type Fields,
-  json,
-  type ObjectType,
-  object,
-  openObject,
-  partialObject,
-  record,
-  strictObject,
-  taggedUnion,
-  union,
-} from "./containers.ts";
-export { describeType, expected, type Issue, message, problem } from "./issue.ts";
-export { type Check, type Defaulted, type Definitions, guardOf, type input, type Optional, type output, type Type } from "./type.ts";
-export { boolean, type Choice, custom, enum, int, literal, number, string, text } from "./values.ts";
-export {
-  exactOptional,
-  fromText,
-  named,
-  narrow,
-  nullable,
-  optional,
-  pipe,
-  prefault,
-  readonly,
-  transform,
-  withDefault,
-} from "./wrappers.ts";
+export { atLeast, notBlank, positive } from "./checks.ts";
+export { array, json, object, record, strictObject, taggedUnion, union } from "./containers.ts";
+export { message } from "./issue.ts";
+export type { input, output, Type } from "./type.ts";
+export { boolean, custom, enum, int, literal, number, string } from "./values.ts";
+export { exactOptional, nullable, withDefault } from "./wrappers.ts";

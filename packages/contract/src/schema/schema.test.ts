@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { toJsonSchema, validateSync } from "../schema.ts";
-import * as s from "./index.ts";
+import * as s from "./all.ts";
 
 /** What is read, or what is said against it. */
 function read(type: s.Type, value: unknown): unknown {

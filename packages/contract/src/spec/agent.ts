@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { contextPolicySchema } from "./context-policy.ts";
 import { remoteEndpointSchema } from "./endpoint.ts";
 import { count, jsonMap, nonBlank, specId } from "./fields.ts";

@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 
 const SCHEME = /^https?:\/\//i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL parser drops these silently

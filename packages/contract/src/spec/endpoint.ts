@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { Secret } from "../secret.ts";
 import { baseUrlProblem, urlField } from "./base-url.ts";
 import { count, isMask, jsonMap, MASKED, nonBlank, positive, specId } from "./fields.ts";

@@ -1,6 +1,6 @@
 import { AwakenError } from "../error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { count, jsonMap, nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 import { checkSchema, readObject } from "./parse.ts";

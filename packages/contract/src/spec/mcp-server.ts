@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { httpUrlProblem, urlField } from "./base-url.ts";
 import { count, jsonMap, nonBlank, positive, secret, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";

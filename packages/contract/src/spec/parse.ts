@@ -1,6 +1,6 @@
 import { AwakenError } from "../error.ts";
 import { isJsonObject } from "../json.ts";
-import type * as s from "../schema/index.ts";
+import type * as s from "../schema/all.ts";
 import { describeType, shorten } from "../schema/issue.ts";
 import { isSound } from "../schema/type.ts";
 import { describeIssues } from "./describe-issues.ts";

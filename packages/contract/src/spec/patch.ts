@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { type AgentSpec, listLocalFields, localFields, parseAgentSpec } from "./agent.ts";
 import { remoteEndpointSchema } from "./endpoint.ts";
 import type { ConfigRecord } from "./envelope.ts";

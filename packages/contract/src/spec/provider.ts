@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { Secret } from "../secret.ts";
 import { isMask, jsonValue, MASKED, nonBlank, positive, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";

@@ -1,5 +1,5 @@
 import { errorMessage } from "../error.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { count, nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 

@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { nonBlank } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 import { compileToolPattern, type ToolPattern, toolPatternProblem } from "./tool-pattern.ts";

@@ -1,4 +1,4 @@
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { jsonMap, nonBlank, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
 import { parseSpec } from "./parse.ts";

@@ -1,11 +1,11 @@
 import { AwakenError } from "../error.ts";
-import { checkMessageDelta, threadState } from "../thread.ts";
 import type { ThreadCommit } from "./commit.ts";
 import { isComposed } from "./composed-commit.ts";
 import { eventDraft } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import { checkOutbound } from "./outbound.ts";
 import { runProjection } from "./run-schema.ts";
+import { checkMessageDelta, threadState } from "./thread.ts";
 import { areUnique } from "./unique.ts";
 
 function refuse(why: string, commit: ThreadCommit): AwakenError {

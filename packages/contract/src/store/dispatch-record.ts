@@ -1,6 +1,6 @@
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
 import type { FinalTermination } from "../run.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Termination } from "../termination.ts";
 import { terminationSchema } from "../termination-table.ts";

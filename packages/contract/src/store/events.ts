@@ -1,10 +1,10 @@
 import { AwakenError } from "../error.ts";
 import type { EventId, Id, RunId, ThreadId } from "../ids.ts";
-import type { JsonObject } from "../json.ts";
-import * as s from "../schema/index.ts";
+import { type JsonObject, sameJson } from "../json.ts";
+import * as s from "../schema/all.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import type { Page } from "./page.ts";
-import { defineRecord, sameJson } from "./record.ts";
+import { defineRecord } from "./record.ts";
 import { eventIdSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;

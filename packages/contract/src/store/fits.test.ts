@@ -2,17 +2,16 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { messageId, ticketId, toolCallId } from "../ids.ts";
-import { isJson } from "../json.ts";
+import { isJson, sameJson } from "../json.ts";
 import type { Type } from "../schema/type.ts";
 import { type Schema, validateSync } from "../schema.ts";
-import { rowSchema, threadSchema } from "../thread.ts";
 import { draftSchema, type EventDraft } from "./events.ts";
 import { claimEffect, entrySchema, settleEffect } from "./ledger.ts";
 import { messageSchema } from "./message-schema.ts";
-import { sameJson } from "./record.ts";
 import { projectionSchema, runProjection, storedSchema } from "./run-schema.ts";
 import { persistedStateSchema } from "./schemas.ts";
 import { assistant, created, fullRun, R1, result, retraction, runs, summary, T1, ticket, user } from "./test-records.ts";
+import { rowSchema, threadSchema } from "./thread.ts";
 
 /** What `fits` has to say: the schema gives the value back unchanged. */
 function isTaken(schema: Schema, value: unknown): boolean {

@@ -1,17 +1,4 @@
-// Public: stores of others spell it.
-export type { LatestRun, NewThread, ThreadMetadata, ThreadPatch } from "../thread.ts";
-export {
-  checkLineage,
-  MESSAGE_SCHEMA_VERSION,
-  type MessageRecord,
-  messageRecord,
-  patchThread,
-  projectRun,
-  type ThreadRecord,
-  threadRecord,
-  threadState,
-  toThreadRecord,
-} from "../thread.ts";
+export { sameJson } from "../json.ts";
 export { checkCommit } from "./check-commit.ts";
 // Public: stores of others spell it.
 export type { DispatchChange, PendingChange } from "./commit.ts";
@@ -141,7 +128,7 @@ export {
   profileOwner,
   profileRecord,
 } from "./profiles.ts";
-export { type RecordKind, sameJson } from "./record.ts";
+export type { RecordKind } from "./record.ts";
 export { runRecord } from "./run-schema.ts";
 export type { RunFilter, RunPosition, RunStore } from "./runs.ts";
 export {
@@ -164,5 +151,19 @@ export {
   type StreamCheckpointStore,
   streamCheckpoint,
 } from "./stream-checkpoints.ts";
+// Public: stores of others spell it.
+export type { LatestRun, NewThread, ThreadMetadata, ThreadPatch } from "./thread.ts";
+export {
+  checkLineage,
+  MESSAGE_SCHEMA_VERSION,
+  type MessageRecord,
+  messageRecord,
+  patchThread,
+  projectRun,
+  type ThreadRecord,
+  threadRecord,
+  threadState,
+  toThreadRecord,
+} from "./thread.ts";
 export type { ChildStrategy, ThreadFilter, ThreadHead, ThreadPosition, ThreadStore } from "./threads.ts";
 export { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf, wishRecord } from "./wishes.ts";

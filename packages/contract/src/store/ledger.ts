@@ -1,11 +1,11 @@
 import { AwakenError } from "../error.ts";
 import { DEFAULT_SCOPE, type MessageId, type RunId, type ScopeId, type ThreadId, type ToolCallId } from "../ids.ts";
-import type { JsonValue } from "../json.ts";
-import * as s from "../schema/index.ts";
+import { type JsonValue, sameJson } from "../json.ts";
+import * as s from "../schema/all.ts";
 import { jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolFailure, ToolPending, ToolResult, ToolSuccess } from "../tool.ts";
 import { finalResultSchema, pendingResultSchema } from "./message-schema.ts";
-import { defineRecord, sameJson } from "./record.ts";
+import { defineRecord } from "./record.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, timeSchema } from "./schemas.ts";
 
 export const LEDGER_SCHEMA_VERSION = 1;

@@ -1,7 +1,7 @@
 import type { AssistantContent, MediaContent, MediaSource, ProviderMetadata } from "../content.ts";
 import { isJsonObject } from "../json.ts";
 import type { Message } from "../message.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolResult } from "../tool.ts";

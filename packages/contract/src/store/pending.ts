@@ -1,6 +1,6 @@
 import type { MessageId, RunId, ThreadId } from "../ids.ts";
 import type { Message } from "../message.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema } from "../stored.ts";
 import { messageSchema } from "./message-schema.ts";
 import { defineRecord } from "./record.ts";

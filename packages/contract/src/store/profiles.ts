@@ -1,5 +1,5 @@
 import type { JsonValue } from "../json.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { jsonValueSchema } from "../stored.ts";
 import { defineRecord } from "./record.ts";
 import { nonBlankSchema, timeSchema } from "./schemas.ts";

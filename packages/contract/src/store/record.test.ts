@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { AwakenError, type ErrorCode } from "../error.ts";
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, sameJson } from "../json.ts";
 import { clampLimit } from "./page.ts";
-import { defineRecord, sameJson } from "./record.ts";
+import { defineRecord } from "./record.ts";
 
 const codeOf = (work: () => unknown): ErrorCode | undefined => {
   try {

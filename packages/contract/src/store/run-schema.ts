@@ -9,7 +9,7 @@ import {
   type RunTrace,
   type RunWaiting,
 } from "../run.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema, waitingReasonSchema } from "../stored.ts";
 import { defineRecord } from "./record.ts";

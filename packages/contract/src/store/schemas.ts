@@ -1,6 +1,6 @@
 import { ADAPTERS, ORIGINS, RUN_MODES } from "../identity.ts";
 import type { FinalTermination } from "../run.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { type PersistedState, STATE_SCHEMA_VERSION } from "../state.ts";
 import {

@@ -1,5 +1,5 @@
 import type { RunId, ThreadId, ToolCallId } from "../ids.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { runIdSchema, threadIdSchema, toolCallIdSchema } from "../stored.ts";
 import type { ToolCall } from "../tool.ts";
 import { defineRecord } from "./record.ts";

@@ -1,11 +1,12 @@
 import { AwakenError } from "../error.ts";
 import type { RunId, ThreadId, TicketId } from "../ids.ts";
+import { sameJson } from "../json.ts";
 import type { RunRecord } from "../run.ts";
-import * as s from "../schema/index.ts";
+import * as s from "../schema/all.ts";
 import { decisionSchema, runIdSchema, threadIdSchema, ticketIdSchema } from "../stored.ts";
 import type { Decision } from "../suspension.ts";
 import type { QueuedDispatch } from "./dispatch-record.ts";
-import { defineRecord, sameJson } from "./record.ts";
+import { defineRecord } from "./record.ts";
 import { nonBlankSchema, timeSchema } from "./schemas.ts";
 
 export const WISH_SCHEMA_VERSION = 1;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { AwakenError } from "./error.ts";
-import { messageId, threadId, toolCallId } from "./ids.ts";
-import type { Message } from "./message.ts";
-import { ACTIVATION, assistant, R1, R2, result, runs, summary, T1, user } from "./store/test-records.ts";
+import { AwakenError } from "../error.ts";
+import { messageId, threadId, toolCallId } from "../ids.ts";
+import type { Message } from "../message.ts";
+import { ACTIVATION, assistant, R1, R2, result, runs, summary, T1, user } from "./test-records.ts";
 import {
   checkLineage,
   checkMessageDelta,
