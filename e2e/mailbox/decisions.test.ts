@@ -180,6 +180,26 @@ onEveryStore("decisions", (it) => {
     }
   });
 
+  it("one that is refused stands in nobody's way: the ticket is decided again from elsewhere while the run is at work", async ({
+    store,
+    peer,
+  }) => {
+    const last = slow();
+    await using a = open(store, [FIXED_AND_SLOW, text("both")], { tools: [fixed, last.tool] });
+    await using b = open(peer, [], { tools: [fixed] });
+    const run = a.stream({ thread: "t", runId: R, input: "go" });
+    await last.began;
+    const ticket = ticketId(await openTicket(store));
+    const decision = { id: decisionId("edits"), action: "approve", input: { n: 2 }, decidedAt: Date.now() } as const;
+    await peer.wishes.append({ type: "decision", threadId: T, runId: R, ticketId: ticket, decision }, { resume: true });
+    await peer.dispatches.hint({ type: "wake", threadId: T, runId: R });
+    await expect.poll(() => store.wishes.listOpen(R)).toEqual([]);
+    await b.decide(ticket, { ...APPROVE, id: "again" });
+    await expect.poll(async () => (await store.runs.load(R))?.decided).toMatchObject([{ decisionId: "again", toolCallId: "c1" }]);
+    last.release();
+    expect(await run.result).toMatchObject({ status: "done", text: "both" });
+  });
+
   it("the same from the queue", async ({ store, peer }) => {
     await using a = open(store, [toolCall("fixed", { n: 1 })], { tools: [fixed] });
     const first = await a.run({ thread: "t", runId: R, input: "go" });

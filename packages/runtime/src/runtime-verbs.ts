@@ -1,5 +1,5 @@
 import { AwakenError, checkOptions, type PartRules, RULES, type ScopeId, threadId } from "@awaken/contract";
-import { cancelElsewhere } from "./mailbox/control.ts";
+import { cancelElsewhere, endElsewhere } from "./mailbox/control.ts";
 import { type DeadLetterVerbs, deadLetterVerbs } from "./mailbox/dead-letters.ts";
 import { type Interrupted, interrupt } from "./mailbox/interrupt.ts";
 import type { Mailbox } from "./mailbox/mailbox.ts";
@@ -62,7 +62,10 @@ export interface ScopedRuntime {
   wait(runId: string, options?: WaitOptions): Promise<RunResult>;
   /** Goes on with a run that was cut off (its record says running, and nobody executes it), or that waits for what has expired. */
   resume(runId: string): Promise<RunResult>;
-  /** By run id or thread id. True when a run was told to stop: an active one is told at once; one that waits is ended. */
+  /**
+   * By run id or thread id. True when a run was told to stop, in whatever process: one that is at work is told, one that waits or was cut off is
+   * ended. On a thread where all are queued it is the next one, with its messages.
+   */
   cancel(id: string): Promise<boolean>;
   /** The same, and waits up to 5 s, or as told, until the thread is free. */
   cancelAndWait(
@@ -143,7 +146,10 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
         throw thrown;
       }),
     cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && cancelElsewhere(mailbox.tenant(parts.scopeId), id)),
-    cancelAndWait: async (id, options) => cancelAndWait(open(), id, options),
+    cancelAndWait: async (id, options) => {
+      const elsewhere = mailbox && ((named: string, ms: number) => endElsewhere(mailbox.tenant(parts.scopeId), named, ms));
+      return cancelAndWait(open(), id, options, elsewhere);
+    },
     attach: (id, options) => attach(relays, parts.scopeId, id, options),
     send: async (id, input, options) => {
       if (options !== undefined) checkOptions("invalid_activation", "send", options, SEND_OPTIONS);

@@ -77,6 +77,8 @@ export const pendingRecord = defineRecord<PendingRecord>({
 const RANK: Readonly<Record<Boundary, number>> = { interrupt: 0, "next-step": 1, "on-natural-end": 2, "resume-input": -1, "new-run": 3 };
 
 function isEligible({ boundary, targetRunId, fallbackToNewRun }: DeliveryMode, at: Boundary, runId: RunId): boolean {
+  // What this very run was started for, and something in front kept from entering when it began.
+  if (at === "on-natural-end" && boundary === "new-run" && targetRunId === runId) return true;
   const isApart = boundary === "resume-input" || at === "resume-input";
   if (isApart ? boundary !== at : RANK[boundary] > RANK[at]) return false;
   return targetRunId === undefined || targetRunId === runId || (at === "new-run" && fallbackToNewRun);

@@ -61,7 +61,7 @@ export const resumeKey = (runId: RunId): string => `resume:${runId}`;
 export interface WishReads {
   /** The row with this id. */
   readonly known: WishRecord | undefined;
-  /** The row of another decision about the same ticket of the same run. */
+  /** The row of another decision about the same ticket of the same run that nobody took: one that was refused is none. */
   readonly rival: WishRecord | undefined;
   readonly run: RunRecord | undefined;
 }

@@ -1,22 +1,29 @@
 import { DEFAULT_SCOPE, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { memoryStore } from "@awaken/stores/memory";
-import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { openMailbox, openParts } from "../runtime-parts.ts";
-import { text } from "../testing/script.ts";
-import { scripted } from "../testing/scripted.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
 import { sendAgentMessage } from "./agent-message.ts";
+import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("theirs");
 
 /** A process, and the door that tools have to its mailbox. */
-function open(store: QueueStore, workers: boolean) {
+const HEARD: readonly ScriptStep[] = Array.from({ length: 4 }, () => text("heard"));
+
+const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+function open(store: QueueStore, workers: boolean, turns = HEARD) {
   const init: RuntimeInit = {
-    providers: { scripted: scripted(Array.from({ length: 4 }, () => text("heard"))) },
+    providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
     agents: { default: { model: "fast" }, scribe: { model: "fast" } },
+    tools: [pay],
     log: { warn() {}, error() {} },
     store,
     workers,
@@ -30,10 +37,7 @@ function open(store: QueueStore, workers: boolean) {
 
 const MESSAGE = { messageId: "m1", recipientThreadId: "theirs", recipientAgentId: "scribe", senderAgentId: "boss", text: "note it" };
 
-describe.each([
-  ["memory", () => memoryStore()],
-  ["sqlite", () => sqliteStore(":memory:")],
-] as const)("a message from one agent to another, on %s", (_, make) => {
+describe.each(STORES)("a message from one agent to another, on %s", (_, make) => {
   test("server-and-durability 46: the same one delivered twice, and at one moment, appends one message and one run", async () => {
     await using store = make();
     const { runtime, tenant } = open(store, false);
@@ -51,6 +55,25 @@ describe.each([
     expect(items.map(({ message }) => messageText(message))).toEqual(["note it", "heard"]);
     expect(items[0]).toMatchObject({ message: { id: "m1", metadata: { senderAgentId: "boss" } } });
     await worker.runtime.close();
+    await runtime.close();
+  });
+
+  test("where a run waits for a decision it withdraws none: the run reads it when it goes on, once", async () => {
+    await using store = make();
+    const { runtime, tenant } = open(store, true, [toolCall("pay", {}), text("paid it"), text("noted")]);
+    const waiting = await runtime.run({ agent: "scribe", thread: "theirs", input: "pay", runId: "r" });
+    const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+    expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
+    expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
+    expect(await store.runs.load(runId("r"))).toMatchObject({ status: "waiting", waiting: { tickets: [{ id: ticket?.id }] } });
+    expect((await store.pending.load(T)).entries).toMatchObject([{ pendingId: "m1", deliveryMode: { targetRunId: "r" } }]);
+    expect(await store.runs.count({})).toBe(1);
+    const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
+    expect(await decided.result).toMatchObject({ status: "done", text: "noted" });
+    expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
+    const { items } = await store.messages.list(T, { visibility: "external" });
+    expect(items.map(({ message }) => messageText(message)).filter((said) => said === "note it")).toHaveLength(1);
+    expect((await store.pending.load(T)).entries).toEqual([]);
     await runtime.close();
   });
 

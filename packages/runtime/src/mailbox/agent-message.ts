@@ -1,5 +1,7 @@
-import { AwakenError, type DispatchId, dispatchId, type Message, messageId, runId, threadId } from "@awaken/contract";
+import { AwakenError, type DispatchId, dispatchId, type Message, type MessageId, messageId, runId, threadId } from "@awaken/contract";
 import { readRequest } from "../run/run-request.ts";
+import { inOne } from "./in-one.ts";
+import { placeBehindTickets } from "./send.ts";
 import { startOrder } from "./submit.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -17,10 +19,17 @@ export interface AgentMessage {
 /** The run that answers it, whoever delivers it how often. */
 const runOf = (id: string) => runId(`durable-msg-${id}`);
 
-const isThere = (thrown: unknown): boolean =>
-  AwakenError.is(thrown) && (thrown.code === "storage_already_exists" || thrown.code === "already_consumed");
+/** The message waits, or was read. */
+const isThere = (thrown: unknown, id: MessageId): boolean =>
+  AwakenError.is(thrown) &&
+  (thrown.code === "storage_already_exists" || thrown.code === "already_consumed") &&
+  thrown.details["pendingId"] === id;
 
-/** Durable when it resolves: the message, the run that answers it and its place in the queue are one commit. Gives the dispatch, also the second time. */
+/**
+ * Durable when it resolves: the message, the run that answers it and its place in the queue are one commit. Gives the dispatch, also the
+ * second time. Where a run waits for decisions, which are not an agent's to withdraw, the message waits behind them: that run reads it when
+ * it goes on, and there is no dispatch.
+ */
 export async function sendAgentMessage(tenant: Tenant, message: AgentMessage): Promise<DispatchId> {
   const { queue, ask, ids, clock } = tenant;
   const { recipientThreadId, recipientAgentId: agent, senderAgentId, text } = message;
@@ -47,9 +56,14 @@ export async function sendAgentMessage(tenant: Tenant, message: AgentMessage): P
     clock,
   );
   try {
-    await startOrder(tenant, { ...order, input: [said] }, { dispatchId: dispatch, onBusy: "queue" });
+    const isBehind = await inOne(
+      tenant,
+      "keep a message",
+      async (ports) => (await placeBehindTickets(ports, thread, [said])) !== undefined,
+    );
+    if (!isBehind) await startOrder(tenant, { ...order, input: [said] }, { dispatchId: dispatch, onBusy: "queue" });
   } catch (thrown) {
-    if (!isThere(thrown) || (await ask("load a run", queue.runs.load(id))) === undefined) throw thrown;
+    if (!isThere(thrown, said.id) && (await ask("load a run", queue.runs.load(id))) === undefined) throw thrown;
   }
   return dispatch;
 }

@@ -1,11 +1,12 @@
-import { AwakenError, type RunRecord, runId, type ThreadId, type TicketId, threadId, ticketId } from "@awaken/contract";
+import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, type TicketId, threadId, ticketId } from "@awaken/contract";
 import type { NewWish, QueuedDispatch } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
+import { RunBell } from "../run/run-bell.ts";
 import { beginRun } from "../run/start-run.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
-import type { Tenant } from "./tenant.ts";
+import { type Tenant, within } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
 
@@ -41,10 +42,36 @@ async function cancelQueued(tenant: Tenant, run: RunRecord): Promise<boolean> {
   });
 }
 
-/** Tells a run to stop that is not executed here. False when there is none. */
-export async function cancelElsewhere(tenant: Tenant, id: string): Promise<boolean> {
+/**
+ * What a thread would do next, where nobody has begun anything: the same run as if a worker had been quicker. Messages that were sent, and
+ * have no run yet, are taken back.
+ */
+async function cancelNext(tenant: Tenant, thread: ThreadId): Promise<RunId | undefined> {
+  const [next] = await queuedOn(tenant, thread);
+  if (next === undefined) return undefined;
+  const run = await tenant.ask("load a run", tenant.queue.runs.load(next.runId));
+  if (run !== undefined) return (await cancelRun(tenant, run)) ? run.runId : undefined;
+  const isCancelled = await inOne(tenant, "cancel messages", async (ports) => {
+    if ((await ports.dispatches.cancel(next.dispatchId)) === undefined) return false;
+    const { entries } = await ports.pending.load(thread);
+    for (const { pendingId, revision, deliveryMode } of entries) {
+      const { targetRunId = next.runId } = deliveryMode;
+      if (targetRunId === next.runId) await ports.pending.retract(thread, pendingId, revision);
+    }
+    return true;
+  });
+  return isCancelled ? next.runId : cancelFound(tenant, thread);
+}
+
+/** Tells a run to stop that is not executed here, by its id or that of its thread. Gives its id; undefined when there is none. */
+async function cancelFound(tenant: Tenant, id: string): Promise<RunId | undefined> {
   const run = await findOpen(tenant, id);
-  if (run === undefined) return false;
+  if (run === undefined) return id.trim() === "" ? undefined : cancelNext(tenant, threadId(id));
+  return (await cancelRun(tenant, run)) ? run.runId : undefined;
+}
+
+async function cancelRun(tenant: Tenant, run: RunRecord): Promise<boolean> {
+  if (run.status === "done") return false;
   if (run.status === "created" && (await cancelQueued(tenant, run).catch(ifTaken))) return true;
   if (run.status !== "created") {
     try {
@@ -57,6 +84,27 @@ export async function cancelElsewhere(tenant: Tenant, id: string): Promise<boole
     }
   }
   return wish(tenant, [{ type: "cancel", wishId: tenant.ids(), threadId: run.threadId, runId: run.runId }]).then(() => true, ifOver);
+}
+
+/** False when there is none. */
+export const cancelElsewhere = async (tenant: Tenant, id: string): Promise<boolean> => (await cancelFound(tenant, id)) !== undefined;
+
+/** The same, and waits until it is over, wherever it is executed. False also when that takes longer. */
+export async function endElsewhere(tenant: Tenant, id: string, timeoutMs: number): Promise<boolean> {
+  const { parts, clock, queue, ask } = tenant;
+  const until = clock.now() + timeoutMs;
+  const run = await cancelFound(tenant, id);
+  if (run === undefined) return false;
+  using bell = new RunBell(parts.live, run);
+  for (;;) {
+    const active = parts.active.byRun(run);
+    if (active !== undefined) await within(tenant, active.released, Math.max(0, until - clock.now()), parts.closing);
+    const record = await ask("load a run", queue.runs.load(run));
+    if (record === undefined || record.status === "done") return true;
+    const left = until - clock.now();
+    if (left <= 0 || parts.closing.aborted) return false;
+    await bell.wait(clock, left, parts.closing);
+  }
 }
 
 /** It has ended meanwhile: there is none to be told. */

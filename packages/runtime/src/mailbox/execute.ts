@@ -53,13 +53,31 @@ async function followPlan(executor: Executor, claimed: ClaimedDispatch): Promise
       else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
-      else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
+      else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
+      else if (plan.type === "void-barrier") {
+        await voidBarrier(executor, plan.barrier);
+        continue;
+      } else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
       return;
     } catch (thrown) {
       if (!AwakenError.is(thrown) || !OVERTAKEN.has(thrown.code) || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
     }
   }
 }
+
+/** How long a run waits until it is looked at again whether what is in front of its messages has gone. */
+const BLOCKED_MS = 5_000;
+
+/** Whoever edits or retracts it at this moment is looked at again too. */
+async function voidBarrier({ queue, ask }: Executor, { threadId, pendingId, revision }: PendingRecord): Promise<void> {
+  try {
+    await ask("edit a message", queue.pending.update(threadId, pendingId, { revision, deliveryMode: { barrier: false } }));
+  } catch (thrown) {
+    if (!AwakenError.is(thrown) || !MOVED.has(thrown.code)) throw thrown;
+  }
+}
+
+const MOVED: ReadonlySet<string> = new Set(["version_conflict", "storage_not_found", "already_consumed"]);
 
 /** Puts the dispatch back and executes the one that comes first; while that one is not due, both wait. */
 async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<void> {

@@ -200,7 +200,7 @@ export class Hold implements Holding, Lease {
     try {
       const { entries } = await this.#init.ask("load pending messages", this.tenant.pending.load(run.threadId));
       const entering = selectPending(entries, at, run.runId);
-      this.#hasMail = entries.some(({ deliveryMode }) => deliveryMode.boundary !== "new-run");
+      this.#hasMail = entries.some(({ deliveryMode: { boundary, targetRunId } }) => boundary !== "new-run" || targetRunId === run.runId);
       return entering;
     } catch (thrown) {
       this.#hasMail = true;
@@ -316,9 +316,22 @@ export class Hold implements Holding, Lease {
         this.#wishes?.delete(wish.wishId);
         throw thrown;
       }
-      entry.isRefused = true;
       this.#init.log.warn(`a decision was refused: ${thrown.message}`, { runId: run.runId, code: thrown.code, decisionId: decision.id });
+      entry.isRefused = !(await this.#refuse(run, wish.wishId));
     }
+  }
+
+  /** Whoever decided may do so again, and need not wait for the next step. False: it goes with the next commit of the run. */
+  async #refuse({ threadId, runId }: ActiveRun, wishId: string): Promise<boolean> {
+    if (!this.isHeld) return false;
+    try {
+      await this.#init.ask("refuse a decision", this.tenant.commit({ threadId, runId, takes: [wishId], fence: this.fence }));
+    } catch (thrown) {
+      this.#init.log.warn(`a decision is refused later: ${errorMessage(thrown)}`, { runId });
+      return false;
+    }
+    this.#wishes?.delete(wishId);
+    return true;
   }
 }
 

@@ -7,7 +7,7 @@ import { cancelElsewhere, wish } from "./control.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import { openDispatches } from "./open-dispatches.ts";
 import { supersede } from "./supersede-queued.ts";
-import { isTaken, makeRoom, type Tenant } from "./tenant.ts";
+import { isTaken, makeRoom, type Tenant, within } from "./tenant.ts";
 
 /** What an interrupt did. */
 export interface Interrupted {
@@ -43,12 +43,16 @@ export class Interruption {
   readonly #until: number;
   /** Runs that were at work or queued when it began. */
   readonly #known: ReadonlySet<RunId>;
+  /** Those of them that nobody had begun. */
+  readonly #queued: ReadonlySet<RunId>;
   readonly #ended = new Set<RunId>();
 
-  private constructor(tenant: Tenant, threadId: ThreadId, known: ReadonlySet<RunId>, stop: AbortController) {
+  private constructor(tenant: Tenant, threadId: ThreadId, open: readonly DispatchRecord[], stop: AbortController) {
+    const here = tenant.parts.active.onThread(threadId)?.runIds ?? [];
     this.#tenant = tenant;
     this.#threadId = threadId;
-    this.#known = known;
+    this.#known = new Set<RunId>([...here, ...open.map(({ runId }) => runId)]);
+    this.#queued = new Set<RunId>(open.flatMap(({ runId, status }) => (status === "queued" && !here.includes(runId) ? [runId] : [])));
     this.#stop = stop;
     this.#until = tenant.clock.now() + RELEASE_MS;
   }
@@ -60,12 +64,10 @@ export class Interruption {
     work: (interruption: Interruption) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    const here = tenant.parts.active.onThread(threadId);
     const open = await openDispatches(tenant, threadId);
-    const known = new Set<RunId>([...(here?.runIds ?? []), ...open.map(({ runId }) => runId)]);
     const stop = new AbortController();
     const offs = [tenant.parts.closing, signal].map((each) => (each === undefined ? () => {} : onAbort(each, () => stop.abort())));
-    const interruption = new Interruption(tenant, threadId, known, stop);
+    const interruption = new Interruption(tenant, threadId, open, stop);
     try {
       for (let attempt = 1; ; attempt++) {
         await interruption.#vacate();
@@ -82,7 +84,12 @@ export class Interruption {
 
   /** Whether something was at work. */
   get hasEnded(): boolean {
-    return this.#ended.size > 0;
+    return [...this.#ended].some((id) => !this.#queued.has(id));
+  }
+
+  /** Runs that were queued, and that somebody began when what was before them ended: they were told to stop too. */
+  get begunMeanwhile(): number {
+    return [...this.#ended].filter((id) => this.#queued.has(id)).length;
   }
 
   /** Voids what is queued. `thread_already_running` when somebody has the thread after all. */
@@ -177,22 +184,6 @@ function ifTaken(thrown: unknown): false {
   throw thrown;
 }
 
-/** Until the promise is there, `ms` are over, or the signal aborts. Leaves nothing behind. */
-export function within({ clock }: Pick<Tenant, "clock">, released: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    let stopTimer = () => {};
-    const off = onAbort(signal, () => done());
-    const done = () => {
-      off?.();
-      stopTimer();
-      resolve();
-    };
-    stopTimer = clock.timer(ms, done);
-    void released.then(done);
-    if (signal.aborted) done();
-  });
-}
-
 /**
  * Ends what is at work on the thread, waits for its last commit so that what it said is kept, and only then voids what is queued there.
  * `thread_not_found` when there was neither: then nothing has changed.
@@ -200,7 +191,7 @@ export function within({ clock }: Pick<Tenant, "clock">, released: Promise<void>
 export function interrupt(tenant: Tenant, threadId: ThreadId): Promise<Interrupted> {
   return Interruption.through(tenant, threadId, (interruption) =>
     inOne(tenant, "interrupt a thread", async (ports) => {
-      const superseded = await interruption.apply(ports, "are-taken-back");
+      const superseded = (await interruption.apply(ports, "are-taken-back")) + interruption.begunMeanwhile;
       if (superseded === 0 && !interruption.hasEnded) {
         throw new AwakenError("thread_not_found", `nothing to interrupt on thread '${threadId}'`, { details: { threadId } });
       }

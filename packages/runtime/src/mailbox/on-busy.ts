@@ -11,9 +11,9 @@ import type { Listen } from "../stream/listeners.ts";
 import { refuseBarrier } from "./barrier.ts";
 import { cancelElsewhere } from "./control.ts";
 import { Hold } from "./hold.ts";
-import { didNotStop, Interruption, RELEASE_MS, within } from "./interrupt.ts";
+import { didNotStop, Interruption, RELEASE_MS } from "./interrupt.ts";
 import { startOrder } from "./submit.ts";
-import type { Tenant } from "./tenant.ts";
+import { type Tenant, within } from "./tenant.ts";
 
 /** Who may have the thread, and how somebody else's run is followed. */
 export interface Foreground {

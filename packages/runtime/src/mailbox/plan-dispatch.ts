@@ -30,6 +30,10 @@ export type DispatchPlan =
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
   /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
   | { readonly type: "behind"; readonly first: QueuedDispatch }
+  /** What waits in front is for a run that may still come: it is tried again later. */
+  | { readonly type: "blocked" }
+  /** The run that nothing may overtake this for is over: it does not hold anybody back any more. */
+  | { readonly type: "void-barrier"; readonly barrier: PendingRecord }
   | { readonly type: "dead-letter"; readonly error: string };
 
 export interface PlanScene {
@@ -72,7 +76,10 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const { threadId, runId } = claimed;
   const first = await standsBefore(scene);
   if (first !== undefined) return { type: "behind", first };
-  const entering = await enteringAt(scene, "new-run", threadId);
+  const { entries } = await scene.ask("load pending messages", scene.tenant.pending.load(threadId));
+  const entering = selectPending(entries, "new-run", runId);
+  const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
+  if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
   if (entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0)) {
     // The messages that it was for are read or retracted.
     if (claimed.dedupeKey !== undefined) return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
@@ -89,6 +96,15 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   };
   const opening = { claimed, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
+}
+
+/** The run has messages of its own, and a barrier in front of them is for another run. */
+async function planBlocked({ tenant, ask }: PlanScene, entries: readonly PendingRecord[]): Promise<DispatchPlan> {
+  const barrier = entries.find(({ deliveryMode }) => deliveryMode.barrier);
+  const target = barrier?.deliveryMode.targetRunId;
+  const run = target === undefined ? undefined : await ask("load a run", tenant.runs.load(target));
+  const isVoid = target !== undefined && (run === undefined || run.status === "done");
+  return barrier !== undefined && isVoid ? { type: "void-barrier", barrier } : { type: "blocked" };
 }
 
 /**

@@ -111,6 +111,16 @@ async function place(
   return { status: "queued", threadId: thread, runId: await queueUp(tenant, ports, thread, messages) };
 }
 
+/** Where a run of the thread waits for decisions, it reads this when it goes on: decisions stay what it waits for. */
+export async function placeBehindTickets(ports: Ports, thread: ThreadId, messages: readonly Message[]): Promise<RunId | undefined> {
+  const openRunId = (await ports.threads.load(thread))?.openRunId;
+  const open = openRunId === undefined ? undefined : await ports.runs.load(openRunId);
+  if (open?.status !== "waiting" || open.waiting.tickets.length === 0) return undefined;
+  const append = pendingOf(messages, { boundary: "on-natural-end", targetRunId: open.runId });
+  await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
+  return open.runId;
+}
+
 /**
  * One dispatch is enough for all that waits: the run that it starts reads all of it. One that is claimed may have looked already; so
  * there are two keys, and what comes while one is claimed has the other.

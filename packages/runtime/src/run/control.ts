@@ -72,12 +72,20 @@ export async function cancel(parts: RunParts, id: string): Promise<boolean> {
   return (await stop(parts, id)) !== undefined;
 }
 
+/** Who ends runs that nobody executes here, and waits for that. */
+export type EndElsewhere = (id: string, timeoutMs: number) => Promise<boolean>;
+
 /** Cancels and waits until the thread is free. False when there is no run, or it did not stop in time. */
-export async function cancelAndWait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<boolean> {
+export async function cancelAndWait(
+  parts: RunParts,
+  id: string,
+  options: WaitOptions = {},
+  elsewhere?: EndElsewhere | undefined,
+): Promise<boolean> {
   checkOptions("invalid_activation", "cancelAndWait", options, WAIT_OPTIONS);
   const { timeoutMs = CANCEL_WAIT_MS } = options;
   const run = await stop(parts, id);
-  if (run === undefined) return false;
+  if (run === undefined) return elsewhere === undefined ? false : elsewhere(id, timeoutMs);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stopTimer = parts.clock.timer(timeoutMs, () => resolve(false));
   void run.released.then(() => resolve(true));

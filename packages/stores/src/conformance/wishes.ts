@@ -1,4 +1,4 @@
-import { AwakenError, type Decision, decisionId, type RunId, ticketId } from "@awaken/contract";
+import { AwakenError, type Decision, decisionId, type RunId, ticketId, toolCallId } from "@awaken/contract";
 import { hasQueue, type NewWish } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed } from "./dispatches.ts";
@@ -76,7 +76,7 @@ function appending(it: StoreTest): void {
 }
 
 function refusing(it: StoreTest): void {
-  it("a ticket is decided once: another decision about it is ticket_not_open, before and after the first is taken", async ({
+  it("a ticket is decided once: another decision about it is ticket_not_open, until the first was taken and not followed", async ({
     store,
     peer,
   }) => {
@@ -84,9 +84,13 @@ function refusing(it: StoreTest): void {
     await store.wishes.append(decide("d1"));
     const refused = await failure(peer.wishes.append(decide("d2")), "ticket_not_open");
     expect(refused.details).toEqual({ ticketId: "tk1", runId: R1, decisionId: "d1" });
-    await store.commit(write(runs.running({ updatedAt: 2 }), { takes: ["d1"] }));
-    await failure(store.wishes.append(decide("d2")), "ticket_not_open");
     await store.wishes.append(decide("d3", "tk2"));
+    const decided = [{ ticketId: ticketId("tk1"), decisionId: decisionId("d1"), toolCallId: toolCallId("c1"), digest: "d" }];
+    // One was followed, one refused.
+    await store.commit(write(runs.running({ updatedAt: 2, decided }), { takes: ["d1", "d3"] }));
+    await failure(store.wishes.append(decide("d2")), "ticket_not_open");
+    await peer.wishes.append(decide("d4", "tk2"));
+    await failure(store.wishes.append(decide("d5", "tk2")), "ticket_not_open");
   });
 
   it("of many processes that decide one ticket at once, one succeeds", async ({ store, peer }) => {

@@ -2,7 +2,7 @@ import { dispatchId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
 import { enqueue } from "./dispatch-rows.ts";
 import { own, share } from "./own.ts";
-import { openDispatches, openWishes, wishesOf } from "./reads.ts";
+import { openDispatches, openWishes } from "./reads.ts";
 import type { Access, Change } from "./tables.ts";
 
 function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
@@ -12,7 +12,7 @@ function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
   const known = tables.wishes.get(wishId);
   const run = tables.runs.get(runId);
   const isRival = (other: WishRecord) => wish.type === "decision" && other.type === "decision" && other.ticketId === wish.ticketId;
-  const record = planWish(wish, { known, rival: wishesOf(tables, runId).find(isRival), run }, now);
+  const record = planWish(wish, { known, rival: openWishes(tables, runId).find(isRival), run }, now);
   if (known !== undefined) return { wish: share(known) };
   const owned = own(record);
   journal.set(tables.wishes, wishId, owned);

@@ -153,6 +153,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX run_root ON ~run (scope_id, root_run_id) WHERE root_run_id IS NOT NULL;
   `,
   "CREATE INDEX dispatch_dead ON ~dispatch (scope_id, created_at, dispatch_id) WHERE status = 'dead-letter'",
+  `
+  DROP INDEX ~wish_ticket;
+  CREATE UNIQUE INDEX wish_ticket ON ~wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL AND taken_at IS NULL;
+  `,
 ];
 
 const ignore = () => {};

@@ -22,7 +22,7 @@ const selectWish = (scopeId: ScopeId, id: string): Statement =>
 
 const selectRival = (scopeId: ScopeId, wish: NewWish): Statement =>
   sql(
-    `SELECT ${WISH_ROW} FROM ~wish WHERE scope_id = $1 AND run_id = $2 AND ticket_id = $3`,
+    `SELECT ${WISH_ROW} FROM ~wish WHERE scope_id = $1 AND run_id = $2 AND ticket_id = $3 AND taken_at IS NULL`,
     ...[scopeId, wish.runId, wish.type === "decision" ? wish.ticketId : null],
   );
 

@@ -143,6 +143,10 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   unpackRows,
   "CREATE INDEX dispatch_dead ON dispatch (scope_id, created_at, dispatch_id) WHERE status = 'dead-letter'",
+  `
+  DROP INDEX wish_ticket;
+  CREATE UNIQUE INDEX wish_ticket ON wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL AND taken_at IS NULL;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

@@ -25,7 +25,7 @@ function loadWish(db: Connection, scopeId: ScopeId, id: string): WishRecord | un
 function loadRival(db: Connection, scopeId: ScopeId, wish: NewWish): WishRecord | undefined {
   if (wish.type === "cancel") return undefined;
   const row = db.get(
-    `SELECT ${WISH_ROW} FROM wish WHERE scope_id = ? AND run_id = ? AND ticket_id = ?`,
+    `SELECT ${WISH_ROW} FROM wish WHERE scope_id = ? AND run_id = ? AND ticket_id = ? AND taken_at IS NULL`,
     scopeId,
     wish.runId,
     wish.ticketId,
