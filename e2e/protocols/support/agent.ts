@@ -45,7 +45,7 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
 
 /** What the page showed, as the model read it. */
 const contextIn = (messages: readonly Message[]): string =>
-  messages.flatMap((message) => (messageText(message).includes("<frontend-context>") ? [messageText(message)] : [])).join("|");
+  messages.flatMap((message) => (message.role === "system" ? [messageText(message)] : [])).join("|");
 
 function nextTurn({ messages }: InferenceRequest): ScriptedTurn {
   const last = messages.findLastIndex(({ role, visibility }) => role === "user" && visibility === undefined);

@@ -23,8 +23,8 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
   return child.exitCode;
 }
 
-export async function startProcess(order: ServerOrder): Promise<ServerProcess> {
-  const child = fork(FILE, [JSON.stringify(order)], {
+export async function startProcess(order: ServerOrder, file = FILE): Promise<ServerProcess> {
+  const child = fork(file, [JSON.stringify(order)], {
     execArgv: ["--conditions=awaken-source"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

@@ -124,30 +124,44 @@ function resuming<T>(first: Promise<T>, rest: { next(): Promise<T> }): () => Pro
 }
 
 /** Decides, and follows the run of the thread until it ends or waits again, in itself or below. */
-async function decide(chat: Chat, open: RunRecord, decisions: ReturnType<typeof decisionsOf>): Promise<FrameReply> {
-  const { runtime, records } = chat.tenant;
+async function decide(chat: Chat, open: RunRecord, decisions: ReturnType<typeof decisionsOf>, said: readonly Said[]): Promise<FrameReply> {
+  const { runtime } = chat.tenant;
   const { past, coming } = await tellEvents(runtime, open.runId);
   const encoder = encoderFor(chat, open.activation.options.frontendTools);
   for (const event of past) encoder.encode(event);
-  encoder.rejoin();
   let results: readonly Promise<unknown>[];
   try {
+    // Somebody was quicker, and the run is over.
+    if (isOver(past)) throw new AwakenError("ticket_not_open", "the run is over");
     results = await decideAll(chat, decisions);
   } catch (thrown) {
     await coming.return?.();
     throw thrown;
   }
   let waiting: readonly Ticket[] | undefined;
-  // A run below may wait again while the one that is shown did not go on.
-  const over = Promise.allSettled(results).then(async () => {
-    const now = await records.runs.load(open.runId);
-    if (now === undefined || now.updatedAt !== open.updatedAt || now.status !== "waiting") return false;
-    waiting = await openTickets(chat, now);
-    return true;
-  });
   const isBelow = decisions.some(({ of }) => of.runId !== open.runId);
-  const events = until(telling(chat.tenant, coming), { isLast: isEnd, ...(isBelow ? { over } : undefined) });
-  return { events, runId: open.runId, threadId: open.threadId, encoder: new ChatStream(encoder, { waiting: () => waiting }) };
+  const over = isBelow
+    ? waitsBelow(chat, open, results).then((tickets) => {
+        waiting = tickets;
+        return tickets !== undefined;
+      })
+    : undefined;
+  const events = until(telling(chat.tenant, coming), { isLast: isEnd, ...(over === undefined ? undefined : { over }) });
+  const head = encoder.recall(said.map(({ toolCallId }) => toolCallId));
+  return { events, runId: open.runId, threadId: open.threadId, encoder: new ChatStream(encoder, { head, waiting: () => waiting }) };
+}
+
+function isOver(past: readonly AttachedEvent[]): boolean {
+  const last = past.findLast(({ type }) => type === "run-end" || type === "run-start");
+  return last?.type === "run-end" && last.result.status !== "waiting";
+}
+
+/** What is asked below, when a run there waits again while the one that is shown did not go on. */
+async function waitsBelow(chat: Chat, open: RunRecord, results: readonly Promise<unknown>[]): Promise<readonly Ticket[] | undefined> {
+  await Promise.allSettled(results);
+  const now = await chat.tenant.records.runs.load(open.runId).catch(() => undefined);
+  if (now === undefined || now.updatedAt !== open.updatedAt || now.status !== "waiting") return undefined;
+  return openTickets(chat, now);
 }
 
 /** The decisions about each run together: all or none of them. */
@@ -173,12 +187,13 @@ async function repeat(chat: Chat, said: readonly Said[]): Promise<FrameReply> {
   const encoder = encoderFor(chat, run.activation.options.frontendTools);
   for (const event of past) encoder.encode(event);
   const follow = { runId: run.runId, threadId: run.threadId };
-  if (run.status === "running") {
-    encoder.rejoin();
-    return { ...follow, events: until(telling(tenant, coming), { isLast: isEnd }), encoder: new ChatStream(encoder) };
+  const calls = said.map(({ toolCallId }) => toolCallId);
+  if (run.status === "running" && !isOver(past)) {
+    const stream = new ChatStream(encoder, { head: encoder.recall(calls) });
+    return { ...follow, events: until(telling(tenant, coming), { isLast: isEnd }), encoder: stream };
   }
   await coming.return?.();
-  const chunks = encoder.repeat(said.map(({ toolCallId }) => toolCallId));
+  const chunks = encoder.repeat(calls);
   return { ...follow, events: NOTHING, encoder: saidStream(chunks) };
 }
 
@@ -243,7 +258,7 @@ async function decideOrRepeat(
   said: readonly Said[],
 ): Promise<FrameReply> {
   try {
-    return await decide(chat, open, decisions);
+    return await decide(chat, open, decisions, said);
   } catch (thrown) {
     if (!isGone(thrown)) throw thrown;
     return repeat({ ...chat, open: undefined }, said);

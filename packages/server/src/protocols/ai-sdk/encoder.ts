@@ -67,12 +67,20 @@ export class AiSdkEncoder {
     return this.#out;
   }
 
-  /** What became of these calls, for somebody who did not know that it was decided: the whole of a stream. */
-  repeat(toolCallIds: readonly string[]): readonly Chunk[] {
+  /** From here on it is another stream, to somebody who has the message, but not what became of these calls: the beginning of it. */
+  recall(toolCallIds: readonly string[]): readonly Chunk[] {
     this.#out = [];
     this.rejoin();
+    const outcomes = toolCallIds.flatMap((id) => [...this.#calls.outcomeOf(id)]);
+    if (outcomes.length > 0) this.#start();
+    for (const chunk of outcomes) this.#say(chunk);
+    return this.#out;
+  }
+
+  /** The same, when nothing will come after it: the whole of a stream. */
+  repeat(toolCallIds: readonly string[]): readonly Chunk[] {
+    this.recall(toolCallIds);
     this.#start();
-    for (const id of toolCallIds) for (const chunk of this.#calls.outcomeOf(id)) this.#say(chunk);
     this.#say({ type: "start-step" });
     this.#say({ type: "finish-step" });
     this.#say({ type: "finish", finishReason: "stop" });

@@ -9,6 +9,8 @@ const framesOf = (chunks: readonly Chunk[], cursor?: string): string =>
   chunks.map((chunk, index) => frameOf(chunk, index === chunks.length - 1 ? cursor : undefined)).join("");
 
 export interface ChatStreamInit {
+  /** Said before everything else. */
+  readonly head?: readonly Chunk[];
   /** Nothing is written before this is true of an event: what was told before, the reader has, or does not want. */
   readonly isFirst?: (event: AttachedEvent) => boolean;
   /** What is waited for below the run, when no event of the run itself says so. */
@@ -20,27 +22,35 @@ export class ChatStream implements FrameEncoder {
   readonly #encoder: AiSdkEncoder;
   readonly #init: ChatStreamInit;
   #isOpen: boolean;
+  #head: string;
 
   constructor(encoder: AiSdkEncoder, init: ChatStreamInit = {}) {
     this.#encoder = encoder;
     this.#init = init;
     this.#isOpen = init.isFirst === undefined;
+    this.#head = framesOf(init.head ?? []);
   }
 
   encode(event: AttachedEvent): string {
     const chunks = this.#encoder.encode(event);
     const isOpen = this.#isOpen || this.#init.isFirst?.(event) === true;
     this.#isOpen = isOpen;
-    return isOpen ? framesOf(chunks, event.cursor) : "";
+    return isOpen ? this.#begin() + framesOf(chunks, event.cursor) : "";
   }
 
   end(): string {
     const tickets = this.#init.waiting?.();
-    return (tickets === undefined ? "" : framesOf(this.#encoder.wait(tickets))) + DONE;
+    return this.#begin() + (tickets === undefined ? "" : framesOf(this.#encoder.wait(tickets))) + DONE;
   }
 
   fail({ error }: { readonly error: string }): string {
-    return framesOf(this.#encoder.fail(error)) + DONE;
+    return this.#begin() + framesOf(this.#encoder.fail(error)) + DONE;
+  }
+
+  #begin(): string {
+    const head = this.#head;
+    this.#head = "";
+    return head;
   }
 }
 
