@@ -93,8 +93,13 @@ function copyFields(object: object): object {
 export function freezeJson(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
-  if (Array.isArray(value)) for (const item of value) freezeJson(item);
-  else for (const key in value) freezeJson(Reflect.get(value, key));
+  if (Array.isArray(value)) for (let index = 0; index < value.length; index++) freezeJson(value[index]);
+  else if (isJsonObject(value)) freezeFields(value);
+}
+
+function freezeFields(object: JsonObject): void {
+  // Most of what is in one is text, which is not worth a call.
+  for (const key in object) if (typeof object[key] === "object") freezeJson(object[key]);
 }
 
 /** Equal as JSON: the order of keys and undefined properties do not count. */

@@ -72,13 +72,16 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 type RunBody = Omit<Extract<RunProjection, { status: "created" }>, "status">;
 
+/** A commit that nobody has seen yet. */
+export type Draft = Writable<ThreadCommit>;
+
 /** The commit that says what is new. It decides nothing and asks nobody. */
-export function compose(basis: RunBasis, standing: Standing, news: News): ThreadCommit {
+export function compose(basis: RunBasis, standing: Standing, news: News): Draft {
   const { threadId, runId } = basis.identity;
   const { claims, outcomes, threadState, takenIn } = news;
   const own = news.messages(standing.count);
   const messages = takenIn === undefined ? own : [...own, ...takenIn.messages];
-  const commit: Writable<ThreadCommit> = {
+  const commit: Draft = {
     threadId,
     runId,
     run: project(basis, standing, news, messages),
@@ -98,7 +101,7 @@ export interface Addition {
   readonly outcomes?: readonly LedgerOutcome[];
 }
 
-export function composeAddition(identity: RunIdentity, standing: Standing, { messages, events = [], outcomes }: Addition): ThreadCommit {
+export function composeAddition(identity: RunIdentity, standing: Standing, { messages, events = [], outcomes }: Addition): Draft {
   const { threadId, runId } = identity;
   return {
     threadId,

@@ -10,7 +10,7 @@ import {
 } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
 import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
-import { type Addition, compose, composeAddition, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
+import { type Addition, compose, composeAddition, type Draft, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
 import { rowsAfter } from "./rows-after.ts";
 import { takenUp } from "./taken-up.ts";
@@ -110,8 +110,8 @@ export class Landing {
     return this.#land("on-what-it-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
       const at = Math.max(wholeMs(this.#init.now()), this.#standing.at + 1);
-      const composed = compose(this.#basis, { ...this.#standing, at }, news);
-      const commit = this.#isFirst && this.#init.resumed === undefined ? { ...composed, isNewRun: true as const } : composed;
+      const commit = compose(this.#basis, { ...this.#standing, at }, news);
+      if (this.#isFirst && this.#init.resumed === undefined) commit.isNewRun = true;
       return this.#withRiders(commit, resultOf(commit, news));
     });
   }
@@ -121,13 +121,21 @@ export class Landing {
     await this.#land("on-anything", () => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
   }
 
-  #withRiders(commit: ThreadCommit, result: DispatchResult | undefined): ThreadCommit {
+  #withRiders(commit: Draft, result: DispatchResult | undefined): ThreadCommit {
     const { holding } = this.#init;
     if (holding === undefined) return composedCommit(commit);
-    const riders = holding.riders({ runId: commit.runId, run: commit.run, isFirst: this.#isFirst, result });
-    const pending = { ...riders.pending, ...commit.pending };
-    const both = riders.pending === undefined && commit.pending === undefined ? undefined : { pending };
-    return composedCommit({ ...commit, ...riders, ...both });
+    const { fence, dispatch, pending, takes, outbound } = holding.riders({
+      runId: commit.runId,
+      run: commit.run,
+      isFirst: this.#isFirst,
+      result,
+    });
+    if (fence !== undefined) commit.fence = fence;
+    if (dispatch !== undefined) commit.dispatch = dispatch;
+    if (pending !== undefined) commit.pending = { ...pending, ...commit.pending };
+    if (takes !== undefined) commit.takes = takes;
+    if (outbound !== undefined) commit.outbound = outbound;
+    return composedCommit(commit);
   }
 
   async #land(stands: Stands, next: () => ThreadCommit): Promise<Landed> {

@@ -70,8 +70,9 @@ function goOn(run: InferenceRun, asked: InferenceRequest, collected: Collected, 
 }
 
 /** Refused as too long, and no client has heard of a call. */
-function isOverflow(outcome: StreamOutcome, { inFlight, completeCalls }: Collector): boolean {
-  return outcome.type === "failed" && outcome.failure.type === "context-overflow" && inFlight.length + completeCalls.length === 0;
+function isOverflow(outcome: StreamOutcome, collector: Collector): boolean {
+  if (outcome.type !== "failed" || outcome.failure.type !== "context-overflow") return false;
+  return collector.inFlight.length + collector.completeCalls.length === 0;
 }
 
 const RUNS_HERE: CallFacts = Object.freeze({ runsAt: "server", dynamic: false });

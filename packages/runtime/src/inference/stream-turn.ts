@@ -87,7 +87,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
   let request = first;
   for (let retry = 0; ; retry++) {
     const opening = openStream(run, request);
-    const opened = await opening;
+    const opened = opening instanceof Promise ? await opening : opening;
     const end =
       opened.type === "opened"
         ? release(run, request, opened, await readStream(run, opened, idleWindowMs(run.policy, request), work))

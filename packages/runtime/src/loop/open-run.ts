@@ -44,6 +44,10 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 /** Events hold what records, state and transcript hold, and listeners are the code of others. What comes in pieces holds nothing. */
 function teller(listeners: RunHandles["listeners"]): (event: AgentEvent) => void {
   return (event) => {
+    if (event.type === "text-delta") {
+      listeners.tell(event);
+      return;
+    }
     if (!listeners.isAttended) return;
     if (!event.type.endsWith("-delta")) freezeJson(event);
     listeners.tell(event);

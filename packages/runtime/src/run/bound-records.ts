@@ -2,20 +2,37 @@ import { AwakenError } from "@awaken/contract";
 import type { StreamCheckpointStore } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
-import type { Bounds } from "../stream/bounds.ts";
+import type { Bounds, Work } from "../stream/bounds.ts";
 
-type Ask = <T>(what: string, asked: Promise<T>) => Promise<T>;
+type Ask = <T>(what: Work, asked: Promise<T>) => Promise<T>;
 
 /** A store that does not answer is a store that failed: nobody asks it again for the same, though a commit may still come to be on record. */
+const askedTo = (what: string): Work => ({
+  limit: "storeMs",
+  onAbort: "record",
+  code: "storage_io",
+  name: () => `the store, which was asked to ${what},`,
+});
+
+const LOAD_THREAD = askedTo("load a thread");
+const LOAD_RUN = askedTo("load a run");
+const LIST_RUNS = askedTo("list runs");
+const LIST_RUNS_OF_TICKET = askedTo("list the runs of a ticket");
+const LIST_TICKETS = askedTo("list open tickets");
+const LOAD_MESSAGES = askedTo("load messages");
+const LIST_MESSAGES = askedTo("list messages");
+const LOAD_EFFECT = askedTo("load an effect");
+const LIST_EFFECTS = askedTo("list the effects of a run");
+const COMMIT = askedTo("commit");
+const COMMIT_TRANSACTION = askedTo("commit a transaction");
+const LOAD_STREAM = askedTo("load a stream");
+const KEEP_STREAM = askedTo("keep a stream");
+const FORGET_STREAM = askedTo("forget a stream");
+
 const askWith =
   (bounds: Bounds): Ask =>
   (what, asked) =>
-    bounds.wait(asked, {
-      limit: "storeMs",
-      onAbort: "record",
-      code: "storage_io",
-      name: () => `the store, which was asked to ${what},`,
-    });
+    bounds.wait(asked, what);
 
 /** Work that nobody waits for any more must not commit: whoever began it was told that it failed. */
 async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) => Promise<T>, ask: Ask): Promise<T> {
@@ -29,7 +46,7 @@ async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) =
       },
     });
   try {
-    return await ask("commit a transaction", records.transaction(guarded));
+    return await ask(COMMIT_TRANSACTION, records.transaction(guarded));
   } catch (thrown) {
     isLeft = true;
     throw thrown;
@@ -42,24 +59,24 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
   const { threads, runs, messages, ledger } = records;
   return {
     threads: {
-      load: (id) => ask("load a thread", threads.load(id)),
-      loadHead: (id) => ask("load a thread", threads.loadHead(id)),
+      load: (id) => ask(LOAD_THREAD, threads.load(id)),
+      loadHead: (id) => ask(LOAD_THREAD, threads.loadHead(id)),
     },
     runs: {
-      load: (id) => ask("load a run", runs.load(id)),
-      list: (query) => ask("list runs", runs.list(query)),
-      listByTicket: (id) => ask("list the runs of a ticket", runs.listByTicket(id)),
-      listOpenTickets: (id) => ask("list open tickets", runs.listOpenTickets(id)),
+      load: (id) => ask(LOAD_RUN, runs.load(id)),
+      list: (query) => ask(LIST_RUNS, runs.list(query)),
+      listByTicket: (id) => ask(LIST_RUNS_OF_TICKET, runs.listByTicket(id)),
+      listOpenTickets: (id) => ask(LIST_TICKETS, runs.listOpenTickets(id)),
     },
     messages: {
-      load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
-      list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
+      load: (threadId, ids) => ask(LOAD_MESSAGES, messages.load(threadId, ids)),
+      list: (threadId, query) => ask(LIST_MESSAGES, messages.list(threadId, query)),
     },
     ledger: {
-      load: (key) => ask("load an effect", ledger.load(key)),
-      list: (runId, query) => ask("list the effects of a run", ledger.list(runId, query)),
+      load: (key) => ask(LOAD_EFFECT, ledger.load(key)),
+      list: (runId, query) => ask(LIST_EFFECTS, ledger.list(runId, query)),
     },
-    commit: (commit) => ask("commit", records.commit(commit)),
+    commit: (commit) => ask(COMMIT, records.commit(commit)),
     transaction: (work) => inOneTry(records, work, ask),
   };
 }
@@ -67,8 +84,8 @@ export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRe
 export function boundStreams(streams: StreamCheckpointStore, bounds: Bounds): StreamCheckpointStore {
   const ask = askWith(bounds);
   return {
-    load: (runId, step) => ask("load a stream", streams.load(runId, step)),
-    put: (checkpoint) => ask("keep a stream", streams.put(checkpoint)),
-    delete: (runId, step) => ask("forget a stream", streams.delete(runId, step)),
+    load: (runId, step) => ask(LOAD_STREAM, streams.load(runId, step)),
+    put: (checkpoint) => ask(KEEP_STREAM, streams.put(checkpoint)),
+    delete: (runId, step) => ask(FORGET_STREAM, streams.delete(runId, step)),
   };
 }

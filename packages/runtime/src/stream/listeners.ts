@@ -33,8 +33,10 @@ export class Listeners<E> {
   }
 
   tell(event: E): void {
-    for (const listen of this.#all) listen(event);
-    for (const listen of this.#watching) listen(event);
+    const all = this.#all;
+    for (let index = 0; index < all.length; index++) all[index]?.(event);
+    const watching = this.#watching;
+    for (let index = 0; index < watching.length; index++) watching[index]?.(event);
   }
 
   clear(): void {

@@ -1,6 +1,7 @@
 import { openTicketsOf, type RunId, type RunRecord, type RunStatus, type TicketId, ticketIdsOf } from "@awaken/contract";
 import { isComposed, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
 import type { CommitPlan } from "../plan/commit-plan.ts";
+import type { Journal } from "./journal.ts";
 import { isSame, ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
@@ -94,8 +95,8 @@ export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit, p
   tables.lastGiven = run.activation;
   tables.lastActivation = owned.activation;
   if (before === undefined) noteFamily(change, owned);
-  writeTickets(change, before, run);
-  writeLatest(change, row, before, run);
+  writeTickets(change, before, owned);
+  writeLatest(change, row, before, owned);
   return owned;
 }
 
@@ -108,23 +109,28 @@ function withSharedActivation(tables: Tables, run: RunRecord): RunRecord {
 }
 
 function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
-  const note = (index: Map<RunId, readonly RunId[]>, id: RunId | undefined) => {
-    if (id !== undefined) journal.set(index, id, [...(index.get(id) ?? []), runId]);
-  };
-  note(tables.runsByParent, parentRunId);
-  note(tables.runsByRoot, rootRunId);
+  noteIn(journal, tables.runsByParent, parentRunId, runId);
+  noteIn(journal, tables.runsByRoot, rootRunId, runId);
 }
 
 /** A run that goes is nobody's child any more. */
 export function forgetFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
-  const forget = (index: Map<RunId, readonly RunId[]>, id: RunId | undefined) => {
-    const left = id === undefined ? [] : (index.get(id) ?? []).filter((each) => each !== runId);
-    if (id === undefined) return;
-    if (left.length === 0) journal.delete(index, id);
-    else journal.set(index, id, left);
-  };
-  forget(tables.runsByParent, parentRunId);
-  forget(tables.runsByRoot, rootRunId);
+  forgetIn(journal, tables.runsByParent, parentRunId, runId);
+  forgetIn(journal, tables.runsByRoot, rootRunId, runId);
+}
+
+function noteIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
+  if (id === undefined) return;
+  const runs = index.get(id);
+  if (runs === undefined) journal.set(index, id, new Set([runId]));
+  else journal.add(runs, runId);
+}
+
+function forgetIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
+  const runs = id === undefined ? undefined : index.get(id);
+  if (id === undefined || runs?.has(runId) !== true) return;
+  if (runs.size === 1) journal.delete(index, id);
+  else journal.remove(runs, runId);
 }
 
 function writeLatest({ tables, journal }: Change, row: ThreadRow, before: RunRecord | undefined, run: RunRecord): void {
@@ -154,16 +160,9 @@ export function writeTickets({ tables, journal }: Change, before: RunRecord | un
   if (runId === undefined) return;
   const [old, now] = [ticketsOf(before), ticketsOf(after)];
   for (const ticket of old) {
-    if (now.has(ticket)) continue;
-    const runs = tables.runsByTicket.get(ticket);
-    if (runs === undefined) continue;
-    if (runs.size === 1) journal.delete(tables.runsByTicket, ticket);
-    else journal.remove(runs, runId);
+    if (!now.has(ticket)) forgetIn(journal, tables.runsByTicket, ticket, runId);
   }
   for (const ticket of now) {
-    if (old.has(ticket)) continue;
-    const runs = tables.runsByTicket.get(ticket);
-    if (runs === undefined) journal.set(tables.runsByTicket, ticket, new Set([runId]));
-    else journal.add(runs, runId);
+    if (!old.has(ticket)) noteIn(journal, tables.runsByTicket, ticket, runId);
   }
 }

@@ -83,8 +83,8 @@ export interface Tables extends Shared {
   lastGiven: RunActivation | undefined;
   /** Runs that wait for a ticket or have decided it. */
   readonly runsByTicket: Map<TicketId, Set<RunId>>;
-  readonly runsByParent: Map<RunId, readonly RunId[]>;
-  readonly runsByRoot: Map<RunId, readonly RunId[]>;
+  readonly runsByParent: Map<RunId, Set<RunId>>;
+  readonly runsByRoot: Map<RunId, Set<RunId>>;
   readonly dispatches: Map<DispatchId, DispatchRecord>;
   /** Threads with a dispatch that is not over: what a scheduler looks at. */
   readonly busyThreads: Set<ThreadId>;
