@@ -90,10 +90,10 @@ export class ChildRuns implements Children {
         details: { agentId: order.agentId, limit: maxDelegationDepth },
       });
     }
-    const { backend } = this.#resolve(order.agentId);
-    if (backend !== undefined) return this.#remote(order, backend);
     const policy = order.policy ?? (holds === undefined ? "ephemeral" : "durable");
     this.#check(order, policy);
+    const { backend } = this.#resolve(order.agentId);
+    if (backend !== undefined) return this.#remote(order, backend);
     const id = policy === "durable" ? await derivedId(order.key) : ids();
     const child: ChildRun = {
       runId: runId(id),

@@ -167,7 +167,7 @@ describe.each(STORES)("a delegate as a tool, with %s", (name, make) => {
     await runtime.close();
   });
 
-  test("multi-agent 7: seed 001: a plugin of the delegate is bound exactly once", async () => {
+  test("multi-agent 7: a plugin of the delegate is bound exactly once", async () => {
     let bound = 0;
     const plugin = definePlugin({
       id: "counting",
