@@ -40,7 +40,6 @@ export const contextMessageSchema = s.object({
   priority: s.withDefault(s.number(), 0),
 });
 export type ContextMessage = s.output<typeof contextMessageSchema>;
-export type ContextMessageInput = s.input<typeof contextMessageSchema>;
 
 export const contextMessagesSchema = s.object({ messages: s.record(contextMessageSchema) });
 export const contextThrottleSchema = s.object({

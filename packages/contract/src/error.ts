@@ -14,7 +14,6 @@ export const ERROR_TABLE = {
   revision_conflict: { status: 409, canRetry: true },
   mutation_base_revision_mismatch: { status: 500, canRetry: false },
   plugin_already_installed: { status: 500, canRetry: false },
-  plugin_not_installed: { status: 500, canRetry: false },
   key_already_registered: { status: 500, canRetry: false },
   unknown_key: { status: 500, canRetry: false },
   key_decode: { status: 500, canRetry: false },

@@ -101,7 +101,6 @@ export const plan = defineState("demo.plan", {
     next === "advance" ? { ...value, current: value.current + 1 } : { steps: next.steps, current: 0 },
 });
 export const visits = defineState("demo.visits", {
-  retainOnUninstall: true,
   schema: z.array(z.string()),
   initial: () => [],
   apply: (value, visit: { url: string; at: number }) => [...value, `${visit.at} ${visit.url}`],

@@ -20,7 +20,6 @@ export const ERROR_FIXES: Readonly<Record<ErrorCode, Fix>> = {
   revision_conflict: PROJECT,
   mutation_base_revision_mismatch: PROJECT,
   plugin_already_installed: PROJECT,
-  plugin_not_installed: PROJECT,
   key_already_registered: PROJECT,
   unknown_key: PROJECT,
   key_decode: PROJECT,

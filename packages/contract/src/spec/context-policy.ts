@@ -3,7 +3,6 @@ import { count, positive } from "./fields.ts";
 import type { Immutable } from "./immutable.ts";
 
 export const COMPACTION_MODES = ["keep-recent-raw-suffix", "compact-to-safe-frontier"] as const;
-export type CompactionMode = (typeof COMPACTION_MODES)[number];
 
 /** How an agent keeps its history inside the model's window. Resolution narrows it to what the model can hold. */
 export const contextPolicySchema = s.strictObject({

@@ -6,7 +6,6 @@ import type { Immutable } from "./immutable.ts";
 import { checkSchema, readObject } from "./parse.ts";
 
 export const CONFIG_NAMESPACES = ["agents", "providers", "models", "model-pools", "a2a-servers", "mcp-servers", "tools", "skills"] as const;
-export type ConfigNamespace = (typeof CONFIG_NAMESPACES)[number];
 
 export const CONFIG_SCHEMA_VERSION = 1;
 

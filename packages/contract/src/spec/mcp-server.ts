@@ -1,7 +1,7 @@
 import * as s from "../schema/all.ts";
 import { httpUrlProblem, urlField } from "./base-url.ts";
 import { count, jsonMap, nonBlank, positive, secret, specId } from "./fields.ts";
-import type { Immutable, SpecInput } from "./immutable.ts";
+import type { Immutable } from "./immutable.ts";
 import { parseSpec } from "./parse.ts";
 
 const restartPolicy = s.strictObject({
@@ -41,6 +41,5 @@ export const mcpServerSpecSchema = s.taggedUnion("type", [
 ]);
 
 export type McpServerSpec = Immutable<s.output<typeof mcpServerSpecSchema>>;
-export type McpServerSpecInput = SpecInput<s.input<typeof mcpServerSpecSchema>>;
 
 export const parseMcpServerSpec = (id: string, input: unknown): McpServerSpec => parseSpec("MCP server", id, mcpServerSpecSchema, input);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { modelCostUsd, parseModelSpec, parseModelSpecs } from "./model.ts";
+import { modelCostUsd, parseModelSpec } from "./model.ts";
 
 const base = { provider: "openai", model: "gpt-5-mini" };
 const parse = (more: object) => parseModelSpec("fast", { ...base, ...more });
@@ -87,13 +87,6 @@ describe("model", () => {
     expect(() => parseModelSpec("m", { provider: " ", a: 1, b: 2 })).toThrow(
       "invalid model spec: field 'provider' cannot be empty; field 'model' is required: expected a string; unknown field 'a'; unknown field 'b' (model 'm')",
     );
-  });
-
-  it("refuses the first id that comes twice in a batch", () => {
-    const batch = ["x", "y", "z", "y", "x"].map((id) => ({ id, ...base }));
-    expect(() => parseModelSpecs(batch)).toThrow("invalid model spec: duplicate model id 'y'");
-    expect(parseModelSpecs(batch.slice(0, 3)).map(({ id }) => id)).toEqual(["x", "y", "z"]);
-    expect(() => parseModelSpecs([base])).toThrow("field 'id' is required");
   });
 });
 

@@ -2,7 +2,7 @@ import * as s from "../schema/all.ts";
 import type { Usage } from "../usage.ts";
 import { nonBlank, positive, specId } from "./fields.ts";
 import type { Immutable, SpecInput } from "./immutable.ts";
-import { checkSchema, parseSpec, readObject, refuseSpec } from "./parse.ts";
+import { parseSpec } from "./parse.ts";
 
 export const MODALITIES = ["text", "image", "audio", "video", "pdf"] as const;
 export type Modality = (typeof MODALITIES)[number];
@@ -83,20 +83,6 @@ export interface ModelSpec extends Immutable<s.output<typeof modelSpecSchema>> {
 export type ModelSpecInput = SpecInput<s.input<typeof modelSpecSchema>>;
 
 export const parseModelSpec = (id: string, input: unknown): ModelSpec => parseSpec("model", id, modelSpecSchema, input);
-
-/** Parses specs that carry their ids. The first id that comes twice is named. */
-export function parseModelSpecs(inputs: readonly unknown[]): ModelSpec[] {
-  const seen = new Set<string>();
-  return inputs.map((input) => {
-    const members = readObject({ kind: "model" }, input);
-    const { id } = members;
-    const place = typeof id === "string" ? { kind: "model", id } : { kind: "model" };
-    const spec = checkSchema(place, modelSpecSchema, members);
-    if (seen.has(spec.id)) refuseSpec(place, `duplicate model id '${spec.id}'`);
-    seen.add(spec.id);
-    return spec;
-  });
-}
 
 /** What an inference cost, known only when both prices are. */
 export function modelCostUsd(spec: ModelSpec, usage: Pick<Usage, "inputTokens" | "outputTokens">): number | undefined {

@@ -1,7 +1,7 @@
 import * as s from "../schema/all.ts";
 import { Secret } from "../secret.ts";
 import { isMask, jsonValue, MASKED, nonBlank, positive, specId } from "./fields.ts";
-import type { Immutable, SpecInput } from "./immutable.ts";
+import type { Immutable } from "./immutable.ts";
 import { checkSchema, parseSpec, readSpec } from "./parse.ts";
 
 export const MODEL_DISCOVERY_SCHEMAS = ["openai", "openai-compatible", "openrouter", "gemini", "google"] as const;
@@ -86,7 +86,6 @@ export const providerSpecSchema = s.transform(s.strictObject(fields).check(s.rul
 const storedProviderSchema = s.transform(s.object(fields).check(s.rule(checkCredentials)), dropBlank);
 
 export interface ProviderSpec extends Immutable<s.output<typeof providerSpecSchema>> {}
-export type ProviderSpecInput = SpecInput<s.input<typeof providerSpecSchema>>;
 
 /** What somebody writes: unknown fields are refused. */
 export const parseProviderSpec = (id: string, input: unknown): ProviderSpec => parseSpec("provider", id, providerSpecSchema, input);

@@ -1,6 +1,6 @@
 import * as s from "../schema/all.ts";
 import { jsonMap, nonBlank, specId } from "./fields.ts";
-import type { Immutable, SpecInput } from "./immutable.ts";
+import type { Immutable } from "./immutable.ts";
 import { parseSpec } from "./parse.ts";
 
 /** A tool as the catalogue shows it. It says nothing about how the tool runs. */
@@ -14,6 +14,5 @@ export const toolRecordSchema = s.strictObject({
 });
 
 export interface ToolRecord extends Immutable<s.output<typeof toolRecordSchema>> {}
-export type ToolRecordInput = SpecInput<s.input<typeof toolRecordSchema>>;
 
 export const parseToolRecord = (id: string, input: unknown): ToolRecord => parseSpec("tool", id, toolRecordSchema, input);

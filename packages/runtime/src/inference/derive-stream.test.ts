@@ -1,5 +1,6 @@
 import { type InferenceRequest, NO_USAGE, type StreamPart, type Turn, toolCallId } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
+import { createRuntime } from "../create-runtime.ts";
 import { deriveStream } from "./derive-stream.ts";
 
 const request: InferenceRequest = { model: "m", system: "", messages: [], tools: [], promptCache: false };
@@ -30,6 +31,24 @@ describe("deriveStream", () => {
       { type: "usage", usage: NO_USAGE },
       { type: "stop", reason: "tool-use" },
     ]);
+  });
+
+  it("inference 1: a provider that has nothing but `complete` answers a run", async () => {
+    const content = [{ type: "text", text: "All at once." }] as const;
+    const whole = {
+      name: "whole",
+      complete: async (): Promise<Turn> => ({ ...body, text: "All at once.", content, stopReason: "end-turn" }),
+    };
+    const runtime = createRuntime({
+      agents: { a: { model: "m", instructions: "be brief" } },
+      models: { m: { provider: "whole", model: "m-1" } },
+      providers: { whole },
+    });
+    const stream = runtime.stream({ input: "hi" });
+    const deltas: string[] = [];
+    for await (const event of stream) if (event.type === "text-delta") deltas.push(event.delta);
+    expect([deltas, (await stream.result).text]).toEqual([["All at once."], "All at once."]);
+    await runtime.close();
   });
 
   it("keeps signatures, vendor data, vendor calls and malformed calls", async () => {

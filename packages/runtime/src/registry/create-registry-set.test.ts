@@ -120,7 +120,7 @@ describe("bad input", () => {
   it("refuses what is not a provider, a tool, a plugin, a backend or a table", () => {
     expect(refusedJson('{"providers":{"p":{"name":"p"}}}')).toMatchObject({
       code: "registry_build_failed",
-      message: "registry build failed: provider 'p' must have a name and a stream function",
+      message: "registry build failed: provider 'p' must have a name and a stream function, or a complete function",
     });
     expect(refusedJson('{"tools":[{"id":"t"}]}').code).toBe("invalid_tool");
     expect(refusedJson('{"plugins":[{"id":"x"}]}').code).toBe("invalid_plugin");

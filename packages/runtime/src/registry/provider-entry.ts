@@ -1,5 +1,6 @@
 import { AwakenError, isJsonObject, type Provider } from "@awaken/contract";
 import type { Capabilities } from "../inference/capabilities.ts";
+import { type CompletingProvider, deriveStream } from "../inference/derive-stream.ts";
 import { freezeDeep } from "./freeze.ts";
 import { Table } from "./table.ts";
 
@@ -17,7 +18,8 @@ export interface ProviderEntry {
 
 /** A provider with facts about it. Facts that are left out are unknown; the signature is then the provider's name. */
 export type ProviderRegistration = Pick<ProviderEntry, "provider"> & Partial<ProviderEntry>;
-export type ProviderInput = Provider | ProviderRegistration;
+/** One that answers in one piece is heard as a stream of that piece. */
+export type ProviderInput = Provider | CompletingProvider | ProviderRegistration;
 
 /** Model names are written in many ways: `models/Gemini-2.5-pro` and `gemini-2.5-pro` are one. */
 export const normalizeModelName = (name: string): string =>
@@ -26,13 +28,13 @@ export const normalizeModelName = (name: string): string =>
     .replace(/^models\//, "")
     .toLowerCase();
 
-const isProvider = (value: unknown): value is Provider =>
-  typeof value === "object" &&
-  value !== null &&
-  "name" in value &&
-  typeof value.name === "string" &&
-  "stream" in value &&
-  typeof value.stream === "function";
+const isNamed = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && "name" in value && typeof value.name === "string";
+
+const isProvider = (value: unknown): value is Provider => isNamed(value) && "stream" in value && typeof value.stream === "function";
+
+const isCompleting = (value: unknown): value is CompletingProvider =>
+  isNamed(value) && !("stream" in value) && "complete" in value && typeof value.complete === "function";
 
 const isText = (value: unknown): boolean => typeof value === "string";
 
@@ -49,11 +51,15 @@ function isRegistration(input: unknown): input is ProviderRegistration {
 }
 
 export function readProvider(id: string, input: unknown): ProviderEntry {
-  const given = isProvider(input) ? { provider: input } : input;
+  const given = isProvider(input) ? { provider: input } : isCompleting(input) ? { provider: deriveStream(input) } : input;
   if (!isRegistration(given)) {
-    throw new AwakenError("registry_build_failed", `registry build failed: provider '${id}' must have a name and a stream function`, {
-      details: { category: "provider", id },
-    });
+    throw new AwakenError(
+      "registry_build_failed",
+      `registry build failed: provider '${id}' must have a name and a stream function, or a complete function`,
+      {
+        details: { category: "provider", id },
+      },
+    );
   }
   const { provider, signature = provider.name, capabilitySource, discovered = new Map() } = given;
   const isKnown = typeof discovered === "object" && discovered !== null && Symbol.iterator in discovered;

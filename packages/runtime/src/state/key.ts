@@ -39,8 +39,6 @@ export interface StateInit<V, U> {
   readonly persistent?: boolean;
   /** Default false. True lets the value leave the process: whoever follows a run sees it in the snapshots of its state. */
   readonly shared?: boolean;
-  /** Default false. Keeps the value when the plugin that owns the key is uninstalled. */
-  readonly retainOnUninstall?: boolean;
   /** One per past version, oldest first; the key's version is their number plus one. */
   readonly migrations?: readonly Migration[];
   /** Default `fail`, with an error that names the key. For what a migration did not foresee: the schema changed, the version did not. */
@@ -64,7 +62,6 @@ export interface StateKey<V, U> {
   /** Whether the value may leave the process. */
   readonly shared: boolean;
   /** Whether the value stays when the plugin that owns the key goes. */
-  readonly retainOnUninstall: boolean;
   /** The number of its migrations plus one; stored with the value. */
   readonly version: number;
   /** One per past version, oldest first. */
@@ -112,7 +109,6 @@ const INIT: PartRules<StateInit<unknown, unknown>> = {
   merge: RULES.oneOf(...MERGE_RULES),
   persistent: RULES.flag,
   shared: RULES.flag,
-  retainOnUninstall: RULES.flag,
   migrations: partRule("a list of functions", (list) => Array.isArray(list) && list.every(RULES.code.is)),
   onInvalid: partRule('"fail", "drop" or a function', (value) => value === "fail" || value === "drop" || typeof value === "function"),
   refuse: RULES.code,
@@ -142,7 +138,6 @@ function buildKey<V, U>(name: string, init: StateInit<V, U>, trusted: boolean): 
     merge: init.merge ?? "exclusive",
     persistent: init.persistent ?? true,
     shared: init.shared ?? false,
-    retainOnUninstall: init.retainOnUninstall ?? false,
     migrations,
     onInvalid: (stored: JsonValue, problem: string) => rescue(onInvalid, stored, problem),
     trusted,

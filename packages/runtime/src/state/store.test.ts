@@ -18,7 +18,7 @@ function filled(...keys: readonly AnyStateKey[]) {
 
 describe("defineState", () => {
   it("fills in the defaults", () => {
-    expect(count).toMatchObject({ scope: "run", merge: "exclusive", persistent: true, retainOnUninstall: false, version: 1 });
+    expect(count).toMatchObject({ scope: "run", merge: "exclusive", persistent: true, version: 1 });
     expect(Object.isFrozen(count)).toBe(true);
   });
 

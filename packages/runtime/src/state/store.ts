@@ -1,12 +1,4 @@
-import {
-  AwakenError,
-  errorMessage,
-  type JsonValue,
-  type Log,
-  type MergeRule,
-  type PersistedState,
-  type StateScope,
-} from "@awaken/contract";
+import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedState, type StateScope } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
 import { checkValue } from "./check-value.ts";
 import { KeptKeys } from "./kept.ts";
@@ -36,7 +28,6 @@ export class StateStore {
   #values: readonly unknown[] = [];
   #changedAt: number[] = [];
   // Few runs need these, so they are made when they are needed.
-  #owners: Map<string, readonly AnyStateKey[]> | undefined;
   #kept: KeptKeys | undefined;
   #listeners: Set<CommitListener> | undefined;
   #notices: CommitNotice[] = [];
@@ -88,41 +79,6 @@ export class StateStore {
     for (const key of keys) if (!this.#table.slots.has(key.name) && !missing.has(key.name)) missing.set(key.name, key);
     this.#setKeys([...this.#table.keys, ...missing.values()]);
     for (const key of missing.values()) this.#adoptKept(key);
-  }
-
-  /** Adds a plugin's keys; a name that is there already refuses all of them. A key that its last owner left behind is taken over. */
-  install(plugin: string, keys: readonly AnyStateKey[]): void {
-    this.#owners ??= new Map();
-    if (this.#owners.has(plugin)) {
-      throw new AwakenError("plugin_already_installed", `plugin '${plugin}' is already installed`, { details: { plugin } });
-    }
-    const owned = new Set([...this.#owners.values()].flat().map((key) => key.name));
-    const seen = new Set<string>();
-    for (const { name } of keys) {
-      if (seen.has(name) || owned.has(name)) {
-        throw new AwakenError("key_already_registered", `state key '${name}' is already registered`, { details: { key: name, plugin } });
-      }
-      seen.add(name);
-    }
-    const values = this.#values.slice();
-    const taken = this.#table.keys.map((key, slot) => this.#takenOver(key, keys, values, slot));
-    this.#values = values;
-    this.#setKeys(taken);
-    this.register(keys);
-    this.#owners.set(plugin, [...keys]);
-  }
-
-  /** Takes a plugin's keys and values away in one commit, except those it asked to retain. */
-  uninstall(plugin: string): void {
-    const keys = this.#owners?.get(plugin);
-    if (keys === undefined) {
-      throw new AwakenError("plugin_not_installed", `plugin '${plugin}' is not installed`, { details: { plugin } });
-    }
-    this.#owners?.delete(plugin);
-    const gone = new Set(keys.filter((key) => !key.retainOnUninstall).map((key) => key.name));
-    const cleared = this.#table.keys.filter((key, slot) => gone.has(key.name) && this.#values[slot] !== undefined).length;
-    this.#setKeys(this.#table.keys.filter((key) => !gone.has(key.name)));
-    this.#publish(this.#values, cleared);
   }
 
   /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
@@ -177,13 +133,6 @@ export class StateStore {
 
   #decoded(state: PersistedState, unknown: UnknownKeys, scope: "thread" | "full", values: unknown[], reading: Reading = "as-key-says") {
     return decodeState(state, { table: this.#table, unknown, scope, log: this.#log, reading }, values);
-  }
-
-  /** The definition that a new owner has for a key; what is left of the old one is read as if it had been stored. */
-  #takenOver(before: AnyStateKey, keys: readonly AnyStateKey[], values: unknown[], slot: number): AnyStateKey {
-    const key = keys.find((candidate) => candidate.name === before.name) ?? before;
-    if (key !== before && values[slot] !== undefined) values[slot] = decodeValue(key, values[slot] as JsonValue, before.version, this.#log);
-    return key;
   }
 
   #slot(key: AnyStateKey): number {
