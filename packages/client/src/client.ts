@@ -154,14 +154,17 @@ class HttpClient implements Client {
     return new RunHandle({ begun, events, result });
   }
 
-  /** What the run does from the decision on, until it is over or waits again. */
+  /** What the run does from the decision on, until it is over or waits again. When one below it was asked, it may go on waiting for that one. */
   async *#afterDecision(runId: string, target: string): AsyncGenerator<AttachedEvent, undefined> {
     let isDecided = false;
+    let isWaiting = false;
     for await (const event of this.attach(runId)) {
+      if (event.type === "run-start") isWaiting = false;
+      if (isEnd(event)) isWaiting = true;
       isDecided ||= event.type === "decision-taken" && event.ticketId === target;
       if (!isDecided) continue;
       yield event;
-      if (isEnd(event)) return;
+      if (isEnd(event) || (isWaiting && event.type === "ticket-open")) return;
     }
   }
 

@@ -15,6 +15,7 @@ import {
   persistedStateSchema,
   positionSchema,
   runModeSchema,
+  runPlaceSchema,
   ticketSchema,
   timeSchema,
   usageSchema,
@@ -58,6 +59,7 @@ const identitySchema = s.strictObject({
   parentRunId: s.exactOptional(runIdSchema),
   rootRunId: s.exactOptional(runIdSchema),
   agentPath: s.exactOptional(s.array(s.string())),
+  ancestors: s.exactOptional(s.array(runPlaceSchema)),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   dispatchId: s.exactOptional(dispatchIdSchema),
   sessionId: s.exactOptional(s.string()),
@@ -99,6 +101,7 @@ const child = {
 const decision = {
   ...call,
   type: s.literal("decision-taken"),
+  runId: runIdSchema,
   ticketId: ticketIdSchema,
   decidedAt: timeSchema,
   by: s.exactOptional(s.string()),

@@ -180,7 +180,10 @@ interface ToolCallCancel extends OfCall, Because {
   readonly type: "tool-call-cancel";
 }
 
-/** A call waits, and its ticket is on record: it can be decided from now on, also while other calls of the turn run. */
+/**
+ * A call waits, of this run or of one below it, and its ticket is on record: it can be decided from now on, also while other calls of the
+ * turn run. A run that waits for another one is told of tickets that come there.
+ */
 interface TicketOpen {
   readonly type: "ticket-open";
   /** What `decide` takes the id of. */
@@ -190,6 +193,8 @@ interface TicketOpen {
 /** Who decided what. `action` and what goes with it are as they were given. */
 type DecisionTaken = OfCall & {
   readonly type: "decision-taken";
+  /** The run that asked: this one, or one below it. */
+  readonly runId: RunId;
   /** The ticket that is closed now. */
   readonly ticketId: TicketId;
   /** Unix milliseconds. */

@@ -8,6 +8,14 @@ export type Origin = (typeof ORIGINS)[number];
 export type RunMode = (typeof RUN_MODES)[number];
 export type Adapter = (typeof ADAPTERS)[number];
 
+/** A run, and the thread that it is on. */
+export interface RunPlace {
+  /** Its id. */
+  readonly runId: RunId;
+  /** The thread whose log tells of it. */
+  readonly threadId: ThreadId;
+}
+
 /** Who a run is and where it came from. Constant for the run, across steps and handoffs. */
 export interface RunIdentity {
   /** The conversation that the run belongs to. */
@@ -30,6 +38,8 @@ export interface RunIdentity {
   readonly rootRunId?: RunId;
   /** The agents of the runs from the first of the line to this one; absent for a run that no other made. */
   readonly agentPath?: readonly string[];
+  /** The runs above it, from the first of the line to its parent: their followers hear of its tickets. Absent for a run that no other made. */
+  readonly ancestors?: readonly RunPlace[];
   /** The call of the parent run that started this one. */
   readonly parentToolCallId?: ToolCallId;
   /** The entry of the queue that it was taken from. */

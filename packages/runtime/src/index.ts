@@ -43,6 +43,7 @@ export type { RunRequest } from "./run/run-request.ts";
 export type { RunResult, RunTicket } from "./run/run-result.ts";
 export { RunStream } from "./run/run-stream.ts";
 export type { RuntimeStore, TenantStore } from "./run/runtime-store.ts";
+export { ticketsBelow } from "./run/tickets-below.ts";
 export type { ScopedRuntime } from "./runtime-verbs.ts";
 export { activeAgent } from "./state/active-agent.ts";
 export { type AnyStateKey, defineState, type StateKey } from "./state/key.ts";

@@ -26,6 +26,7 @@ import {
   positionSchema,
   rangeSchema,
   runModeSchema,
+  runPlaceSchema,
   ticketSchema,
   timeSchema,
   toolDescriptorSchema,
@@ -40,6 +41,7 @@ const traceSchema = s.strictObject({
   parentThreadId: s.exactOptional(threadIdSchema),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   agentPath: s.exactOptional(s.array(s.string())),
+  ancestors: s.exactOptional(s.array(runPlaceSchema)),
   transportRequestId: s.exactOptional(s.string()),
   correlationId: s.exactOptional(s.string()),
 }) satisfies Schema<RunTrace>;

@@ -38,6 +38,6 @@ export interface RunStore {
    */
   listByTicket(id: TicketId): Promise<readonly RunRecord[]>;
 
-  /** Open tickets of this run and of all runs below it, by run and then as the run lists them. One query over an index. */
+  /** Open tickets of this run and of all runs below it, also of those that go on meanwhile, by run and then as the run lists them. One query over an index. */
   listOpenTickets(rootRunId: RunId): Promise<readonly Ticket[]>;
 }

@@ -1,4 +1,4 @@
-import { ADAPTERS, ORIGINS, RUN_MODES } from "../identity.ts";
+import { ADAPTERS, ORIGINS, RUN_MODES, type RunPlace } from "../identity.ts";
 import type { FinalTermination } from "../run.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
@@ -39,6 +39,7 @@ export const rangeSchema = s
 export const originSchema = s.enum(ORIGINS);
 export const adapterSchema = s.enum(ADAPTERS);
 export const runModeSchema = s.enum(RUN_MODES);
+export const runPlaceSchema = s.strictObject({ runId: runIdSchema, threadId: threadIdSchema }) satisfies Schema<RunPlace>;
 
 export const usageSchema = s.strictObject({
   inputTokens: countSchema,

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type Message,
   messageToolCalls,
+  type RunId,
   type RunIdentity,
   type Termination,
   type TicketId,
@@ -30,9 +31,9 @@ function endKind({ outcome, result }: Extract<AgentEvent, { type: "tool-call-end
   return result.metadata?.["timedOut"] === true ? "tool-call-timed-out" : "tool-call-done";
 }
 
-export function decisionTaken(call: ToolCallState, ticketId: TicketId, decision: Decision): AgentEvent {
+export function decisionTaken(runId: RunId, call: ToolCallState, ticketId: TicketId, decision: Decision): AgentEvent {
   const { id: _id, ...said } = decision;
-  return { type: "decision-taken", ticketId, toolCallId: call.id, toolName: call.name, ...said };
+  return { type: "decision-taken", runId, ticketId, toolCallId: call.id, toolName: call.name, ...said };
 }
 
 function kindOf(event: AgentEvent, isResumed: boolean): string {

@@ -1,5 +1,5 @@
 import type { RunId, RunProjection } from "@awaken/contract";
-import type { Boundary, CommitResult, DispatchResult, PendingRecord, ThreadCommit } from "@awaken/contract/store";
+import type { Boundary, CommitResult, DispatchResult, EventAppend, PendingRecord, ThreadCommit } from "@awaken/contract/store";
 import type { CommitPorts } from "./commit-store.ts";
 
 /** What rides in a commit beside what the run itself has to say. */
@@ -11,6 +11,8 @@ export interface Departure {
   readonly runId: RunId;
   /** As it will be on record. Undefined: messages alone. */
   readonly run: RunProjection | undefined;
+  /** Facts that it puts into the log. */
+  readonly events: readonly EventAppend[];
   /** Nothing of this activation is on record yet. */
   readonly isFirst: boolean;
   /** The run leaves with this commit, done or waiting; undefined while it goes on. */

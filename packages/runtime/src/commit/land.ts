@@ -124,12 +124,9 @@ export class Landing {
   #withRiders(commit: Draft, result: DispatchResult | undefined): ThreadCommit {
     const { holding } = this.#init;
     if (holding === undefined) return composedCommit(commit);
-    const { fence, dispatch, pending, takes, outbound } = holding.riders({
-      runId: commit.runId,
-      run: commit.run,
-      isFirst: this.#isFirst,
-      result,
-    });
+    const { runId, run, events = NOTHING } = commit;
+    const departure = { runId, run, events, isFirst: this.#isFirst, result };
+    const { fence, dispatch, pending, takes, outbound } = holding.riders(departure);
     if (fence !== undefined) commit.fence = fence;
     if (dispatch !== undefined) commit.dispatch = dispatch;
     if (pending !== undefined) commit.pending = { ...pending, ...commit.pending };

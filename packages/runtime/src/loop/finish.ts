@@ -83,7 +83,7 @@ function isOver(ctx: RunContext, termination: Termination): boolean {
 }
 
 /** The last words, for listeners and for the record. */
-function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
+function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Ticket[]): AgentEvent {
   const lifecycle = ctx.state.snapshot().get(runLifecycle);
   const { response, output, usage, usageByModel } = ctx.tally;
   const isOutputMissing = ctx.options.output !== undefined && output === undefined;
@@ -91,7 +91,7 @@ function runEnd(ctx: RunContext, termination: Termination): AgentEvent {
   const { termination: _same, ...outcome } = conclude({ termination, status, waitingReason: lifecycle?.waitingReason, isOutputMissing });
   const result: RunOutcome = { ...outcome, response, ...(output === undefined ? undefined : { output: output.value }) };
   const { threadId, runId } = ctx.identity;
-  return { type: "run-end", threadId, runId, termination, tickets: openTickets(ctx), result, usage, usageByModel };
+  return { type: "run-end", threadId, runId, termination, tickets, result, usage, usageByModel };
 }
 
 const NOTHING_KNOWN: ReadonlyMap<string, ToolResult> = new Map();
@@ -122,11 +122,13 @@ async function tryCloseTickets(ctx: RunContext): Promise<void> {
 
 /** Also those of the runs that its calls wait for. They stay theirs: the record of this run has its own alone. */
 async function allTickets(ctx: RunContext): Promise<readonly Ticket[]> {
+  const own = openTickets(ctx);
   try {
-    return await ctx.children.tickets();
+    const all = await ctx.children.tickets();
+    return [...own, ...all.filter(({ runId }) => runId !== ctx.identity.runId)];
   } catch (thrown) {
     ctx.log.warn(`tickets of other runs could not be read: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    return openTickets(ctx);
+    return own;
   }
 }
 
@@ -165,7 +167,8 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
-  let event = runEnd(ctx, termination);
+  const tickets = openChildren(ctx.state.snapshot()).length === 0 ? openTickets(ctx) : await allTickets(ctx);
+  let event = runEnd(ctx, termination, tickets);
   let isKept = true;
   ctx.writer.stage(event);
   try {
@@ -174,10 +177,8 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     isKept = false;
     ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
     termination = lostCommit(thrown);
-    event = runEnd(ctx, termination);
+    event = runEnd(ctx, termination, tickets);
   }
-  const tickets = openChildren(ctx.state.snapshot()).length === 0 ? openTickets(ctx) : await allTickets(ctx);
-  if (event.type === "run-end" && tickets.length !== event.tickets.length) event = { ...event, tickets };
   tellStepEnd(ctx);
   ctx.emitSnapshot();
   ctx.tell(event);

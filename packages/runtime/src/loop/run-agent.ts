@@ -53,14 +53,14 @@ export function tellEnd(ctx: RunContext, { child, ending }: ChildEnd): void {
 }
 
 /**
- * Of what happens in a child, its parent's listeners hear of tickets, at any depth, and of the progress of its own calls. Everything else
- * is heard by following the child.
+ * Of what happens in a child, its parent's listeners hear of tickets and decisions, at any depth, and of the progress of its own calls.
+ * Everything else is heard by following the child.
  */
 function passOn(ctx: RunContext): (event: AgentEvent) => void {
   const own = new Set<string>();
   return (event) => {
     if (event.type === "tool-call-start") own.add(event.toolCallId);
-    else if (event.type === "ticket-open") ctx.tell(event);
+    else if (event.type === "ticket-open" || event.type === "decision-taken") ctx.tell(event);
     else if (event.type === "activity-snapshot" && event.activityType === "tool-call-progress" && isOf(own, event.content)) ctx.tell(event);
   };
 }

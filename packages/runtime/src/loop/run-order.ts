@@ -69,7 +69,7 @@ export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, [])
 
 /** Where a run comes from, as its record keeps it: without what the record says itself. */
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
-  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, transportRequestId, correlationId } = identity;
+  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, ancestors, transportRequestId, correlationId } = identity;
   return {
     origin,
     runMode,
@@ -77,6 +77,7 @@ export function traceOf(identity: RunIdentity): RunActivation["trace"] {
     ...(parentThreadId === undefined ? undefined : { parentThreadId }),
     ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
     ...(agentPath === undefined ? undefined : { agentPath }),
+    ...(ancestors === undefined ? undefined : { ancestors }),
     ...(transportRequestId === undefined ? undefined : { transportRequestId }),
     ...(correlationId === undefined ? undefined : { correlationId }),
   };

@@ -57,7 +57,7 @@ export function endRecord(run: RunRecord, termination: RecordEnding, now: number
       ? { ...end, result: { response: "", status: "cancelled" } }
       : { ...end, result: { response: "", status: "failed", error: { code: "internal", message: "", ...error } } };
   const outbound = parentWake(ended);
-  const waking = outbound === undefined ? undefined : { outbound };
+  const waking = outbound.length === 0 ? undefined : { outbound };
   return {
     threadId,
     runId,

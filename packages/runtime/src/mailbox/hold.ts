@@ -22,6 +22,7 @@ import { uuidIds } from "../stream/ids.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { Leave, type YieldBefore } from "./leave.ts";
+import { parentNews } from "./parent-news.ts";
 import { parentWake } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
@@ -148,12 +149,14 @@ export class Hold implements Holding, Lease {
     });
   }
 
-  riders({ runId, run, isFirst, result }: Departure): Riders {
+  riders({ runId, run, events, isFirst, result }: Departure): Riders {
     if (this.#loss !== undefined) throw this.#loss;
     const fence = this.#fence;
     const riders: Writable<Riders> = {};
-    const outbound = this.#isAwaited ? undefined : parentWake(run);
-    if (outbound !== undefined) riders.outbound = outbound;
+    if (run?.parentRunId !== undefined) {
+      const outbound = [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events)];
+      if (outbound.length > 0) riders.outbound = outbound;
+    }
     if (this.#run?.runIds.includes(runId) === false) {
       if (fence !== undefined) riders.fence = fence;
       return riders;

@@ -2,7 +2,6 @@ import {
   type AgentEvent,
   AwakenError,
   describeType,
-  openTicketsOf,
   type RunId,
   type ThreadId,
   type Ticket,
@@ -11,6 +10,7 @@ import {
 } from "@awaken/contract";
 import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
 import type { ActiveRun } from "../run/active-runs.ts";
+import { ticketsBelow } from "../run/tickets-below.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { isPassing, type PassingEvent } from "./live-event.ts";
 import { LogReader } from "./read-log.ts";
@@ -215,7 +215,7 @@ class Reader {
   async #openTickets(): Promise<readonly Ticket[]> {
     const { openRunId } = this.#target;
     const run = openRunId === undefined ? undefined : await this.#relay.store.runs.load(openRunId);
-    return run?.status === "waiting" ? openTicketsOf(run) : [];
+    return run === undefined || run.status === "done" ? [] : ticketsBelow(this.#relay.store, run);
   }
 
   /** Those that are still open, also when the events that told of them are gone. */

@@ -94,6 +94,9 @@ function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: F
       return readyOf(payload, sources.turn);
     case "ticket-open":
       return payload["ticket"] === undefined ? ticketOf(payload["ticketId"], sources) : { ticket: payload["ticket"] };
+    case "decision-taken":
+      // Facts of earlier versions are about the run's own tickets.
+      return { runId, ...payload };
     case "tool-call-end":
       return { ...payload, result: resultOf(payload, sources) };
     default:

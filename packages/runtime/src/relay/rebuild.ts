@@ -141,6 +141,8 @@ export class Rebuild {
     const { run, message, lastWords } = commit;
     if (fact.kind === "ticket-open") {
       this.#held.push(fact);
+      // Of a run below, while this one waits.
+      if (this.#run === undefined) this.#release(commit);
       return;
     }
     const event = readFact(fact, { run, message, turn: turns[0], lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
@@ -168,7 +170,7 @@ export class Rebuild {
         this.#end(event, commit);
         return;
       case "decision-taken":
-        if (this.#run === undefined) this.#early.push(event);
+        if (this.#run === undefined && event.runId === run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
       case "tool-call-resumed":

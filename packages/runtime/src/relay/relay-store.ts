@@ -5,7 +5,7 @@ import type { Bounds } from "../stream/bounds.ts";
 export interface RelayStore {
   readonly events: Pick<EventStore, "list" | "loadHead">;
   readonly messages: Pick<MessageStore, "load" | "list">;
-  readonly runs: Pick<RunStore, "load">;
+  readonly runs: Pick<RunStore, "load" | "listOpenTickets">;
   readonly threads: Pick<ThreadStore, "load">;
   readonly live?: LiveStore;
 }
@@ -28,7 +28,10 @@ export function boundRelayStore({ events, messages, runs, threads, live }: Relay
       load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
       list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
     },
-    runs: { load: (id) => ask("load a run", runs.load(id)) },
+    runs: {
+      load: (id) => ask("load a run", runs.load(id)),
+      listOpenTickets: (id) => ask("list open tickets", runs.listOpenTickets(id)),
+    },
     threads: { load: (id) => ask("load a thread", threads.load(id)) },
     ...(live === undefined ? undefined : { live }),
   };

@@ -226,6 +226,7 @@ export class ChildRuns implements Children {
   #order({ input, state, toolCallId, traceParent: ofCall }: ChildOrder, child: ChildRun): RunOrder {
     const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, correlationId, ...identity } = this.#identity;
     const traceParent = ofCall ?? identity.traceParent;
+    const ancestors = [...(identity.ancestors ?? []), { runId: parentRunId, threadId: parentThreadId }];
     return {
       threadId: child.threadId,
       intent: { type: "new", runId: child.runId },
@@ -233,7 +234,8 @@ export class ChildRuns implements Children {
       input: toMessages(input, this.#parts.ids),
       namedMessages: [],
       trace: {
-        ...{ origin: "subagent", parentRunId, parentThreadId, rootRunId, parentToolCallId: toolCallId, agentPath: child.agentPath },
+        ...{ origin: "subagent", parentRunId, parentThreadId, rootRunId, parentToolCallId: toolCallId },
+        ...{ agentPath: child.agentPath, ancestors },
         ...(traceParent === undefined ? undefined : { traceParent }),
         ...(correlationId === undefined ? undefined : { correlationId }),
       },

@@ -78,15 +78,27 @@ async function climb(parts: RunParts, ended: RunResult, root: RunRecord, listen:
   return wait(parts, root.runId);
 }
 
+/** What a run below tells those who follow the ones above it. How it failed, if it did, its result says. */
+async function tellOf(below: RunStream, listen: Listen<AgentEvent>): Promise<void> {
+  try {
+    for await (const event of below) if (event.type === "ticket-open" || event.type === "decision-taken") listen(event);
+  } catch {}
+}
+
 /**
  * A ticket of a run below others was decided: whoever decided is given the root, whose ticket it is for people. Its result comes when the
- * root is over, or when something in its family waits again; its events, when it goes on here.
+ * root is over, or when something in its family waits again; its events are what happens to tickets below it, then its own when it goes on
+ * here.
  */
 export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunStream): Promise<RunStream> {
   const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
   if (root === undefined) return below;
   const events = new EventStream<AgentEvent, RunResult>();
-  const result = below.result.then((ended) => climb(parts, ended, root, (event) => events.push(event)));
+  const told = tellOf(below, (event) => events.push(event));
+  const result = below.result.then(async (ended) => {
+    await told;
+    return climb(parts, ended, root, (event) => events.push(event));
+  });
   result.then(
     (ended) => events.end(ended),
     (thrown) => events.fail(thrown),

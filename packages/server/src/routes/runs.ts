@@ -1,13 +1,13 @@
-import { isJson, type JsonObject, type RunRecord, runId, type Schema, threadId } from "@awaken/contract";
+import { isJson, type JsonObject, openTicketsOf, type RunRecord, runId, type Schema, threadId } from "@awaken/contract";
 import type { AnswerOf, BodyOf, QueryOf, Routes } from "@awaken/contract/http";
 import { checkJson } from "@awaken/contract/json-schema";
 import { clampLimit, type RunFilter, type RunPosition } from "@awaken/contract/store";
-import type { AttachedEvent, RunRequest, RunResult } from "@awaken/runtime";
+import { type AttachedEvent, type RunRequest, type RunResult, ticketsBelow } from "@awaken/runtime";
 import { pairOf, readCursor, writeCursor } from "../http/cursors.ts";
 import { isTaken, type Repeatable, readRepeatable, repeated } from "./idempotency.ts";
 import { openEvents } from "./open-events.ts";
 import { activeRun, type EventReply, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
-import { viewRun } from "./views.ts";
+import { type RunView, viewRun } from "./views.ts";
 
 type RunBody = BodyOf<Routes["streamRun"]>;
 
@@ -106,11 +106,19 @@ async function listRuns({ records }: Tenant, { limit, cursor, status }: RunQuery
     records.runs.count(filter),
   ]);
   return {
-    items: items.map(viewRun),
+    items: items.map((run) => viewRun(run)),
     total,
     hasMore: next !== undefined,
     ...(next === undefined ? undefined : { nextCursor: writeCursor("run", [next.createdAt, next.runId], spelled) }),
   };
+}
+
+/** With the tickets of all runs below it: they are decided here. */
+async function viewFamily({ records }: Tenant, run: RunRecord): Promise<RunView> {
+  if (run.status === "done" || run.status === "created") return viewRun(run);
+  const own = openTicketsOf(run);
+  const below = (await ticketsBelow(records, run)).filter(({ runId: id }) => id !== run.runId);
+  return viewRun(run, [...own, ...below]);
 }
 
 type ResultView = AnswerOf<Routes["waitForRun"]>;
@@ -137,13 +145,13 @@ export const runHandlers: Handlers<
   },
   async loadActiveRun(call) {
     const run = await activeRun(call.tenant, await theThread(call.tenant, idOf(call)));
-    return { run: run === undefined ? null : viewRun(run) };
+    return { run: run === undefined ? null : await viewFamily(call.tenant, run) };
   },
   async loadLatestRun(call) {
     const { id } = await theThread(call.tenant, idOf(call));
     const run = await call.tenant.records.runs.loadLatest(id);
     if (run === undefined) throw noRun(`of thread ${id}`);
-    return viewRun(run);
+    return viewFamily(call.tenant, run);
   },
   listRuns: ({ tenant, query }) => listRuns(tenant, query),
   async streamRun({ tenant, body, headers }) {
@@ -176,7 +184,7 @@ export const runHandlers: Handlers<
       return { runId: winner.runId, threadId: winner.threadId };
     }
   },
-  loadRun: async (call) => viewRun(await theRun(call.tenant, idOf(call))),
+  loadRun: async (call) => viewFamily(call.tenant, await theRun(call.tenant, idOf(call))),
   async waitForRun(call) {
     const { runId: id } = await theRun(call.tenant, idOf(call));
     return toResult(await call.tenant.runtime.wait(id, { timeoutMs: call.query.timeoutMs ?? WAIT_MS }));

@@ -14,7 +14,8 @@ export function viewThread({ schemaVersion: _, latestRun, ...thread }: ThreadRec
   return { ...thread, ...(latestRun === undefined ? undefined : { latestRunId: latestRun.id }) };
 }
 
-export function viewRun(run: RunRecord): RunView {
+/** A run with its own tickets, unless those of the runs below it are known too. */
+export function viewRun(run: RunRecord, tickets: readonly Ticket[] = openTicketsOf(run)): RunView {
   const { runId, threadId, agentId, parentRunId, rootRunId, createdAt, updatedAt, steps, usage, usageByModel } = run;
   const facts = {
     runId,
@@ -32,17 +33,15 @@ export function viewRun(run: RunRecord): RunView {
     case "created":
       return { ...facts, status: run.status };
     case "running":
-      return { ...facts, status: run.status, startedAt: run.startedAt, tickets: ticketsOf(run) };
+      return { ...facts, status: run.status, startedAt: run.startedAt, tickets: [...tickets] };
     case "waiting":
-      return { ...facts, status: run.status, startedAt: run.startedAt, waitingReason: run.waiting.reason, tickets: ticketsOf(run) };
+      return { ...facts, status: run.status, startedAt: run.startedAt, waitingReason: run.waiting.reason, tickets: [...tickets] };
     case "done": {
       const { startedAt, finishedAt, outcome } = run;
       return { ...facts, status: run.status, finishedAt, ...(startedAt === undefined ? undefined : { startedAt }), ...outcome };
     }
   }
 }
-
-const ticketsOf = (run: RunRecord): Ticket[] => [...openTicketsOf(run)];
 
 export const viewMessage = ({ seq, createdAt, message }: MessageRecord): MessageRow => ({ seq, createdAt, message });
 

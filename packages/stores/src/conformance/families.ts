@@ -41,6 +41,9 @@ export function familyConformance(it: StoreTest): void {
       expect(await open()).toEqual(["r1 tk-root", "leaf tk-a", "leaf tk-b"]);
       await store.commit(write(runs.running({ ...of(LEAF, 3, CHILD), updatedAt: 9 })));
       expect(await open()).toEqual(["r1 tk-root"]);
+      const goingOn = runs.running({ ...of(LEAF, 3, CHILD), updatedAt: 10 });
+      if (goingOn.status === "running") await store.commit(write({ ...goingOn, tickets: [ticket("tk-c", { runId: LEAF })] }));
+      expect(await open()).toEqual(["r1 tk-root", "leaf tk-c"]);
       await store.threads.delete(threadId("of-leaf"), "detach").catch(() => undefined);
       expect(await store.runs.listOpenTickets(runId("none"))).toEqual([]);
     });

@@ -45,7 +45,7 @@ export function runPort({ read }: Access): RunStore {
     listOpenTickets: (root) =>
       read((tables) => {
         const family = [root, ...(tables.runsByRoot.get(root) ?? [])].flatMap((id) => tables.runs.get(id) ?? []).sort(compareRuns);
-        return family.flatMap((run) => (run.status === "waiting" ? run.waiting.tickets : [])).map(share);
+        return family.flatMap(openTicketsOf).map(share);
       }),
   };
 }

@@ -101,7 +101,8 @@ export function runPort({ scopeId, session }: Access): RunStore {
     },
 
     async listOpenTickets(root) {
-      const text = `SELECT run_id, record FROM ~run WHERE scope_id = $1 AND (run_id = $2 OR root_run_id = $2) AND status = 'waiting'
+      const text = `SELECT run_id, record FROM ~run WHERE scope_id = $1 AND (run_id = $2 OR root_run_id = $2)
+        AND status IN ('waiting', 'running')
         ORDER BY created_at, run_id`;
       return openTickets((await session.read(sql(text, scopeId, root))).map(readRun));
     },

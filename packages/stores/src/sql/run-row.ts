@@ -1,4 +1,4 @@
-import { type RunProjection, type RunRecord, type RunStatus, type Ticket, ticketIdsOf } from "@awaken/contract";
+import { openTicketsOf, type RunProjection, type RunRecord, type RunStatus, type Ticket, ticketIdsOf } from "@awaken/contract";
 import { type DispatchStatus, type RunPosition, runRecord, type ThreadRecord } from "@awaken/contract/store";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
@@ -21,8 +21,7 @@ const NO_TICKETS: ReadonlySet<string> = new Set();
 
 const ticketsOf = (run: RunProjection | undefined): ReadonlySet<string> => (run === undefined ? NO_TICKETS : ticketIdsOf(run));
 
-export const openTickets = (runs: readonly RunRecord[]): readonly Ticket[] =>
-  runs.flatMap((run) => (run.status === "waiting" ? run.waiting.tickets : []));
+export const openTickets = (runs: readonly RunRecord[]): readonly Ticket[] => runs.flatMap(openTicketsOf);
 
 /** How the index over tickets follows a run. */
 export function ticketChange(before: RunRecord | undefined, after: RunRecord) {

@@ -92,7 +92,8 @@ export function runPort({ scopeId, session }: Access): RunStore {
 
     listOpenTickets: (root) =>
       session.read((db) => {
-        const sql = `SELECT run_id, record FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2) AND status = 'waiting'
+        const sql = `SELECT run_id, record FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2)
+          AND status IN ('waiting', 'running')
           ORDER BY created_at, run_id`;
         return openTickets(db.all(sql, scopeId, root).map(readRun));
       }),

@@ -37,7 +37,7 @@ async function expire(ctx: RunContext): Promise<void> {
     const ticket = { ticketId: suspension.id, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
     change.update(toolCallStates, { type: "set", call: { ...call, status: "resuming", decision, updatedAt: now } });
     change.update(pastTickets, { type: "decided", ticket });
-    facts.push(decisionTaken(call, suspension.id, decision));
+    facts.push(decisionTaken(ctx.identity.runId, call, suspension.id, decision));
   }
   if (facts.length === 0) return;
   await ctx.writer.decide({ change, facts });

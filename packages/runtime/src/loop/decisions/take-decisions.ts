@@ -105,7 +105,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
     const entry = { ticketId: ticket, decisionId: decision.id, toolCallId: call.id, digest: decisionDigest(decision) };
     change.update(pastTickets, { type: "decided", ticket: entry });
     entries.push(entry);
-    facts.push(decisionTaken(call, ticket, decision));
+    facts.push(decisionTaken(ctx.identity.runId, call, ticket, decision));
   }
   return { change, facts };
 }
