@@ -20,8 +20,11 @@ export type RunOutcome = Without<Conclusion, "termination"> & {
   readonly output?: JsonValue;
 };
 
-/** How messages came into a run: as what it was started with, or while it went on. */
-export const INPUT_MODES = ["start", "queue", "steer", "interrupt"] as const;
+/**
+ * How messages came into a run, as whoever sent them asked: as what it was started with, as what a run that waited goes on with, or by
+ * `send`.
+ */
+export const INPUT_MODES = ["start", "resume", "queue", "steer", "interrupt"] as const;
 export type InputMode = (typeof INPUT_MODES)[number];
 
 /** A run that another one started, and the call that it answers. */

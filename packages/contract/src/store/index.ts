@@ -112,6 +112,7 @@ export { clampLimit, MAX_LIMIT, type Order, type Page } from "./page.ts";
 export type { DeliveryMode, PendingEdit } from "./pending.ts";
 export {
   type Boundary,
+  inputModeOf,
   type NewPending,
   type PendingQueue,
   type PendingRecord,

@@ -109,7 +109,7 @@ export class RunWriter {
   }
 
   /** The same with what waits in the thread's queue and enters here. The model sees it when it is on record. */
-  takeIn(at: Boundary): Promise<readonly Message[]> {
+  takeIn(at: Boundary): Promise<readonly PendingRecord[]> {
     return this.#inTurn(() => this.#takeIn(at));
   }
 
@@ -128,14 +128,13 @@ export class RunWriter {
     return done;
   }
 
-  async #takeIn(at: Boundary): Promise<readonly Message[]> {
+  async #takeIn(at: Boundary): Promise<readonly PendingRecord[]> {
     for (let attempt = 1; ; attempt++) {
       const waiting = await this.#init.landing.waiting(at);
-      if (waiting.length === 0) return NO_MESSAGES;
-      const takenIn = takenInOf(at, waiting);
+      if (waiting.length === 0) return waiting;
       try {
-        await this.#write({ ...NOTHING_MORE, takenIn });
-        return takenIn.messages;
+        await this.#write({ ...NOTHING_MORE, takenIn: takenInOf(at, waiting) });
+        return waiting;
       } catch (thrown) {
         const isOvertaken = AwakenError.is(thrown) && thrown.code === "pending_selection_conflict";
         if (!isOvertaken || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;

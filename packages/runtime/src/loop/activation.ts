@@ -1,4 +1,15 @@
-import type { AgentEvent, JsonObject, Log, Message, PersistedState, RunIdentity, RunOptions, ScopeId } from "@awaken/contract";
+import type {
+  AgentEvent,
+  InputMode,
+  JsonObject,
+  Log,
+  Message,
+  MessageId,
+  PersistedState,
+  RunIdentity,
+  RunOptions,
+  ScopeId,
+} from "@awaken/contract";
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { Landing } from "../commit/land.ts";
@@ -41,6 +52,8 @@ export interface Activation {
   readonly history: ThreadHistory;
   /** New messages. Those that are in the log already belong into the history instead. */
   readonly input: readonly Message[];
+  /** Of those that were sent otherwise than with the request. */
+  readonly inputModes?: ReadonlyMap<MessageId, InputMode> | undefined;
   readonly options: RunOptions;
   /** Set when the options ask for an answer of a certain shape. */
   readonly checkOutput: OutputCheck | undefined;

@@ -1,6 +1,7 @@
-import { type InputMode, type Message, messageId } from "@awaken/contract";
-import type { Boundary } from "@awaken/contract/store";
+import { type Message, messageId } from "@awaken/contract";
+import { type Boundary, inputModeOf } from "@awaken/contract/store";
 import type { InboxItem, TaskEvent } from "../plugin/inbox.ts";
+import { acceptedInput, type Incoming } from "./accepted-input.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
@@ -38,9 +39,9 @@ export function crossBoundary(ctx: RunContext, at: Boundary): boolean | Promise<
 }
 
 /** What people sent; news of background work is nobody's input. */
-function accept(ctx: RunContext, messages: readonly Message[], mode: InputMode): void {
-  const visible = messages.filter(({ visibility }) => visibility !== "internal");
-  if (visible.length > 0) ctx.emit({ type: "input-accepted", messages: visible, mode });
+function accept(ctx: RunContext, incoming: readonly Incoming[]): void {
+  const visible = incoming.filter(({ message }) => message.visibility !== "internal");
+  for (const event of acceptedInput(visible)) ctx.emit(event);
 }
 
 async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
@@ -49,8 +50,13 @@ async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   // Senders try again when they are not sure; the log has room for a message once.
   const fresh = arrived.filter((message) => !ctx.transcript.has(message.id));
   for (const message of fresh) ctx.transcript.append(message);
-  accept(ctx, fresh, "steer");
+  const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);
+  if (sent.length > 0) accept(ctx, sent);
   const queued = await ctx.writer.takeIn(at);
-  accept(ctx, queued, "queue");
+  if (queued.length > 0)
+    accept(
+      ctx,
+      queued.map((entry) => ({ message: entry.message, mode: inputModeOf(entry) })),
+    );
   return fresh.length + queued.length > 0;
 }

@@ -9,6 +9,7 @@ import { PhaseEngine } from "../phase/engine.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
+import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
 import { NO_CHILDREN } from "./children.ts";
@@ -66,6 +67,9 @@ function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress:
   };
 }
 
+const incomingOf = ({ input, inputModes, isContinuation }: Activation): readonly Incoming[] =>
+  input.map((message) => ({ message, mode: inputModes?.get(message.id) ?? (isContinuation ? "resume" : "start") }));
+
 const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
@@ -105,7 +109,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     inbox,
     decisions,
     desk: { isClosed: false, taking: undefined, untold: [] },
-    input: activation.input,
+    input: incomingOf(activation),
     seed: activation.seed,
     signal,
     clock,

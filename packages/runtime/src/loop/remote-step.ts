@@ -26,7 +26,7 @@ function requestOf(ctx: RunContext, backend: Backend): RootRequest {
     agentId: ctx.active.plan.agent.id,
     // Its own: the transcript goes on while it works.
     messages: [...transcript.messages],
-    newMessages: input,
+    newMessages: input.map(({ message }) => message),
     identity,
     frontendTools: options.frontendTools,
     ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),

@@ -2,7 +2,6 @@ import type {
   AgentEvent,
   JsonObject,
   Log,
-  Message,
   PersistedState,
   RunId,
   RunIdentity,
@@ -27,6 +26,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
@@ -100,7 +100,7 @@ export interface RunContext {
   readonly tally: Tally;
   readonly progress: StepProgress;
   /** What it was asked with this activation. */
-  readonly input: readonly Message[];
+  readonly input: readonly Incoming[];
   /** What keys of a new run begin with, whatever its plugins begin with. */
   readonly seed: PersistedState | undefined;
   readonly inbox: Queue<InboxItem>;

@@ -4,6 +4,7 @@ import type { PhaseOutcome } from "../phase/engine.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
 import { hasNext, hasSuspended, replayDecided } from "./decisions/replay-decided.ts";
@@ -80,11 +81,11 @@ async function announce(ctx: RunContext): Promise<void> {
   const { identity, input, tally, isContinuation, retry, writer } = ctx;
   const { threadId, runId } = identity;
   const started = { type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation } as const;
-  const accepted = { type: "input-accepted", messages: input, mode: "start" } as const;
+  const accepted = acceptedInput(input);
   writer.stage(started);
   const again = retry === undefined ? undefined : ({ type: "run-retry", ...retry } as const);
   if (again !== undefined) writer.stage(again);
-  if (input.length > 0) writer.stage(accepted);
+  for (const event of accepted) writer.stage(event);
   try {
     await writer.write();
   } catch (thrown) {
@@ -95,7 +96,7 @@ async function announce(ctx: RunContext): Promise<void> {
   ctx.tell(started);
   if (again !== undefined) ctx.tell(again);
   tellDecisions(ctx);
-  if (input.length > 0) ctx.tell(accepted);
+  for (const event of accepted) ctx.tell(event);
 }
 
 /** Up to the first step. Gives a termination when the run does not get there. */

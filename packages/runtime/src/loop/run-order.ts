@@ -1,4 +1,5 @@
 import type {
+  InputMode,
   JsonObject,
   Message,
   MessageId,
@@ -36,6 +37,8 @@ export interface RunOrder {
   /** The id that a new run gets, when it is known before. */
   readonly newRunId?: RunId | undefined;
   readonly input: readonly Message[];
+  /** How messages of the input were sent that waited in the queue of the thread. All others are what whoever asks starts or resumes the run with. */
+  readonly inputModes?: ReadonlyMap<MessageId, InputMode> | undefined;
   /** Ids that the caller gave to messages: they may be in the log already. */
   readonly namedMessages: readonly MessageId[];
   readonly trace: OrderTrace;

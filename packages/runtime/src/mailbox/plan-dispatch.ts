@@ -4,6 +4,7 @@ import {
   type ClaimedDispatch,
   compareDispatches,
   type DispatchResult,
+  inputModeOf,
   type PendingConsumption,
   type PendingRecord,
   type QueuedDispatch,
@@ -129,8 +130,11 @@ async function enteringAt({ tenant, ask, claimed }: PlanScene, at: Boundary, thr
   return selectPending(entries, at, claimed.runId);
 }
 
-const withInput = (order: RunOrder, entering: readonly PendingRecord[]): RunOrder =>
-  entering.length === 0 ? order : { ...order, input: entering.map(({ message }) => message) };
+function withInput(order: RunOrder, entering: readonly PendingRecord[]): RunOrder {
+  if (entering.length === 0) return order;
+  const inputModes = new Map(entering.map((entry) => [entry.message.id, inputModeOf(entry)]));
+  return { ...order, input: entering.map(({ message }) => message), inputModes };
+}
 
 function consumptionOf(boundary: Boundary, entering: readonly PendingRecord[]): PendingConsumption | undefined {
   if (entering.length === 0) return undefined;

@@ -80,7 +80,7 @@ async function sendInstead(tenant: Tenant, id: string, messages: readonly Messag
   return Interruption.through(tenant, thread, (interruption) =>
     inOne(tenant, "queue a message", async (ports) => {
       await interruption.apply(ports, "stay");
-      return queueUp(tenant, ports, thread, messages);
+      return queueUp(tenant, ports, { thread, messages, mode: "interrupt" });
     }),
   );
 }
@@ -108,7 +108,7 @@ async function place(
     await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
     return { status: isBehindTickets ? "behind-tickets" : "steered", threadId: thread, runId: open.runId };
   }
-  return { status: "queued", threadId: thread, runId: await queueUp(tenant, ports, thread, messages) };
+  return { status: "queued", threadId: thread, runId: await queueUp(tenant, ports, { thread, messages, mode: "queue" }) };
 }
 
 /** Where a run of the thread waits for decisions, it reads this when it goes on: decisions stay what it waits for. */
@@ -129,7 +129,13 @@ const SEND_KEYS = ["messages", "more-messages"] as const;
 
 const isSent = (key: string | undefined): boolean => SEND_KEYS.some((each) => each === key);
 
-async function queueUp({ ids, maxAttempts }: Tenant, ports: Ports, thread: ThreadId, messages: readonly Message[]): Promise<RunId> {
+interface Queued {
+  readonly thread: ThreadId;
+  readonly messages: readonly Message[];
+  readonly mode: "queue" | "interrupt";
+}
+
+async function queueUp({ ids, maxAttempts }: Tenant, ports: Ports, { thread, messages, mode }: Queued): Promise<RunId> {
   const open = (await listOpen(ports.dispatches, thread)).filter(({ dedupeKey }) => isSent(dedupeKey));
   const queued = open.find(({ status }) => status === "queued");
   const id = queued?.runId ?? runId(ids());
@@ -139,7 +145,8 @@ async function queueUp({ ids, maxAttempts }: Tenant, ports: Ports, thread: Threa
   await ports.commit({
     threadId: thread,
     runId: id,
-    pending: { append: pendingOf(messages, {}) },
+    // A run that began meanwhile does not read what was said instead of going on.
+    pending: { append: pendingOf(messages, mode === "interrupt" ? { boundary: mode, targetRunId: id } : {}) },
     ...(isNeeded ? { dispatch: { type: "enqueue", dispatch } } : undefined),
   });
   return id;

@@ -93,6 +93,7 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Act
     plan,
     history,
     input: newOf(input, loaded),
+    inputModes: asked.order.inputModes,
     options: optionsOf(asked, loaded, output),
     checkOutput: output?.check,
     isContinuation: resumed !== undefined && resumed.status !== "created",
