@@ -1,6 +1,6 @@
 import { type AgentEvent, type InferenceRequest, type Message, threadId } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
-import { activeAgent, ask, command, createRuntime, defineTool, type Runtime, type RuntimeInit, reply } from "@awaken/runtime";
+import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
 import { countingIds, cut, failure, instantClock, type ScriptStep, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores";
 import * as z from "zod";
@@ -50,12 +50,6 @@ const tools = [
     execute: (input) => ({ paid: input.amount }),
   }),
   defineTool({
-    id: "transfer",
-    description: "Hands over to billing",
-    input: object,
-    execute: () => reply("handed over", { command: command().update(activeAgent, "billing") }),
-  }),
-  defineTool({
     id: "wait_for_summary",
     description: "Takes its time",
     input: object,
@@ -78,6 +72,8 @@ function whileCompacting(request: InferenceRequest) {
 
 /** The tickets that the activation left open. */
 const openTickets = (events: readonly AgentEvent[]) => events.flatMap((event) => (event.type === "run-end" ? event.tickets : []));
+
+const PICK_COLOR = { id: "pick_color", description: "Asks the user", parameters: { type: "object" } };
 
 const ask1 = { agent: "assistant", thread: "t" } as const;
 
@@ -114,8 +110,7 @@ export const STORIES: Readonly<Record<string, Telling>> = {
   "frontend-tool": {
     turns: [toolCall("pick_color", { of: "sky" }, { id: "c1" }), text("Blue it is.")],
     async play({ runtime, hear }) {
-      const frontendTools = [{ id: "pick_color", description: "Asks the user", parameters: { type: "object" } }];
-      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "Paint it", frontendTools })));
+      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "Paint it", frontendTools: [PICK_COLOR] })));
       await hear(await runtime.decide(ticket?.id ?? "", { action: "answer", result: "blue", id: "d1" }));
     },
   },
@@ -137,8 +132,36 @@ export const STORIES: Readonly<Record<string, Telling>> = {
     },
   },
   handoff: {
-    turns: [toolCall("transfer", {}, { id: "c1" }), text("Billing here.")],
-    play: async ({ runtime, hear }) => void (await hear(runtime.stream({ ...ask1, input: "My invoice" }))),
+    turns: [
+      toolCall("handoff", { agent: "billing" }, { id: "c1" }),
+      toolCalls([call("c2", "weather", { city: "Oslo" }), call("c3", "pick_color", { of: "the invoice" })], { say: "Billing here." }),
+      text("A blue invoice it is."),
+    ],
+    agents: {
+      assistant: { model: "fast", instructions: "Be brief.", handoffs: ["billing"], tools: ["refund"] },
+      billing: { model: "fast", instructions: "Be exact.", description: "Owns invoices", tools: ["weather"] },
+    },
+    async play({ runtime, hear }) {
+      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "My invoice", frontendTools: [PICK_COLOR] })));
+      await hear(await runtime.decide(ticket?.id ?? "", { action: "answer", result: "blue", id: "d1" }));
+    },
+  },
+  "child-with-approval": {
+    turns: [
+      toolCalls([call("c1", "agent_run_refunds", { prompt: "Refund order 7, it rained." })], { say: "I ask our refunds." }),
+      toolCall("weather", { city: "Oslo" }, { id: "c1" }),
+      toolCall("refund", { order: "7", amount: 120 }, { id: "c2" }),
+      text("Refunded 120."),
+      text("It is refunded."),
+    ],
+    agents: {
+      assistant: { model: "fast", instructions: "Be brief.", delegates: ["refunds"], tools: ["weather"] },
+      refunds: { model: "fast", description: "Refunds orders", tools: ["weather", "refund"] },
+    },
+    async play({ runtime, hear }) {
+      const [ticket] = openTickets(await hear(runtime.stream({ ...ask1, input: "Refund order 7" })));
+      await hear(await runtime.decide(ticket?.id ?? "", { action: "approve", by: "ana", id: "d1" }));
+    },
   },
   cancelled: {
     turns: [text("I begin ", "and go on")],

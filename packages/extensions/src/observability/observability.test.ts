@@ -367,8 +367,10 @@ test("a call whose result comes after its run was over is told once, as one with
 test("children are told from the events of their parent, with the call that they answer", () => {
   const path = import.meta.resolve("../../../contract/golden/child-with-approval.json");
   const golden: { readonly activations: readonly (readonly AgentEvent[])[] } = JSON.parse(readFileSync(new URL(path), "utf8"));
+  const child = golden.activations.flat().find((event) => event.type === "child-start");
+  const root = golden.activations.flat().find((event) => event.type === "run-start");
   const sink = memorySink();
-  const context = { runId: "root", threadId: "t", agentId: "lead", toolDescIds: [], skillIds: [] };
+  const context = { runId: root?.runId ?? "", threadId: "t", agentId: "assistant", toolDescIds: [], skillIds: [] };
   for (const [index, events] of golden.activations.entries()) {
     const opening = { context, at: 0, isContinuation: index > 0, traceParent: undefined, previous: undefined };
     const recorder = new RunRecorder({
@@ -382,7 +384,7 @@ test("children are told from the events of their parent, with the call that they
     for (const event of events) recorder.listen(event);
   }
   expect(only(sink.events, "delegation")).toMatchObject([
-    { childRunId: "child", targetAgentId: "refunds", toolCallId: "c1", success: true },
+    { childRunId: child?.runId, targetAgentId: "refunds", toolCallId: "c1", success: true },
   ]);
   expect(only(sink.events, "suspension").filter(({ action }) => action === "suspended")).toEqual([]);
   expect(only(sink.events, "run").map(({ outcome }) => outcome)).toEqual(["waiting", "done"]);

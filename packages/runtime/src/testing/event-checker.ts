@@ -46,6 +46,8 @@ export class EventChecker {
   #isRunning = false;
   #isOver = false;
   readonly #tickets = new Set<string>();
+  /** Runs that were heard of before this one began. */
+  readonly #below = new Set<string>();
   /** Calls of this stream that have their last result. */
   readonly #answered = new Set<string>();
 
@@ -78,10 +80,18 @@ export class EventChecker {
         this.#seeStepEnd(event);
         return;
       default:
-        if (!this.#isRunning) this.#fail(event, "is outside the run");
+        if (!this.#isRunning && !this.#isBelow(event)) this.#fail(event, "is outside the run");
         this.#seeStage(event);
         this.#seeCall(event);
     }
+  }
+
+  /** Of tickets of runs below it a run is told also while it waits. */
+  #isBelow(event: AgentEvent): boolean {
+    if (event.type !== "ticket-open" && event.type !== "decision-taken") return false;
+    const asking = event.type === "ticket-open" ? event.ticket.runId : event.runId;
+    this.#below.add(asking);
+    return asking !== this.#runId;
   }
 
   #checkShape(event: AgentEvent): void {
@@ -98,6 +108,7 @@ export class EventChecker {
   #seeRunStart(event: EventOf<"run-start">): void {
     if (this.#isRunning) this.#fail(event, "comes twice");
     if (this.#runId !== undefined && this.#runId !== event.runId) this.#fail(event, `is of another run than ${this.#runId}`);
+    if (this.#below.has(event.runId)) this.#fail(event, "comes after what was told of its own tickets");
     this.#runId = event.runId;
     this.#isRunning = true;
   }
