@@ -15,10 +15,11 @@ export const COMMAND = commandName(process.env);
 export const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** The options that the next command needs too. An address with a login stays out. */
-export function sameProject({ config, store }: ProjectOptions): string {
+export function sameProject({ config, store, server }: ProjectOptions): string {
   const options = [
     ...(config === undefined ? [] : [`--config ${quoted(config)}`]),
     ...(store === undefined ? [] : [`--store ${/:\/\//.test(store) ? "<the same>" : quoted(store)}`]),
+    ...(server === undefined ? [] : [`--server ${quoted(server)}`]),
   ];
   return options.map((option) => ` ${option}`).join("");
 }

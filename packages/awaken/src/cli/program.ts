@@ -34,6 +34,13 @@ function addProjectOptions(command: Command, store = "a file, postgres://host/da
     .option("--debug", "show the stack of an error");
 }
 
+/** For commands that a server can be asked for. */
+function orServer(command: Command): Command {
+  return command
+    .option("--server <url>", "ask this server, as `awaken serve` is one, instead of a store")
+    .option("--key <key>", "what the server knows you by; AWAKEN_SERVER_KEY says the same, and no list of processes shows it");
+}
+
 const RECORDS = "the store to read; with it no config is needed";
 
 function addTalk(program: Command, shell: Shell, outcome: Outcome): void {
@@ -45,7 +52,7 @@ function addTalk(program: Command, shell: Shell, outcome: Outcome): void {
       const { chat } = await import("./commands/chat.ts");
       outcome.code = await chat(shell, options);
     });
-  addProjectOptions(program.command("run").description("run an agent once and stream its answer"))
+  orServer(addProjectOptions(program.command("run").description("run an agent once and stream its answer")))
     .argument("[input]", "what to say; - or nothing reads stdin")
     .option("--agent <id>", "the agent; may be left out when there is only one, or the thread has one")
     .option("--thread <id>", "the thread to go on with, instead of a new one")
@@ -55,13 +62,13 @@ function addTalk(program: Command, shell: Shell, outcome: Outcome): void {
       `${example('awaken run "Weather in Oslo?" --agent assistant', "cat question.txt | awaken run --json")}\n${EXIT_HELP}`,
     )
     .action(async (input: string | undefined, options: RunOptions) => {
-      const { run } = await import("./commands/run.ts");
+      const { run } = await (options.server === undefined ? import("./commands/run.ts") : import("./remote/talk.ts"));
       outcome.code = await run(shell, input, options);
     });
 }
 
 function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
-  addProjectOptions(program.command("decide").description("decide about a call that waits, and go on with its run"))
+  orServer(addProjectOptions(program.command("decide").description("decide about a call that waits, and go on with its run")))
     .argument("<ticket>", "the ticket, as `awaken run` and `awaken show` print it")
     .option("--approve", "let the tool run")
     .option("--input <json>", "with --approve: run it with this input instead")
@@ -73,7 +80,7 @@ function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
     .option("--json", "one line of JSON for each event, and one with the result")
     .addHelpText("after", `${example("awaken decide call_1 --approve --by ana", 'awaken decide call_1 --deny "too much"')}\n${EXIT_HELP}`)
     .action(async (ticket: string, options: DecideOptions) => {
-      const { decide } = await import("./commands/decide.ts");
+      const { decide } = await (options.server === undefined ? import("./commands/decide.ts") : import("./remote/talk.ts"));
       outcome.code = await decide(shell, ticket, options);
     });
   addProjectOptions(program.command("resume").description("go on with a run that was cut off, and that nobody executes"))
@@ -84,43 +91,43 @@ function addDecisions(program: Command, shell: Shell, outcome: Outcome): void {
       const { resume } = await import("./commands/resume.ts");
       outcome.code = await resume(shell, id, options);
     });
-  addProjectOptions(program.command("cancel").description("end a run that waits, or that was cut off"))
+  orServer(addProjectOptions(program.command("cancel").description("end a run that waits, or that was cut off")))
     .argument("<run|thread>", "the run, or the thread that has it open")
     .option("--cut-off", "end a run that says it is running, when its process is gone")
     .option("--json", "the result as one line of JSON")
     .addHelpText("after", example("awaken cancel 01999c2e-run"))
     .action(async (id: string, options: CancelOptions) => {
-      const { cancel } = await import("./commands/cancel.ts");
+      const { cancel } = await (options.server === undefined ? import("./commands/cancel.ts") : import("./remote/talk.ts"));
       outcome.code = await cancel(shell, id, options);
     });
 }
 
 function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
-  addProjectOptions(program.command("threads").description("list threads, the one that was used last first"), RECORDS)
+  orServer(addProjectOptions(program.command("threads").description("list threads, the one that was used last first"), RECORDS))
     .option("--limit <count>", "how many; 50 when left out")
     .option("--json", "one line of JSON for each")
     .addHelpText("after", example("awaken threads --store awaken.db --limit 10"))
     .action(async (options: ListOptions) => {
-      const { threads } = await import("./commands/threads.ts");
+      const { threads } = await (options.server === undefined ? import("./commands/threads.ts") : import("./remote/records.ts"));
       outcome.code = await threads(shell, options);
     });
-  addProjectOptions(program.command("runs").description("list runs, the newest last"), RECORDS)
+  orServer(addProjectOptions(program.command("runs").description("list runs, the newest last"), RECORDS))
     .option("--status <list>", "created, running, waiting, done, stopped, cancelled, blocked, failed")
     .option("--thread <id>", "of this thread only")
     .option("--limit <count>", "how many; 50 when left out")
     .option("--json", "one line of JSON for each")
     .addHelpText("after", example("awaken runs --status waiting"))
     .action(async (options: RunsOptions) => {
-      const { runs } = await import("./commands/runs.ts");
+      const { runs } = await (options.server === undefined ? import("./commands/runs.ts") : import("./remote/records.ts"));
       outcome.code = await runs(shell, options);
     });
-  addProjectOptions(program.command("show").description("show a thread with its messages, or a run"), RECORDS)
+  orServer(addProjectOptions(program.command("show").description("show a thread with its messages, or a run"), RECORDS))
     .argument("<thread|run>")
     .option("--limit <count>", "how many messages; 50 when left out")
     .option("--json", "all of it as one line of JSON")
     .addHelpText("after", example("awaken show t1"))
     .action(async (id: string, options: ListOptions) => {
-      const { show } = await import("./commands/show.ts");
+      const { show } = await (options.server === undefined ? import("./commands/show.ts") : import("./remote/records.ts"));
       outcome.code = await show(shell, id, options);
     });
   addProjectOptions(program.command("events").description("list what happened in a thread or a run"), RECORDS)
@@ -134,13 +141,13 @@ function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
       const { events } = await import("./commands/events.ts");
       outcome.code = await events(shell, id, options);
     });
-  addProjectOptions(program.command("attach").description("follow a thread or a run of whatever process, as it happens"), RECORDS)
+  orServer(addProjectOptions(program.command("attach").description("follow a thread or a run of whatever process, as it happens"), RECORDS))
     .argument("<thread|run>")
     .option("--after <cursor>", "only what came after this one")
     .option("--json", "one line of JSON for each event; the last of a commit has its cursor")
     .addHelpText("after", example("awaken attach t1", "awaken attach t1 --json"))
     .action(async (id: string, options: AttachCommandOptions) => {
-      const { attach } = await import("./commands/attach.ts");
+      const { attach } = await (options.server === undefined ? import("./commands/attach.ts") : import("./remote/talk.ts"));
       outcome.code = await attach(shell, id, options);
     });
 }
@@ -244,8 +251,12 @@ function readProjectOptions(argv: readonly string[]): ProjectOptions {
     const word = argv[at];
     return word === option ? argv[at + 1] : word?.slice(option.length + 1);
   };
-  const [config, store] = [optionOf("--config"), optionOf("--store")];
-  return { ...(config === undefined ? {} : { config }), ...(store === undefined ? {} : { store }) };
+  const [config, store, server] = [optionOf("--config"), optionOf("--store"), optionOf("--server")];
+  return {
+    ...(config === undefined ? {} : { config }),
+    ...(store === undefined ? {} : { store }),
+    ...(server === undefined ? {} : { server }),
+  };
 }
 
 async function report(shell: Shell, thrown: unknown, argv: readonly string[]): Promise<number> {

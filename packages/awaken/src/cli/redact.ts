@@ -23,7 +23,10 @@ function decodeSafely(text: string): string {
 export function createRedactor(env: Readonly<Record<string, string | undefined>>, argv: readonly string[]): (text: string) => string {
   const named = Object.entries(env).flatMap(([name, value = ""]) => (SECRET_NAME.test(name) ? [value, value.trim()] : []));
   const logins = [...Object.values(env), ...argv].flatMap((value = "") => passwordOf(value.replace(/^--store=/, "")));
-  const secrets = [...new Set([...named, ...logins])].filter((secret) => secret.length >= MIN_LENGTH).sort((a, b) => b.length - a.length);
+  const keys = argv.flatMap((word, at) => (word.startsWith("--key=") ? [word.slice(6)] : argv[at - 1] === "--key" ? [word] : []));
+  const secrets = [...new Set([...named, ...logins, ...keys])]
+    .filter((secret) => secret.length >= MIN_LENGTH)
+    .sort((a, b) => b.length - a.length);
   return (text) =>
     secrets
       .reduce((clean, secret) => clean.replaceAll(secret, MASK), text)

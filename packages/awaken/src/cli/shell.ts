@@ -13,4 +13,8 @@ export interface Shell {
 export interface ProjectOptions {
   readonly config?: string;
   readonly store?: string;
+  /** A server that is asked instead of a store. */
+  readonly server?: string;
+  /** What it knows the caller by. */
+  readonly key?: string;
 }

@@ -46,13 +46,22 @@ export async function attach(shell: Shell, id: string, options: AttachCommandOpt
   const found = await findRecord(records.store, id);
   const { createRuntime } = await import("../../create-runtime.ts");
   await using runtime = createRuntime({ agents: {}, store: records.store });
+  const whole = found.type === "thread" ? found.thread.id : found.run.runId;
+  return await lookOn(shell, options, (how) => runtime.attach(whole, how));
+}
+
+/** Shows what there is to follow until it is over, or until Ctrl-C. */
+export async function lookOn(
+  shell: Shell,
+  options: AttachCommandOptions,
+  open: (how: { readonly signal: AbortSignal; readonly after?: string }) => AsyncIterable<AttachedEvent>,
+): Promise<number> {
   const out = new Output(shell);
   const interrupts = catchInterrupts(() => {});
   const { signal } = interrupts;
   try {
     let isFailed = false;
-    const whole = found.type === "thread" ? found.thread.id : found.run.runId;
-    for await (const event of runtime.attach(whole, { signal, ...(options.after === undefined ? {} : { after: options.after }) })) {
+    for await (const event of open({ signal, ...(options.after === undefined ? {} : { after: options.after }) })) {
       if (options.json === true) out.json(event);
       else show(out, event, options);
       isFailed = event.type === "run-end" && event.result.status !== "done";

@@ -21,7 +21,7 @@ export interface DecideOptions extends FollowOptions {
 
 const rememberAs = (rule: boolean | string) => remember(typeof rule === "string" ? { rule } : {});
 
-function readDecision({ approve, deny, answer, input, by, remember }: DecideOptions): DecisionInput {
+export function readDecision({ approve, deny, answer, input, by, remember }: DecideOptions): DecisionInput {
   const said = [approve === true, deny !== undefined, answer !== undefined].filter((isSaid) => isSaid);
   if (said.length !== 1) throw usageError("say one of --approve, --deny <reason> and --answer <json>");
   if (input !== undefined && approve !== true) throw usageError("--input edits the input of an approval: it goes with --approve");

@@ -12,7 +12,7 @@ export interface RunOptions extends FollowOptions {
   readonly thread?: string;
 }
 
-async function readInput(given: string | undefined, { stdin }: Shell): Promise<string> {
+export async function readInput(given: string | undefined, { stdin }: Shell): Promise<string> {
   if (given === undefined && stdin.isTTY)
     throw usageError("there is no input", 'awaken run "<input>", or a pipe: echo "<input>" | awaken run');
   const input = given === undefined || given === "-" ? await text(stdin) : given;

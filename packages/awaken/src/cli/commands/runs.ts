@@ -28,7 +28,7 @@ export interface RunsOptions extends ListOptions {
 const PAGE = 200;
 const MAX_DETAIL = 60;
 
-function readStandings(text: string | undefined): readonly RunStanding[] | undefined {
+export function readStandings(text: string | undefined): readonly RunStanding[] | undefined {
   return text?.split(",").map((given) => {
     const standing = RUN_STANDINGS.find((known) => known === given.trim());
     if (standing !== undefined) return standing;
@@ -41,7 +41,7 @@ function readStandings(text: string | undefined): readonly RunStanding[] | undef
 }
 
 /** For a record every ending is `done`. */
-const recordedAs = (standing: RunStanding): RunStatus =>
+export const recordedAs = (standing: RunStanding): RunStatus =>
   standing === "created" || standing === "running" || standing === "waiting" ? standing : "done";
 
 interface Listed {
