@@ -73,6 +73,7 @@ const OPTIONS = namesOf<RuntimeInit>({
   leaseMs: true,
   maxAttempts: true,
   yieldBefore: true,
+  retention: true,
   node: true,
 });
 const LIMITS = namesOf<NonNullable<RuntimeInit["limits"]>>({

@@ -1,4 +1,5 @@
 import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, partRule, RULES, reading } from "@awaken/contract";
+import { DEFAULT_RETENTION, type Retention } from "@awaken/contract/store";
 import type { NodeIdentity } from "./mailbox/node.ts";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
@@ -50,11 +51,21 @@ export interface RuntimeInit extends RegistryInit {
    * that is being streamed is cut off (`streamCheckpoints` keeps what there is of it), a tool is waited for. Default: never.
    */
   readonly yieldBefore?: number | (() => number | undefined);
+  /**
+   * How long what is over stays in the store, where workers are on: what is past its time is deleted now and then. What is left out stays, and
+   * `false` deletes nothing. Default `DEFAULT_RETENTION`. Threads, messages, runs and open work are never deleted.
+   */
+  readonly retention?: Retention | false;
   /** How other processes know this one. Default: a name that tells nothing; `awaken` hands in one that tells whether a process is gone. */
   readonly node?: NodeIdentity;
   /** False leaves wrong agents to be found when they are run. Default true: every agent is resolved once, here. */
   readonly checked?: boolean;
 }
+
+const KEPT: ReadonlySet<string> = new Set(Object.keys(DEFAULT_RETENTION));
+
+const isRetention = (value: unknown): boolean =>
+  isJsonObject(value) && Object.entries(value).every(([name, ms]) => KEPT.has(name) && (ms === undefined || RULES.millis.is(ms)));
 
 /** Registries check their entries themselves. */
 const OPTIONS: PartRules<RuntimeInit> = {
@@ -83,6 +94,7 @@ const OPTIONS: PartRules<RuntimeInit> = {
   yieldBefore: partRule("a time in ms since 1970, or a function that gives it", (value) =>
     typeof value === "number" ? Number.isFinite(value) : typeof value === "function",
   ),
+  retention: partRule("false, or times to keep in ms", (value) => value === false || isRetention(value)),
   node: RULES.withMethods("an object with a name and isGone", "isGone"),
   checked: RULES.flag,
 };

@@ -1,5 +1,5 @@
 import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
-import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import { DEFAULT_RETENTION, type LiveStore, type ProfileStore, type StreamCheckpointStore } from "@awaken/contract/store";
 import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { RunRecords } from "./loop/run-records.ts";
 import { Mailbox } from "./mailbox/mailbox.ts";
@@ -67,9 +67,9 @@ export function openMailbox(init: RuntimeInit, parts: () => RunParts): Mailbox |
   const { store, node = plainNode(uuidIds()), leaseMs = LEASE_MS, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENCY } = init;
   if (store === undefined || !servesQueue(store)) return undefined;
   const workers = init.workers === true ? "stays" : init.workers !== false;
-  const { yieldBefore: before } = init;
+  const { yieldBefore: before, retention = DEFAULT_RETENTION } = init;
   const yieldBefore = typeof before === "number" ? () => before : before;
-  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers, yieldBefore });
+  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers, yieldBefore, retention: retention || undefined });
 }
 
 /** The parts of the default tenant, from which those of all others are made. */

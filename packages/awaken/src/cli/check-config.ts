@@ -27,6 +27,7 @@ const OPTIONS: Readonly<Record<keyof ProjectConfig, true>> = {
   leaseMs: true,
   maxAttempts: true,
   yieldBefore: true,
+  retention: true,
   node: true,
   outputs: true,
 };

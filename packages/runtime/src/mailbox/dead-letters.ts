@@ -29,7 +29,7 @@ export interface DeadLetterQuery {
   readonly limit?: number;
 }
 
-/** Dead letters of a tenant. They are kept as long as other dispatches that are over: see `sweep` of the store. */
+/** Dead letters of a tenant. They are kept as long as other dispatches that are over: see `retention`. */
 export interface DeadLetterVerbs {
   /** The oldest first, in pages; `next` is there when there is more. */
   list(query?: DeadLetterQuery): Promise<Page<DeadLetter, DispatchPosition>>;

@@ -1,5 +1,5 @@
 import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/contract";
-import type { ScopedHint } from "@awaken/contract/store";
+import type { Retention, ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { cancelByWish, decideElsewhere } from "./control.ts";
@@ -8,6 +8,7 @@ import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
+import { Sweeper } from "./sweeper.ts";
 import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { Worker } from "./worker.ts";
@@ -22,6 +23,8 @@ export interface MailboxInit {
   readonly concurrency: number;
   /** False: what waits in the queue is left to other processes. `stays`: the same as true, and the process does not end for lack of work. */
   readonly workers: boolean | "stays";
+  /** How long what is over stays; undefined: nothing is deleted. */
+  readonly retention: Retention | undefined;
   /** When what is at work here has to be with others. */
   readonly yieldBefore: YieldBefore | undefined;
 }
@@ -34,12 +37,15 @@ const DRAIN_MS = 30_000;
 export class Mailbox {
   readonly #init: MailboxInit;
   readonly #closing = new AbortController();
+  readonly #sweeper: Sweeper;
   #leases: Leases | undefined;
   #worker: Worker | undefined;
   #isListening = false;
 
   constructor(init: MailboxInit) {
     this.#init = init;
+    const { store, retention } = init;
+    this.#sweeper = new Sweeper({ store, retention, tenantOf: (scopeId) => this.tenant(scopeId) });
   }
 
   get hasWorkers(): boolean {
@@ -58,6 +64,7 @@ export class Mailbox {
   async recover(): Promise<void> {
     const worker = this.#worker ?? this.#openWorker();
     await worker.look();
+    await this.#sweeper.mend();
     worker.ring();
   }
 
@@ -151,6 +158,7 @@ export class Mailbox {
       queue: store.queue,
       tenantOf: (scopeId) => this.tenant(scopeId).queue,
       execute: (scopeId, claimed) => executeDispatch(this.tenant(scopeId), claimed),
+      onLook: () => this.#sweeper.tick(),
       takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
       claim: { consumer: node.name, leaseMs },
       concurrency,

@@ -9,7 +9,7 @@ import {
   type ThreadId,
   threadId,
 } from "@awaken/contract";
-import type { DeliveryMode, NewPending } from "@awaken/contract/store";
+import { type DeliveryMode, type NewPending, selectPending } from "@awaken/contract/store";
 import { type RequestInput, toMessages } from "../run/message-input.ts";
 import { giveHint, inOne, type Ports } from "./in-one.ts";
 import { Interruption } from "./interrupt.ts";
@@ -128,6 +128,23 @@ export async function placeBehindTickets(ports: Ports, thread: ThreadId, message
 const SEND_KEYS = ["messages", "more-messages"] as const;
 
 const isSent = (key: string | undefined): boolean => SEND_KEYS.some((each) => each === key);
+
+/** Nobody comes to read what waits there: a run of its own does, unless somebody has come meanwhile, or no new run may. */
+export async function queueStranded(tenant: Tenant, thread: ThreadId): Promise<void> {
+  const { ids, maxAttempts } = tenant;
+  await inOne(tenant, "queue messages that nobody reads", async (ports) => {
+    const openRunId = (await ports.threads.load(thread))?.openRunId;
+    const open = openRunId === undefined ? undefined : await ports.runs.load(openRunId);
+    if (open?.status === "running" || open?.status === "waiting" || (await listOpen(ports.dispatches, thread)).length > 0) return;
+    const id = runId(ids());
+    const { entries } = await ports.pending.load(thread);
+    if (selectPending(entries, "new-run", id).length === 0) return;
+    await ports.dispatches.enqueue({ dispatchId: dispatchId(id), threadId: thread, runId: id, maxAttempts, dedupeKey: SEND_KEYS[0] });
+  }).catch((thrown: unknown) => {
+    // Another node was faster.
+    if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists") throw thrown;
+  });
+}
 
 interface Queued {
   readonly thread: ThreadId;

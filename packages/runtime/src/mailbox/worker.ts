@@ -9,6 +9,8 @@ export interface WorkerInit {
   tenantOf(scopeId: ScopeId): TenantQueue;
   /** Never rejects. */
   execute(scopeId: ScopeId, claimed: ClaimedDispatch): Promise<void>;
+  /** After each look. Never throws, and waits for nothing. */
+  onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */
   takeBack(gone: readonly string[]): Promise<void>;
   readonly claim: ClaimRequest;
@@ -95,7 +97,10 @@ export class Worker {
     const { clock, log } = this.#init;
     while (!this.#isClosed) {
       try {
-        if (clock.now() >= this.#nextLookAt) await this.look();
+        if (clock.now() >= this.#nextLookAt) {
+          await this.look();
+          this.#init.onLook();
+        }
         if (await this.#fill()) continue;
         await this.#sleep(Math.max(MIN_SLEEP_MS, await this.#untilDue()));
       } catch (thrown) {

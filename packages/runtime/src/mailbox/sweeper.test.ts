@@ -1,0 +1,133 @@
+import { dispatchId, messageId, messageText, runId, scopeId, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
+import { describe, expect, test } from "vitest";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { text } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { AT_ONCE, STORES } from "./stores.test-support.ts";
+
+const T = threadId("t");
+const DAY = 24 * 3_600_000;
+const QUARTER = 15 * 60_000;
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    store,
+    ...init,
+  });
+}
+
+const user = (id: string, said: string) => ({ id: messageId(id), role: "user", content: [{ type: "text", text: said }] }) as const;
+
+/** Dead letters whose process was gone before it ended their runs, and messages of a process that was gone before it queued them. */
+async function leaveBehind(store: QueueStore, scope: string): Promise<void> {
+  const own = scope === "default" ? store : store.scoped(scopeId(scope));
+  await using starter = open(store, [], { workers: false });
+  const runtime = scope === "default" ? starter : starter.scoped(scope);
+  await runtime.start({ thread: "dead", runId: "dead", input: "x" });
+  const claimed = await own.dispatches.claim(threadId("dead"), { consumer: "gone", leaseMs: 1_000 });
+  const { claimToken = "" } = claimed ?? {};
+  await own.dispatches.deadLetter({ dispatchId: dispatchId("dead"), claimToken }, "it broke");
+  await own.pending.append(T, [{ message: user("m1", "is anybody there") }]);
+  // Nobody but a run that does not exist may read it.
+  const deliveryMode = { targetRunId: runId("nobody"), fallbackToNewRun: false };
+  await own.pending.append(threadId("never"), [{ message: user("m2", "psst"), deliveryMode }]);
+}
+
+describe.each(STORES)("what was left behind, on %s", (_, make) => {
+  test("server-and-durability 48: is found by two nodes that start at once, in every tenant: runs end, messages are answered once", async () => {
+    await using store = make();
+    for (const scope of ["default", "acme"]) await leaveBehind(store, scope);
+    const nodes = [1, 2].map(() => open(store, [text("yes"), text("yes"), text("yes")]));
+    for (const own of [store, store.scoped(scopeId("acme"))]) {
+      await expect.poll(async () => (await own.runs.load(runId("dead")))?.status).toBe("done");
+      expect(await own.runs.load(runId("dead"))).toMatchObject({ outcome: { termination: { code: "dead_letter", message: "it broke" } } });
+      const said = async () => (await own.messages.list(T, {})).items.map(({ message }) => messageText(message));
+      await expect.poll(said).toEqual(["is anybody there", "yes"]);
+      expect(await own.dispatches.list(threadId("never"), {})).toEqual([]);
+    }
+    await Promise.all(nodes.map((node) => node.close()));
+    expect((await store.dispatches.list(T, {})).map(({ status }) => status)).toEqual(["acked"]);
+  });
+
+  test("is found by recover where no worker is", async () => {
+    await using store = make();
+    await leaveBehind(store, "default");
+    await using runtime = open(store, [], { workers: false });
+    await runtime.recover();
+    expect(await store.runs.load(runId("dead"))).toMatchObject({ status: "done" });
+    expect((await store.dispatches.list(T, {})).map(({ status }) => status)).toEqual(["queued"]);
+  });
+});
+
+describe.each(AT_ONCE)("retention, on %s", (_, make) => {
+  const play = async (init: Partial<RuntimeInit>) => {
+    const clock = fakeClock(1_000);
+    const store = make(() => clock.now());
+    const swept: unknown[] = [];
+    const counting: QueueStore = {
+      ...store,
+      sweep: (retention) => {
+        swept.push(retention);
+        return store.sweep(retention);
+      },
+    };
+    const runtime = open(counting, [text("hi")], { clock, ...init });
+    await runtime.run({ thread: "t", input: "x" });
+    const left = async () => ({
+      dispatches: (await store.dispatches.countByStatus()).acked,
+      events: (await store.stats()).events,
+      messages: await store.messages.count(T),
+      runs: await store.runs.count({}),
+    });
+    return { clock, store, runtime, swept, left };
+  };
+
+  test("server-and-durability 49, 63: what is over is deleted when its time has passed, by itself; what was said stays", async () => {
+    const { clock, store, runtime, swept, left } = await play({});
+    const before = await left();
+    expect(before).toMatchObject({ dispatches: 1, messages: 2 });
+    expect(before.events).toBeGreaterThan(0);
+    await clock.advance(DAY + 2 * QUARTER);
+    expect(await left()).toEqual({ ...before, dispatches: 0 });
+    await clock.advance(30 * DAY);
+    expect(await left()).toEqual({ ...before, dispatches: 0, events: 0 });
+    expect(swept.length).toBeLessThanOrEqual((31 * DAY) / QUARTER + 2);
+    await runtime.close();
+    await store.close();
+  });
+
+  test.each([
+    ["not where nothing is to be deleted", { retention: false } as const],
+    ["not where no worker is", { workers: false } as const],
+    ["not what is left out", { retention: { streamCheckpointsMs: QUARTER } } as const],
+  ])("%s", async (_name, init) => {
+    const { clock, store, runtime, swept, left } = await play(init);
+    const before = await left();
+    await clock.advance(2 * DAY);
+    expect(await left()).toEqual(before);
+    if (!("retention" in init) || init.retention === false) expect(swept).toEqual([]);
+    await runtime.close();
+    await store.close();
+  });
+
+  test("an idle node sweeps once in a quarter of an hour", async () => {
+    const { clock, store, runtime, swept } = await play({});
+    await clock.advance(QUARTER * 8);
+    expect(swept.length).toBeGreaterThanOrEqual(7);
+    expect(swept.length).toBeLessThanOrEqual(8);
+    await runtime.close();
+    await store.close();
+  });
+});
+
+test.each([-1, Number.NaN])("a time to keep that cannot be is refused: %d", async (eventsMs) => {
+  await using store = memoryStore();
+  expect(() => open(store, [], { retention: { eventsMs } })).toThrow(expect.objectContaining({ code: "config_validation_failed" }));
+});
