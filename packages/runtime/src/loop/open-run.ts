@@ -6,6 +6,7 @@ import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
 import { command } from "../phase/command.ts";
 import { PhaseEngine } from "../phase/engine.ts";
+import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
@@ -115,6 +116,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     clock,
     bounds,
     ids,
+    madeMessages: new MadeMessages(ids),
     log,
     profileStore,
     streams: handles.streams,

@@ -20,6 +20,7 @@ import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
+import type { MadeMessages } from "../prompt/made-messages.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -112,6 +113,7 @@ export interface RunContext {
   /** How long the code of others may keep it waiting. */
   readonly bounds: Bounds;
   readonly ids: Ids;
+  readonly madeMessages: MadeMessages;
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
   readonly tell: (event: AgentEvent) => void;

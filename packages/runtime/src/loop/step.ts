@@ -95,7 +95,7 @@ function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
     maxOutputTokens: plan.model.maxOutputTokens,
     routing: { threadId, runId, inferenceId: messageId },
     responseFormat: ctx.options.output === undefined ? undefined : { schema: ctx.options.output },
-    ids: ctx.ids,
+    made: ctx.madeMessages,
   });
   if (requestLimit?.plan !== plan) return prompt;
   return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };

@@ -16,6 +16,7 @@ import { countingIds } from "../testing/fake-clock.ts";
 import { applyTransforms, assemblePrompt, type PromptInput } from "./assemble.ts";
 import { contextMessages } from "./context-messages.ts";
 import { inferenceOverrides } from "./inference-overrides.ts";
+import { MadeMessages } from "./made-messages.ts";
 import { toolFilter } from "./tool-filter.ts";
 
 function local(input: LocalAgentSpecInput = {}): LocalAgentSpec {
@@ -37,6 +38,8 @@ const user = (text: string): Message => ({ id: messageId(text), role: "user", co
 const system = (text: string): Message => ({ ...user(text), role: "system", content: [{ type: "text", text }] });
 const MESSAGES = [user("hello")];
 
+const MADE = new MadeMessages(countingIds("context"));
+
 function assemble(store: StateStore, given: Partial<PromptInput> = {}) {
   const prompt = assemblePrompt({
     agent: local({ instructions: "be brief" }),
@@ -51,7 +54,7 @@ function assemble(store: StateStore, given: Partial<PromptInput> = {}) {
     maxOutputTokens: undefined,
     routing: { threadId: threadId("t") },
     responseFormat: undefined,
-    ids: countingIds("context"),
+    made: MADE,
     ...given,
   });
   if (prompt.cleanup !== undefined) store.commit(prompt.cleanup);

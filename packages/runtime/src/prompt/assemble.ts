@@ -11,10 +11,10 @@ import type { LocalAgentSpec } from "@awaken/contract/spec";
 import { type Command, command } from "../phase/command.ts";
 import type { Transform } from "../plugin/registrar.ts";
 import type { StateReader } from "../state/snapshot.ts";
-import type { Ids } from "../stream/ids.ts";
 import { contextMessages, isOneShot, placeContext } from "./context-messages.ts";
 import { withFrontendContext } from "./frontend-context.ts";
 import { inferenceOverrides, resolveModel, resolveOverrides } from "./inference-overrides.ts";
+import type { MadeMessages } from "./made-messages.ts";
 import { openWithUser } from "./opening.ts";
 import { hidesNothing, offerTools, toolFilter } from "./tool-filter.ts";
 
@@ -37,7 +37,8 @@ export interface PromptInput {
   readonly maxOutputTokens: number | undefined;
   readonly routing: RoutingKey;
   readonly responseFormat: InferenceRequest["responseFormat"];
-  readonly ids: Ids;
+  /** Of the run. */
+  readonly made: MadeMessages;
 }
 
 export interface Prompt {
@@ -81,9 +82,9 @@ export function assemblePrompt(input: PromptInput): Prompt {
   const entries = stored === undefined ? NO_ENTRIES : Object.values(stored);
   const seen = entries.length === 0 ? NO_KEYS : entries.filter(isOneShot).map((entry) => entry.key);
   if (seen.length > 0) cleanup = (cleanup ?? command()).update(contextMessages, { type: "remove", keys: seen });
-  const { frontendContext } = input;
-  const messages = frontendContext === undefined ? input.messages : withFrontendContext(input.messages, frontendContext);
-  const placed = entries.length === 0 ? messages : placeContext(messages, entries, input.ids);
+  const { frontendContext, made } = input;
+  const messages = frontendContext === undefined ? input.messages : withFrontendContext(input.messages, made.ofPage(frontendContext));
+  const placed = entries.length === 0 ? messages : placeContext(messages, entries, made);
 
   const request: InferenceRequest = {
     model: resolveModel(layers, input.model, input.canOverrideModel),

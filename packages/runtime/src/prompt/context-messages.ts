@@ -1,6 +1,6 @@
-import { CONTEXT_TARGETS, type ContextMessage, contextMessagesSchema, type Message, messageId } from "@awaken/contract";
+import { CONTEXT_TARGETS, type ContextMessage, contextMessagesSchema, type Message } from "@awaken/contract";
 import { defineRuntimeState } from "../state/key.ts";
-import type { Ids } from "../stream/ids.ts";
+import type { MadeMessages } from "./made-messages.ts";
 
 export type ContextMessagesUpdate =
   | { readonly type: "put"; readonly message: ContextMessage }
@@ -28,18 +28,6 @@ function compare(a: ContextMessage, b: ContextMessage): number {
   return byTarget || a.priority - b.priority || (a.key < b.key ? -1 : 1);
 }
 
-/** One message object for as long as the entry stands, so that what is cached per message stays good from step to step. */
-const made = new WeakMap<ContextMessage, Message>();
-
-function toMessage(entry: ContextMessage, ids: Ids): Message {
-  const before = made.get(entry);
-  if (before !== undefined) return before;
-  const { role, content } = entry;
-  const message: Message = { id: messageId(ids()), role, visibility: "internal", content: [{ type: "text", text: content }] };
-  made.set(entry, message);
-  return message;
-}
-
 /** How many system messages the list begins with. */
 export function countLeadingSystem(messages: readonly Message[]): number {
   const first = messages.findIndex((message) => message.role !== "system");
@@ -47,10 +35,10 @@ export function countLeadingSystem(messages: readonly Message[]): number {
 }
 
 /** Puts each entry where its target says: before everything, behind the leading system messages, or at the end. */
-export function placeContext(messages: readonly Message[], entries: readonly ContextMessage[], ids: Ids): readonly Message[] {
+export function placeContext(messages: readonly Message[], entries: readonly ContextMessage[], made: MadeMessages): readonly Message[] {
   const sorted = entries.toSorted(compare);
   const of = (...targets: readonly ContextMessage["target"][]) =>
-    sorted.filter((entry) => targets.includes(entry.target)).map((entry) => toMessage(entry, ids));
+    sorted.filter((entry) => targets.includes(entry.target)).map((entry) => made.ofEntry(entry));
   const at = countLeadingSystem(messages);
   return [...of("system"), ...messages.slice(0, at), ...of("session", "conversation"), ...messages.slice(at), ...of("suffix-system")];
 }

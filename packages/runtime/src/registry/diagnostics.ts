@@ -151,9 +151,6 @@ function diagnose(set: RegistrySet, pick: Choice, unread = NOTHING_UNREAD): read
 export const diagnoseRegistry = (set: RegistrySet, unread?: ReadonlySet<string>): readonly Diagnostic[] =>
   diagnose(set, (_name, table) => table.values(), unread);
 
-/** Sets that are known to be whole. */
-const valid = new WeakSet<RegistrySet>();
-
 /** All of them as one error; undefined when there is none. */
 export function validationError(diagnostics: readonly Diagnostic[]): AwakenError | undefined {
   if (diagnostics.length === 0) return undefined;
@@ -161,21 +158,20 @@ export function validationError(diagnostics: readonly Diagnostic[]): AwakenError
   return new AwakenError("registry_validation_failed", `registry validation failed: ${messages.join("; ")}`, { details: { diagnostics } });
 }
 
-function accept(set: RegistrySet, diagnostics: readonly Diagnostic[]): void {
+function refuse(diagnostics: readonly Diagnostic[]): void {
   const error = validationError(diagnostics);
   if (error !== undefined) throw error;
-  valid.add(set);
 }
 
 /** Throws `registry_validation_failed` with all diagnostics in its details. */
 export function validateRegistry(set: RegistrySet): void {
-  if (!valid.has(set)) accept(set, diagnoseRegistry(set));
+  refuse(diagnoseRegistry(set));
 }
 
-/** As `validateRegistry`, for a set that was made from another by these changes: what cannot have broken is not looked at again. */
-export function validateEdit(base: RegistrySet, next: RegistrySet, changes: Changes): void {
+/** As `validateRegistry`, for a set that was made of a valid one by these changes: what cannot have broken is not looked at again. */
+export function validateEdit(next: RegistrySet, changes: Changes): void {
   const hasRemoved = Object.values(changes).some((table) => [...table.values()].some(({ type }) => type === "remove"));
-  if (hasRemoved || !valid.has(base)) {
+  if (hasRemoved) {
     validateRegistry(next);
     return;
   }
@@ -184,5 +180,5 @@ export function validateEdit(base: RegistrySet, next: RegistrySet, changes: Chan
     if (name === "agents" && changes.plugins.size > 0) return table.values();
     return [...changes[name].keys()].map((id) => table.get(id)).filter((entry) => entry !== undefined);
   };
-  accept(next, diagnose(next, changed));
+  refuse(diagnose(next, changed));
 }

@@ -1,6 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import { asBuildFailure, checkModelIds } from "./conflict.ts";
-import { validateEdit } from "./diagnostics.ts";
+import { validateEdit, validateRegistry } from "./diagnostics.ts";
 import type { Changes } from "./draft.ts";
 import { Problems } from "./problems.ts";
 import { CATEGORY, READ_ENTRY } from "./read-entry.ts";
@@ -29,8 +29,14 @@ function checkUntouched(seen: RegistrySet, current: RegistrySet, changes: Change
   }
 }
 
+/** What is published, and whether it is known to be valid. */
+export interface Published {
+  readonly set: RegistrySet;
+  readonly isValid: boolean;
+}
+
 /** The current set with the changes made, whole and valid. `seen` is the set that the changes were made for. */
-export function editSet(seen: RegistrySet, current: RegistrySet, changes: Changes): RegistrySet {
+export function editSet(seen: RegistrySet, { set: current, isValid }: Published, changes: Changes): RegistrySet {
   checkUntouched(seen, current, changes);
   const problems = new Problems();
   const next = Object.freeze({
@@ -48,6 +54,7 @@ export function editSet(seen: RegistrySet, current: RegistrySet, changes: Change
   } catch (thrown) {
     throw asBuildFailure(thrown);
   }
-  validateEdit(current, next, changes);
+  if (isValid) validateEdit(next, changes);
+  else validateRegistry(next);
   return next;
 }

@@ -36,6 +36,8 @@ export class RegistryHandle {
   #current: RegistrySnapshot;
   /** The asynchronous updates, one after the other. Never rejects. */
   #updates: Promise<unknown> = Promise.resolve();
+  /** Whether what is published is known to be valid. */
+  #isValid = false;
   readonly #check: CheckAgents;
 
   /** `check` throws what is wrong with agents of a set that is about to be published. */
@@ -58,6 +60,7 @@ export class RegistryHandle {
   replace(set: RegistrySet): number {
     checkSet(set);
     this.#current = new RegistrySnapshot(this.version + 1, Object.freeze(set));
+    this.#isValid = false;
     return this.version;
   }
 
@@ -138,16 +141,22 @@ export class RegistryHandle {
   rebuildAgentModelProvider(update: RegistryRebuild): number {
     const next = rebuildAgentModelProvider(this.#current.registries, update);
     this.#check(next, next.agents.values());
-    return this.replace(next);
+    return this.#replaceValid(next);
   }
 
   /** An agent can break by a change of its own, or of what it is made of. */
   #publish(seen: RegistrySet, changes: Changes): number {
-    const next = editSet(seen, this.#current.registries, changes);
+    const next = editSet(seen, { set: this.#current.registries, isValid: this.#isValid }, changes);
     const { tools, plugins, agents } = changes;
     const isWide = tools.size > 0 || plugins.size > 0;
     this.#check(next, isWide ? next.agents.values() : [...agents.keys()].flatMap((id) => next.agents.get(id) ?? []));
-    return this.replace(next);
+    return this.#replaceValid(next);
+  }
+
+  #replaceValid(set: RegistrySet): number {
+    const version = this.replace(set);
+    this.#isValid = true;
+    return version;
   }
 
   #findProvider(id: string) {

@@ -22,6 +22,7 @@ interface ServedMember extends ServedModel {
   readonly signature: string;
 }
 
+/** Of the process, like the breakers that it tells apart: two runtimes that are given one provider know who is down from each other. */
 let instances = 0;
 
 /** Two providers of one name are still two: a pool must not go on with the one that was replaced. */

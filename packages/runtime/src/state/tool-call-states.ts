@@ -19,35 +19,29 @@ function withoutTicket(call: ToolCallState): ToolCallState {
   return rest;
 }
 
-/** Where calls stand, by id. One index serves all lists that grew out of each other: what it says is looked at before it is believed. */
-const places = new WeakMap<readonly ToolCallState[], Map<string, number>>();
+const PLACES = Symbol("places");
 
-function placesOf(calls: readonly ToolCallState[]): Map<string, number> {
-  const known = places.get(calls);
-  if (known !== undefined) return known;
-  const made = new Map(calls.map(({ id }, index) => [id, index]));
-  places.set(calls, made);
-  return made;
+/**
+ * Where calls stand, by id, as a field of the list that no reader of JSON sees. One index serves all lists that grew out of each other: what
+ * it says is looked at before it is believed. A list that came from a record has none: it is searched, until a call of it changes.
+ */
+type CallList = readonly ToolCallState[] & { readonly [PLACES]?: Map<string, number> };
+
+function placeOf(calls: CallList, id: string): number {
+  const index = calls[PLACES];
+  if (index === undefined) return calls.findIndex((call) => call.id === id);
+  const place = index.get(id) ?? -1;
+  return calls[place]?.id === id ? place : -1;
 }
 
-function placeOf({ calls }: ToolCallStates, id: string): number | undefined {
-  const place = placesOf(calls).get(id);
-  return place !== undefined && calls[place]?.id === id ? place : undefined;
-}
+export const findCall = ({ calls }: ToolCallStates, id: string): ToolCallState | undefined => calls[placeOf(calls, id)];
 
-export function findCall(value: ToolCallStates, id: string): ToolCallState | undefined {
-  const place = placeOf(value, id);
-  return place === undefined ? undefined : value.calls[place];
-}
-
-function withCall(value: ToolCallStates, call: ToolCallState): readonly ToolCallState[] {
-  const { calls } = value;
-  const index = placesOf(calls);
-  const place = placeOf(value, call.id);
-  const next = place === undefined ? [...calls, call] : calls.with(place, call);
-  if (place === undefined) index.set(call.id, calls.length);
-  places.set(next, index);
-  return next;
+function withCall(calls: CallList, call: ToolCallState): CallList {
+  const place = placeOf(calls, call.id);
+  const next = place === -1 ? [...calls, call] : calls.with(place, call);
+  const index = calls[PLACES] ?? new Map(calls.map(({ id }, at) => [id, at]));
+  if (place === -1) index.set(call.id, calls.length);
+  return Object.freeze(Object.defineProperty(next, PLACES, { value: index }));
 }
 
 /** The state machine of each tool call of the current step. It belongs to the thread, so that a waiting call outlives its run's process. */
@@ -66,7 +60,7 @@ export const toolCallStates = defineTrustedState("tool_call_states", {
     if (update.type === "clear") return { calls: [] };
     const call = withoutTicket(update.call);
     freezeJson(call);
-    return { calls: Object.freeze(withCall(value, call)) };
+    return { calls: withCall(value.calls, call) };
   },
 });
 

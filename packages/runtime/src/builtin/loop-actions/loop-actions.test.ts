@@ -9,6 +9,7 @@ import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { addContextMessage, type ContextMessageDraft, excludeTool, includeOnlyTools, setInferenceOverride } from "../../prompt/actions.ts";
 import { assemblePrompt, type Prompt } from "../../prompt/assemble.ts";
 import { contextThrottle } from "../../prompt/context-throttle.ts";
+import { MadeMessages } from "../../prompt/made-messages.ts";
 import { createProfileAccess } from "../../state/profile.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { StateStore } from "../../state/store.ts";
@@ -59,7 +60,7 @@ function openSteps(plugins: readonly Plugin[]) {
       maxOutputTokens: undefined,
       routing: {},
       responseFormat: undefined,
-      ids: countingIds(),
+      made: new MadeMessages(countingIds()),
     });
     if (prompt.cleanup !== undefined) await engine.submit(prompt.cleanup);
     store.commit(command().update(runLifecycle, { type: "step-completed", at: 0 }));
