@@ -4,17 +4,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunId, runId, threadId } from "@awaken/contract";
+import { fakeClock } from "@awaken/runtime/testing";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterEach, expect, test, vi } from "vitest";
 import { textPart } from "./a2a.test-support.ts";
 import { Harness, until } from "./harness.test-support.ts";
 
 const harness = new Harness();
-const folder = mkdtempSync(join(tmpdir(), "awaken-a2a-"));
+const folders: string[] = [];
 afterEach(async () => {
   await harness.close();
-  rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
+
+function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "awaken-a2a-"));
+  folders.push(folder);
+  return join(folder, "awaken.db");
+}
 
 test("multi-agent 26: a process that dies after acceptance leaves a running run with the task id; whoever takes it up finds the task and sends nothing again", async () => {
   const gate = Promise.withResolvers<void>();
@@ -27,13 +34,14 @@ test("multi-agent 26: a process that dies after acceptance leaves a running run 
       turn.status("TASK_STATE_COMPLETED");
     },
   });
-  const file = join(folder, "awaken.db");
+  const file = newFile();
   const program = join(import.meta.dirname, "remote-program.test-support.ts");
   const child = spawn(process.execPath, ["--conditions=awaken-source", program, file, far.url], { stdio: ["ignore", "pipe", "inherit"] });
   const [line]: unknown[] = await once(child.stdout, "data");
   const id: RunId = runId(String(line).trim());
   // It follows the task: what it kept is on record.
   await until(() => far.seen.length === 2);
+  expect(far.turns).toHaveLength(1);
   child.kill("SIGKILL");
   await once(child, "exit");
 
@@ -59,4 +67,38 @@ test("multi-agent 26: a process that dies after acceptance leaves a running run 
   await until(() => far.sockets.size === 0);
   await harness.close();
   await store.close();
+});
+
+test("a process that lost its run to another one does not cancel the task that the other one follows", async () => {
+  const gate = Promise.withResolvers<void>();
+  const far = await harness.agent({
+    async act(turn) {
+      turn.accept();
+      turn.status("TASK_STATE_WORKING");
+      await gate.promise;
+      turn.status("TASK_STATE_COMPLETED", "by law, yes");
+    },
+  });
+  const file = newFile();
+  const stores = [sqliteStore(file), sqliteStore(file)] as const;
+  // It stands still, so that its lease runs out as that of a process that was stopped.
+  const clock = fakeClock(Date.now());
+  const first = harness.open(far.url, { init: { store: stores[0], workers: false, clock, leaseMs: 200 } });
+  const second = harness.open(far.url, { init: { store: stores[1], workers: false } });
+  const run = first.runtime.stream({ agent: "far", thread: "t", input: "may I?" });
+  await until(() => far.seen.length === 2);
+  const taken = vi.waitFor(() => second.runtime.resume(run.id), { timeout: 30_000, interval: 50 });
+  await until(() => far.seen.length === 3);
+  const lost = run.result.then(
+    () => "over",
+    () => "over",
+  );
+  while ((await Promise.race([lost, clock.advance(200)])) !== "over") await new Promise((resolve) => setTimeout(resolve, 5));
+  gate.resolve();
+  expect(await taken).toMatchObject({ status: "done", text: "by law, yes", runId: run.id });
+  expect(far.cancelled).toEqual([]);
+  expect(far.seen.filter(({ path }) => path.endsWith(":cancel"))).toEqual([]);
+  await until(() => far.sockets.size === 0);
+  await harness.close();
+  for (const store of stores) await store.close();
 });

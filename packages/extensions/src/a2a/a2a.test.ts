@@ -193,6 +193,43 @@ describe("a root run of an A2A agent", () => {
     expect(items.map(({ message }) => messageText(message))).toEqual(["the input", "by the way", "the answer"]);
   });
 
+  test("a message that comes while it works is the next one that it is sent, alone and in the same context", async () => {
+    const gate = Promise.withResolvers<void>();
+    const far = await harness.agent({
+      async act(turn) {
+        turn.accept();
+        turn.status("TASK_STATE_WORKING");
+        await gate.promise;
+        turn.status("TASK_STATE_COMPLETED", `on ${turn.text}`);
+      },
+    });
+    const { runtime } = harness.open(far.url, { endpoint: { options: { pollIntervalMs: 1 } } });
+    const run = runtime.stream({ agent: "far", thread: "t", input: "contracts" });
+    await until(() => far.seen.length === 2);
+    await runtime.send("t", "and taxes", { mode: "steer" });
+    gate.resolve();
+    await run.result;
+    expect(far.turns.map((turn) => turn.text)).toEqual(["contracts", "and taxes"]);
+    expect(far.turns.map(({ message }) => message.contextId)).toEqual(["t", "t"]);
+  });
+
+  test("a run that is cancelled while its agent waits for an answer cancels the task there", async () => {
+    const far = await harness.agent({
+      act(turn) {
+        turn.accept();
+        turn.status("TASK_STATE_INPUT_REQUIRED", "which one?");
+      },
+    });
+    const { runtime, logged } = harness.open(far.url, { endpoint: { options: { pollIntervalMs: 1 } } });
+    const { runId: id } = await runtime.run({ agent: "far", thread: "t", input: "that" });
+    const before = asked(far).length;
+    expect(await runtime.cancelAndWait(id)).toBe(true);
+    expect(await runtime.wait(id)).toMatchObject({ status: "cancelled" });
+    expect(asked(far).slice(before)).toEqual([CANCEL]);
+    expect(logged).toEqual([]);
+    await until(() => far.sockets.size === 0);
+  });
+
   test("multi-agent 25: what was kept and cannot be read fails the turn and names the key; what another backend kept is no matter", async () => {
     const far = await harness.agent({ act: (turn) => turn.say([textPart("ok")]) });
     const target = `a2a:${far.url}`;

@@ -51,7 +51,7 @@ class A2aBackend implements Backend {
       return;
     }
     const { cancelStored } = await loadExchange();
-    await cancelStored(this.#setup, stored);
+    await cancelStored(this.#setup, stored, identity.runId);
   }
 }
 

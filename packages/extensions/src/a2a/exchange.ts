@@ -170,8 +170,11 @@ class Exchange {
     this.#request.emit({ type: "activity-snapshot", messageId: view.taskId, activityType: "a2a-task-progress", content, replace: true });
   }
 
+  /** The task is cancelled, unless another process has the run by now: it looks for the task. */
   async #sayFarewell(): Promise<void> {
-    if (this.#taskId !== undefined) await cancelTask(this.#setup, this.#conversation, this.#taskId);
+    const { reason } = this.#request.signal;
+    const isTaken = AwakenError.is(reason) && reason.code === "fence_lost";
+    if (this.#taskId !== undefined && !isTaken) await cancelTask(this.#setup, this.#conversation, this.#taskId);
   }
 }
 
@@ -210,10 +213,10 @@ export async function exchange(setup: Setup, request: BackendRequest): Promise<B
   return new Exchange(setup, request, await openConversation(setup)).run();
 }
 
-/** Ends the task of a run that waits for somebody. */
-export async function cancelStored(setup: Setup, stored: JsonValue | undefined): Promise<void> {
+/** Ends the task of a run that waits for somebody, or was cut off. */
+export async function cancelStored(setup: Setup, stored: JsonValue | undefined, runId: string): Promise<void> {
   const known = storedTask(stored, targetOf(setup));
-  if (known?.taskId === undefined || !isInterrupted(known)) return;
+  if (known?.taskId === undefined || !(isInterrupted(known) || isUnderWay(known, runId))) return;
   const conversation = await openConversation(setup);
   try {
     await cancelTask(setup, conversation, known.taskId);

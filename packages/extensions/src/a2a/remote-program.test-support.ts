@@ -8,7 +8,9 @@ const runtime = createRuntime({
   agents: { far: { remote: { a2a: url } } },
   backends: [a2a({ allow: ["loopback"] })],
   store: sqliteStore(file),
-  leaseMs: 200,
+  workers: false,
+  // It is waited out when the program is gone; until then it has to outlast whatever else the machine is busy with.
+  leaseMs: 3_000,
 });
 const run = runtime.stream({ agent: "far", thread: "t", input: "may I?" });
 console.log(run.id);

@@ -5,6 +5,7 @@ import {
   durableStatus,
   errorMessage,
   type JsonObject,
+  type Message,
   type MessageId,
   NO_USAGE,
   type RootRequest,
@@ -19,14 +20,21 @@ import type { StepOutcome } from "./step.ts";
 
 const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
 
+/** What was said since the agent spoke last, or what this run brought of it: messages may come while it works. */
+function turnOf({ transcript, input: [first] }: RunContext): readonly Message[] {
+  const { messages } = transcript;
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  return since.slice(Math.max(0, first === undefined ? 0 : since.findIndex(({ id }) => id === first.message.id)));
+}
+
 function requestOf(ctx: RunContext, backend: Backend): RootRequest {
-  const { identity, options, isContinuation, transcript, input } = ctx;
+  const { identity, options, isContinuation, transcript } = ctx;
   return {
     role: "root",
     agentId: ctx.active.plan.agent.id,
     // Its own: the transcript goes on while it works.
     messages: [...transcript.messages],
-    newMessages: input.map(({ message }) => message),
+    newMessages: turnOf(ctx),
     identity,
     frontendTools: options.frontendTools,
     ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
@@ -45,9 +53,14 @@ function requestOf(ctx: RunContext, backend: Backend): RootRequest {
 
 const storedOf = (ctx: RunContext) => ctx.state.snapshot().get(remoteBackend) ?? undefined;
 
-/** Best effort: a backend that cannot be told to stop is left behind. */
-async function abort(ctx: RunContext, backend: Backend): Promise<void> {
-  if (backend.abort === undefined || !backend.profile.cancellation.includes("remote-abort")) return;
+const isLost = ({ reason }: AbortSignal): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
+
+/**
+ * A run that was cancelled, while it worked or while it waited. Best effort: a backend that cannot be told to stop is left behind. What
+ * somebody else has by now is theirs.
+ */
+export async function abortRemote(ctx: RunContext, backend: Backend): Promise<void> {
+  if (backend.abort === undefined || !backend.profile.cancellation.includes("remote-abort") || isLost(ctx.signal)) return;
   try {
     await backend.abort({ agentId: ctx.active.plan.agent.id, identity: ctx.identity, stored: storedOf(ctx) });
   } catch (thrown) {
@@ -98,10 +111,7 @@ export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backe
     const code = AwakenError.is(thrown) ? thrown.code : "remote_failed";
     return { type: "ended", termination: { type: "error", code, message: errorMessage(thrown) } };
   }
-  if (raced.type === "aborted") {
-    await abort(ctx, backend);
-    return CANCELLED;
-  }
+  if (raced.type === "aborted") return CANCELLED;
   say(ctx, messageId, raced.value, startedAt);
   return outcomeOf(raced.value);
 }

@@ -12,7 +12,7 @@ import { applyDecisions, tellDecisions } from "./decisions/take-decisions.ts";
 import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
-import { runRemoteStep } from "./remote-step.ts";
+import { abortRemote, runRemoteStep } from "./remote-step.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
@@ -51,6 +51,8 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
   ctx.desk.isClosed = true;
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
+  const { backend } = ctx.active.plan;
+  if (backend !== undefined && termination.type === "cancelled" && ctx.signal.aborted) await abortRemote(ctx, backend);
   try {
     if (termination.type !== "left") return await finish(ctx, termination);
     const { runId, threadId } = ctx.identity;
