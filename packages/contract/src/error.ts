@@ -64,6 +64,10 @@ export const ERROR_TABLE = {
   remote_failed: { status: 502, canRetry: false },
   delegation_depth_exceeded: { status: 400, canRetry: false },
   child_not_completed: { status: 500, canRetry: false },
+  /** A background task that may not be started: its name, its thread's limit, or its run that was cancelled. */
+  task_refused: { status: 409, canRetry: false },
+  /** A background task that cannot be told anything. */
+  task_unreachable: { status: 409, canRetry: false },
   // run control
   thread_already_running: { status: 409, canRetry: true },
   run_not_found: { status: 404, canRetry: false },

@@ -61,6 +61,7 @@ const identitySchema = s.strictObject({
   agentPath: s.exactOptional(s.array(s.string())),
   ancestors: s.exactOptional(s.array(runPlaceSchema)),
   parentToolCallId: s.exactOptional(toolCallIdSchema),
+  taskId: s.exactOptional(s.string()),
   dispatchId: s.exactOptional(dispatchIdSchema),
   sessionId: s.exactOptional(s.string()),
   transportRequestId: s.exactOptional(s.string()),

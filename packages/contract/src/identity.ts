@@ -42,6 +42,8 @@ export interface RunIdentity {
   readonly ancestors?: readonly RunPlace[];
   /** The call of the parent run that started this one. */
   readonly parentToolCallId?: ToolCallId;
+  /** The background task of the parent's thread that this run is: nobody's call waits for it, and its end is news for that thread. */
+  readonly taskId?: string;
   /** The entry of the queue that it was taken from. */
   readonly dispatchId?: DispatchId;
   /** The session of the client, as the caller named it. */

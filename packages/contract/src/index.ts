@@ -170,6 +170,18 @@ export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION,
 // Public: schemas of others hold JSON.
 export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
+export {
+  type BackgroundTaskState,
+  backgroundTasksSchema,
+  type FailedMessages,
+  failedMessagesSchema,
+  type MessageOutbox,
+  messageOutboxSchema,
+  type TaskEvent,
+  type TaskParent,
+  type TaskRecord,
+  type TaskStatus,
+} from "./task.ts";
 // Public: whoever shows runs has a word for each.
 export {
   CONCLUSIONS,

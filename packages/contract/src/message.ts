@@ -1,6 +1,7 @@
 import type { AssistantContent, TextContent, ToolCallContent, ToolContent, UserContent } from "./content.ts";
 import type { MessageId, RunId, ToolCallId } from "./ids.ts";
 import type { JsonValue } from "./json.ts";
+import type { TaskEvent } from "./task.ts";
 
 /** The rows of the log that a summary stands for: 1-based, inclusive. */
 export interface CompactionMark {
@@ -25,6 +26,8 @@ export interface MessageMetadata {
   readonly senderAgentId?: string;
   /** The id that the client gave it, when the log had a message with that id which was taken out of view. */
   readonly clientId?: MessageId;
+  /** Set on news of background work, which its text tells the model. */
+  readonly task?: TaskEvent;
   /** Set on a summary: what it stands for. */
   readonly compaction?: CompactionMark;
   /** Only on an internal row, which is itself in no view. */

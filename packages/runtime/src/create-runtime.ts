@@ -12,7 +12,7 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
 import { closeParts, openMailbox, openParts, openRelays } from "./runtime-parts.ts";
-import { agentTools, runtimePlugins } from "./runtime-plugins.ts";
+import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
@@ -77,6 +77,7 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
     openPlugins: (needed) => plugins.open(needed),
     runtimePlugins: runtimePlugins({ ids, log }),
     agentTools,
+    namedTools,
     knownSections: ["compaction", "context_transform", "knowledge_cutoff_context"],
     state,
   });

@@ -1,5 +1,6 @@
 import { AwakenError, isJsonObject, type Log, optionProblems, type PartRules, partRule, RULES, reading } from "@awaken/contract";
 import { DEFAULT_RETENTION, type Retention } from "@awaken/contract/store";
+import type { MessageSink } from "./loop/message-sink.ts";
 import type { NodeIdentity } from "./mailbox/node.ts";
 import type { RegistryInit } from "./registry/create-registry-set.ts";
 import type { Problems } from "./registry/problems.ts";
@@ -32,6 +33,12 @@ export interface RuntimeInit extends RegistryInit {
   readonly cancelGraceMs?: number;
   /** How deep agents may ask other agents: each level multiplies what a run costs. Default 8. */
   readonly maxDelegationDepth?: number;
+  /** Takes messages of agents (`send_message`) to other threads. Default: the queue of the store, or this process where there is none. */
+  readonly messageSink?: MessageSink;
+  /** `outbox`: messages are on record before they are delivered. `direct`: they are delivered during the call. Default: `outbox` with a store. */
+  readonly messageDelivery?: "outbox" | "direct";
+  /** How many background tasks may run at the same time on one thread. Default 64. */
+  readonly maxRunningTasks?: number;
   /** How long hooks, gates, handlers, schemas and the store may keep a run waiting. Each has a default. */
   readonly limits?: Partial<Limits>;
   /**
@@ -86,6 +93,9 @@ const OPTIONS: PartRules<RuntimeInit> = {
   log: RULES.withMethods("a log", "warn", "error"),
   cancelGraceMs: RULES.millis,
   maxDelegationDepth: partRule("a whole number from 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
+  messageSink: RULES.code,
+  messageDelivery: RULES.oneOf("outbox", "direct"),
+  maxRunningTasks: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
   limits: partRule("an object", isJsonObject),
   workers: RULES.flag,
   concurrency: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),

@@ -1,6 +1,10 @@
 import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
 import { DEFAULT_RETENTION, type LiveStore, type ProfileStore, type StreamCheckpointStore } from "@awaken/contract/store";
+import type { MessagePort } from "./builtin/background/open-tasks.ts";
+import { TaskTable } from "./builtin/background/task-table.ts";
+import type { TaskPost } from "./builtin/background/thread-tasks.ts";
 import { MemoryThreads } from "./commit/memory-threads.ts";
+import type { MessageSink } from "./loop/message-sink.ts";
 import type { RunRecords } from "./loop/run-records.ts";
 import { Mailbox } from "./mailbox/mailbox.ts";
 import { plainNode } from "./mailbox/node.ts";
@@ -11,10 +15,13 @@ import { Relays } from "./relay/relays.ts";
 import type { Resolver } from "./resolve/resolver.ts";
 import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
 import { boundRecords, boundStreams } from "./run/bound-records.ts";
+import { deliverHere } from "./run/deliver-here.ts";
+import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
+import { wakeThread } from "./run/wake-thread.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
@@ -72,6 +79,32 @@ export function openMailbox(init: RuntimeInit, parts: () => RunParts): Mailbox |
   return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers, yieldBefore, retention: retention || undefined });
 }
 
+const MAX_TASKS = 64;
+
+/** Background work of all tenants. */
+function openTasks(init: RuntimeInit, closing: AbortSignal, mailbox: Mailbox | undefined): TaskTable {
+  const { clock = systemClock, log = consoleLog, maxRunningTasks: maxRunning = MAX_TASKS } = init;
+  const node = mailbox?.node ?? init.node ?? plainNode(uuidIds());
+  return new TaskTable({ clock, log, maxRunning, host: node.name, isGone: (name) => node.isGone(name), closing });
+}
+
+/** How news reach a thread on which no run is at work here: by the queue, or else the run that waits for them is taken up in this process. */
+function taskPost(holds: Holds | undefined, parts: () => RunParts): TaskPost {
+  if (holds === undefined) return { keep: undefined, wake: (threadId) => void wakeThread(parts(), threadId) };
+  return {
+    keep: async (threadId, event) => {
+      await holds.post(threadId, event);
+    },
+    wake: () => {},
+  };
+}
+
+/** What the host gave, else the queue, else this process. */
+function messagePort({ messageSink, messageDelivery, store }: RuntimeInit, holds: Holds | undefined, parts: () => RunParts): MessagePort {
+  const own: MessageSink = holds === undefined ? (request) => deliverHere(parts(), request) : (request) => holds.message(request);
+  return { sink: messageSink ?? own, delivery: messageDelivery ?? (store === undefined ? "direct" : "outbox") };
+}
+
 /** The parts of the default tenant, from which those of all others are made. */
 export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal, mailbox: Mailbox | undefined): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
@@ -79,12 +112,14 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
   const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
   const active = new ActiveRuns();
   const outputs = new LiveOutputs();
+  const tasks = openTasks(init, closing, mailbox);
   const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
   const { maxDelegationDepth = MAX_DEPTH } = init;
   const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
     const holds = mailbox?.holdsOf(scopeId);
+    const post = taskPost(holds, () => boundTo(ofRuntime));
     const own = {
       ...shared,
       scopeId,
@@ -93,6 +128,8 @@ export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortS
       live: place.live,
       active: active.scoped(scopeId),
       outputs: outputs.scoped(scopeId),
+      tasks: tasks.scoped(scopeId, post),
+      messages: messagePort(init, holds, () => boundTo(ofRuntime)),
       scoped,
     };
     const boundTo = (bounds: Bounds): RunParts => ({
@@ -134,7 +171,8 @@ async function closePlugins(plugins: OpenPlugins, { clock, log }: RunParts): Pro
 
 /** Whatever a run of whatever tenant does not end for, the runtime is closed: what is left behind of it reaches nobody. */
 export async function closeParts(parts: RunParts, plugins: OpenPlugins): Promise<void> {
-  const { active, log, clock, cancelGraceMs } = parts;
+  const { active, log, clock, cancelGraceMs, tasks } = parts;
+  tasks.table.close();
   const runs = active.all();
   for (const run of runs) run.cancel("the runtime was closed");
   const { promise, resolve } = Promise.withResolvers<void>();

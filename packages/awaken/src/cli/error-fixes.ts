@@ -69,6 +69,8 @@ export const ERROR_FIXES: Readonly<Record<ErrorCode, Fix>> = {
   remote_failed: ELSEWHERE,
   delegation_depth_exceeded: ELSEWHERE,
   child_not_completed: ELSEWHERE,
+  task_refused: PROJECT,
+  task_unreachable: PROJECT,
   // run control
   thread_already_running: "wait until the run of this thread is over, or cancel it: `awaken cancel <thread>`",
   run_not_found: "`awaken runs` lists them",

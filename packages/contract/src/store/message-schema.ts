@@ -4,6 +4,7 @@ import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, toolCallIdSchema } from "../stored.ts";
+import { taskEventSchema } from "../task.ts";
 import type { ToolResult } from "../tool.ts";
 import { countSchema, messageIdSchema, nonBlankSchema, positionSchema, rangeSchema, suspensionSchema } from "./schemas.ts";
 import { areUnique } from "./unique.ts";
@@ -59,6 +60,7 @@ const metadata = {
 const metadataSchema = s.strictObject({
   ...metadata,
   clientId: s.exactOptional(messageIdSchema),
+  task: s.exactOptional(taskEventSchema),
   compaction: s.exactOptional(rangeSchema),
   rewind: s.exactOptional(s.strictObject({ fromSeq: positionSchema })),
 });

@@ -42,6 +42,7 @@ const traceSchema = s.strictObject({
   parentToolCallId: s.exactOptional(toolCallIdSchema),
   agentPath: s.exactOptional(s.array(s.string())),
   ancestors: s.exactOptional(s.array(runPlaceSchema)),
+  taskId: s.exactOptional(s.string()),
   transportRequestId: s.exactOptional(s.string()),
   correlationId: s.exactOptional(s.string()),
 }) satisfies Schema<RunTrace>;

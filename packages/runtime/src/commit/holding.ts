@@ -64,4 +64,6 @@ export interface Holding {
   readonly hasMail: boolean;
   /** What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. */
   waiting(at: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
+  /** Messages may wait that nobody spoke of. */
+  mail?(): void;
 }

@@ -101,6 +101,16 @@ export class Landing {
     return this.#standing.at;
   }
 
+  /** Whether the thread is held by a dispatch: what comes to it finds the run in the queue. */
+  get isHeld(): boolean {
+    return this.#init.holding !== undefined;
+  }
+
+  /** Messages may wait there that nobody spoke of. */
+  lookAgain(): void {
+    this.#init.holding?.mail?.();
+  }
+
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
     const { holding } = this.#init;
     return holding === undefined ? NOTHING : holding.waiting(at);

@@ -80,10 +80,14 @@ export class MemoryThreads implements CommitStore {
 
   readonly runs: Pick<RunStore, "load" | "list" | "listByTicket" | "listOpenTickets"> = {
     load: async (id) => this.#own?.runs.get(id),
-    // In one page, as the runtime asks for it: runs of a thread that are not over.
-    list: async ({ threadId, statuses }) => ({
+    // In one page, as the runtime asks for it: runs of a thread, or below a run, that are not over.
+    list: async ({ threadId, statuses, parentRunId, rootRunId }) => ({
       items: [...(this.#own?.runs.values() ?? [])].filter(
-        (run) => run.threadId === threadId && (statuses === undefined || statuses.includes(run.status)),
+        (run) =>
+          (threadId === undefined || run.threadId === threadId) &&
+          (parentRunId === undefined || run.parentRunId === parentRunId) &&
+          (rootRunId === undefined || run.rootRunId === rootRunId) &&
+          (statuses === undefined || statuses.includes(run.status)),
       ),
     }),
     listByTicket: async (id) => {

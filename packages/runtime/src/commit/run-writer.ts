@@ -108,9 +108,19 @@ export class RunWriter {
     return this.#inTurn(() => this.#write({ ...NOTHING_MORE, decisions }));
   }
 
-  /** The same with what waits in the thread's queue and enters here. The model sees it when it is on record. */
-  takeIn(at: Boundary): Promise<readonly PendingRecord[]> {
-    return this.#inTurn(() => this.#takeIn(at));
+  /** The same with what waits in the thread's queue and enters here. The model sees it when it is on record; `entering` sees it before. */
+  takeIn(at: Boundary, entering: (messages: readonly Message[]) => void): Promise<readonly PendingRecord[]> {
+    return this.#inTurn(() => this.#takeIn(at, entering));
+  }
+
+  /** Whether the thread is held by a dispatch: what comes to it finds the run in the queue. */
+  get isHeld(): boolean {
+    return this.#init.landing.isHeld;
+  }
+
+  /** Messages may wait in the thread's queue that nobody spoke of. */
+  lookAgain(): void {
+    this.#init.landing.lookAgain();
   }
 
   /** Puts messages into the log that the model is not going to read in this run. */
@@ -128,12 +138,14 @@ export class RunWriter {
     return done;
   }
 
-  async #takeIn(at: Boundary): Promise<readonly PendingRecord[]> {
+  async #takeIn(at: Boundary, entering: (messages: readonly Message[]) => void): Promise<readonly PendingRecord[]> {
     for (let attempt = 1; ; attempt++) {
       const waiting = await this.#init.landing.waiting(at);
       if (waiting.length === 0) return waiting;
+      const takenIn = takenInOf(at, waiting);
+      entering(takenIn.messages);
       try {
-        await this.#write({ ...NOTHING_MORE, takenIn: takenInOf(at, waiting) });
+        await this.#write({ ...NOTHING_MORE, takenIn });
         return waiting;
       } catch (thrown) {
         const isOvertaken = AwakenError.is(thrown) && thrown.code === "pending_selection_conflict";

@@ -27,6 +27,7 @@ import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { OutputCheck, RunRetry } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
+import type { RunTasks, TaskScene } from "./run-tasks.ts";
 
 /** What the thread's records say. */
 export interface ThreadHistory {
@@ -94,4 +95,6 @@ export interface RunHandles {
   readonly replan: (agentId: string) => Promise<RunPlan>;
   /** Default: the run can start none. */
   readonly children?: Children;
+  /** The same for tasks in the background. */
+  readonly tasks?: (scene: TaskScene) => RunTasks;
 }

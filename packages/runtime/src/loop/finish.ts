@@ -28,6 +28,7 @@ import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
 import type { RunContext } from "./run-context.ts";
+import { cancelTasks } from "./task-news.ts";
 
 export interface LoopResult {
   readonly runId: RunId;
@@ -72,6 +73,7 @@ function tellStepEnd(ctx: RunContext): void {
 export async function commitStep(ctx: RunContext): Promise<void> {
   await ctx.writer.write();
   tellStepEnd(ctx);
+  if (ctx.tasks.hasOutbox) await ctx.tasks.deliver();
 }
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
@@ -147,14 +149,26 @@ function lostCommit(thrown: unknown): Termination {
   return { type: "error", code, message: `storage failed: ${message}` };
 }
 
+/** Messages of the last step are delivered when they are on record, and off the record with the end. */
+async function tryDeliver(ctx: RunContext): Promise<void> {
+  try {
+    await ctx.writer.write();
+    await ctx.tasks.deliver();
+  } catch (thrown) {
+    ctx.log.warn(`messages to other agents wait for the next run: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  }
+}
+
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
  * keep the run from ending. A commit that fails is the run's failure.
  */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
+  if (ctx.tasks.hasOutbox) await tryDeliver(ctx);
   if (isOver(ctx, given)) {
     const children = openChildren(ctx.state.snapshot());
     if (children.length > 0) await ctx.children.cancel(children);
+    await cancelTasks(ctx, given);
     if ((ctx.state.snapshot().get(toolCallStates)?.calls.length ?? 0) > 0) await tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
@@ -167,7 +181,8 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
-  const tickets = openChildren(ctx.state.snapshot()).length === 0 ? openTickets(ctx) : await allTickets(ctx);
+  const isAlone = openChildren(ctx.state.snapshot()).length === 0 && !ctx.tasks.hasRunning;
+  const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);
   let isKept = true;
   ctx.writer.stage(event);

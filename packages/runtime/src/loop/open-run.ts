@@ -17,6 +17,7 @@ import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
+import { NO_TASKS } from "./run-tasks.ts";
 import { StepProgress } from "./step-progress.ts";
 import { isSuperseding, supersede } from "./supersede.ts";
 
@@ -87,6 +88,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const tell = teller(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
+  const emit = emitter(tell, writer, progress);
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   return {
@@ -124,9 +126,10 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     replan,
     children: handles.children ?? NO_CHILDREN,
     leftChildren: children.length === 0 ? children : without(children, openChildren(state.snapshot())),
+    tasks: handles.tasks?.({ identity, principal, state, inbox, signal, tell, emit }) ?? NO_TASKS,
     tell,
     watch: (listen) => listeners.watch(listen),
-    emit: emitter(tell, writer, progress),
+    emit,
     emitSnapshot() {
       if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
     },

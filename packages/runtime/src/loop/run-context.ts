@@ -32,6 +32,7 @@ import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { RunPlan } from "./run-plan.ts";
+import type { RunTasks } from "./run-tasks.ts";
 import type { StepProgress } from "./step-progress.ts";
 
 /** Whether an answer fits what the run was asked for. */
@@ -130,6 +131,8 @@ export interface RunContext {
   readonly wayOut: WayOut | undefined;
   /** The runs that this one starts. */
   readonly children: Children;
+  /** Work in the background of its thread. */
+  readonly tasks: RunTasks;
   /** Of calls that a new message abandoned: they are told to stop. */
   readonly leftChildren: readonly RunId[];
   /** Resolves another agent in the registry snapshot of this run. */

@@ -16,6 +16,7 @@ import { abortRemote, runRemoteStep } from "./remote-step.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
 import { runStep, type StepOutcome } from "./step.ts";
+import { openTasks } from "./task-news.ts";
 
 /** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
 class NotBegun extends Error {}
@@ -104,8 +105,9 @@ async function announce(ctx: RunContext): Promise<void> {
 /** Up to the first step. Gives a termination when the run does not get there. */
 async function begin(ctx: RunContext): Promise<Termination | undefined> {
   const { isContinuation } = ctx;
+  const before = isContinuation ? ctx.state.snapshot().get(runLifecycle) : undefined;
   const start =
-    isContinuation && ctx.state.snapshot().get(runLifecycle) !== undefined
+    before !== undefined
       ? ({ type: "set-running", ...now(ctx) } as const)
       : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
   ctx.state.commit(command().update(runLifecycle, start));
@@ -120,7 +122,9 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   const started = ctx.phases.run("runStart", { isContinuation });
   if ((typeof started === "string" ? started : await started) === "cancelled") return { type: "cancelled" };
   // Decided ones, too: somebody may have been quicker than this.
-  return hasSuspended(ctx) || hasNext(ctx) ? suspend(ctx) : undefined;
+  const isSuspended = hasSuspended(ctx) || hasNext(ctx);
+  const awaits = await openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
+  return isSuspended ? suspend(ctx) : awaits;
 }
 
 /** Steps, until one of them is the last. */
@@ -223,9 +227,10 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
     return undefined;
   }
   if (judged !== "fits") return judged;
-  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true) return leave(ctx);
+  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
-  if (ctx.identity.origin !== "subagent") {
+  // One with records of its own parks, and the call that waits for it too.
+  if (ctx.identity.origin !== "subagent" || ctx.writer.isHeld) {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
     return { type: "natural-end" };
   }

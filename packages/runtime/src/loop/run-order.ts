@@ -72,7 +72,8 @@ export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, [])
 
 /** Where a run comes from, as its record keeps it: without what the record says itself. */
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
-  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, ancestors, transportRequestId, correlationId } = identity;
+  const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, ancestors, taskId } = identity;
+  const { transportRequestId, correlationId } = identity;
   return {
     origin,
     runMode,
@@ -81,6 +82,7 @@ export function traceOf(identity: RunIdentity): RunActivation["trace"] {
     ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
     ...(agentPath === undefined ? undefined : { agentPath }),
     ...(ancestors === undefined ? undefined : { ancestors }),
+    ...(taskId === undefined ? undefined : { taskId }),
     ...(transportRequestId === undefined ? undefined : { transportRequestId }),
     ...(correlationId === undefined ? undefined : { correlationId }),
   };

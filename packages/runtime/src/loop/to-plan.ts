@@ -1,7 +1,9 @@
 import type { Backend, ToolDescriptor } from "@awaken/contract";
 import { failedActions, pendingActions } from "../phase/action-queue.ts";
 import { activeAgent } from "../state/active-agent.ts";
+import { backgroundTasks } from "../state/background-tasks.ts";
 import type { AnyStateKey } from "../state/key.ts";
+import { failedMessages, messageOutbox } from "../state/message-outbox.ts";
 import { pastTickets } from "../state/past-tickets.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { backendOutput, remoteBackend } from "../state/remote-backend.ts";
@@ -17,6 +19,9 @@ const LOOP_KEYS: readonly AnyStateKey[] = [
   pastTickets,
   activeAgent,
   pendingWork,
+  backgroundTasks,
+  messageOutbox,
+  failedMessages,
   outputRetries,
   pendingActions,
   failedActions,

@@ -24,6 +24,7 @@ import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import { agentRunner } from "./run-agent.ts";
 import type { RunContext } from "./run-context.ts";
+import type { CallVerbs } from "./run-tasks.ts";
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
 
@@ -205,6 +206,11 @@ function toolContext(
   const { agent, scopeId, identity, principal, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
+  let made: CallVerbs | undefined;
+  const verbs = () => {
+    made ??= ctx.tasks.forCall({ callId: live.call.id, agentId: agent.id, key: idempotencyKey, traceParent });
+    return made;
+  };
   return {
     agent,
     scopeId,
@@ -221,6 +227,10 @@ function toolContext(
     idempotencyKey,
     resume: live.resume,
     runAgent: agentRunner(ctx, live, { signal, idempotencyKey, traceParent }),
+    get tasks() {
+      return verbs().tasks;
+    },
+    sendMessage: (to, message) => verbs().sendMessage(to, message),
     progress,
     activity,
     output,

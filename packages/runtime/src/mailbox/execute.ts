@@ -1,4 +1,4 @@
-import { AwakenError, dispatchId, errorMessage, type Log, type RunRecord, runId } from "@awaken/contract";
+import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type RunRecord, runId } from "@awaken/contract";
 import { type ClaimedDispatch, type Fence, MAX_COMMIT_ATTEMPTS, type PendingRecord, type QueuedDispatch } from "@awaken/contract/store";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
@@ -47,11 +47,12 @@ const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "a
 async function followPlan(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
   const { queue, ask } = executor;
   for (let tries = 1; ; tries++) {
-    const plan = await planDispatch({ tenant: queue, ask, claimed });
+    const plan = await planDispatch({ tenant: queue, ask, claimed, isLost: (task) => executor.parts.tasks.isLost(task) });
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
+      else if (plan.type === "for-another") await passOn(executor, claimed, plan.runId);
       else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
       else if (plan.type === "void-barrier") {
@@ -88,6 +89,18 @@ async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: Queu
   if (untilDue > 0) return;
   const next = await ask("claim a dispatch", queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs }));
   if (next !== undefined) await executeDispatch(executor, next);
+}
+
+/** Another run of the thread is woken in the place of this one. */
+async function passOn({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, next: RunId): Promise<void> {
+  const { threadId, maxAttempts, priority } = claimed;
+  await ask(
+    "wake another run",
+    queue.transaction(async ({ dispatches }) => {
+      await dispatches.ack(fenceOf(claimed));
+      await dispatches.enqueue({ dispatchId: dispatchId(ids()), threadId, runId: next, maxAttempts, priority });
+    }),
+  );
 }
 
 /** Messages for a run that ended before it read them are for a run of their own. */

@@ -1,4 +1,13 @@
-import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type RunProjection, type ScopeId } from "@awaken/contract";
+import {
+  AwakenError,
+  dispatchId,
+  errorMessage,
+  type Log,
+  type RunId,
+  type RunProjection,
+  type ScopeId,
+  type ThreadId,
+} from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -123,6 +132,10 @@ export class Hold implements Holding, Lease {
 
   isOf(scopeId: ScopeId, runId: RunId): boolean {
     return this.tenant.scopeId === scopeId && this.#run?.runIds.includes(runId) === true;
+  }
+
+  isOn(scopeId: ScopeId, threadId: ThreadId): boolean {
+    return this.tenant.scopeId === scopeId && this.#run?.threadId === threadId;
   }
 
   /** Gives the thread back as it is on record, and leaves the run. */

@@ -8,7 +8,9 @@ import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
+import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
+import { postAgentMessage, postTask } from "./task-post.ts";
 import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { Worker } from "./worker.ts";
@@ -46,6 +48,11 @@ export class Mailbox {
     this.#init = init;
     const { store, retention } = init;
     this.#sweeper = new Sweeper({ store, retention, tenantOf: (scopeId) => this.tenant(scopeId) });
+  }
+
+  /** This process. */
+  get node(): NodeIdentity {
+    return this.#init.node;
   }
 
   get hasWorkers(): boolean {
@@ -97,6 +104,15 @@ export class Mailbox {
       release: async (run) => {
         for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
       },
+      submit: async (order) => {
+        await startOrder(this.tenant(scopeId), order, { onBusy: "queue" });
+      },
+      post: async (threadId, event, target) => {
+        const reader = await postTask(this.tenant(scopeId), threadId, event, target);
+        if (typeof reader === "string") this.mail(scopeId, reader);
+        return reader !== false;
+      },
+      message: (request) => postAgentMessage(this.tenant(scopeId), request),
       cancel: (run) => cancelByWish(this.tenant(scopeId), run),
       decide: (run, decisions) => decideElsewhere(this.tenant(scopeId), run, decisions),
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
@@ -206,6 +222,8 @@ export class Mailbox {
   #take(hint: ScopedHint): void {
     if (hint.type === "enqueued") {
       this.#worker?.ring(hint);
+      // What is queued there may have come with news for the run that is at work.
+      for (const hold of this.#holds()) if (hold.isOn(hint.scopeId, hint.threadId)) hold.mail();
       return;
     }
     for (const hold of this.#holds().filter((each) => each.isOf(hint.scopeId, hint.runId))) {

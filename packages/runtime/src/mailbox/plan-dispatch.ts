@@ -1,4 +1,4 @@
-import type { Message, RunRecord, ThreadId } from "@awaken/contract";
+import type { Message, RunId, RunRecord, TaskRecord, ThreadId } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -14,6 +14,7 @@ import {
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import { isOrphan } from "../run/called-run.ts";
+import { isRunning, storedTasks } from "../state/background-tasks.ts";
 import type { Opening } from "./hold.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
@@ -29,6 +30,8 @@ export type DispatchPlan =
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
+  /** The run is over, and another one of the thread waits for what this is about. */
+  | { readonly type: "for-another"; readonly runId: RunId }
   /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
   | { readonly type: "behind"; readonly first: QueuedDispatch }
   /** What waits in front is for a run that may still come: it is tried again later. */
@@ -41,6 +44,8 @@ export interface PlanScene {
   readonly tenant: TenantQueue;
   readonly ask: Ask;
   readonly claimed: ClaimedDispatch;
+  /** Whether a task that is code is known to have ended with its process. */
+  isLost(task: TaskRecord): boolean;
 }
 
 const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
@@ -54,6 +59,8 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   if (run.status === "done") {
     const messages = await enteringAt(scene, "resume-input", run.threadId);
     if (messages.length > 0) return { type: "too-late", messages };
+    const next = await otherAwaiting(scene, run);
+    if (next !== undefined) return { type: "for-another", runId: next };
     return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
   }
   const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
@@ -65,10 +72,29 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
     return { type: "run", order: resumeOrder(run, decisions), opening: { claimed, wishes, consume: undefined }, isCancelled: false };
   }
   const entering = await enteringAt(scene, "resume-input", run.threadId);
-  const isDue = decisions.length > 0 || entering.length > 0 || run.waiting.tickets.length === 0;
+  const isAsked = decisions.length > 0 || entering.length > 0;
+  const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? await hasNews(scene, run) : run.waiting.tickets.length === 0);
   if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
   const order = withInput(resumeOrder(run, decisions), entering);
   return { type: "run", order, opening: { claimed, wishes, consume: consumptionOf("resume-input", entering) }, isCancelled: false };
+}
+
+/** Whether there is something to read of the tasks that it waits for. */
+async function hasNews(scene: PlanScene, { threadId }: RunRecord): Promise<boolean> {
+  if ((await enteringAt(scene, "next-step", threadId)).length > 0) return true;
+  const { tenant, ask, isLost } = scene;
+  const head = await ask("load a thread", tenant.threads.loadHead(threadId));
+  return storedTasks(head?.state).some((task) => isRunning(task) && isLost(task));
+}
+
+/** News that a run was to be woken for, which is over, may be what another run of the thread waits for. */
+async function otherAwaiting(scene: PlanScene, { threadId, runId }: RunRecord): Promise<RunId | undefined> {
+  const { tenant, ask } = scene;
+  const open = (await ask("load a thread", tenant.threads.load(threadId)))?.openRunId;
+  if (open === undefined || open === runId) return undefined;
+  const other = await ask("load a run", tenant.runs.load(open));
+  if (other?.status !== "waiting" || other.waiting.reason !== "awaiting-tasks") return undefined;
+  return (await hasNews(scene, other)) ? open : undefined;
 }
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */

@@ -1,31 +1,6 @@
-import type { JsonValue, Message, MessageId } from "@awaken/contract";
+import type { Message, MessageId, TaskEvent } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { StateReader } from "../state/snapshot.ts";
-
-/** News of background work. Becomes an internal user message at the next boundary. */
-export type TaskEvent = {
-  /** Names the work in the background. */
-  readonly taskId: string;
-} & (
-  | {
-      readonly kind: "completed";
-      /** What it came to. */
-      readonly result: JsonValue;
-    }
-  | {
-      readonly kind: "failed";
-      /** Why it failed, for the model. */
-      readonly error: string;
-    }
-  | { readonly kind: "cancelled" }
-  | {
-      readonly kind: "custom";
-      /** What kind of news, as the plugin names it. */
-      readonly eventType: string;
-      /** The news. */
-      readonly payload: JsonValue;
-    }
-);
 
 /** The end of a background compaction. It is looked at when it is consumed, because it may be stale by then. */
 export interface CompactionNotice {

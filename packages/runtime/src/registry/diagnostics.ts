@@ -1,7 +1,7 @@
 import { AwakenError, didYouMean, errorMessage } from "@awaken/contract";
 import type { AgentSpec, LocalAgentSpec } from "@awaken/contract/spec";
 import type { Tool } from "../tool/tool.ts";
-import { delegateToolId, HANDOFF_TOOL } from "./agent-tool-ids.ts";
+import { delegateToolId, HANDOFF_TOOL, NAMED_TOOLS } from "./agent-tool-ids.ts";
 import type { Changes } from "./draft.ts";
 import { isLate } from "./late-ids.ts";
 import { type BroughtTools, pluginTools } from "./plugin-tools.ts";
@@ -113,7 +113,8 @@ class Tables {
     const isDelegate = (id: string): boolean =>
       agent.delegates.some((delegate) => id === delegateToolId(delegate)) || (id === HANDOFF_TOOL && agent.handoffs.length > 0);
     return {
-      has: (id) => has(id) || isLate(id) || isUnsure || isDelegate(id) || fromPlugins().ids.has(id) || fromPlugins().isLate(id),
+      has: (id) =>
+        has(id) || isLate(id) || isUnsure || isDelegate(id) || NAMED_TOOLS.has(id) || fromPlugins().ids.has(id) || fromPlugins().isLate(id),
       ids: () => [...ids(), ...fromPlugins().ids],
     };
   }

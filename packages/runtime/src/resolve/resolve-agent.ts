@@ -37,6 +37,8 @@ export interface AgentTools {
 }
 
 export interface ResolveParts {
+  /** Tools that an agent has when its catalogue names them, and not else. Default: none. */
+  readonly namedTools?: readonly Tool[];
   /** What agents have for those that they name as delegates and handoffs. Default: nothing. */
   readonly agentTools?: (named: { readonly delegates: readonly AgentSpec[]; readonly handoffs: readonly AgentSpec[] }) => AgentTools;
   /** The plugins that every run has, in order; no filter of an agent silences them. */
@@ -138,6 +140,7 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const forAgents = toolsForAgents(set, agent, parts);
   const declared = gatherTools([
     ["global", set.tools.values()],
+    ["runtime", (parts.namedTools ?? []).filter(({ id }) => agent.tools?.includes(id) === true && !set.tools.has(id))],
     ["delegate", forAgents.delegates],
     ["handoff", forAgents.handoffs],
     ["plugin", env.tools.values()],

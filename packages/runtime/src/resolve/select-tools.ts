@@ -5,7 +5,7 @@ import type { Tool } from "../tool/tool.ts";
 const NONE: ReadonlySet<string> = new Set();
 
 /** Where tools come from, in the order in which they are registered. */
-export type ToolSource = readonly [source: "global" | "delegate" | "handoff" | "plugin", tools: Iterable<Tool>];
+export type ToolSource = readonly [source: "global" | "runtime" | "delegate" | "handoff" | "plugin", tools: Iterable<Tool>];
 
 /** All tools of all sources. Two of one id would leave it open which one the model calls. */
 export function gatherTools(sources: readonly ToolSource[]): ReadonlyMap<string, Tool> {

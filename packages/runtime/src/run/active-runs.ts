@@ -5,7 +5,7 @@ import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
-import { keyIn } from "./scope-key.ts";
+import { keyIn } from "../stream/scope-key.ts";
 
 /** What controls a run from outside while it is active. */
 export class ActiveRun {

@@ -23,13 +23,11 @@ import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort, raceAbort } from "../stream/abort.ts";
 import { derivedId } from "../stream/derived-id.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { agentPathOf, checkDepth } from "./agent-path.ts";
 import { cancelledResult, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
 import { toMessages } from "./message-input.ts";
 import type { RunParts } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
-
-/** The agents of the runs from the first one to this one. */
-export const agentPathOf = ({ agentId, agentPath }: RunIdentity): readonly string[] => agentPath ?? [agentId];
 
 /** The same parts with something else in the place of some, for one run and what it waits for. */
 function withParts(parts: RunParts, changes: Partial<RunParts>): RunParts {
@@ -85,11 +83,7 @@ export class ChildRuns implements Children {
     const { maxDelegationDepth, holds, ids } = this.#parts;
     const parent = this.#identity;
     const path = agentPathOf(parent);
-    if (path.length > maxDelegationDepth) {
-      throw new AwakenError("delegation_depth_exceeded", `delegation depth limit exceeded: ${[...path, order.agentId].join(" > ")}`, {
-        details: { agentId: order.agentId, limit: maxDelegationDepth },
-      });
-    }
+    checkDepth(parent, order.agentId, maxDelegationDepth);
     const policy = order.policy ?? (holds === undefined ? "ephemeral" : "durable");
     this.#check(order, policy);
     const { backend } = this.#resolve(order.agentId);

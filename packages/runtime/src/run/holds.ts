@@ -1,6 +1,8 @@
-import type { RunRecord, ThreadId } from "@awaken/contract";
+import type { RunId, RunRecord, TaskEvent, ThreadId } from "@awaken/contract";
 import type { Holding } from "../commit/holding.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import type { AgentMessageRequest } from "../loop/message-sink.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
@@ -9,6 +11,15 @@ export interface Holds {
   open(run: ActiveRun, given: Holding | undefined, isAwaited: boolean): Holding;
   /** Gives the thread of the run back as it is on record: another process goes on with it. Never rejects. */
   release(run: ActiveRun): Promise<void>;
+  /** Puts a run into the queue: it is on record when this resolves, and workers of whatever process execute it. */
+  submit(order: RunOrder): Promise<void>;
+  /**
+   * News of a task for a thread, or for one run of it: durable when this resolves. The run that is open there reads them at its next
+   * boundary, or is woken for them; without one the next run does. False when the run that they are for is over.
+   */
+  post(threadId: ThreadId, event: TaskEvent, target?: RunId): Promise<boolean>;
+  /** A message of an agent for another thread: durable when this resolves. The same id twice is one message. Gives what it is known by. */
+  message(request: AgentMessageRequest): Promise<string>;
   /** Tells a run to stop, whoever executes it. */
   cancel(run: RunRecord): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */

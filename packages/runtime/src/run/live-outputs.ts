@@ -1,6 +1,6 @@
 import { DEFAULT_SCOPE, type RunId, type ScopeId } from "@awaken/contract";
 import type { LiveOutput } from "../loop/run-context.ts";
-import { keyIn } from "./scope-key.ts";
+import { keyIn } from "../stream/scope-key.ts";
 
 /** Of all tenants together. */
 const MAX_KEPT = 1_000;

@@ -1,5 +1,7 @@
 import type { Log, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { MessagePort } from "../builtin/background/open-tasks.ts";
+import type { TenantTasks } from "../builtin/background/task-table.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
@@ -20,6 +22,10 @@ export interface RunParts {
   readonly live: LiveStore | undefined;
   readonly active: ActiveRuns;
   readonly outputs: LiveOutputs;
+  /** Work in the background of its threads. */
+  readonly tasks: TenantTasks;
+  /** How messages of agents travel to other threads. */
+  readonly messages: MessagePort;
   /** Undefined where no other process can get at the threads. */
   readonly holds?: Holds | undefined;
   readonly clock: Clock;

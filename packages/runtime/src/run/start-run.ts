@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue,
   type RunId,
+  type RunIdentity,
   runId,
   type Schema,
   type ThreadId,
@@ -17,6 +18,7 @@ import {
   validate,
 } from "@awaken/contract";
 import { checkRoot } from "../backend/profile.ts";
+import { OpenTasks } from "../builtin/background/open-tasks.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
@@ -34,6 +36,8 @@ import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 import { settled } from "./settled.ts";
+import { endOfTask } from "./task-news.ts";
+import { BackgroundRuns } from "./task-runs.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
 export interface StartedRun {
@@ -149,7 +153,7 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
     letGo = bounds.hold();
     const bound = parts.boundTo(bounds);
-    return await holding(bound, run, order, (held) => bringToEnd(bound, run, held, onBegun));
+    return await holding(bound, run, order, (held) => bringToEnd({ parts: bound, ofRuntime: parts }, run, held, onBegun));
   } finally {
     off?.();
     letGo?.();
@@ -183,17 +187,31 @@ async function holding(
   }
 }
 
-async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const ctx = await prepare(parts, run, order);
+/** What a run works with, and what that which it leaves behind works with. */
+interface PartsOfRun {
+  readonly parts: RunParts;
+  readonly ofRuntime: RunParts;
+}
+
+async function bringToEnd(
+  { parts, ofRuntime }: PartsOfRun,
+  run: ActiveRun,
+  order: RunOrder,
+  onBegun: (() => void) | undefined,
+): Promise<LoopOutcome> {
+  const opened: OpenTasks[] = [];
+  const ctx = await prepare({ parts, ofRuntime }, run, order, opened);
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
     if (isLeft(ended)) return ended;
     if (!ended.isKept && order.holding?.isTriedAgain === true) return leftUnkept(ended);
     rememberOutput(parts, ctx, ended);
+    if (parts.holds === undefined && ctx.identity.taskId !== undefined) await tellOwner(parts, ctx.identity);
     return ended;
   } finally {
-    if (run.inbox.size > 0) await keepUnread(run, ctx);
+    for (const tasks of opened) tasks.close();
+    if (run.inbox.size > 0) await keepUnread(parts, run, ctx);
   }
 }
 
@@ -201,6 +219,13 @@ async function bringToEnd(parts: RunParts, run: ActiveRun, order: RunOrder, onBe
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
   const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
   return { type: "left", runId, threadId, failure: { code, message, mayPass: true, retryAfterMs: undefined } };
+}
+
+/** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
+async function tellOwner({ records, tasks }: RunParts, { runId: id, parentThreadId }: RunIdentity): Promise<void> {
+  const run = await records.runs.load(id);
+  const event = run?.status === "done" ? endOfTask(run) : undefined;
+  if (event !== undefined && parentThreadId !== undefined) tasks.tell(parentThreadId, event);
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
@@ -222,8 +247,11 @@ function supporting(plan: RunPlan, { options, intent }: RunOrder, run: ActiveRun
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promise<RunContext> {
+async function prepare({ parts, ofRuntime }: PartsOfRun, run: ActiveRun, order: RunOrder, opened: OpenTasks[]): Promise<RunContext> {
   const resolution = parts.resolver.open();
+  run.inbox.onRefused = (item) => {
+    if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
+  };
   const resolve = (agentId: string): RunPlan => supporting(resolution.resolve(agentId), order, run);
   const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
   const { ctx } = await takeUp({
@@ -242,6 +270,14 @@ async function prepare(parts: RunParts, run: ActiveRun, order: RunOrder): Promis
       }),
       wayOut: order.holding?.wayOut,
       children: new ChildRuns(parts, run, resolution, startRun),
+      tasks: (scene) => {
+        const runs = new BackgroundRuns(ofRuntime, resolution, startRun);
+        const { tasks: tenant, ids, log, messages } = ofRuntime;
+        const cancelRun = () => run.cancel("the run cancelled itself");
+        const tasks = new OpenTasks({ tenant, runs, ids, log, messages, scene, cancelRun });
+        opened.push(tasks);
+        return tasks;
+      },
     },
     adopt: (id) => parts.active.adopt(run, id),
   });
@@ -275,9 +311,15 @@ function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]
   };
 }
 
-/** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread. Never rejects. */
-async function keepUnread({ inbox }: ActiveRun, { log, identity, writer }: RunContext): Promise<void> {
-  const unread = inbox.drain().flatMap((item) => (item.type === "messages" ? item.messages : []));
+/** Messages that were accepted too late for the model to read are in the log for whoever goes on with the thread; news of tasks are told again. Never rejects. */
+async function keepUnread(
+  { tasks }: RunParts,
+  { inbox, threadId: thread }: ActiveRun,
+  { log, identity, writer }: RunContext,
+): Promise<void> {
+  const items = inbox.drain();
+  for (const item of items) if (item.type === "task") tasks.tell(thread, item.event);
+  const unread = items.flatMap((item) => (item.type === "messages" ? item.messages : []));
   if (unread.length === 0) return;
   try {
     await writer.append(unread);

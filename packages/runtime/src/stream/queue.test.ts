@@ -87,3 +87,16 @@ describe("Queue", () => {
     expect(counts.open).toBe(0);
   });
 });
+
+describe("a queue that is closed", () => {
+  it("multi-agent 56: each send that comes too late is false and handed on once; one that only tries is not", () => {
+    const queue = new Queue<number>();
+    const late: number[] = [];
+    queue.onRefused = (item) => late.push(item);
+    expect(queue.push(1)).toBe(true);
+    queue.close();
+    expect([queue.push(2), queue.push(2), queue.tryPush(3)]).toEqual([false, false, false]);
+    expect(late).toEqual([2, 2]);
+    expect(queue.drain()).toEqual([1]);
+  });
+});

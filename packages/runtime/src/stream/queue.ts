@@ -7,6 +7,9 @@ export class Queue<T> {
   /** By signal, so that a reader who gave up waiting and waits again leaves nothing behind. */
   #waits: Map<AbortSignal | undefined, { readonly promise: Promise<void>; readonly wake: () => void }> | undefined;
 
+  /** Is given each item that came too late; called again when it is sent again. */
+  onRefused: ((item: T) => void) | undefined;
+
   get size(): number {
     return this.#items.length;
   }
@@ -15,8 +18,15 @@ export class Queue<T> {
     return this.#isClosed;
   }
 
-  /** False when the queue is closed: the item was not taken. */
+  /** False when the queue is closed: the item was not taken, and whoever cares for late ones has it. */
   push(item: T): boolean {
+    const isTaken = this.tryPush(item);
+    if (!isTaken) this.onRefused?.(item);
+    return isTaken;
+  }
+
+  /** The same, and nobody else hears of one that was not taken. */
+  tryPush(item: T): boolean {
     if (this.#isClosed) return false;
     this.#items.push(item);
     this.#wakeAll();

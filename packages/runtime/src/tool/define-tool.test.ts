@@ -16,6 +16,10 @@ const context: ToolContext = {
   idempotencyKey: "k1",
   resume: undefined,
   runAgent: () => Promise.reject(new Error("no agent here")),
+  sendMessage: () => Promise.reject(new Error("nobody here")),
+  get tasks(): never {
+    throw new Error("no tasks here");
+  },
   progress: () => {},
   activity: () => {},
   output: () => {},

@@ -4,6 +4,8 @@ import type { HookScene, ResumedCall } from "../phase/hook.ts";
 import type { AnyStateKey } from "../state/key.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { RunAgent } from "./child-result.ts";
+import type { SendMessage } from "./messages.ts";
+import type { Tasks } from "./tasks.ts";
 import type { ToolKind } from "./tool-kind.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -32,6 +34,10 @@ export interface ToolContext extends HookScene {
   readonly resume: ResumedCall | undefined;
   /** Starts a run of another agent for this call, and waits for it. */
   readonly runAgent: RunAgent;
+  /** Work in the background of this thread. */
+  readonly tasks: Tasks;
+  /** Says something to another agent. */
+  readonly sendMessage: SendMessage;
   /** How far it is, for whoever watches. */
   progress(report: ProgressReport): void;
   /** News of a kind of the tool's own, for whoever watches. */

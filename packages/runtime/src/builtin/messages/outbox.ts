@@ -1,0 +1,53 @@
+import { errorMessage, type Log, type MessageOutbox, threadId } from "@awaken/contract";
+import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.ts";
+import { command } from "../../phase/command.ts";
+import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
+import type { StateStore } from "../../state/store.ts";
+
+/** How often a message is tried. */
+const MAX_ATTEMPTS = 5;
+
+export interface OutboxScene {
+  readonly state: StateStore;
+  /** Undefined: nobody takes messages to other threads. */
+  readonly sink: MessageSink | undefined;
+  readonly log: Log;
+}
+
+/** On record with the next commit; delivered after it. */
+export function queueMessage(state: StateStore, request: AgentMessageRequest): void {
+  const { messageId: id, recipientThreadId } = request;
+  const entry = { id, request: { ...request, recipientThreadId: threadId(recipientThreadId) }, attempts: 0 };
+  state.commit(command().update(messageOutbox, { type: "queue", entries: [entry] }));
+}
+
+export const hasOutbox = (state: StateStore): boolean => (state.snapshot().get(messageOutbox)?.pending.length ?? 0) > 0;
+
+type Entry = MessageOutbox["pending"][number];
+
+function bury(state: StateStore, request: Entry["request"], error: string): void {
+  const change = command().update(messageOutbox, { type: "sent", id: request.messageId });
+  state.commit(change.update(failedMessages, { type: "add", failed: { request, error } }));
+}
+
+/**
+ * Delivers what is on record, in its order. What could not be delivered stays where it is and is tried again; at the fifth time it is put
+ * aside for people. What was delivered and is not off the record when the process dies is delivered again, under the same id.
+ */
+export async function deliverOutbox({ state, sink, log }: OutboxScene): Promise<void> {
+  for (const { id, request, attempts } of state.snapshot().get(messageOutbox)?.pending ?? []) {
+    if (sink === undefined) {
+      bury(state, request, "no durable transport configured");
+      continue;
+    }
+    try {
+      await sink(request);
+      state.commit(command().update(messageOutbox, { type: "sent", id }));
+    } catch (thrown) {
+      const error = errorMessage(thrown);
+      log.warn(`a message could not be delivered: ${error}`, { messageId: id, attempts: attempts + 1 });
+      if (attempts + 1 >= MAX_ATTEMPTS) bury(state, request, error);
+      else state.commit(command().update(messageOutbox, { type: "failed", id }));
+    }
+  }
+}

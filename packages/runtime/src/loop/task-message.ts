@@ -1,0 +1,22 @@
+import { type Message, type MessageId, type TaskEvent, toJson } from "@awaken/contract";
+
+/** Attribute values are quoted, and the body cannot close the tag that it stands in. */
+function taskText(event: TaskEvent): string {
+  const { taskId, kind, ...rest } = event;
+  const body = JSON.stringify(rest).replaceAll("<", "\\u003c");
+  return `<background-task-event kind=${JSON.stringify(kind)} task_id=${JSON.stringify(taskId)}>${body}</background-task-event>`;
+}
+
+/** How the model reads of background work, and the run that takes it in. */
+export const taskMessage = (id: MessageId, event: TaskEvent): Message => ({
+  id,
+  role: "user",
+  visibility: "internal",
+  content: [{ type: "text", text: taskText(event) }],
+  metadata: { task: event },
+});
+
+const isPlain = (result: unknown): result is string => typeof result === "string";
+
+/** The result of code, as it is told: anything else than JSON is made so. */
+export const toResult = (value: unknown) => (isPlain(value) ? value : value === undefined ? null : toJson(value));

@@ -1,0 +1,39 @@
+import { AwakenError, type Termination } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
+import { crossBoundary } from "./boundary.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Also what the run begins with may be news. */
+function readInput(ctx: RunContext): void {
+  for (const { message } of ctx.input) if (message.metadata?.task !== undefined) ctx.tasks.read(message.metadata.task);
+}
+
+/**
+ * Before the first step: what came to the thread's tasks meanwhile is read. A run that was woken for nothing waits on, and gives the
+ * termination that it has so.
+ */
+export async function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
+  const { tasks } = ctx;
+  readInput(ctx);
+  // What the run before could not deliver.
+  if (tasks.hasOutbox) await tasks.deliver();
+  if (!tasks.hasAny) return undefined;
+  ctx.writer.lookAgain();
+  // Before those of this process, which came later.
+  let isNew = canRead && (await crossBoundary(ctx, "next-step"));
+  const earlier = await tasks.open();
+  if (earlier.length > 0) ctx.inbox.push({ type: "messages", messages: earlier });
+  if (!canRead) return undefined;
+  isNew = (await crossBoundary(ctx, "next-step")) || isNew;
+  if (!wasAwaiting || isNew || ctx.input.length > 0 || !tasks.hasRunning) return undefined;
+  ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", at: ctx.clock.now() }));
+  return { type: "natural-end" };
+}
+
+const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
+
+/** What a run that was told to stop has started stops with it. One that somebody else has by now leaves it to him. */
+export async function cancelTasks(ctx: RunContext, termination: Termination): Promise<void> {
+  if (termination.type === "cancelled" && ctx.tasks.hasAny && !isLost(ctx.signal.reason)) await ctx.tasks.cancel();
+}

@@ -1,0 +1,70 @@
+import {
+  AwakenError,
+  dispatchId,
+  type Message,
+  messageId,
+  type RunId,
+  runId,
+  type TaskEvent,
+  type ThreadId,
+  threadId,
+} from "@awaken/contract";
+import type { AgentMessageRequest } from "../loop/message-sink.ts";
+import { taskMessage } from "../loop/task-message.ts";
+import { sendAgentMessage } from "./agent-message.ts";
+import { inOne } from "./in-one.ts";
+import { NEWS } from "./parent-wake.ts";
+import type { Tenant } from "./tenant.ts";
+
+/**
+ * Puts news of a task on a thread, for whatever run is open there or for this one alone, with a dispatch that wakes it. Gives the run that
+ * will read them, undefined when none is open, and false when the one that they are for is over.
+ */
+export function postTask(tenant: Tenant, thread: ThreadId, event: TaskEvent, target?: RunId): Promise<RunId | undefined | false> {
+  return postMessage(tenant, thread, taskMessage(messageId(tenant.ids()), event), target);
+}
+
+async function postMessage(tenant: Tenant, thread: ThreadId, message: Message, target?: RunId): Promise<RunId | undefined | false> {
+  const { ids, maxAttempts } = tenant;
+  return inOne(tenant, "keep news of a task", async (ports) => {
+    const openId = target ?? (await ports.threads.load(thread))?.openRunId;
+    const open = openId === undefined ? undefined : await ports.runs.load(openId);
+    if (target !== undefined && (open === undefined || open.status === "done")) return false;
+    const mode = target === undefined ? NEWS : { ...NEWS, targetRunId: target, fallbackToNewRun: false };
+    // One that has not begun has a dispatch, and finds them.
+    const isWoken = open !== undefined && open.status !== "done" && open.status !== "created";
+    const dispatch = isWoken ? { dispatchId: dispatchId(ids()), threadId: thread, runId: open.runId, maxAttempts } : undefined;
+    await ports.commit({
+      threadId: thread,
+      runId: open?.runId ?? runId(ids()),
+      pending: { append: [{ message, deliveryMode: mode }] },
+      ...(dispatch === undefined ? undefined : { dispatch: { type: "enqueue", dispatch } }),
+    });
+    return open?.runId;
+  });
+}
+
+const isThere = (thrown: unknown): boolean =>
+  AwakenError.is(thrown) && (thrown.code === "storage_already_exists" || thrown.code === "already_consumed");
+
+/**
+ * A message of an agent for another thread. A run that waits there reads it when it goes on, and is woken if it waits for nothing but news:
+ * its tickets stay open. Else a run of its own answers it.
+ */
+export async function postAgentMessage(tenant: Tenant, request: AgentMessageRequest): Promise<string> {
+  const { messageId: id, recipientThreadId, recipientAgentId, senderAgentId, message } = request;
+  const { queue, ask } = tenant;
+  const thread = threadId(recipientThreadId);
+  const open = (await ask("load a thread", queue.threads.loadHead(thread)))?.openRun;
+  if (open?.status !== "waiting" || (recipientAgentId !== null && recipientAgentId !== open.agentId)) {
+    const agent = recipientAgentId === null ? undefined : { recipientAgentId };
+    return sendAgentMessage(tenant, { messageId: id, recipientThreadId, ...agent, senderAgentId, text: message });
+  }
+  const content = [{ type: "text", text: message }] as const;
+  try {
+    await postMessage(tenant, thread, { id: messageId(id), role: "user", content, metadata: { senderAgentId } });
+  } catch (thrown) {
+    if (!isThere(thrown)) throw thrown;
+  }
+  return id;
+}

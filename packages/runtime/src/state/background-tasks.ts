@@ -1,0 +1,77 @@
+import {
+  type BackgroundTaskState,
+  backgroundTasksSchema,
+  type PersistedState,
+  type TaskEvent,
+  type TaskRecord,
+  validateSync,
+} from "@awaken/contract";
+import { defineRuntimeState } from "./key.ts";
+
+/** How many that are over stay on record. */
+const KEPT = 64;
+
+const NUMBER = /^bg_(\d+)$/;
+
+export const taskIdOf = (count: number): string => `bg_${count}`;
+
+const after = (taskId: string): number => {
+  const [, digits] = NUMBER.exec(taskId) ?? [];
+  return digits === undefined ? 0 : Number(digits) + 1;
+};
+
+export const isRunning = ({ status }: TaskRecord): boolean => status === "running";
+
+function trimmed(tasks: readonly TaskRecord[]): readonly TaskRecord[] {
+  let over = tasks.filter((task) => !isRunning(task)).length - KEPT;
+  return over <= 0 ? tasks : tasks.filter((task) => isRunning(task) || over-- <= 0);
+}
+
+function withTask({ next, tasks }: BackgroundTaskState, task: TaskRecord): BackgroundTaskState {
+  const place = tasks.findIndex(({ taskId }) => taskId === task.taskId);
+  const known = tasks[place];
+  // What is over stays as it is.
+  if (known !== undefined && !isRunning(known)) return { next, tasks };
+  return {
+    next: Math.max(next, after(task.taskId)),
+    tasks: trimmed(known === undefined ? [...tasks, task] : tasks.with(place, task)),
+  };
+}
+
+export type BackgroundTaskUpdate =
+  | { readonly type: "set"; readonly task: TaskRecord }
+  | { readonly type: "remove"; readonly taskId: string };
+
+/** Work in the background of the thread: what is running, and what became of the rest. */
+export const backgroundTasks = defineRuntimeState("background_tasks", {
+  scope: "thread",
+  merge: "commutative",
+  schema: backgroundTasksSchema,
+  initial: (): BackgroundTaskState => ({ next: 0, tasks: [] }),
+  apply: (value, update: BackgroundTaskUpdate): BackgroundTaskState =>
+    update.type === "set"
+      ? withTask(value, update.task)
+      : { ...value, tasks: value.tasks.filter(({ taskId }) => taskId !== update.taskId) },
+});
+
+/** Those of a thread, from its record. */
+export function storedTasks(state: PersistedState | undefined): readonly TaskRecord[] {
+  const value = state?.extensions[backgroundTasks.name];
+  if (value === undefined) return [];
+  const stored = validateSync(backgroundTasksSchema, value);
+  return stored.type === "valid" ? stored.value.tasks : [];
+}
+
+/** The task as its last news leave it; undefined when they are not the last. */
+export function settledBy(task: TaskRecord, event: TaskEvent, completedAt: number): TaskRecord | undefined {
+  switch (event.kind) {
+    case "custom":
+      return undefined;
+    case "completed":
+      return { ...task, status: "completed", result: event.result, completedAt };
+    case "failed":
+      return { ...task, status: "failed", error: event.error, completedAt };
+    case "cancelled":
+      return { ...task, status: "cancelled", completedAt };
+  }
+}
