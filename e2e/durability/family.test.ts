@@ -1,13 +1,10 @@
-import { join } from "node:path";
 import { type JsonObject, type Provider, type RunIdentity, type RunRecord, runId, threadId } from "@awaken/contract";
 import type { QueueStore, Store } from "@awaken/contract/store";
-import { ask, createRuntime, definePlugin, defineTool, type RuntimeInit } from "@awaken/runtime";
-import { crashPoints, scripted, soleNode, text, ticketsOf, toolCall } from "@awaken/runtime/testing";
-import { memoryStore } from "@awaken/stores/memory";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ask, definePlugin, defineTool, type RuntimeInit } from "@awaken/runtime";
+import { crashPoints, scripted, text, ticketsOf, toolCall } from "@awaken/runtime/testing";
+import { beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
-import { openStore } from "./support/place.ts";
+import { onEveryStore, openProcess, seeing } from "./support/every-store.ts";
 
 const TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const FAMILY = { parentRunId: "mother", rootRunId: "grandmother" };
@@ -40,18 +37,12 @@ const paying = (seen: Seen, init: { readonly asks: boolean }) =>
     },
   });
 
-/** A process of its own: it knows that whoever was before is gone. */
 function open(store: Store, provider: Provider, seen: Seen, init: Partial<RuntimeInit> & { readonly asks?: boolean } = {}) {
   const { asks = true, ...more } = init;
-  return createRuntime({
-    providers: { scripted: provider },
-    models: { fast: { provider: "scripted", model: "m" } },
+  return openProcess(provider, {
     agents: { default: { model: "fast", plugins: ["watch"] } },
     plugins: [watching(seen)],
     tools: [paying(seen, { asks })],
-    log: { warn() {}, error() {} },
-    node: soleNode(crypto.randomUUID()),
-    workers: false,
     store,
     ...more,
   });
@@ -60,42 +51,19 @@ function open(store: Store, provider: Provider, seen: Seen, init: Partial<Runtim
 /** Every record that is written, as it goes to the store. */
 function recording(store: QueueStore): { readonly store: QueueStore; readonly written: RunRecord["status"][] } {
   const written: RunRecord["status"][] = [];
-  const noting =
-    (commit: QueueStore["commit"]): QueueStore["commit"] =>
-    (given) => {
-      if (given.run !== undefined) {
-        expect(given.run).toMatchObject(ON_RECORD);
-        written.push(given.run.status);
-      }
-      return commit(given);
-    };
-  const transaction: QueueStore["transaction"] = (work) =>
-    store.transaction((ports) => work({ ...ports, commit: noting((given) => ports.commit(given)) }));
-  return { store: { ...store, commit: noting((given) => store.commit(given)), transaction }, written };
+  const noting = seeing(store, ({ run }) => {
+    if (run === undefined) return;
+    expect(run).toMatchObject(ON_RECORD);
+    written.push(run.status);
+  });
+  return { store: noting, written };
 }
 
-let server: Server;
-const folder = tempFolder();
-beforeAll(async () => {
-  server = await startServer();
-}, 120_000);
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  folder[Symbol.dispose]();
-});
-
-const stores: readonly (readonly [string, () => Promise<QueueStore> | QueueStore])[] = [
-  ["memory", () => memoryStore()],
-  ["SQLite", () => openStore({ type: "sqlite", file: join(folder.path, "family.db") })],
-  ["PostgreSQL", () => openStore({ type: "postgres", url: server.url, schema: freshSchema(server.url).name })],
-];
-
-describe.each(stores)("family and principal of a run, on %s", (_, make) => {
+onEveryStore("family and principal of a run", (current) => {
   let store: QueueStore;
-  beforeAll(async () => {
-    store = await make();
+  beforeAll(() => {
+    store = current();
   });
-  afterAll(() => store.close());
 
   const load = (id: string) => store.runs.load(runId(id));
   const checkSeen = (seen: Seen, id: string) => {

@@ -1,69 +1,24 @@
-import { join } from "node:path";
 import { messageText, type Provider, runId, threadId } from "@awaken/contract";
-import type { QueueStore, ThreadCommit } from "@awaken/contract/store";
-import { ask, createRuntime, defineTool, type RuntimeInit } from "@awaken/runtime";
-import { crashPoints, type ScriptedProvider, scripted, soleNode, text, toolCall } from "@awaken/runtime/testing";
-import { memoryStore } from "@awaken/stores/memory";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { QueueStore } from "@awaken/contract/store";
+import { ask, defineTool, type RuntimeInit } from "@awaken/runtime";
+import { crashPoints, scripted, text, toolCall } from "@awaken/runtime/testing";
+import { beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
-import { openStore } from "./support/place.ts";
+import { onEveryStore, openProcess, prompt, seeing } from "./support/every-store.ts";
 
 const user = (id: string) => [{ role: "user", content: id, id }] as const;
-const prompt = ({ requests }: ScriptedProvider) => requests.at(-1)?.messages.map((message) => `${message.role}: ${messageText(message)}`);
 
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
 const send = defineTool({ id: "send", description: "", input: z.object({}), execute: () => "sent" });
 
-/** A process of its own. */
 const open = (store: QueueStore, provider: Provider, init: Partial<RuntimeInit> = {}) =>
-  createRuntime({
-    providers: { scripted: provider },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    node: soleNode(crypto.randomUUID()),
-    workers: false,
-    tools: [pay, send],
-    store,
-    ...init,
-  });
+  openProcess(provider, { tools: [pay, send], store, ...init });
 
-/** The store, and whoever comes before a commit. */
-function asking(store: QueueStore, see: (given: ThreadCommit) => Promise<void>): QueueStore {
-  const seeing =
-    (commit: QueueStore["commit"]): QueueStore["commit"] =>
-    async (given) => {
-      await see(given);
-      return commit(given);
-    };
-  const transaction: QueueStore["transaction"] = (work) =>
-    store.transaction((ports) => work({ ...ports, commit: seeing((given) => ports.commit(given)) }));
-  return { ...store, commit: seeing((given) => store.commit(given)), transaction };
-}
-
-let server: Server;
-const folder = tempFolder();
-beforeAll(async () => {
-  server = await startServer();
-}, 120_000);
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  folder[Symbol.dispose]();
-});
-
-const stores: readonly (readonly [string, () => Promise<QueueStore> | QueueStore])[] = [
-  ["memory", () => memoryStore()],
-  ["SQLite", () => openStore({ type: "sqlite", file: join(folder.path, "rewind-races.db") })],
-  ["PostgreSQL", () => openStore({ type: "postgres", url: server.url, schema: freshSchema(server.url).name })],
-];
-
-describe.each(stores)("rewind beside others, on %s", (_, make) => {
+onEveryStore("rewind beside others", (current) => {
   let store: QueueStore;
-  beforeAll(async () => {
-    store = await make();
+  beforeAll(() => {
+    store = current();
   });
-  afterAll(() => store.close());
 
   const view = async (thread: string) =>
     (await store.threads.loadHead(threadId(thread)))?.messages.map(({ message }) => messageText(message)) ?? [];
@@ -74,7 +29,7 @@ describe.each(stores)("rewind beside others, on %s", (_, make) => {
     await here.run({ thread: "read", input: user("r1") });
     await here.run({ thread: "read", input: user("r2") });
     let isRewound = false;
-    const late = asking(store, async ({ isNewRun }) => {
+    const late = seeing(store, async ({ isNewRun }) => {
       if (isRewound || isNewRun !== true) return;
       isRewound = true;
       await here.rewind("read", { toMessageId: "r2" });
@@ -121,7 +76,7 @@ describe.each(stores)("rewind beside others, on %s", (_, make) => {
     let commits = 0;
     const transaction: QueueStore["transaction"] = (work) => {
       commits = 0;
-      return asking(store, async () => {
+      return seeing(store, async () => {
         commits += 1;
         if (commits === 2) throw new Error("the process died");
       }).transaction(work);

@@ -1,41 +1,13 @@
-import { join } from "node:path";
-import { type Message, messageId, messageText, type Provider, runId, type TextContent, threadId } from "@awaken/contract";
-import type { Store } from "@awaken/contract/store";
-import { ask, command, createRuntime, defineState, defineTool, type RuntimeInit, reply, wait } from "@awaken/runtime";
-import {
-  crashPoints,
-  type ScriptedProvider,
-  scripted,
-  soleNode,
-  stall,
-  text,
-  ticketsOf,
-  toolCall,
-  toolCalls,
-} from "@awaken/runtime/testing";
-import { memoryStore } from "@awaken/stores/memory";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Message, messageId, messageText, runId, type TextContent, threadId } from "@awaken/contract";
+import type { QueueStore, Store } from "@awaken/contract/store";
+import { ask, command, defineState, defineTool, reply, wait } from "@awaken/runtime";
+import { crashPoints, scripted, stall, text, ticketsOf, toolCall, toolCalls } from "@awaken/runtime/testing";
+import { beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
-import { openStore } from "./support/place.ts";
+import { onEveryStore, openProcess, prompt } from "./support/every-store.ts";
 
-const SILENT = { warn() {}, error() {} };
 const input = z.object({ n: z.number() });
 
-/** A process of its own: it knows that whoever was before is gone, and nobody but the test goes on with what is left. */
-function open(provider: Provider, init: Partial<RuntimeInit>) {
-  return createRuntime({
-    providers: { scripted: provider },
-    models: { fast: { provider: "scripted", model: "scripted-1" } },
-    agents: { default: { model: "fast" } },
-    log: SILENT,
-    node: soleNode(crypto.randomUUID()),
-    workers: false,
-    ...init,
-  });
-}
-
-const prompt = ({ requests }: ScriptedProvider) => requests.at(-1)?.messages.map((message) => `${message.role}: ${messageText(message)}`);
 const user = (id: string, content = id) => [{ role: "user", content, id }] as const;
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id);
 const textsOf = (messages: readonly Message[]) => messages.map((message) => messageText(message));
@@ -58,39 +30,22 @@ async function dieIn(store: Store, thread: string, at: "tool-start" | "tool-end"
   const pay = defineTool({ id: "pay", description: "", input, execute: ({ n }) => done.push(n) });
   const points = crashPoints({ at, nth: 1, mode: "throw" });
   const model = scripted([toolCall("pay", { n: 7 })]);
-  const run = open(model, { store: points.commits(store, "commit", "transaction"), tools: points.tools([pay]) });
+  const run = openProcess(model, { store: points.commits(store, "commit", "transaction"), tools: points.tools([pay]) });
   const cut = run.stream({ thread, input: user(said) });
   await cut.result.catch(() => {});
   expect(points.hasCrashed).toBe(true);
   return { run: cut.id, model, done, tools: [pay] };
 }
 
-let server: Server;
-const folder = tempFolder();
-beforeAll(async () => {
-  server = await startServer();
-}, 120_000);
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  folder[Symbol.dispose]();
-});
-
-const stores: readonly (readonly [string, () => Promise<Store> | Store])[] = [
-  ["memory", () => memoryStore()],
-  ["SQLite", () => openStore({ type: "sqlite", file: join(folder.path, "rewind.db") })],
-  ["PostgreSQL", () => openStore({ type: "postgres", url: server.url, schema: freshSchema(server.url).name })],
-];
-
-describe.each(stores)("rewind on %s", (_, make) => {
-  let store: Store;
-  beforeAll(async () => {
-    store = await make();
+onEveryStore("rewind", (current) => {
+  let store: QueueStore;
+  beforeAll(() => {
+    store = current();
   });
-  afterAll(() => store.close());
 
   test("models see what was before the message, and what is said from then on; the log keeps all of it", async () => {
     const model = scripted(["a1", "a2", "a3"].map((said) => text(said)));
-    const runtime = open(model, { store });
+    const runtime = openProcess(model, { store });
     await runtime.run({ thread: "view", input: user("v1") });
     await runtime.run({ thread: "view", input: user("v2") });
     const { message, taken, cancelled } = await runtime.rewind("view", { toMessageId: "v2" });
@@ -102,13 +57,13 @@ describe.each(stores)("rewind on %s", (_, make) => {
     expect(await store.messages.count(threadId("view"))).toBe(7);
     // Another process, which has not seen any of it.
     const other = scripted([text("a4")]);
-    await open(other, { store }).run({ thread: "view", input: "and now?" });
+    await openProcess(other, { store }).run({ thread: "view", input: "and now?" });
     expect(prompt(other)).toEqual(["user: v1", "assistant: a1", "user: v2, but better", "assistant: a3", "user: and now?"]);
   });
 
   test("an answer can be asked for again: rewind to it, and run on what is left", async () => {
     const model = scripted([text("bad"), text("good")]);
-    const runtime = open(model, { store });
+    const runtime = openProcess(model, { store });
     await runtime.run({ thread: "again", input: user("g1") });
     const head = await store.threads.loadHead(threadId("again"));
     const { taken } = await runtime.rewind("again", { toMessageId: head?.messages.at(-1)?.message.id ?? "" });
@@ -133,7 +88,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
       { name: "pay", input: { n: 2 } },
     ]);
     const model = scripted([turn, text("fine")]);
-    const runtime = open(model, { store, tools: [asking(done), note], state: [seen] });
+    const runtime = openProcess(model, { store, tools: [asking(done), note], state: [seen] });
     const waiting = await runtime.run({ thread: "wait", input: user("w1") });
     const tickets = ticketsOf(waiting);
     expect(tickets).toHaveLength(2);
@@ -162,7 +117,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
 
   test("the ledger row of a call that ran and waits is closed with it", async () => {
     const late = defineTool({ id: "late", description: "", input, execute: () => wait({ action: "bank", message: "for the bank" }) });
-    const runtime = open(scripted([toolCall("late", { n: 1 })]), { store, tools: [late] });
+    const runtime = openProcess(scripted([toolCall("late", { n: 1 })]), { store, tools: [late] });
     const { runId: run } = await runtime.run({ thread: "row", input: user("o1") });
     expect(await store.ledger.list(run)).toMatchObject([{ status: "suspended" }]);
     await runtime.rewind("row", { toMessageId: "o1" });
@@ -172,10 +127,13 @@ describe.each(stores)("rewind on %s", (_, make) => {
   test("a process that dies around the commit leaves all of it or nothing", async () => {
     for (const at of ["commit-start", "commit-end"] as const) {
       const thread = `atomic-${at}`;
-      const waiting = await open(scripted([toolCall("pay", { n: 1 })]), { store, tools: [asking()] }).run({ thread, input: user("x1") });
+      const waiting = await openProcess(scripted([toolCall("pay", { n: 1 })]), { store, tools: [asking()] }).run({
+        thread,
+        input: user("x1"),
+      });
       const before = await store.messages.count(threadId(thread));
       const points = crashPoints({ at, nth: 1, mode: "throw" });
-      const dying = open(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: [asking()] });
+      const dying = openProcess(scripted([]), { store: points.commits(store, "commit", "transaction"), tools: [asking()] });
       await expect(dying.rewind(thread, { toMessageId: "x1" })).rejects.toThrow("crashed");
       const isThere = at === "commit-end";
       expect(await store.runs.load(waiting.runId)).toMatchObject({ status: isThere ? "done" : "waiting" });
@@ -185,7 +143,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
 
   test("rewinding twice goes further back, and what is out of view cannot be named again", async () => {
     const model = scripted(["a1", "a2", "a3", "a4", "a5"].map((said) => text(said)));
-    const runtime = open(model, { store });
+    const runtime = openProcess(model, { store });
     for (const id of ["r1", "r2", "r3"]) await runtime.run({ thread: "twice", input: user(id) });
     await runtime.rewind("twice", { toMessageId: "r3" });
     await runtime.run({ thread: "twice", input: user("r4") });
@@ -202,7 +160,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
 
   test("a summary that reaches beyond the message is dropped, and the messages before are seen again; another one stays", async () => {
     const model = scripted(["a1", "a2", "a3", "a4", "a5"].map((said) => text(said)));
-    const runtime = open(model, { store });
+    const runtime = openProcess(model, { store });
     for (const id of ["s1", "s2"]) await runtime.run({ thread: "summary", input: user(id) });
     const summary = (id: string, toSeq: number): Message => {
       const content: readonly TextContent[] = [{ type: "text", text: `all up to ${toSeq}` }];
@@ -229,7 +187,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
   test("a run that was cut off beyond it is over: resume does not take it up, its claim stays in the ledger, and nothing runs again", async () => {
     const { run, done, tools } = await dieIn(store, "cut", "tool-end", "c1");
     const model = scripted([text("fine")]);
-    const runtime = open(model, { store, tools });
+    const runtime = openProcess(model, { store, tools });
     expect((await runtime.rewind("cut", { toMessageId: "c1" })).cancelled).toEqual([run]);
     await expect(runtime.resume(run)).rejects.toMatchObject({ code: "invalid_resume" });
     await runtime.recover();
@@ -246,14 +204,14 @@ describe.each(stores)("rewind on %s", (_, make) => {
   });
 
   test("rewind, a new message, a crash: the new run goes on with the shortened view", async () => {
-    await open(scripted([text("a1")]), { store }).run({ thread: "crash", input: user("k1") });
-    await open(scripted([text("a2")]), { store }).run({ thread: "crash", input: user("k2") });
-    await open(scripted([]), { store }).rewind("crash", { toMessageId: "k2" });
+    await openProcess(scripted([text("a1")]), { store }).run({ thread: "crash", input: user("k1") });
+    await openProcess(scripted([text("a2")]), { store }).run({ thread: "crash", input: user("k2") });
+    await openProcess(scripted([]), { store }).rewind("crash", { toMessageId: "k2" });
     const { run, tools, done } = await dieIn(store, "crash", "tool-start", "k3");
     const model = scripted([text("a3")]);
     const pay = defineTool({ id: "pay", description: "", input, idempotent: true, execute: ({ n }) => done.push(n) });
     expect(tools).toHaveLength(1);
-    expect(await open(model, { store, tools: [pay] }).resume(run)).toMatchObject({ status: "done", text: "a3" });
+    expect(await openProcess(model, { store, tools: [pay] }).resume(run)).toMatchObject({ status: "done", text: "a3" });
     expect(prompt(model)).toEqual(["user: k1", "assistant: a1", "user: k3", "assistant: ", "tool: 1"]);
     expect(done).toEqual([7]);
   });
@@ -262,7 +220,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
     const { run, tools } = await dieIn(store, "late", "tool-end", "l1");
     const model = scripted([text("a1"), toolCall("wish", { n: 1 }), text("a2"), text("a3")]);
     const wish = defineTool({ id: "wish", description: "", input, approve: () => ask("?"), execute: () => "" });
-    const runtime = open(model, { store, tools: [...tools, wish] });
+    const runtime = openProcess(model, { store, tools: [...tools, wish] });
     const lost = expect.stringContaining("its outcome is unknown");
     await runtime.run({ thread: "late", input: user("l2") });
     expect(prompt(model)).toEqual(["user: l1", "assistant: ", lost, "user: l2"]);
@@ -281,7 +239,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
 
   test("a message that is sent again with its old id is a new one, keeps the client's, and is there once", async () => {
     const model = scripted(["a1", "a2", "a3", "a4"].map((said) => text(said)));
-    const runtime = open(model, { store });
+    const runtime = openProcess(model, { store });
     await runtime.run({ thread: "edit", input: user("e1") });
     await runtime.rewind("edit", { toMessageId: "e1" });
     const edited = user("e1", "e1, edited");
@@ -300,7 +258,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
   });
 
   test("is refused with nothing changed on a thread that is at work, and for what is not there", async () => {
-    const runtime = open(scripted([stall(text("hm"), 0)]), { store });
+    const runtime = openProcess(scripted([stall(text("hm"), 0)]), { store });
     const busy = runtime.stream({ thread: "busy", input: user("b1") });
     await expect(runtime.rewind("busy", { toMessageId: "b1" })).rejects.toMatchObject({ code: "thread_already_running" });
     await expect(runtime.rewind("nowhere", { toMessageId: "b1" })).rejects.toMatchObject({ code: "thread_not_found" });
@@ -326,10 +284,10 @@ describe.each(stores)("rewind on %s", (_, make) => {
         return "held";
       },
     });
-    const owner = open(scripted([toolCall("hold", { n: 1 }), text("fine")]), { store, tools: [hold], node: points });
+    const owner = openProcess(scripted([toolCall("hold", { n: 1 }), text("fine")]), { store, tools: [hold], node: points });
     const run = owner.stream({ thread: "held", input: user("h1") });
     await begun.promise;
-    const other = open(scripted([]), { store, node: { name: "other", isGone: () => false } });
+    const other = openProcess(scripted([]), { store, node: { name: "other", isGone: () => false } });
     await expect(other.rewind("held", { toMessageId: "h1" })).rejects.toMatchObject({ code: "thread_already_running" });
     gate.resolve();
     expect(await run.result).toMatchObject({ status: "done", text: "fine" });
@@ -337,7 +295,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
   });
 
   test("of a tenant it reaches nothing of another's", async () => {
-    const runtime = open(scripted([text("a"), text("b")]), { store });
+    const runtime = openProcess(scripted([text("a"), text("b")]), { store });
     const [ana, ben] = [runtime.scoped("ana"), runtime.scoped("ben")];
     for (const tenant of [ana, ben]) await tenant.run({ thread: "t", input: user("m1") });
     await ana.rewind("t", { toMessageId: "m1" });
@@ -348,7 +306,7 @@ describe.each(stores)("rewind on %s", (_, make) => {
 
 test("a runtime without a store rewinds too, and ends what waits", async () => {
   const model = scripted([text("a1"), toolCall("pay", { n: 1 }), text("a3")]);
-  const runtime = open(model, { tools: [asking()] });
+  const runtime = openProcess(model, { tools: [asking()] });
   await runtime.run({ thread: "t", input: user("m1") });
   const waiting = await runtime.run({ thread: "t", input: user("m2") });
   expect((await runtime.rewind("t", { toMessageId: "m2" })).cancelled).toEqual([waiting.runId]);
