@@ -1,5 +1,5 @@
 import { AwakenError, toJsonSchema } from "@awaken/contract";
-import type { Answer } from "./endpoints.ts";
+import type { Answer, Body } from "./endpoints.ts";
 import { type AttachedEvent, follow } from "./events.ts";
 import { type PendingVerbs, pendingOf } from "./pending.ts";
 import { type Begun, RunHandle, type RunResult, readResult, waitFor } from "./run-handle.ts";
@@ -184,7 +184,7 @@ class HttpClient implements Client {
     return this.#transport.ask("interruptThread", { ids: { id: thread } });
   }
 
-  send(thread: string, input: RunRequest["input"], { mode }: { readonly mode?: "queue" | "steer" | "interrupt" } = {}) {
+  send(thread: string, input: RunRequest["input"], { mode }: Pick<Body<"sendMessages">, "mode"> = {}) {
     const body = { messages: toMessages(input), ...(mode === undefined ? undefined : { mode }) };
     return this.#transport.ask("sendMessages", { ids: { id: thread }, body });
   }

@@ -1,4 +1,4 @@
-import type { DecisionAction, InferenceOverride, JsonObject, Schema, ToolDescriptor } from "@awaken/contract";
+import type { Schema } from "@awaken/contract";
 import type { Answer, Body, Query } from "./endpoints.ts";
 import type { AttachedEvent } from "./events.ts";
 import type { PendingVerbs } from "./pending.ts";
@@ -8,7 +8,7 @@ import type { Begun, RunHandle, RunResult } from "./run-handle.ts";
 export type MessageInput = Body<"streamRun">["messages"][number];
 
 /** What a caller asks for. */
-export interface RunRequest<O = unknown> {
+export interface RunRequest<O = unknown> extends Pick<Body<"startRun">, "outputRetries" | "overrides" | "frontendTools"> {
   /** Default: the agent that the thread is with, else the server's default. */
   readonly agent?: string;
   /** Default: a new thread. */
@@ -17,41 +17,22 @@ export interface RunRequest<O = unknown> {
   readonly input: string | readonly MessageInput[];
   /** The answer must be JSON that fits; `result.output` is then typed. */
   readonly output?: Schema<O>;
-  /** How often an answer that does not fit is asked for again. Default 2. */
-  readonly outputRetries?: number;
-  /** Temperature, length and the like, for this run alone. */
-  readonly overrides?: InferenceOverride;
-  /** Tools that the client runs. */
-  readonly frontendTools?: readonly ToolDescriptor[];
   /** Makes the id of the run: the same key and request again is the same run. Default: one of its own. */
   readonly idempotencyKey?: string;
   /** Stops waiting and reading; the run goes on. `cancel` ends it. */
   readonly signal?: AbortSignal;
 }
 
-export interface StartRequest extends Omit<RunRequest, "signal"> {
-  /** Up to 255; the lowest goes first. */
-  readonly priority?: number;
-  /** While one with the same key is queued, another is not added. */
-  readonly dedupeKey?: string;
-}
+export interface StartRequest extends Omit<RunRequest, "signal">, Pick<Body<"startRun">, "priority" | "dedupeKey"> {}
 
-export type DecisionInput = DecisionAction & {
-  /** Makes it idempotent: the same id twice decides once. */
-  readonly id?: string;
-  /** Who decides; kept on record. */
-  readonly by?: string;
-  /** For plugins, kept with the decision. */
-  readonly metadata?: JsonObject;
+export type DecisionInput = Body<"decideTicket"> & {
   /** The run that it is about: then the ticket may also be the id of a call. */
   readonly run?: string;
 };
 
-export interface AttachOptions {
+export interface AttachOptions extends Pick<Query<"streamRunEvents">, "from"> {
   /** The last cursor that was seen: what came before it does not come again. */
   readonly after?: string;
-  /** `now` leaves out what is on record already. Default `start`. */
-  readonly from?: "start" | "now";
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
 }
@@ -81,14 +62,7 @@ export interface Client {
   /** Ends what is at work on a thread, and cancels what is queued there. */
   interrupt(thread: string): Promise<Answer<"interruptThread">>;
   /** Messages for a thread. Durable when this resolves. Default mode `queue`. */
-  send(
-    thread: string,
-    input: RunRequest["input"],
-    options?: {
-      /** `steer` is for the run that is at work, `interrupt` ends it first. Default `queue`. */
-      readonly mode?: "queue" | "steer" | "interrupt";
-    },
-  ): Promise<Answer<"sendMessages">>;
+  send(thread: string, input: RunRequest["input"], options?: Pick<Body<"sendMessages">, "mode">): Promise<Answer<"sendMessages">>;
   /** Conversations and what was said in them. */
   readonly threads: ThreadVerbs;
   /** Runs, as they stand. */

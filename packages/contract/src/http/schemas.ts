@@ -198,10 +198,13 @@ const asked = {
 export const runBody = {
   ...asked,
   threadId: s.exactOptional(nonBlankSchema),
+  /** Temperature, length and the like, for this run alone. */
   overrides: s.exactOptional(inferenceOverrideSchema),
+  /** Tools that the client runs. */
   frontendTools: s.exactOptional(s.array(toolDescriptorSchema)),
   /** JSON Schema of the answer. */
   output: s.exactOptional(jsonObjectSchema),
+  /** How often an answer that does not fit is asked for again. Default 2. */
   outputRetries: s.exactOptional(countSchema),
 };
 
@@ -210,14 +213,20 @@ export const startRequestSchema = s.named(
   "StartRequest",
   s.strictObject({
     ...runBody,
+    /** Up to 255; the lowest goes first. */
     priority: s.exactOptional(s.int().check(s.atLeast(0), s.atMost(255))),
+    /** While one with the same key is queued, another is not added. */
     dedupeKey: s.exactOptional(nonBlankSchema),
   }),
 );
 export const startedSchema = s.strictObject({ runId: runIdSchema, threadId: threadIdSchema });
 
 export const SEND_MODES = ["queue", "steer", "interrupt"] as const;
-export const sendSchema = s.strictObject({ messages: asked.messages, mode: s.exactOptional(s.enum(SEND_MODES)) });
+export const sendSchema = s.strictObject({
+  messages: asked.messages,
+  /** `steer` is for the run that is at work, `interrupt` ends it first. Default `queue`. */
+  mode: s.exactOptional(s.enum(SEND_MODES)),
+});
 export const sentSchema = s.strictObject({
   status: s.enum(["steered", "queued", "behind-tickets"]),
   threadId: threadIdSchema,
@@ -225,10 +234,32 @@ export const sentSchema = s.strictObject({
   messageIds: s.array(messageIdSchema),
 });
 
-const decided = { id: s.exactOptional(nonBlankSchema), by: s.exactOptional(s.string()), metadata: s.exactOptional(jsonObjectSchema) };
-const approve = { ...decided, action: s.literal("approve"), input: s.exactOptional(jsonValueSchema) };
-const deny = { ...decided, action: s.literal("deny"), reason: s.exactOptional(s.string()) };
-const answer = { ...decided, action: s.literal("answer"), result: jsonValueSchema };
+const decided = {
+  /** Makes it idempotent: the same id twice decides once. */
+  id: s.exactOptional(nonBlankSchema),
+  /** Who decides; kept on record. */
+  by: s.exactOptional(s.string()),
+  /** For plugins, kept with the decision. */
+  metadata: s.exactOptional(jsonObjectSchema),
+};
+const approve = {
+  ...decided,
+  action: s.literal("approve"),
+  /** In place of the input of the call. */
+  input: s.exactOptional(jsonValueSchema),
+};
+const deny = {
+  ...decided,
+  action: s.literal("deny"),
+  /** What the model reads about it. */
+  reason: s.exactOptional(s.string()),
+};
+const answer = {
+  ...decided,
+  action: s.literal("answer"),
+  /** Of the call, which is not run. */
+  result: jsonValueSchema,
+};
 
 /** About the ticket that the path names. */
 export const decisionSchema = s.named(
@@ -296,7 +327,11 @@ export const messageQuerySchema = s.strictObject({
 });
 export const runQuerySchema = s.strictObject({ ...paging, status: s.exactOptional(runStatusSchema) });
 export const pagingQuerySchema = s.strictObject(paging);
-export const streamQuerySchema = s.strictObject({ cursor, from: s.exactOptional(s.enum(["start", "now"])) });
+export const streamQuerySchema = s.strictObject({
+  cursor,
+  /** `now` leaves out what is on record already. Default `start`. */
+  from: s.exactOptional(s.enum(["start", "now"])),
+});
 export const waitQuerySchema = s.strictObject({ timeoutMs: s.exactOptional(s.fromText(s.int().check(s.atLeast(0), s.atMost(30_000)))) });
 export const deleteQuerySchema = s.strictObject({ childStrategy: s.exactOptional(s.enum(CHILD_STRATEGIES)) });
 
