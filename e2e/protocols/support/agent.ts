@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { type InferenceRequest, type Message, messageText, type Provider } from "@awaken/contract";
 import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
-import { parts, type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
+import { failure, parts, type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
 import * as z from "zod";
 import { quiet } from "../../relay/support/speaker.ts";
 
@@ -40,7 +40,7 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
       { id: `${nth}-pay`, name: "pay", input: { amount: 7 } },
     ]),
   delegate: (nth) => toolCalls([{ id: `${nth}-d`, name: "agent_run_clerk", input: { prompt: "pay say" } }]),
-  fail: () => parts(say("I begin, "), { type: "throw", error: new Error("400 bad request") }),
+  fail: () => failure("unauthorized", "the key was refused"),
 };
 
 /** What the page showed, as the model read it. */

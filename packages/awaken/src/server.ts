@@ -2,6 +2,7 @@ export {
   type Access,
   type ApiKey,
   type AwakenServer,
+  agUi,
   aiSdk,
   apiKeys,
   type Caller,

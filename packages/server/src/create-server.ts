@@ -11,6 +11,7 @@ import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
 import { EventStreams } from "./http/streams.ts";
+import { agUi } from "./protocols/ag-ui/routes.ts";
 import { aiSdk } from "./protocols/ai-sdk/routes.ts";
 import { below, type Endpoint, type Protocol } from "./routes/endpoint.ts";
 import { NATIVE } from "./routes/handlers.ts";
@@ -77,7 +78,7 @@ function checkInit({ runtime, admin, only, protocols, basePath }: ServerInit): v
 }
 
 /** All that there are. */
-const PROTOCOLS: readonly Protocol[] = [aiSdk];
+const PROTOCOLS: readonly Protocol[] = [aiSdk, agUi];
 
 function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit): readonly Endpoint[] {
   if (only !== undefined) return below(basePath ?? "", only.endpoints);

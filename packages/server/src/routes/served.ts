@@ -7,7 +7,7 @@ import type { AttachedEvent, Clock, Runtime, ScopedRuntime } from "@awaken/runti
 export interface ServedRecords {
   readonly threads: Pick<ThreadStore, "load" | "list" | "count" | "create" | "update" | "delete">;
   readonly messages: Pick<MessageStore, "list" | "count" | "load">;
-  readonly runs: Pick<RunStore, "load" | "list" | "count" | "countByStatus" | "loadLatest" | "listOpenTickets">;
+  readonly runs: Pick<RunStore, "load" | "list" | "count" | "countByStatus" | "loadLatest" | "listOpenTickets" | "listByTicket">;
   readonly events: Pick<EventStore, "list">;
 }
 

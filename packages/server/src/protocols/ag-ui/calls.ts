@@ -1,4 +1,4 @@
-import type { AgentEvent, JsonValue, ToolResult } from "@awaken/contract";
+import { type AgentEvent, isJsonObject, type JsonValue, type ToolResult } from "@awaken/contract";
 import type { AgUiDialect, AgUiFrame, AgUiToolCall } from "./frame.ts";
 import type { Kept } from "./kept.ts";
 import { nthId, resultIdOf } from "./messages.ts";
@@ -18,6 +18,12 @@ interface Call {
 }
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
+
+/** What the log has of a call that nobody allowed. */
+const denialOf = (result: JsonValue): string => {
+  const reason = isJsonObject(result) ? result["reason"] : undefined;
+  return `Denied: ${typeof reason === "string" && reason !== "" ? reason : "the call was not approved"}`;
+};
 
 /** Who the calls of a run speak through. */
 export interface CallSpeaker {
@@ -161,7 +167,7 @@ export class Calls {
     if (call.isClient && outcome === "succeeded") {
       call.isOver = true;
       this.#kept.keep({ id: resultIdOf(this.#ownerOf(call), toolCallId), role: "tool", toolCallId, content: textOf(result) });
-    } else this.#endCall(toolCallId, textOf(result), outcome !== "succeeded");
+    } else this.#endCall(toolCallId, outcome === "denied" ? denialOf(result) : textOf(result), outcome !== "succeeded");
   }
 }
 

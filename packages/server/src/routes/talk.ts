@@ -1,0 +1,156 @@
+import { openTicketsOf, type RunRecord, type Ticket, threadId } from "@awaken/contract";
+import type { AttachedEvent, RunRequest, RunStream, TicketDecision } from "@awaken/runtime";
+import { openEvents } from "./open-events.ts";
+import { activeRun, type Tenant } from "./served.ts";
+import { tellEvents, telling, until } from "./told-events.ts";
+
+/** A thread that a client speaks on, as it stands. */
+export interface Talk {
+  readonly tenant: Tenant;
+  readonly thread: string;
+  /** The run that works or waits on the thread. */
+  readonly open: RunRecord | undefined;
+}
+
+/** Events of a run, for one who goes on with it. */
+export interface Followed {
+  /** What is on record from before. */
+  readonly past: readonly AttachedEvent[];
+  /** What comes, up to the end of the activation. */
+  readonly events: AsyncIterator<AttachedEvent>;
+  readonly runId: string;
+  readonly threadId: string;
+  /** What a run below waits for, when the events ended without a word of it. */
+  waiting(): readonly Ticket[] | undefined;
+}
+
+/** A decision, and what it is about. */
+export type AboutTicket = TicketDecision & { readonly of: Ticket };
+
+const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
+const nothing = () => undefined;
+
+export async function openTalk(tenant: Tenant, id: string | undefined): Promise<Talk> {
+  const thread = id ?? crypto.randomUUID();
+  const record = id === undefined ? undefined : await tenant.records.threads.load(threadId(thread));
+  return { tenant, thread, open: record === undefined ? undefined : await activeRun(tenant, record) };
+}
+
+/** What can be decided about a run, and about all below it. */
+export async function openTickets({ tenant }: Pick<Talk, "tenant">, run: RunRecord): Promise<readonly Ticket[]> {
+  const own = openTicketsOf(run);
+  const known = new Set(own.map(({ id }) => id));
+  return [...own, ...(await tenant.records.runs.listOpenTickets(run.runId)).filter(({ id }) => !known.has(id))];
+}
+
+/** Whoever was at work had his last words, and the run has its thread: it can be followed from its first event on. */
+async function begun(run: RunStream): Promise<void> {
+  const events = run[Symbol.asyncIterator]();
+  await events.next();
+  // The log tells of it, with cursors.
+  void events.return?.();
+}
+
+/** A new run, or the one that waits, with what is said instead of a decision. What is at work is interrupted. */
+export async function submit(talk: Talk, request: RunRequest): Promise<Followed> {
+  const { tenant, open } = talk;
+  if (open?.status === "waiting") return takeUp(talk, open, () => tenant.runtime.stream({ ...request, onBusy: "interrupt" }));
+  const run = tenant.runtime.stream({ ...request, onBusy: "interrupt" });
+  await begun(run);
+  const events = telling(tenant, await openEvents(tenant.runtime, run.id, { begun: run.result, isLast: isEnd }));
+  return { past: [], events, runId: run.id, threadId: run.threadId, waiting: nothing };
+}
+
+/** A run that waits goes on. */
+export async function takeUp({ tenant }: Talk, open: RunRecord, begin: () => RunStream): Promise<Followed> {
+  const { past, coming } = await tellEvents(tenant.runtime, open.runId);
+  const run = begin();
+  void run[Symbol.asyncIterator]().return?.();
+  const first = coming.next();
+  first.catch(() => {});
+  try {
+    await Promise.race([first, run.result]);
+  } catch (thrown) {
+    await coming.return?.();
+    throw thrown;
+  }
+  const events = until(telling(tenant, { ...coming, next: startingWith(first, coming) }), { isLast: isEnd });
+  return { past, events, runId: open.runId, threadId: open.threadId, waiting: nothing };
+}
+
+function startingWith<T>(first: Promise<T>, rest: { next(): Promise<T> }): () => Promise<T> {
+  let head: Promise<T> | undefined = first;
+  return () => {
+    const next = head ?? rest.next();
+    head = undefined;
+    return next;
+  };
+}
+
+/** The run came to its end. */
+export function isOver(past: readonly AttachedEvent[]): boolean {
+  const last = past.findLast(({ type }) => type === "run-end" || type === "run-start");
+  return last?.type === "run-end" && last.result.status !== "waiting";
+}
+
+/** What a run has said and says, when nothing is asked of it. */
+export async function followRun({ tenant }: Talk, run: RunRecord): Promise<Followed> {
+  const { past, coming } = await tellEvents(tenant.runtime, run.runId);
+  const isLive = run.status === "running" && !isOver(past);
+  if (!isLive) await coming.return?.();
+  return {
+    past,
+    events: isLive ? until(telling(tenant, coming), { isLast: isEnd }) : NOTHING,
+    runId: run.runId,
+    threadId: run.threadId,
+    waiting: nothing,
+  };
+}
+
+const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true, value: undefined }) };
+
+/** Decides, and follows the run of the thread until it ends or waits again, in itself or below. Undefined: somebody was quicker, and it is over. */
+export async function decide(talk: Talk, open: RunRecord, decisions: readonly AboutTicket[]): Promise<Followed | undefined> {
+  const { past, coming } = await tellEvents(talk.tenant.runtime, open.runId);
+  let results: readonly Promise<unknown>[];
+  try {
+    if (isOver(past)) {
+      await coming.return?.();
+      return undefined;
+    }
+    results = await decideAll(talk, decisions);
+  } catch (thrown) {
+    await coming.return?.();
+    throw thrown;
+  }
+  let waiting: readonly Ticket[] | undefined;
+  const isBelow = decisions.some(({ of }) => of.runId !== open.runId);
+  const over = isBelow
+    ? waitsBelow(talk, open, results).then((tickets) => {
+        waiting = tickets;
+        return tickets !== undefined;
+      })
+    : undefined;
+  const events = until(telling(talk.tenant, coming), { isLast: isEnd, ...(over === undefined ? undefined : { over }) });
+  return { past, events, runId: open.runId, threadId: open.threadId, waiting: () => waiting };
+}
+
+/** The decisions about each run together: all or none of them. */
+async function decideAll({ tenant }: Talk, decisions: readonly AboutTicket[]): Promise<readonly Promise<unknown>[]> {
+  const results: Promise<unknown>[] = [];
+  for (const group of Map.groupBy(decisions, ({ of }) => of.runId).values()) {
+    const run = await tenant.runtime.decideAll(group.map(({ ticket, decision }) => ({ ticket, decision })));
+    void run[Symbol.asyncIterator]().return?.();
+    run.result.catch(() => {});
+    results.push(run.result);
+  }
+  return results;
+}
+
+/** What is asked below, when a run there waits again while the one that is shown did not go on. */
+async function waitsBelow(talk: Talk, open: RunRecord, results: readonly Promise<unknown>[]): Promise<readonly Ticket[] | undefined> {
+  await Promise.allSettled(results);
+  const now = await talk.tenant.records.runs.load(open.runId).catch(() => undefined);
+  if (now === undefined || now.updatedAt !== open.updatedAt || now.status !== "waiting") return undefined;
+  return openTickets(talk, now);
+}
