@@ -25,8 +25,6 @@ export interface Verdict {
 /** What people may be told: somebody else was faster, or the database was away. */
 const REFUSALS: ReadonlySet<string> = new Set([
   "ticket_not_open",
-  // Nothing was decided, and the ticket can be asked for again.
-  "ticket_not_found",
   "thread_already_running",
   "storage_io",
   "commit_unknown",

@@ -135,6 +135,35 @@ test.each(STORES)("a cancel of a run that ends while it is looked for says that 
   expect(await run.result).toMatchObject({ status: "done", text: "done" });
 });
 
+test.each(STORES)("a decision in a process that stood still reaches the one that has the run now, on %s", async (_, make) => {
+  await using store = make();
+  const began = Promise.withResolvers<void>();
+  const lasting = defineTool({
+    id: "slow",
+    description: "",
+    input: z.object({}),
+    idempotent: true,
+    execute: (_input, { signal }) => {
+      began.resolve();
+      return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("stopped")));
+    },
+  });
+  const quick = defineTool({ id: "slow", description: "", input: z.object({}), idempotent: true, execute: () => "slept" });
+  const old = open(store, [toolCall("slow", {}, { id: "c1" })], false, [lasting, pay]);
+  const run = old.stream({ thread: "t", input: "x", runId: "r" });
+  await began.promise;
+  await takeAway(store);
+  await using next = open(store, [toolCall("pay", {}, { id: "c2" }), text("paid it")], true, [quick, pay]);
+  const waiting = await next.wait("r");
+  const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+  // It does not know that the run is another one's, nor of the ticket.
+  await old.decide(ticket?.id ?? "", { action: "approve" });
+  await expect.poll(async () => (await next.wait("r")).text).toBe("paid it");
+  expect(await run.result).toMatchObject({ status: "failed", error: { code: "fence_lost" } });
+  expect(await old.wait("r")).toMatchObject({ status: "done", text: "paid it" });
+  await old.close();
+});
+
 /** A process whose clock is ahead by `jump`: it stood still for so long. */
 function standstill() {
   const clock = fakeClock(1_000);

@@ -78,6 +78,11 @@ export class Leases {
     return this.#renew(lease).then(() => {});
   }
 
+  /** Renews it now, whatever its age. Never rejects. */
+  async check(lease: Lease): Promise<void> {
+    if (this.#renewedAt.has(lease)) await this.#renew(lease);
+  }
+
   all(): readonly Lease[] {
     return [...this.#renewedAt.keys()];
   }

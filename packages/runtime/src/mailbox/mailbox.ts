@@ -113,6 +113,11 @@ export class Mailbox {
         return reader !== false;
       },
       message: (request) => postAgentMessage(this.tenant(scopeId), request),
+      isHeld: async (run) => {
+        const held = this.#holds().filter((each) => each.isOf(scopeId, run.runId));
+        for (const hold of held) await this.#leases?.check(hold);
+        return held.some((hold) => hold.isHeld);
+      },
       cancel: (run) => cancelByWish(this.tenant(scopeId), run),
       decide: (run, decisions) => decideElsewhere(this.tenant(scopeId), run, decisions),
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),

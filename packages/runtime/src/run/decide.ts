@@ -129,16 +129,34 @@ async function decideActive(parts: RunParts, active: ActiveRun, record: RunRecor
   if (active.runId !== record.runId) return decideBeside(parts, active, asked);
   if (active.ctx !== undefined) {
     const run = followActive(parts, active);
-    if (await takeDecisions(active.ctx, asked.decisions).catch(ifLost)) return run;
+    const taken = await takeDecisions(active.ctx, asked.decisions).catch((thrown: unknown) =>
+      ifLost(
+        thrown,
+        parts,
+        active,
+        asked.decisions.some((addressed) => isOpen(record, addressed)),
+      ),
+    );
+    if (taken === true) return run;
+    if (taken === "elsewhere" && parts.holds !== undefined) {
+      const there = await decideThere(parts, parts.holds, record, asked);
+      if (!AwakenError.is(there)) return there;
+    }
   }
   await active.released;
   return undefined;
 }
 
-/** Another process has the run by now: this one leaves, and the decision goes there. */
-function ifLost(thrown: unknown): false {
-  if (AwakenError.is(thrown) && thrown.code === "fence_lost") return false;
-  throw thrown;
+/**
+ * Another process has the run by now: this one leaves, and the decision goes there. What a process knows that stood still for longer than its
+ * lease may be old: a ticket that is on record, and that it has never heard of, is one that its successor opened.
+ */
+async function ifLost(thrown: unknown, { holds }: RunParts, active: ActiveRun, isOnRecord: boolean): Promise<false | "elsewhere"> {
+  if (!AwakenError.is(thrown)) throw thrown;
+  if (thrown.code === "fence_lost") return false;
+  const isOld = thrown.code === "ticket_not_found" && isOnRecord && holds !== undefined && !(await holds.isHeld(active));
+  if (!isOld) throw thrown;
+  return "elsewhere";
 }
 
 /** Another run has the thread. What it left open has to wait for it; whoever comes too late need not. */

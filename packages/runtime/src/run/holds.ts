@@ -20,6 +20,8 @@ export interface Holds {
   post(threadId: ThreadId, event: TaskEvent, target?: RunId): Promise<boolean>;
   /** A message of an agent for another thread: durable when this resolves. The same id twice is one message. Gives what it is known by. */
   message(request: AgentMessageRequest): Promise<string>;
+  /** Asks the store whether this process still has the run. One that it lost is told so. */
+  isHeld(run: ActiveRun): Promise<boolean>;
   /** Tells a run to stop, whoever executes it. */
   cancel(run: RunRecord): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */

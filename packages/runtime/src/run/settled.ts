@@ -49,12 +49,16 @@ export async function followed(parts: RunParts, result: Promise<LoopOutcome>): P
   return isLeft(ended) ? settled(parts, ended.runId, Number.POSITIVE_INFINITY) : ended;
 }
 
+/** Another process has the run: what it ended as here is not how it ended. */
+const isTakenOver = ({ isKept, termination }: LoopResult): boolean =>
+  !isKept && termination.type === "error" && termination.code === "fence_lost";
+
 /** What an activation of this process came to. Undefined when that is not how the run stands: its record is, as it is now or will be. */
 async function heard({ holds, records }: RunParts, active: ActiveRun | undefined): Promise<LoopResult | undefined> {
   if (active?.result === undefined) return undefined;
   try {
     const ended = await active.result;
-    if (!isLeft(ended)) return ended;
+    if (!isLeft(ended) && (holds === undefined || !isTakenOver(ended))) return ended;
   } catch (thrown) {
     // It could not begin here. What is on record is another one's to go on with, or is tried again.
     if (holds === undefined || (await records.runs.load(active.runId)) === undefined) throw thrown;
