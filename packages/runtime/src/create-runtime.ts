@@ -45,6 +45,8 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
 export interface CloseOptions {
   /** Also runs that were started here with `run` and `stream` are left to other processes, as they are on record, instead of being cancelled. Whoever waits for one here is told `fence_lost`. Default false. */
   readonly handOver?: boolean;
+  /** With `handOver`: how long such a run may take to come to its next step first, so that no tool is left in the middle. Default 0. */
+  readonly graceMs?: number;
 }
 
 /** A pool has somewhere else to go: it leaves a member before the retries of one inference are spent. */
@@ -116,9 +118,9 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const relays = openRelays(init, parts);
   mailbox?.start();
   let closed: Promise<void> | undefined;
-  const close = ({ handOver = false }: CloseOptions = {}) => {
+  const close = ({ handOver = false, graceMs = 0 }: CloseOptions = {}) => {
     closing.abort();
-    closed ??= (mailbox?.close(handOver) ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
+    closed ??= (mailbox?.close(handOver, graceMs) ?? Promise.resolve()).then(() => closeParts(parts, opened.plugins));
     return closed;
   };
   return {

@@ -13,6 +13,8 @@ export interface ServeInit extends ServerInit {
   readonly host?: string;
   /** How long the server says that it is not ready before it leaves, for whoever balances load to notice. Default 0. */
   readonly drainMs?: number;
+  /** How long a run may take to come to its next step before it is left to other processes, so that no tool is left in the middle. Default 0. */
+  readonly graceMs?: number;
 }
 
 export interface RunningServer extends AsyncDisposable {
@@ -42,7 +44,7 @@ const isOutgoing = (outgoing: object): outgoing is NodeOutgoing => "flushHeaders
 
 /** Listens on Node until it is closed. */
 export async function serve(init: ServeInit): Promise<RunningServer> {
-  const { port = 3000, host = "127.0.0.1", drainMs = 0, runtime } = init;
+  const { port = 3000, host = "127.0.0.1", drainMs = 0, graceMs = 0, runtime } = init;
   const server = openServer({ ...init, access: accessOf(init) ?? "open" });
   const [{ createAdaptorServer }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
     import("@hono/node-server"),
@@ -64,7 +66,7 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
   const leave = async () => {
     server.drain();
     if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs));
-    await runtime.close({ handOver: true });
+    await runtime.close({ handOver: true, graceMs });
     await server.close();
     const stopped = new Promise((resolve) => node.close(resolve));
     if ("closeIdleConnections" in node) node.closeIdleConnections();

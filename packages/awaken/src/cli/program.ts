@@ -5,6 +5,7 @@ import type { CancelOptions } from "./commands/cancel.ts";
 import type { ChatCommandOptions } from "./commands/chat.ts";
 import type { DeadLetterOptions } from "./commands/dead-letters.ts";
 import type { DecideOptions } from "./commands/decide.ts";
+import type { DevOptions } from "./commands/dev.ts";
 import type { DoctorOptions } from "./commands/doctor.ts";
 import type { EventsOptions } from "./commands/events.ts";
 import type { InitOptions } from "./commands/init.ts";
@@ -202,10 +203,22 @@ function addServe(program: Command, shell: Shell, outcome: Outcome): void {
     .option("--host <address>", "the address to listen on; 127.0.0.1 when left out, any other one needs AWAKEN_API_KEYS")
     .option("--origin <origin>", "a page of this origin may ask from a browser; may be given several times", listed)
     .option("--drain <seconds>", "how long to say `not ready` before leaving; 0 when left out")
+    .option("--grace <seconds>", "how long tools may go on before their runs are left to other processes; 0 when left out")
     .addHelpText("after", example("awaken serve --port 3000", "AWAKEN_API_KEYS=acme=<sha256> awaken serve --host 0.0.0.0"))
     .action(async (options: ServeOptions) => {
       const { serve } = await import("./commands/serve.ts");
       outcome.code = await serve(shell, options);
+    });
+}
+
+function addDev(program: Command, shell: Shell, outcome: Outcome): void {
+  addProjectOptions(program.command("dev").description("serve the agents while you change them: each change is served without a break"))
+    .option("--port <number>", "where to listen; PORT says the same; 3000 when left out")
+    .option("--origin <origin>", "a page of this origin may ask from a browser; may be given several times", listed)
+    .addHelpText("after", example("awaken dev"))
+    .action(async (options: DevOptions) => {
+      const { dev } = await import("./commands/dev.ts");
+      outcome.code = await dev(shell, options);
     });
 }
 
@@ -234,6 +247,7 @@ function createProgram(shell: Shell, outcome: Outcome): Command {
   addQueue(program, shell, outcome);
   addTrace(program, shell, outcome);
   addServe(program, shell, outcome);
+  addDev(program, shell, outcome);
   return program.addHelpText("after", `\n\`awaken <command> --help\` says more, with an example.\n${EXIT_HELP}`);
 }
 

@@ -69,7 +69,7 @@ export class Hold implements Holding, Lease {
   readonly #init: HoldInit;
   readonly #dispatchId;
   readonly #opening: Opening | undefined;
-  readonly #leave: Leave | undefined;
+  readonly #leave: Leave;
   readonly #entrance: ((ports: Ports) => Promise<unknown>) | undefined;
   /** Wishes that no commit has taken, by id; false for one that was refused. */
   #wishes: Map<string, { readonly wish: WishRecord; isRefused: boolean }> | undefined;
@@ -103,13 +103,13 @@ export class Hold implements Holding, Lease {
     this.#isAwaited = isAwaited;
   }
 
-  get wayOut(): WayOut | undefined {
+  get wayOut(): WayOut {
     return this.#leave;
   }
 
   /** Lets the run leave at its next step, for whoever goes on with it. */
   askToLeave(): void {
-    this.#leave?.ask();
+    this.#leave.ask();
   }
 
   get fence(): Fence {
@@ -240,7 +240,7 @@ export class Hold implements Holding, Lease {
 
   lost(why: string): void {
     this.#isSettled = true;
-    this.#leave?.close();
+    this.#leave.close();
     this.#loss = new AwakenError("fence_lost", `the run was taken over by somebody else: ${why}`);
     this.#run?.controller.abort(this.#loss);
   }
@@ -248,7 +248,7 @@ export class Hold implements Holding, Lease {
   /** Nothing is held any more. */
   settle(): void {
     this.#isSettled = true;
-    this.#leave?.close();
+    this.#leave.close();
     this.#init.leases.remove(this);
   }
 
@@ -352,8 +352,7 @@ export class Hold implements Holding, Lease {
 }
 
 /** Only a run that nobody waits for is tried again; whoever waits is told. */
-function leaveOf({ clock, yieldBefore }: HoldInit, opening: Opening | undefined): Leave | undefined {
-  if (opening === undefined && yieldBefore === undefined) return undefined;
+function leaveOf({ clock, yieldBefore }: HoldInit, opening: Opening | undefined): Leave {
   const canRetry = opening !== undefined && opening.claimed.attemptCount + 1 < opening.claimed.maxAttempts;
   return new Leave({ clock, yieldBefore, canRetry });
 }

@@ -34,6 +34,8 @@ export interface MailboxInit {
 const LOOK_MS = 30_000;
 /** When the runtime is closed: how long runs from the queue have to come to their next step. */
 const DRAIN_MS = 30_000;
+/** How often it is looked whether runs have left. */
+const LEFT_MS = 25;
 
 /** The queue of one process: it holds threads for the runs that are executed here, and takes up what waits. */
 export class Mailbox {
@@ -140,10 +142,11 @@ export class Mailbox {
    * Nothing is claimed any more. What came from the queue leaves at its next step; what does not come to one in a while is given back as it
    * is on record. Neither costs an attempt.
    */
-  async close(handsOver = false): Promise<void> {
+  async close(handsOver = false, graceMs = 0): Promise<void> {
     const { clock } = this.#init.parts();
     const worker = this.#worker;
     const stopped = worker?.stop();
+    if (handsOver && graceMs > 0) await this.#letGo(graceMs);
     // What such a run has said since its last commit is said again by whoever goes on with it.
     const beside = handsOver ? this.#holds().filter(({ isFromQueue }) => !isFromQueue) : [];
     for (const hold of beside) await this.#release(hold);
@@ -159,6 +162,18 @@ export class Mailbox {
     this.#closing.abort();
     this.#leases?.close();
     await stopped;
+  }
+
+  /** Until the runs that nobody queued have left at their next step, or the time is over. */
+  async #letGo(graceMs: number): Promise<void> {
+    const { clock } = this.#init.parts();
+    const until = clock.now() + graceMs;
+    for (;;) {
+      const left = this.#holds().filter(({ isFromQueue }) => !isFromQueue);
+      for (const hold of left) hold.askToLeave();
+      if (left.length === 0 || clock.now() >= until) return;
+      await new Promise<void>((resolve) => void clock.timer(LEFT_MS, resolve));
+    }
   }
 
   async #release(hold: Hold): Promise<void> {

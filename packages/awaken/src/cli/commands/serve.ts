@@ -11,6 +11,7 @@ export interface ServeOptions extends ProjectOptions {
   readonly host?: string;
   readonly origin?: readonly string[];
   readonly drain?: string;
+  readonly grace?: string;
 }
 
 function wholeNumber(name: string, text: string, max: number): number {
@@ -36,6 +37,7 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
   const { env } = shell;
   const port = wholeNumber("--port", options.port ?? env["PORT"] ?? "3000", 65_535);
   const drainMs = wholeNumber("--drain", options.drain ?? "0", 600) * 1000;
+  const graceMs = wholeNumber("--grace", options.grace ?? "0", 600) * 1000;
   const out = new Output(shell);
   const use = { ...options, cwd: shell.cwd, env };
   const loaded = await loadConfig(use);
@@ -51,13 +53,19 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
     port,
     host: options.host ?? "127.0.0.1",
     drainMs,
+    graceMs,
     onRequest,
     origins: options.origin ?? [],
     ...(keys === undefined ? undefined : { access: apiKeys(readKeys(keys)) }),
     ...(token === undefined ? undefined : { admin: { token } }),
   });
   out.note(`· ${server.url} serves ${store.label}`);
+  // Whoever started it for a port of its own, as \`awaken dev\` does.
+  process.send?.({ port: server.port, store: store.label });
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   if (!interrupts.signal.aborted) await new Promise((resolve) => interrupts.signal.addEventListener("abort", resolve, { once: true }));
   await server.close();
+  process.removeAllListeners("disconnect");
+  if (process.connected) process.disconnect();
   return EXIT.ok;
 }

@@ -21,6 +21,7 @@ An agent with two tools. It runs without a key: \`demo-model.ts\` answers until 
     npx awaken chat                                        # talk to it
     npx awaken run "weather in Oslo" --agent assistant     # one question
     npx awaken run "refund order 7 for 120"                # waits for an approval and says how to give it
+    npx awaken dev                                         # the same over HTTP, while you change it
     npx awaken doctor                                      # is everything there?
 
 A real model: set OPENAI_API_KEY and \`npm install @ai-sdk/openai\`, or ANTHROPIC_API_KEY with \`@ai-sdk/anthropic\`, or
@@ -63,7 +64,7 @@ const manifest = (name: string, { version, checkout }: OwnPackage) => ({
   private: true,
   type: "module",
   engines: { node: ">=24" },
-  scripts: { start: "awaken chat", check: "tsc" },
+  scripts: { start: "awaken chat", dev: "awaken dev", serve: "awaken serve", check: "tsc" },
   dependencies: { awaken: checkout === undefined ? `^${version}` : `file:${checkout}`, zod: "^4.1.0" },
   // `npx awaken` and npm scripts run on this Node, whatever else is installed.
   devDependencies: { node: "^24.0.0", typescript: ">=5.9" },
