@@ -245,19 +245,19 @@ const decided = {
 const approve = {
   ...decided,
   action: s.literal("approve"),
-  /** In place of the input of the call. */
+  /** Runs the call with this instead of what the model wrote. */
   input: s.exactOptional(jsonValueSchema),
 };
 const deny = {
   ...decided,
   action: s.literal("deny"),
-  /** What the model reads about it. */
+  /** The model reads it. */
   reason: s.exactOptional(s.string()),
 };
 const answer = {
   ...decided,
   action: s.literal("answer"),
-  /** Of the call, which is not run. */
+  /** Becomes the result of the call without running the tool, or is handed to it, as the resume mode says. */
   result: jsonValueSchema,
 };
 
