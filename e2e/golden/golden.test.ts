@@ -3,6 +3,7 @@ import { type AgentEvent, EVENT_TABLE } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
 import { checkEvents } from "@awaken/runtime/testing";
 import { describe, expect, it } from "vitest";
+import { factsOf, wordsOf } from "./shown.ts";
 import { type Golden, STORIES, tell } from "./stories.ts";
 
 // `AWAKEN_RECORD_GOLDEN=1 npx vitest run e2e/golden` writes the recorded ones anew: look at the difference before it is committed.
@@ -44,27 +45,8 @@ describe("golden logs", () => {
   });
 });
 
-/** Without what only somebody hears who was there: how an answer came in pieces, and what passed by. */
-const factsOf = (events: readonly AgentEvent[]): readonly AgentEvent[] =>
-  events.flatMap((event) => {
-    const { cursor: _cursor, ...fact }: AttachedEvent = event;
-    return EVENT_TABLE[event.type].isStored ? [fact] : [];
-  });
-
 const isOf = (type: AgentEvent["type"]) => (event: AgentEvent) => event.type === type;
 const without = (events: readonly AgentEvent[], type: AgentEvent["type"]) => events.filter((event) => event.type !== type);
-
-/** What was said, with the steps and calls that it was said in. */
-const wordsOf = (events: readonly AgentEvent[]): readonly unknown[] => {
-  const words: { [part: string]: string }[] = [];
-  for (const event of events) {
-    if (event.type === "step-start") words.push({ step: `${event.step} ${event.messageId} ${event.agentId}` });
-    const last = words.at(-1) ?? {};
-    if (event.type === "text-delta" || event.type === "reasoning-delta") last[event.type] = (last[event.type] ?? "") + event.delta;
-    if (event.type === "tool-call-delta") last[event.toolCallId] = (last[event.toolCallId] ?? "") + event.delta;
-  }
-  return words;
-};
 
 const SNAPSHOT: AgentEvent = { type: "state-snapshot", snapshot: { schemaVersion: 1, revision: 0, extensions: {} } };
 

@@ -1,4 +1,5 @@
 import { type AgentEvent, type InferenceRequest, type Message, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
 import type { AttachedEvent } from "@awaken/runtime";
 import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
 import { countingIds, cut, failure, instantClock, type ScriptStep, scripted, text, toolCall, toolCalls } from "@awaken/runtime/testing";
@@ -181,8 +182,8 @@ export const STORIES: Readonly<Record<string, Telling>> = {
 // Loaded before anybody waits for it: on this clock a wait for the disk is over at once.
 await import("@awaken/contract/json-schema");
 
-/** Plays one story with ids and a clock of its own: the same each time. */
-export async function tell({ turns, agents, play }: Telling): Promise<Told> {
+/** Plays one story with ids and a clock of its own: the same each time. `then` sees the store when it is over. */
+export async function tell({ turns, agents, play }: Telling, then?: (store: QueueStore) => Promise<void>): Promise<Told> {
   const [clock, ids] = [instantClock(1_000), countingIds("id")];
   const store = memoryStore({ clock: () => clock.now(), ids: countingIds("row") });
   await using runtime = createRuntime({
@@ -210,6 +211,7 @@ export async function tell({ turns, agents, play }: Telling): Promise<Told> {
   await play({ runtime, hear });
   const { items } = await store.messages.list(threadId("t"), { visibility: "all", limit: 200 });
   const attached = await new Following(runtime.attach("t")).rest();
+  await then?.(store);
   return { activations, messages: items.map(({ message }) => message), attached, followed: await following.rest() };
 }
 
