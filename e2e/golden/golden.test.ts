@@ -33,9 +33,9 @@ describe("golden logs", () => {
 
   it("show every type of event that a run can have", () => {
     const shown = new Set<AgentEvent["type"]>(kinds.flatMap((kind) => read(kind).activations.flat()).map(({ type }) => type));
-    // They need a dispatch that is tried again, a vendor that hides its thoughts, an outcome that was lost, a tool that streams, and a
+    // They need a dispatch that is tried again, a vendor that hides its thoughts, an outcome that was lost, a rewind, a tool that streams, and a
     // stream that starts over.
-    const elsewhere = ["run-retry", "reasoning-delta", "reasoning-encrypted-value", "outcome-found"];
+    const elsewhere = ["run-retry", "reasoning-delta", "reasoning-encrypted-value", "outcome-found", "thread-rewound"];
     const rare = ["tool-call-stream-delta", "tool-call-cancel", "stream-reset"];
     expect(
       Object.keys(EVENT_TABLE)

@@ -44,7 +44,7 @@ class HttpClient implements Client {
       load: (id) => transport.insist("loadThread", { ids: { id } }),
       create: (body = {}) => transport.ask("createThread", { body }),
       update: (id, body) => transport.insist("updateThread", { ids: { id }, body }),
-      delete: async (id, query) => void (await transport.ask("deleteThread", { ids: { id }, query })),
+      delete: (id, query) => transport.tell("deleteThread", { ids: { id }, query }),
       messages: (id, query) => transport.insist("listMessages", { ids: { id }, query }),
       runs: (id, query) => transport.insist("listThreadRuns", { ids: { id }, query }),
     };

@@ -39,6 +39,7 @@ export const KEPT = {
   "ticket-open": true,
   "decision-taken": true,
   "outcome-found": true,
+  "thread-rewound": true,
   "child-start": true,
   "child-end": true,
 } as const satisfies { readonly [Type in AgentEvent["type"]]?: true };

@@ -18,7 +18,6 @@ const seen = (revision: number | string) => ({ "if-match": `"${revision}"` });
 export const pendingOf = (transport: Transport): PendingVerbs => ({
   list: (id) => transport.insist("listPending", { ids: { id } }),
   edit: (id, pendingId, revision, body) => transport.ask("editPending", { ids: { id, pendingId }, headers: seen(revision), body }),
-  retract: async (id, pendingId, revision) =>
-    void (await transport.ask("retractPending", { ids: { id, pendingId }, headers: seen(revision) })),
+  retract: (id, pendingId, revision) => transport.tell("retractPending", { ids: { id, pendingId }, headers: seen(revision) }),
   reorder: (id, order, revision) => transport.ask("reorderPending", { ids: { id }, headers: seen(revision), body: { order } }),
 });

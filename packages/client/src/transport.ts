@@ -101,11 +101,15 @@ export class Transport {
   /** The server speaks the same table of routes: its answers are taken as they are. */
   async ask<Name extends Endpoint>(name: Name, asked: Asked = {}): Promise<Answer<Name>> {
     const response = await this.send(name, asked);
-    if (response.status === 204) return JSON.parse("null");
     return response.json().catch((cause: unknown) => {
       asked.signal?.throwIfAborted();
       throw new AwakenError(UNREACHABLE, `the answer of ${this.#base.origin} broke off: ${errorMessage(cause)}`, { cause });
     });
+  }
+
+  /** For what is answered with nothing. */
+  async tell(name: Endpoint, asked: Asked = {}): Promise<void> {
+    await (await this.send(name, asked)).body?.cancel();
   }
 
   /** The same, for what may be asked twice: tried again while nobody answers, or is told to come back. */

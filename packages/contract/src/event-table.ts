@@ -34,9 +34,21 @@ import { TOOL_OUTCOMES } from "./tool.ts";
 
 /**
  * Where in a run an event may come. `run` and `step` open and close. Inside a step the order is `stream`, `ready`, `inference-end`,
- * `round`, `snapshot`, and none goes back. `between` is outside of steps, `anywhere` is as it says.
+ * `round`, `snapshot`, and none goes back. `between` is outside of steps, `anywhere` is as it says, and `outside` is
+ * where no run is at work.
  */
-export const EVENT_STAGES = ["run", "step", "stream", "ready", "inference-end", "round", "snapshot", "between", "anywhere"] as const;
+export const EVENT_STAGES = [
+  "run",
+  "step",
+  "stream",
+  "ready",
+  "inference-end",
+  "round",
+  "snapshot",
+  "between",
+  "anywhere",
+  "outside",
+] as const;
 export type EventStage = (typeof EVENT_STAGES)[number];
 
 type EventOf<T extends AgentEventType> = Extract<AgentEvent, { type: T }>;
@@ -261,6 +273,11 @@ export const EVENT_TABLE: { readonly [T in AgentEventType]: EventRow<T> } = {
     }),
     isStored: true,
     stage: "anywhere",
+  },
+  "thread-rewound": {
+    schema: s.strictObject({ type: s.literal("thread-rewound"), threadId: threadIdSchema, messageId: messageIdSchema }),
+    isStored: true,
+    stage: "outside",
   },
   "child-start": { schema: s.strictObject({ ...child, type: s.literal("child-start") }), isStored: true, stage: "anywhere" },
   "child-end": {

@@ -221,6 +221,15 @@ interface OutcomeFound extends OfCall {
   readonly by?: string;
 }
 
+/** A message, and all that came behind it, is not part of the conversation any more: between runs, for whoever follows the thread. */
+interface ThreadRewound {
+  readonly type: "thread-rewound";
+  /** The thread that was rewound. */
+  readonly threadId: ThreadId;
+  /** The first message that is gone. The log keeps it. */
+  readonly messageId: MessageId;
+}
+
 /** The model refused or broke off, and is asked again after a wait. */
 interface InferenceRetry extends Because {
   readonly type: "inference-retry";
@@ -305,6 +314,7 @@ export type AgentEvent =
   | TicketOpen
   | DecisionTaken
   | OutcomeFound
+  | ThreadRewound
   /** What was streamed in this step is void; it starts over. */
   | ({ readonly type: "stream-reset" } & Because)
   | InferenceRetry

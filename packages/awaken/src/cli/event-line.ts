@@ -31,6 +31,8 @@ export function eventLine(event: AgentEvent, answeredCall: string | undefined): 
       return `${event.agentPath.join(" > ")} ${event.outcome.status}`;
     case "outcome-found":
       return `${event.toolName} turned out to be ${event.found}`;
+    case "thread-rewound":
+      return `the thread was rewound to before message ${event.messageId}`;
     case "run-start":
     case "run-end":
     case "input-accepted":

@@ -60,7 +60,9 @@ const MESSAGE_KINDS: Record<Message["role"], readonly [external: string, interna
   system: ["system", "internal-system"],
 };
 
-function draft(identity: RunIdentity, kind: string, payload: JsonObject, isInternal = false): EventAppend {
+type Place = Pick<RunIdentity, "threadId" | "runId">;
+
+function draft(identity: Place, kind: string, payload: JsonObject, isInternal = false): EventAppend {
   const { threadId, runId } = identity;
   return {
     draft: {
@@ -145,13 +147,13 @@ export function callsIn(messages: readonly Message[], events: readonly AgentEven
 }
 
 /** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */
-export function canonicalEvent(identity: RunIdentity, event: AgentEvent, { isResumed, calls }: Setting): EventAppend {
+export function canonicalEvent(identity: Place, event: AgentEvent, { isResumed, calls }: Setting): EventAppend {
   const json = toJson(factOf(event, calls));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }
 
 /** Every message that enters the log is a fact of its own. */
-export function messageCommitted(identity: RunIdentity, message: Message, seq: number): EventAppend {
+export function messageCommitted(identity: Place, message: Message, seq: number): EventAppend {
   const isInternal = message.visibility === "internal";
   const payload = {
     messageId: message.id,

@@ -10,6 +10,7 @@ import {
   type RunIdentity,
   type RunInput,
   type RunLifecycle,
+  type RunPlace,
   type RunProjection,
   type Termination,
   type Ticket,
@@ -101,7 +102,11 @@ export interface Addition {
   readonly outcomes?: readonly LedgerOutcome[];
 }
 
-export function composeAddition(identity: RunIdentity, standing: Standing, { messages, events = [], outcomes }: Addition): Draft {
+export function composeAddition(
+  identity: RunPlace,
+  standing: Pick<Standing, "count" | "isResumed">,
+  { messages, events = [], outcomes }: Addition,
+): Draft {
   const { threadId, runId } = identity;
   return {
     threadId,
@@ -112,12 +117,12 @@ export function composeAddition(identity: RunIdentity, standing: Standing, { mes
   };
 }
 
-const rowsOf = (identity: RunIdentity, count: number, messages: readonly Message[]): EventAppend[] =>
+const rowsOf = (identity: RunPlace, count: number, messages: readonly Message[]): EventAppend[] =>
   messages.map((message, index) => messageCommitted(identity, message, count + 1 + index));
 
 function factsOf(
-  identity: RunIdentity,
-  { count, isResumed }: Standing,
+  identity: RunPlace,
+  { count, isResumed }: Pick<Standing, "count" | "isResumed">,
   events: readonly AgentEvent[],
   messages: readonly Message[],
 ): readonly EventAppend[] {

@@ -18,6 +18,7 @@ import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
+import { callResumed } from "./call-resumed.ts";
 import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
@@ -84,11 +85,7 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   ctx.transcript.answer(message, live.messageId);
   ctx.ledger?.settle(live, result);
   if (isReplay && result.type !== "pending") {
-    const outcome = result.type === "success" ? "succeeded" : "failed";
-    const { messageId, resume } = live;
-    const ticket = resume?.suspension.id === undefined ? undefined : { ticketId: resume.suspension.id };
-    const told = { toolCallId: call.id, toolName: call.name, messageId, ...ticket, outcome, result: resumedPayload(result) } as const;
-    ctx.emit({ type: "tool-call-resumed", ...told });
+    ctx.emit(callResumed({ call, messageId: live.messageId, ticketId: live.resume?.suspension.id }, result));
     return;
   }
   const outcome = toolOutcome(result);
@@ -96,12 +93,6 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   if (result.type !== "pending") return;
   const ticket = openTicketOf(ctx, call.id);
   if (ticket !== undefined) ctx.writer.announce({ type: "ticket-open", ticket });
-}
-
-function resumedPayload(result: Exclude<ToolResult, { type: "pending" }>) {
-  if (result.type === "error") return { error: result.message };
-  const { data, metadata = {} } = result;
-  return Object.keys(metadata).length === 0 ? data : { data, metadata };
 }
 
 /** One update from wherever the call stood to where its result puts it. Nobody ever sees it running alone. */

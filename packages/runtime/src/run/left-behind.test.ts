@@ -224,10 +224,19 @@ describe("a new message on a thread whose run was cut off in a call that was dec
   });
 
   it("follows a person who said what became of it, and does not run what a person wanted to run again", async () => {
-    for (const [decision, said] of [
-      [{ action: "answer", result: { did: 5, by: "bo" } }, 'tool: {"did":5,"by":"bo"}'],
-      [{ action: "deny", reason: "it is paid" }, "tool: Denied: it is paid"],
-      [{ action: "approve" }, LOST],
+    const unknown = { outcome: "failed", result: { error: LOST.replace("tool: ", "") } };
+    for (const [decision, said, fact] of [
+      [
+        { action: "answer", result: { did: 5, by: "bo" } },
+        'tool: {"did":5,"by":"bo"}',
+        { outcome: "succeeded", result: { did: 5, by: "bo" } },
+      ],
+      [
+        { action: "deny", reason: "it is paid" },
+        "tool: Denied: it is paid",
+        { outcome: "denied", result: { action: "deny", reason: "it is paid" } },
+      ],
+      [{ action: "approve" }, LOST, unknown],
     ] as const) {
       const { store, world, tools, run } = await crashInDecided();
       const waiting = await open(scripted([]), { store, tools }).resume(run);
@@ -239,6 +248,12 @@ describe("a new message on a thread whose run was cut off in a call that was dec
       await open(model, { store, tools }).run({ thread: "t", input: "never mind" });
       expect(lastPrompt(model)).toEqual(["user: go", "assistant: ", said, "user: never mind"]);
       expect(world.done).toEqual(["pay 5"]);
+      // Told as every call that is closed later, with the ticket that it waited with and the message that asked for it.
+      const facts = (await store.events.list({ type: "run", runId: runId(run) }, { limit: 200 })).items;
+      const [turn] = (await store.messages.list(threadId("t"), {})).items.filter(({ message }) => message.role === "assistant");
+      expect(facts.filter(({ kind }) => kind === "tool-call-resumed").map(({ payload }) => payload)).toEqual([
+        { toolCallId: "call_0", toolName: "pay", messageId: turn?.message.id, ticketId: only(ticketsOf(waiting)).id, ...fact },
+      ]);
     }
   });
 });

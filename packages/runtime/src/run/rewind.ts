@@ -17,6 +17,7 @@ import {
 } from "@awaken/contract";
 import { MAX_COMMIT_ATTEMPTS, type SequencedMessage, type ThreadHead } from "@awaken/contract/store";
 import type { CommitPorts, CommitStore } from "../commit/commit-store.ts";
+import { composeAddition } from "../commit/compose.ts";
 import { Landing } from "../commit/land.ts";
 import { type RewoundRows, rewindOver, rewoundRows } from "../commit/rewound-rows.ts";
 import { rowsAfter } from "../commit/rows-after.ts";
@@ -118,7 +119,8 @@ async function takeOut(parts: RunParts, thread: ThreadId, id: MessageId): Promis
     const left = await readLeft(parts, thread);
     const cut = await readCut(parts, thread, id);
     const rows = [rewindRow(by, cut), ...cut.late.map((late) => ({ ...late, id: messageId(ids()) }))];
-    const taking = { ids: cut.ids, by, rows };
+    const event = { type: "thread-rewound", threadId: thread, messageId: cut.from.message.id } as const;
+    const taking = { ids: cut.ids, by, rows, event };
     try {
       await records.transaction((ports) => write(parts, exactly(records, ports), head, left, taking));
     } catch (thrown) {
@@ -137,14 +139,14 @@ async function write(parts: RunParts, store: CommitStore, read: ThreadHead, left
   const { clock } = parts;
   let head = read;
   for (const [index, each] of endingsOf(left, read).entries()) {
-    const news = endOf(parts, each, head, taking, index === left.length - 1 ? taking.rows : []);
+    const news = endOf(parts, each, head, taking, index === left.length - 1);
     const { commit, rowsBefore } = await landingOn({ store, clock, head, run: each.run }, each.run).land(news);
     const messageCount = rowsBefore + (commit.messageDelta?.messages.length ?? 0);
     const state = withoutCalls(head.state);
     const ended = commit.run === undefined ? {} : { latestRun: { ...commit.run, ordinal: each.run.ordinal } };
     head = { ...head, messageCount, ...ended, ...(state === undefined ? {} : { state }) };
   }
-  if (left.length === 0) await append(parts, store, head, taking.rows);
+  if (left.length === 0) await append(parts, store, head, taking);
 }
 
 const hasCode = (thrown: unknown, code: string): boolean => AwakenError.is(thrown) && thrown.code === code;
@@ -156,13 +158,14 @@ const told = ({ from, taken }: Cut, left: readonly Left[]): Rewound => ({
 });
 
 /** Beside the latest run of the thread, whose record stays as it is. */
-async function append(parts: RunParts, store: CommitStore, head: ThreadHead, messages: readonly Message[]): Promise<void> {
+async function append(parts: RunParts, store: CommitStore, head: ThreadHead, { rows, event }: Taking): Promise<void> {
   const { latestRun, messageCount, thread } = head;
   const { clock } = parts;
-  if (latestRun !== undefined) return landingOn({ store, clock, head, run: latestRun }, undefined).append({ messages });
+  const addition = { messages: rows, events: [event] };
+  if (latestRun !== undefined) return landingOn({ store, clock, head, run: latestRun }, undefined).append(addition);
   // Nobody ran here: the log was brought from elsewhere.
-  const messageDelta = { messages, expectedMessageCount: messageCount };
-  await store.commit({ threadId: thread.id, runId: runId(parts.ids()), messageDelta, events: [] });
+  const place = { threadId: thread.id, runId: runId(parts.ids()) };
+  await store.commit(composeAddition(place, { count: messageCount, isResumed: true }, addition));
 }
 
 /**

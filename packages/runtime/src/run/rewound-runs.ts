@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   isToolCallOver,
   type Message,
   type MessageId,
@@ -83,6 +84,8 @@ export interface Taking {
   readonly by: MessageId;
   /** What stands in the log for it. */
   readonly rows: readonly Message[];
+  /** What followers are told. */
+  readonly event: AgentEvent;
 }
 
 /**
@@ -93,8 +96,8 @@ export function endOf(
   { scopeId, ids, clock }: RunParts,
   { run, entries, calls }: Ending,
   head: ThreadHead,
-  { ids: gone, by }: Taking,
-  row: readonly Message[],
+  { ids: gone, by, rows, event }: Taking,
+  isLast: boolean,
 ): News {
   const ledger = new RunLedger({ runId: run.runId, scopeId }, entries);
   const maker = { ids, identity: runIdentity(run), tally: { steps: run.steps } };
@@ -111,11 +114,12 @@ export function endOf(
   const end = {
     run,
     view: head.messages,
-    messages: [...row, ...kept],
+    messages: isLast ? [...rows, ...kept] : kept,
     threadState: withoutCalls(head.state),
     tickets: calls.flatMap((call) => closedTicket(call, by)),
     events: [],
     outcomes: ledger.takeOutcomes(),
   };
-  return endNews(end, clock.now());
+  const news = endNews(end, clock.now());
+  return isLast ? { ...news, events: [...news.events, event] } : news;
 }

@@ -18,6 +18,7 @@ const ORDER: Readonly<Record<EventStage, number | undefined>> = {
   snapshot: 5,
   between: undefined,
   anywhere: undefined,
+  outside: undefined,
 };
 const INFERENCE_END = ORDER["inference-end"] ?? 0;
 
@@ -54,8 +55,12 @@ export class EventChecker {
   /** Takes the next event; throws `EventOrderError` when it may not come now. */
   see(event: AgentEvent): void {
     this.#count += 1;
-    if (this.#isOver) this.#fail(event, "comes after the terminal event");
     this.#checkShape(event);
+    if (EVENT_TABLE[event.type].stage === "outside") {
+      if (this.#isRunning) this.#fail(event, "is inside a run");
+      return;
+    }
+    if (this.#isOver) this.#fail(event, "comes after the terminal event");
     this.#take(event);
     this.#last = event.type;
   }

@@ -216,6 +216,9 @@ export class Conversation {
       case "run-retry":
         this.note("warning", `the run is tried again (attempt ${event.attempt}): ${event.reason}`);
         return;
+      case "thread-rewound":
+        this.note("info", "the thread was rewound: a message, and all that came behind it, is gone");
+        return;
       case "child-start":
         this.note("info", `${event.agentPath.join(" > ")} begins`);
         return;

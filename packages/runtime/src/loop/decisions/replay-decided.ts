@@ -3,6 +3,7 @@ import { command } from "../../phase/command.ts";
 import type { ResumedCall } from "../../phase/hook.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
+import { callResumed } from "../call-resumed.ts";
 import { gateCall } from "../gate-call.ts";
 import type { LiveCall } from "../live-call.ts";
 import { toolMessage } from "../messages.ts";
@@ -55,10 +56,7 @@ async function deny(ctx: RunContext, live: LiveCall, call: ToolCallState, reason
 function tellDenied(ctx: RunContext, live: LiveCall, call: ToolCallState, result: ToolResult, reason: string | undefined): void {
   ctx.transcript.answer(toolMessage(ctx, live.call, result), live.messageId);
   ctx.ledger?.settle(live, result);
-  const said = { action: "deny", ...(reason === undefined ? {} : { reason }) };
-  const { messageId, suspension } = call;
-  const ticket = suspension === undefined ? undefined : { ticketId: suspension.id };
-  ctx.emit({ type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, ...ticket, outcome: "denied", result: said });
+  ctx.emit(callResumed({ call, messageId: call.messageId, ticketId: call.suspension?.id }, { type: "denied", reason }));
 }
 
 /** The decision is the result; a gate may still refuse it. Gives the reason when it ends the run. */

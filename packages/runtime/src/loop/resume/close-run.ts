@@ -13,6 +13,7 @@ import { closedTicket } from "../../state/past-tickets.ts";
 import { storedCalls, toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { RunHandles } from "../activation.ts";
+import { type CallEnding, callResumed } from "../call-resumed.ts";
 import { editOf, resumedWith } from "../decisions/replay-decided.ts";
 import { endNews, type OpenRunRecord, type RunEnd } from "../end-news.ts";
 import type { LiveCall } from "../live-call.ts";
@@ -92,13 +93,15 @@ function stateWithout(
   return left.length === states.length ? state : { ...state, extensions: { ...state.extensions, [toolCallStates.name]: { calls: left } } };
 }
 
-function factsOf(closed: readonly ClosedCall[]): readonly AgentEvent[] {
-  return closed.map(({ live: { call, messageId }, result }): AgentEvent => {
-    const told = result.type === "success" ? result.data : { error: result.message ?? "" };
-    const outcome = result.type === "success" ? "succeeded" : "failed";
-    return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, outcome, result: told };
+/** A person's no is told as such. */
+const endingOf = ({ entry, state, result }: ClosedCall): CallEnding =>
+  isAsked(entry) && state?.decision?.action === "deny" ? { type: "denied", reason: state.decision.reason } : result;
+
+const factsOf = (closed: readonly ClosedCall[]): readonly AgentEvent[] =>
+  closed.map((each) => {
+    const { call, messageId } = each.live;
+    return callResumed({ call, messageId, ticketId: each.state?.suspension?.id }, endingOf(each));
   });
-}
 
 /**
  * Ends a run that a new message leaves behind, in one commit: calls that may have had their effect have a result in view that says what

@@ -1,0 +1,27 @@
+import type { AgentEvent, JsonValue, MessageId, TicketId, ToolCall, ToolResult } from "@awaken/contract";
+
+/** A call of an earlier activation, and the ticket that it waited with, if it did. */
+export interface EarlierCall {
+  readonly call: Pick<ToolCall, "id" | "name">;
+  /** The assistant message that asked for it. */
+  readonly messageId: MessageId;
+  readonly ticketId: TicketId | undefined;
+}
+
+/** What became of it. */
+export type CallEnding = ToolResult | { readonly type: "denied"; readonly reason: string | undefined };
+
+function told(ending: CallEnding): { readonly outcome: "succeeded" | "failed" | "denied"; readonly result: JsonValue } {
+  if (ending.type === "denied") {
+    return { outcome: "denied", result: { action: "deny", ...(ending.reason === undefined ? {} : { reason: ending.reason }) } };
+  }
+  if (ending.type !== "success") return { outcome: "failed", result: { error: ending.message ?? "" } };
+  const { data, metadata = {} } = ending;
+  return { outcome: "succeeded", result: Object.keys(metadata).length === 0 ? data : { data, metadata } };
+}
+
+/** How it is told that such a call is closed, whoever closes it. */
+export function callResumed({ call, messageId, ticketId }: EarlierCall, ending: CallEnding): AgentEvent {
+  const ticket = ticketId === undefined ? undefined : { ticketId };
+  return { type: "tool-call-resumed", toolCallId: call.id, toolName: call.name, messageId, ...ticket, ...told(ending) };
+}
