@@ -9,6 +9,7 @@ import {
   type ThreadCommit,
 } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
+import type { Clock } from "../stream/clock.ts";
 import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type Draft, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
@@ -29,7 +30,7 @@ export interface LandingInit {
   readonly messageCount: number;
   /** When the latest run of the thread changed last, by whatever clock; 0 without one. */
   readonly latestAt: number;
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "now">;
   /** Undefined: nobody holds the thread by a dispatch. */
   readonly holding?: Holding | undefined;
 }
@@ -52,8 +53,8 @@ function wholeMs(now: number): number {
   throw new AwakenError("storage_validation", `the clock must tell whole milliseconds, not ${now}`);
 }
 
-const basisOf = ({ identity, principal, activation, resumed, now }: LandingInit): RunBasis => {
-  const at = wholeMs(now());
+const basisOf = ({ identity, principal, activation, resumed, clock }: LandingInit): RunBasis => {
+  const at = wholeMs(clock.now());
   const startedAt = (resumed?.status === "created" ? undefined : resumed?.startedAt) ?? at;
   const behalf = resumed === undefined ? principal : resumed.principal;
   return { identity, principal: behalf, activation, createdAt: resumed?.createdAt ?? at, startedAt };
@@ -119,7 +120,7 @@ export class Landing {
   land(news: News): Promise<Landed> {
     return this.#land("on-what-it-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
-      const at = Math.max(wholeMs(this.#init.now()), this.#standing.at + 1);
+      const at = Math.max(wholeMs(this.#init.clock.now()), this.#standing.at + 1);
       const commit = compose(this.#basis, { ...this.#standing, at }, news);
       if (this.#isFirst && this.#init.resumed === undefined) commit.isNewRun = true;
       return this.#withRiders(commit, resultOf(commit, news));

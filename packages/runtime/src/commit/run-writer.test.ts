@@ -164,7 +164,16 @@ test("what fails behind a commit is no failed commit: nothing of it rides again"
     options: { frontendTools: [] },
     trace: { origin: "user", runMode: "foreground", adapter: "internal" },
   } as const;
-  const landing = new Landing({ store, identity, activation, input: [], resumed: undefined, messageCount: 0, latestAt: 0, now: () => 1 });
+  const landing = new Landing({
+    store,
+    identity,
+    activation,
+    input: [],
+    resumed: undefined,
+    messageCount: 0,
+    latestAt: 0,
+    clock: { now: () => 1 },
+  });
   const state = new StateStore(SILENT);
   state.register([runLifecycle, toolCallStates]);
   state.commit(command().update(runLifecycle, { type: "start", runId: identity.runId, at: 0 }));

@@ -77,8 +77,8 @@ function isOverflow(outcome: StreamOutcome, collector: Collector): boolean {
 
 const RUNS_HERE: CallFacts = Object.freeze({ runsAt: "server", dynamic: false });
 
-function readyEvent({ describeCall }: InferenceRun, { id, name, input }: ToolCall): AgentEvent {
-  return { type: "tool-call-ready", toolCallId: id, toolName: name, input, ...(describeCall?.(name) ?? RUNS_HERE) };
+function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEvent {
+  return { type: "tool-call-ready", toolCallId: id, toolName: name, input, ...(run.describeCall?.(name) ?? RUNS_HERE) };
 }
 
 /** An answer that the vendor's filter cut is a failure, not an end. */

@@ -28,7 +28,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     profile: createProfileAccess({ store: run.profileStore, keys: plan.env.profileKeys }),
   };
   const toolIds = hasOwn ? listIds(descriptors) : plan.toolIds;
-  return { plan, tools, descriptors, toolIds, scene, bindings: new Map() };
+  return { plan, tools, descriptors, toolIds, scene, bindings: undefined };
 }
 
 function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
@@ -75,11 +75,12 @@ function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
 
 /** Of plugins that are bound before one fails, none is forgotten. One that the agent before had too is bound already. */
 function bindPlugins(ctx: RunContext): void {
-  const { plan, bindings } = ctx.active;
-  for (const plugin of plan.env.plugins) {
-    if (plugin.onBind === undefined || bindings.has(plugin)) continue;
+  const { active } = ctx;
+  for (const plugin of active.plan.env.plugins) {
+    if (plugin.onBind === undefined || active.bindings?.has(plugin) === true) continue;
     const own: (() => void)[] = [];
-    bindings.set(plugin, own);
+    active.bindings ??= new Map();
+    active.bindings.set(plugin, own);
     const unbind = plugin.onBind(liveRun(ctx, own));
     if (unbind !== undefined) own.push(unbind);
   }
@@ -88,6 +89,7 @@ function bindPlugins(ctx: RunContext): void {
 /** Takes the plugins' hold on the run away, but for those that stay. Whatever plugin fails to let go, the others do. */
 export function unbindPlugins(ctx: RunContext, staying: readonly Plugin[] = []): void {
   const { bindings } = ctx.active;
+  if (bindings === undefined) return;
   for (const [plugin, held] of bindings) {
     if (staying.includes(plugin)) continue;
     bindings.delete(plugin);

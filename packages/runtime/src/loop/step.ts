@@ -7,6 +7,7 @@ import {
   type WaitingReason,
 } from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
+import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
@@ -101,34 +102,60 @@ function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
   return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };
 }
 
-function inferenceOf(ctx: RunContext, request: InferenceRequest, signal: AbortSignal): InferenceRun {
-  const { provider, policy, env } = ctx.active.plan;
-  const { transforms } = env;
-  return {
-    provider,
-    request,
-    policy,
-    signal,
-    clock: ctx.clock,
-    ids: ctx.ids,
-    log: ctx.log,
-    emit: ctx.emit,
-    onBegin: (turn) => ctx.progress.follow(turn),
-    shrink: (refused) => shrink(ctx, refused),
-    describeCall: (toolName) => factsOf(ctx, toolName),
-    reshape: transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms),
-    checkpoints: ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps),
-    keepsCheckpoint: () => !ctx.signal.aborted,
-  };
+/** The inference of a step: what it needs of the run it asks the run for. */
+class StepInference implements InferenceRun {
+  readonly provider: InferenceRun["provider"];
+  readonly request: InferenceRequest;
+  readonly policy: InferenceRun["policy"];
+  readonly signal: AbortSignal;
+  readonly clock: InferenceRun["clock"];
+  readonly ids: InferenceRun["ids"];
+  readonly log: InferenceRun["log"];
+  readonly emit: InferenceRun["emit"];
+  readonly reshape: InferenceRun["reshape"];
+  readonly checkpoints: InferenceRun["checkpoints"];
+  readonly #ctx: RunContext;
+
+  constructor(ctx: RunContext, request: InferenceRequest, signal: AbortSignal) {
+    const { provider, policy, env } = ctx.active.plan;
+    const { transforms } = env;
+    this.#ctx = ctx;
+    this.provider = provider;
+    this.request = request;
+    this.policy = policy;
+    this.signal = signal;
+    this.clock = ctx.clock;
+    this.ids = ctx.ids;
+    this.log = ctx.log;
+    this.emit = ctx.emit;
+    this.reshape = transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms);
+    this.checkpoints = ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps);
+  }
+
+  onBegin(turn: Collector): void {
+    this.#ctx.progress.follow(turn);
+  }
+
+  shrink(refused: InferenceRequest): InferenceRequest | undefined {
+    return shrink(this.#ctx, refused);
+  }
+
+  describeCall(toolName: string): CallFacts {
+    return factsOf(this.#ctx, toolName);
+  }
+
+  keepsCheckpoint(): boolean {
+    return !this.#ctx.signal.aborted;
+  }
 }
 
 /** The abort of the run ends it, and the time at which the run is to leave. */
 function inferUntil(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
   const leaving = ctx.wayOut?.signal;
-  if (leaving === undefined) return infer(inferenceOf(ctx, request, ctx.signal));
+  if (leaving === undefined) return infer(new StepInference(ctx, request, ctx.signal));
   const { controller, dispose } = childController(ctx.signal);
   const off = onAbort(leaving, () => controller.abort(leaving.reason));
-  return infer(inferenceOf(ctx, request, controller.signal)).finally(() => {
+  return infer(new StepInference(ctx, request, controller.signal)).finally(() => {
     off();
     dispose();
   });

@@ -100,9 +100,8 @@ export class Mailbox {
         this.#listen();
         return hold;
       },
-      leave: async (holding) => {
-        if (holding instanceof Hold) await this.#giveBack(holding, scopeId);
-      },
+      leave: (holding) =>
+        holding instanceof Hold && holding.isHeld && !holding.isFromQueue ? this.#giveBack(holding, scopeId) : undefined,
       release: async (run) => {
         for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
       },
@@ -211,7 +210,7 @@ export class Mailbox {
   /** What a run could not settle itself: its last commit failed, or it never came to one. */
   async #giveBack(hold: Hold, scopeId: ScopeId): Promise<void> {
     const { claimed } = hold;
-    if (!hold.isHeld || hold.isFromQueue || claimed === undefined) return;
+    if (claimed === undefined) return;
     const isDue = hold.wayOut?.isDue === true;
     const tenant = this.tenant(scopeId);
     hold.settle();

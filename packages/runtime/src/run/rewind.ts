@@ -100,8 +100,7 @@ function landingOn({ store, clock, head, run }: OnRun, resumed: RunRecord | unde
   const { messageCount, latestRun } = head;
   const latestAt = latestRun?.updatedAt ?? 0;
   const { activation } = run;
-  const now = () => clock.now();
-  return new Landing({ store, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, now });
+  return new Landing({ store, identity: runIdentity(run), activation, input: [], resumed, messageCount, latestAt, clock });
 }
 
 async function loadHead({ records }: RunParts, thread: ThreadId): Promise<ThreadHead> {

@@ -121,10 +121,14 @@ class TypedOutput<O> {
   }
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
-  async resultOf(parts: RunParts, result: Promise<LoopOutcome>): Promise<RunResult<O>> {
-    const outcome = await result;
-    if (!isLeft(outcome)) return toRunResult(outcome, (recorded) => this.read(recorded));
-    const ended = await settled(parts, outcome.runId, Number.POSITIVE_INFINITY);
+  resultOf(parts: RunParts, result: Promise<LoopOutcome>): Promise<RunResult<O>> {
+    return result.then((outcome) =>
+      isLeft(outcome) ? this.#resultElsewhere(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded)),
+    );
+  }
+
+  async #resultElsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<RunResult<O>> {
+    const ended = await settled(parts, id, Number.POSITIVE_INFINITY);
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return toRunResult(ended, (recorded) => this.read(recorded));
   }
@@ -153,7 +157,7 @@ async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun
     const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
     letGo = bounds.hold();
     const bound = parts.boundTo(bounds);
-    return await holding(bound, run, order, (held) => bringToEnd({ parts: bound, ofRuntime: parts }, run, held, onBegun));
+    return await holding({ parts: bound, ofRuntime: parts }, run, order, onBegun);
   } finally {
     off?.();
     letGo?.();
@@ -167,30 +171,27 @@ const MAX_HOLDS = 3;
 /** The run has not begun, and there is something else to find now. */
 const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_conflict"]);
 
-/** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
-async function holding(
-  { holds }: RunParts,
-  run: ActiveRun,
-  order: RunOrder,
-  work: (order: RunOrder) => Promise<LoopOutcome>,
-): Promise<LoopOutcome> {
-  for (let tries = 1; ; tries++) {
-    const held = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
-    try {
-      return await work({ ...order, holding: held });
-    } catch (thrown) {
-      if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
-      if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
-    } finally {
-      if (held !== undefined) await holds?.leave(held);
-    }
-  }
-}
-
 /** What a run works with, and what that which it leaves behind works with. */
 interface PartsOfRun {
   readonly parts: RunParts;
   readonly ofRuntime: RunParts;
+}
+
+/** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
+async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
+  const { holds } = both.parts;
+  for (let tries = 1; ; tries++) {
+    const held = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
+    try {
+      return await bringToEnd(both, run, { ...order, holding: held }, onBegun);
+    } catch (thrown) {
+      if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
+      if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
+    } finally {
+      const leaving = held === undefined ? undefined : holds?.leave(held);
+      if (leaving !== undefined) await leaving;
+    }
+  }
 }
 
 async function bringToEnd(

@@ -175,7 +175,7 @@ function landingOf({ store, resume, holding }: ScriptedRunInit, activation: Acti
     resumed,
     messageCount: history.messageCount,
     latestAt: 0,
-    now: () => clock.now(),
+    clock,
     holding,
   });
 }

@@ -11,6 +11,7 @@ import {
   type ThreadId,
 } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
+import type { Clock } from "../../stream/clock.ts";
 import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Activation } from "../activation.ts";
 import { OUTPUT_RETRIES } from "../output.ts";
@@ -114,7 +115,7 @@ function intentOf({ intent }: RunOrder, { resumed }: LoadedThread): RunIntent {
 
 /** Where the run's commits go, with its activation as the record keeps it. */
 export function openLanding(
-  { records, now }: { readonly records: RunRecords; readonly now: () => number },
+  { records, clock }: { readonly records: RunRecords; readonly clock: Clock },
   { identity, principal, options }: Activation,
   order: RunOrder,
   loaded: LoadedThread,
@@ -129,7 +130,7 @@ export function openLanding(
     resumed: loaded.resumed,
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,
-    now,
+    clock,
     holding: order.holding,
   });
 }

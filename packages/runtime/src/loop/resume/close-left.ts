@@ -40,7 +40,7 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
     resumed: left,
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,
-    now: () => clock.now(),
+    clock,
     holding: asked.order.holding,
   });
   await closeRun({ scopeId, ids, clock }, left, { loaded, landing, ctx: openLeft(leaving, loaded, landing), by });

@@ -85,7 +85,7 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   const { actingAgentId } = loaded;
   const openWith = (plan: RunPlan, reading: Reading): OpenedRun => {
     const activation = { ...activate(taking, loaded, plan), reading };
-    const landing = openLanding({ records, now: () => handles.clock.now() }, activation, order, loaded);
+    const landing = openLanding({ records, clock: handles.clock }, activation, order, loaded);
     return { activation, ctx: openRun(activation, { ...handles, landing }) };
   };
   try {
