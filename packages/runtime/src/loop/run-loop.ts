@@ -47,7 +47,7 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
       unbindPlugins(ctx);
       throw thrown.cause;
     }
-    termination = failureOf(ctx, thrown);
+    termination = leavingOf(ctx, thrown) ?? failureOf(ctx, thrown);
   }
   ctx.desk.isClosed = true;
   // What somebody is about to be told that is decided, is.
@@ -63,6 +63,16 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
     ctx.inbox.close();
     ctx.decisions.close();
   }
+}
+
+const STORE_FAILED: ReadonlySet<string> = new Set(["storage_io", "commit_unknown"]);
+
+/** A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit. */
+function leavingOf({ signal, wayOut }: RunContext, thrown: unknown): Leaving | undefined {
+  if (signal.aborted || !AwakenError.is(thrown) || !STORE_FAILED.has(thrown.code)) return undefined;
+  const { code, message } = thrown;
+  const failure = { code, message, mayPass: true, retryAfterMs: undefined };
+  return wayOut?.takesBack(failure) === true ? { type: "left", failure } : undefined;
 }
 
 /** A run that was told to stop is cancelled, whatever broke on its way out: a hook may throw because of the very signal. */

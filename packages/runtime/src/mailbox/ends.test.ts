@@ -1,9 +1,11 @@
 import { AwakenError, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { text } from "../testing/script.ts";
+import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
 import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
@@ -30,6 +32,26 @@ function refusingEnds(store: QueueStore, times: number): QueueStore {
     },
   };
 }
+
+describe.each(STORES)("a run in whose midst the store fails for a moment, on %s", (_, make) => {
+  test("server-and-durability 29: is tried again from its last commit, and does not end with that", async () => {
+    await using store = make();
+    let left = 1;
+    const failing: QueueStore = {
+      ...store,
+      commit: async (given) => {
+        const isMidst = given.fence !== undefined && given.dispatch === undefined && given.run !== undefined && given.run.steps > 0;
+        if (isMidst && left-- > 0) throw new AwakenError("storage_io", "the database is starting up");
+        return store.commit(given);
+      },
+    };
+    const add = defineTool({ id: "add", description: "", input: z.object({}), pure: true, execute: () => "2" });
+    await using runtime = open(failing, [toolCall("add", {}), toolCall("add", {}), text("done")], { tools: [add] });
+    const { runId: id } = await runtime.start({ thread: "t", input: "x" });
+    expect(await runtime.wait(id)).toMatchObject({ status: "done", text: "done" });
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 1 }]);
+  });
+});
 
 describe.each(STORES)("a run whose last commit fails, on %s", (_, make) => {
   test("server-and-durability 29: whoever waits for it is told its end, and not of the try that failed", async () => {
