@@ -46,10 +46,7 @@ export class BackgroundRuns implements TaskRuns {
     if (run === undefined || taskId === undefined) return undefined;
     // One that is about to leave tells of its end itself.
     if (holds === undefined && active.byRun(id) !== undefined) return { type: "open", taskId };
-    if (run.status === "done") {
-      const news = endNews(run);
-      return news === undefined ? { type: "lost" } : { type: "over", taskId, news };
-    }
+    if (run.status === "done") return { type: "over", taskId, news: holds === undefined ? endNews(run) : undefined };
     const isExecuted = holds !== undefined || run.status === "waiting";
     return isExecuted ? { type: "open", taskId } : { type: "lost" };
   }

@@ -15,6 +15,7 @@ import type { ListOptions } from "./threads.ts";
 
 const PAGE = 200;
 const MAX_DETAIL = 200;
+const MAX_FAMILY = 1_000;
 
 /** The last messages of a thread, or of one run of it, in their order. */
 async function listMessages(
@@ -121,10 +122,28 @@ function printOpen(out: Output, run: RunRecord | undefined, options: ProjectOpti
     );
 }
 
+/** The runs that a run started, at any depth, under those that started them. */
+function printFamily(out: Output, root: RunRecord, family: readonly RunRecord[]): void {
+  if (family.length === 0) return;
+  const total = [root, ...family].reduce((sum, { usage }) => sum + usage.totalTokens, 0);
+  out.line(`${family.length} below it, ${total} tokens in all`, "dim");
+  const below = (parent: string, depth: number): void => {
+    for (const run of family.filter(({ parentRunId }) => parentRunId === parent)) {
+      const { taskId } = run.activation.trace;
+      const task = taskId === undefined ? "" : ` (${taskId})`;
+      out.line(`${"  ".repeat(depth)}${run.agentId}${task} ${standingOf(run)}, ${run.usage.totalTokens} tokens, ${run.runId}`);
+      below(run.runId, depth + 1);
+    }
+  };
+  below(root.runId, 1);
+}
+
 async function showRun(out: Output, store: ScopedStore, run: RunRecord, options: ListOptions, limit: number): Promise<void> {
   const shown = await loadShown(store, run.threadId, run, limit);
-  if (options.json === true) return out.json({ type: "run", run, ...shown });
+  const { items: family } = await store.runs.list({ rootRunId: run.rootRunId ?? run.runId, limit: MAX_FAMILY });
+  if (options.json === true) return out.json({ type: "run", run, ...shown, ...(family.length === 0 ? undefined : { family }) });
   out.fields(runFields(run));
+  if (run.rootRunId === undefined) printFamily(out, run, family);
   printShown(out, shown, run, options);
 }
 

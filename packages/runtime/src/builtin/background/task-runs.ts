@@ -15,7 +15,8 @@ export interface TaskRunOrder {
 /** What is known of a run in the background. */
 export type TaskFate =
   | { readonly type: "open"; readonly taskId: string }
-  | { readonly type: "over"; readonly taskId: string; readonly news: Message }
+  /** `news`: undefined when they came to the owner's thread with the commit that ended it, and wait there. */
+  | { readonly type: "over"; readonly taskId: string; readonly news: Message | undefined }
   /** Nobody executes it, and nobody will. */
   | { readonly type: "lost" };
 
