@@ -261,3 +261,20 @@ test("a run at work can be followed again, and what is on record from a cursor o
   const latest = await (await fetch(`${site.url}/v1/threads/left/runs/latest`)).json();
   expect(latest).toMatchObject({ termination: { type: "cancelled" } });
 });
+
+test("protocols 77: an interrupt that has expired can be cancelled, and nothing else", async () => {
+  await using site = await openSite();
+  const { frames } = await post(site, { threadId: "t", runId: "r1", messages: [user("u1", "brief say")] });
+  const [asked] = interruptsOf(frames);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const late = await post(site, {
+    threadId: "t",
+    runId: "r2",
+    resume: [{ interruptId: asked?.id, status: "resolved", payload: { approved: true } }],
+  });
+  expect(late.frames).toEqual([{ type: "RUN_ERROR", message: expect.any(String), code: "interrupt_expired" }]);
+  const { frames: said } = await post(site, { threadId: "t", runId: "r3", resume: [{ interruptId: asked?.id, status: "cancelled" }] });
+  expect(said.at(-1)).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "success" } });
+  expect(said.find(({ type }) => type === "TOOL_CALL_RESULT")).toMatchObject({ toolCallId: asked?.toolCallId });
+  expect(site.journal()).toEqual([]);
+});

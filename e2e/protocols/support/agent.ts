@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { type InferenceRequest, type Message, messageText, type Provider } from "@awaken/contract";
-import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
+import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit, suspend } from "@awaken/runtime";
 import { failure, parts, type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
 import * as z from "zod";
 import { quiet } from "../../relay/support/speaker.ts";
@@ -33,6 +33,7 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
       { id: `${nth}-p1`, name: "pay", input: { amount: 1 } },
       { id: `${nth}-p2`, name: "pay", input: { amount: 2 } },
     ]),
+  brief: (nth) => toolCalls([{ id: `${nth}-brief`, name: "brief", input: {} }]),
   pick: (nth) => toolCalls([{ id: `${nth}-pick`, name: "pick_color", input: { of: "sky" } }]),
   both: (nth) =>
     toolCalls([
@@ -74,6 +75,16 @@ const toolsOf = (journal: string | undefined) => {
   return [
     defineTool({ id: "look", description: "Looks", input: z.object({ n: z.number() }), pure: true, execute: ({ n }) => ({ seen: n }) }),
     defineTool({
+      id: "brief",
+      description: "Asks, and does not wait for long",
+      input: z.object({}),
+      approve: () => suspend({ action: "approve", message: "Now?", expiresInMs: 50 }),
+      execute() {
+        note("was brief");
+        return "done";
+      },
+    }),
+    defineTool({
       id: "pay",
       description: "Pays",
       input: z.object({ amount: z.number() }),
@@ -91,7 +102,7 @@ export function openAgent(store: RuntimeInit["store"], journal?: string, init: P
     providers: { house: model },
     models: { fast: { provider: "house", model: "fast-1" } },
     agents: {
-      assistant: { model: "fast", tools: ["look", "pay"], delegates: ["clerk"] },
+      assistant: { model: "fast", tools: ["look", "pay", "brief"], delegates: ["clerk"] },
       clerk: { model: "fast", tools: ["pay"], description: "Pays" },
     },
     tools: toolsOf(journal),

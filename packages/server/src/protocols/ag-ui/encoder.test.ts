@@ -173,3 +173,19 @@ test("protocols 83: usage is by provider and model, and of this activation alone
       usage: [{ provider: "house", model: "fast-1", inputTokens: 10, outputTokens: 5, totalTokens: 15 }],
     });
 });
+
+test("protocols 81: what the model takes back is gone, and no call of it is told as pending", () => {
+  const events = fromJson([
+    { type: "text-delta", delta: "old" },
+    { type: "tool-call-start", toolCallId: "c1", toolName: "look" },
+    { type: "stream-reset", reason: "the stream broke" },
+    { type: "text-delta", delta: "new" },
+  ]);
+  const [frames = []] = streamsOf(runWith(events));
+  const at = frames.findIndex(({ type }) => type === "MESSAGES_SNAPSHOT");
+  expect(JSON.stringify(frames[at])).not.toContain("old");
+  expect(typesOf(frames.slice(0, at)).slice(-2)).toEqual(["TOOL_CALL_START", "TOOL_CALL_END"]);
+  expect(frames.slice(at)).toContainEqual(expect.objectContaining({ type: "TEXT_MESSAGE_CONTENT", delta: "new" }));
+  expect(frames.at(-1)).toMatchObject({ outcome: { type: "success" } });
+  expect(JSON.stringify(frames.slice(at))).not.toContain("c1");
+});
