@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { AgentEvent } from "@awaken/contract";
-import { AgUiEncoder } from "../packages/server/src/protocols/ag-ui/encoder.ts";
-import { AiSdkEncoder } from "../packages/server/src/protocols/ai-sdk/encoder.ts";
+import { AgUiEncoder, AiSdkEncoder } from "@awaken/server";
 
 // What it costs to put an event into the words of a protocol, up to the text that travels: golden logs, and an answer of a thousand deltas.
 
