@@ -15,6 +15,9 @@ export type OpenRunRecord = Extract<RunRecord, { status: "running" | "waiting" }
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
 
+/** How a run ends that nobody executes. */
+export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
+
 /** What a run that nobody executes is ended with, as cancelled. */
 export interface RunEnd {
   readonly run: OpenRunRecord;
@@ -29,10 +32,17 @@ export interface RunEnd {
   readonly outcomes: readonly LedgerOutcome[];
 }
 
+/** The last words of a run that nobody executes, as its record counts it. */
+export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecord, termination: RecordEnding): AgentEvent {
+  const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
+  if (termination.type === "cancelled") return { ...end, result: { response: "", status: "cancelled" } };
+  const { code, message } = termination;
+  return { ...end, result: { response: "", status: "failed", error: { code, message } } };
+}
+
 export function endNews({ run, view, messages, threadState, tickets, events, outcomes }: RunEnd, now: number): News {
-  const { runId, threadId, steps, usage, usageByModel = [] } = run;
+  const { runId, steps } = run;
   const termination = { type: "cancelled" } as const;
-  const result = { response: "", status: "cancelled" } as const;
   return {
     messages: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: now },
@@ -41,7 +51,7 @@ export function endNews({ run, view, messages, threadState, tickets, events, out
     threadState: threadState ?? NO_STATE,
     tickets: [],
     decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
-    events: [...events, { type: "run-end", threadId, runId, termination, tickets: [], result, usage, usageByModel }],
+    events: [...events, endEvent(run, termination)],
     claims: [],
     outcomes,
     ending: termination,

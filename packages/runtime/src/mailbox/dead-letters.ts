@@ -1,5 +1,15 @@
-import { AwakenError, type CreatedRun, type DispatchId, dispatchId, NO_USAGE, type RunId, type RunRecord, runId } from "@awaken/contract";
+import {
+  AwakenError,
+  type CreatedRun,
+  type DispatchId,
+  dispatchId,
+  type RunId,
+  type RunRecord,
+  runId,
+  runIdentity,
+} from "@awaken/contract";
 import type { DeadLetterDispatch, DispatchPosition, DispatchRecord, Page, QueuePorts, StorePorts } from "@awaken/contract/store";
+import { createdRecord } from "../commit/created-record.ts";
 import type { Started } from "./submit.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -65,18 +75,16 @@ async function take({ dispatches }: Ports, id: string): Promise<DeadLetterDispat
 
 /** The run again, from its beginning. */
 function againOf(run: RunRecord, id: RunId, dispatch: DispatchId, now: number): CreatedRun {
-  const { schemaVersion, threadId, agentId, parentRunId, rootRunId, principal, traceParent, sessionId, activation, input } = run;
-  return {
-    ...{ schemaVersion, status: "created", runId: id, threadId, agentId, dispatchId: dispatch },
-    ...(parentRunId === undefined ? undefined : { parentRunId }),
-    ...(rootRunId === undefined ? undefined : { rootRunId }),
-    ...(principal === undefined ? undefined : { principal }),
-    ...(traceParent === undefined ? undefined : { traceParent }),
-    ...(sessionId === undefined ? undefined : { sessionId }),
+  const { principal, activation, input } = run;
+  const { triggerMessageIds, selectedMessageIds } = input;
+  return createdRecord({
+    identity: { ...runIdentity(run), runId: id },
+    principal,
     activation: { ...activation, intent: { type: "continuation-from-run", runId: run.runId } },
-    input: { triggerMessageIds: input.triggerMessageIds, selectedMessageIds: input.selectedMessageIds },
-    ...{ createdAt: now, updatedAt: now, steps: 0, usage: NO_USAGE, decided: [] },
-  };
+    input: { triggerMessageIds, selectedMessageIds },
+    dispatchId: dispatch,
+    now,
+  });
 }
 
 /** What waits for this run and nobody else. */

@@ -1,18 +1,8 @@
-import {
-  type AgentEvent,
-  type CreatedRun,
-  type RunId,
-  type RunProjection,
-  type RunRecord,
-  runIdentity,
-  type ThreadId,
-} from "@awaken/contract";
+import { type CreatedRun, type RunId, type RunProjection, type RunRecord, runIdentity, type ThreadId } from "@awaken/contract";
 import type { EventAppend, Outbound } from "@awaken/contract/store";
 import { canonicalEvent } from "../commit/canonical-events.ts";
+import { endEvent, type RecordEnding } from "../loop/end-news.ts";
 import { parentWake } from "./parent-wake.ts";
-
-/** How a run ends that nobody executes. */
-export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
 
 export interface EndCommit {
   readonly threadId: ThreadId;
@@ -47,15 +37,9 @@ function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly started
 
 /** A commit that ends a run from its record alone: one that nobody could execute, or that nobody is to execute any more. */
 export function endRecord(run: RunRecord, termination: RecordEnding, now: number): EndCommit {
-  const { threadId, runId, usage, usageByModel = [] } = run;
+  const { threadId, runId } = run;
   const at = Math.max(now, run.updatedAt + 1);
   const ended: RunProjection = { ...bodyOf(run), status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } };
-  const { type, ...error } = termination;
-  const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
-  const event: AgentEvent =
-    type === "cancelled"
-      ? { ...end, result: { response: "", status: "cancelled" } }
-      : { ...end, result: { response: "", status: "failed", error: { code: "internal", message: "", ...error } } };
   const outbound = parentWake(ended);
   const waking = outbound.length === 0 ? undefined : { outbound };
   return {
@@ -63,6 +47,6 @@ export function endRecord(run: RunRecord, termination: RecordEnding, now: number
     runId,
     run: ended,
     ...waking,
-    events: [canonicalEvent(runIdentity(run), event, { isResumed: true, calls: new Set() })],
+    events: [canonicalEvent(runIdentity(run), endEvent(run, termination), { isResumed: true, calls: new Set() })],
   };
 }

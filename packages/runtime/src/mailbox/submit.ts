@@ -6,11 +6,9 @@ import {
   dispatchId,
   type JsonObject,
   type Message,
-  NO_USAGE,
   type PartRules,
   partRule,
   RULES,
-  RUN_SCHEMA_VERSION,
   type RunId,
   type RunRecord,
   reading,
@@ -19,6 +17,7 @@ import {
   toJsonSchema,
 } from "@awaken/contract";
 import { type NewPending, resumeKey, type ThreadCommit } from "@awaken/contract/store";
+import { createdRecord } from "../commit/created-record.ts";
 import { type RunOrder, traceOf } from "../loop/run-order.ts";
 import { defaultAgent } from "../run/default-agent.ts";
 import { type OnBusy, type RunRequest, readRequest } from "../run/run-request.ts";
@@ -168,13 +167,9 @@ interface NewRun {
 function createdRun({ threadId, trace, principal, options }: RunOrder, init: NewRun): CreatedRun {
   const { runId: id, agentId, output, dispatchId: dispatch, now } = init;
   const identity = { threadId, runId: id, agentId, origin: "user", adapter: "internal", runMode: "scheduled", ...trace } as const;
-  const { parentRunId, rootRunId, sessionId, traceParent } = identity;
-  return {
-    schemaVersion: RUN_SCHEMA_VERSION,
-    status: "created",
-    runId: id,
-    threadId,
-    agentId,
+  return createdRecord({
+    identity,
+    principal,
     activation: {
       intent: { type: "new-intent" },
       options: { frontendTools: [], ...options, ...(output === undefined ? undefined : { output }) },
@@ -182,15 +177,6 @@ function createdRun({ threadId, trace, principal, options }: RunOrder, init: New
     },
     input: { triggerMessageIds: [], selectedMessageIds: [] },
     dispatchId: dispatch,
-    ...(parentRunId === undefined ? undefined : { parentRunId }),
-    ...(rootRunId === undefined ? undefined : { rootRunId }),
-    ...(principal === undefined ? undefined : { principal }),
-    ...(sessionId === undefined ? undefined : { sessionId }),
-    ...(traceParent === undefined ? undefined : { traceParent }),
-    createdAt: now,
-    updatedAt: now,
-    steps: 0,
-    usage: NO_USAGE,
-    decided: [],
-  };
+    now,
+  });
 }
