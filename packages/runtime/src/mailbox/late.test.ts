@@ -1,7 +1,5 @@
 import { dispatchId, messageId, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { memoryStore } from "@awaken/stores/memory";
-import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
@@ -12,6 +10,7 @@ import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
 
@@ -39,11 +38,6 @@ const takeAway = async ({ queue }: QueueStore): Promise<void> => {
 
 const said = async (store: QueueStore) =>
   (await store.messages.list(T, {})).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));
-
-const STORES: readonly (readonly [string, () => QueueStore])[] = [
-  ["memory", () => memoryStore()],
-  ["sqlite", () => sqliteStore(":memory:")],
-];
 
 describe.each(STORES)("a message for a run that waited when it was looked at, on %s", (_, make) => {
   test("is answered by a run of its own when the run has ended meanwhile", async () => {
@@ -299,7 +293,7 @@ describe.each(STORES)("a run that was cut off comes before one that was queued w
       },
     };
     await using worker = open(failing, [text("paid it"), text("then that")], true, [tool]);
-    await expect.poll(async () => (await store.runs.load(second))?.status).toBe("done");
+    await expect.poll(async () => (await store.runs.load(second))?.status, { timeout: 20_000 }).toBe("done");
     expect(failures).toBeGreaterThan(2);
     expect(await worker.wait(first)).toMatchObject({ status: "done", text: "paid it" });
     expect(await worker.wait(second)).toMatchObject({ status: "done", text: "then that" });
@@ -362,7 +356,7 @@ describe.each(STORES)("runs that are queued one behind the other, on %s", (_, ma
       },
     };
     await using worker = open(failing, [text("one"), text("two")], true);
-    await expect.poll(async () => (await store.runs.load(second.runId))?.status).toBe("done");
+    await expect.poll(async () => (await store.runs.load(second.runId))?.status, { timeout: 20_000 }).toBe("done");
     expect(await worker.wait(first.runId)).toMatchObject({ status: "done", text: "one" });
     expect(await worker.wait(second.runId)).toMatchObject({ status: "done", text: "two" });
     expect(await said(store)).toEqual(["first", "second"]);

@@ -1,7 +1,6 @@
 import { type AgentEvent, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
-import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
@@ -9,13 +8,9 @@ import { fakeClock } from "../testing/fake-clock.ts";
 import { failure, stall, text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
-
-const STORES: readonly (readonly [string, () => QueueStore])[] = [
-  ["memory", () => memoryStore()],
-  ["sqlite", () => sqliteStore(":memory:")],
-];
 
 function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
   const model = scripted(turns);
