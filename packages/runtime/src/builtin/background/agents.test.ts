@@ -178,7 +178,7 @@ const DURABLE: readonly (readonly [string, () => QueueStore])[] = [
 ];
 
 describe.each(DURABLE)("tasks over restarts, on %s", (_, make) => {
-  test("multi-agent 41, multi-agent 33: code of a process that is gone is failed for the next run; its number is not used again", async () => {
+  test("multi-agent 33, 41: code of a process that is gone is failed for the next run; its number is not used again", async () => {
     const store = make();
     const before = office({ lead: leading }, { ...process(store), workers: false });
     before.does(async ({ tasks }) => {

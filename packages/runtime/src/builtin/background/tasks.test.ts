@@ -113,7 +113,7 @@ describe.each(STORES)("tasks in the background, with %s", (_, make) => {
     await runtime.close();
   });
 
-  test("multi-agent 37, multi-agent 38: what can be told to a task, and what not", async () => {
+  test("multi-agent 37, 38: what can be told to a task, and what not", async () => {
     const { runtime, does } = office({ lead: leading }, given(make()));
     const seen: unknown[] = [];
     does(async ({ tasks }) => {
@@ -161,7 +161,7 @@ describe.each(STORES)("tasks in the background, with %s", (_, make) => {
     await runtime.close();
   });
 
-  test("multi-agent 52, multi-agent 53: a run whose task runs waits with its thread free, and one wake goes on with it", async () => {
+  test("multi-agent 52, 53: a run whose task runs waits with its thread free, and one wake goes on with it", async () => {
     const store = make();
     const { runtime, models, does } = office({ lead: leading }, given(store));
     const gate = Promise.withResolvers<string>();

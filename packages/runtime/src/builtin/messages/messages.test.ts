@@ -55,7 +55,7 @@ describe("the input of send_message", () => {
     });
   });
 
-  test("multi-agent 49, seed 003: what is missing is said; the three shapes pass", async () => {
+  test("multi-agent 49: seed 003: what is missing is said; the three shapes pass", async () => {
     expect(await prepare({ message: "hi" })).toContain("missing 'to'");
     expect(await prepare({ to: {}, message: "hi" })).toContain("missing 'to.relation'");
     expect(await prepare({ to: { relation: "child" }, message: "hi" })).toContain("child requires 'name'");
@@ -82,7 +82,7 @@ describe("a message that is delivered during the call", () => {
     return receipts;
   }
 
-  test("multi-agent 46, seed 003: the sink gets thread, agent, sender and text as they are", async () => {
+  test("multi-agent 46: seed 003: the sink gets thread, agent, sender and text as they are", async () => {
     const { requests, sink } = recorded();
     const receipts = await sent(
       [
@@ -104,7 +104,7 @@ describe("a message that is delivered during the call", () => {
     expect(receipts).toEqual([1, 2, 3].map((count) => ({ status: "accepted", messageId: `durable-${count}` })));
   });
 
-  test("multi-agent 47, seed 003: the parent is reached by its thread, and not by its run alone", async () => {
+  test("multi-agent 47: seed 003: the parent is reached by its thread, and not by its run alone", async () => {
     const { requests, sink } = recorded();
     const parent = [{ relation: "parent" }] as const;
     expect(await sent(parent, sink)).toEqual([{ status: "failed", messageId: "", error: "recipient_unavailable" }]);
@@ -123,7 +123,7 @@ describe("a message that is delivered during the call", () => {
 });
 
 describe.each(STORES)("a message to what runs in the background, with %s", (_, make) => {
-  test("multi-agent 44, multi-agent 67, seed 003: by id before name, and only while it runs and can read", async () => {
+  test("multi-agent 44, 67: seed 003: by id before name, and only while it runs and can read", async () => {
     const { runtime, does } = office({ lead: leading }, given(make()));
     const receipts: MessageReceipt[] = [];
     const heard: unknown[] = [];
@@ -165,7 +165,7 @@ describe.each(STORES)("a message to what runs in the background, with %s", (_, m
     await runtime.close();
   });
 
-  test("multi-agent 45, seed 003: a child of another thread is not reached", async () => {
+  test("multi-agent 45: seed 003: a child of another thread is not reached", async () => {
     const { runtime, does } = office({ lead: leading }, given(make()));
     const heard: unknown[] = [];
     does(async ({ tasks }) => {
