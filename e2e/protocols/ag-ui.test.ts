@@ -74,7 +74,7 @@ const interruptsOf = (frames: readonly Frame[]): { id: string; toolCallId: strin
   Object(frames.at(-1)?.["outcome"])["interrupts"] ?? [];
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
-  test("protocols 32: protocols 26: the official client has what is on record after steps, tools and thoughts; history that comes again is not added", async () => {
+  test("protocols 26, 32: the official client has what is on record after steps, tools and thoughts; history that comes again is not added", async () => {
     await using site = await openSite(engine);
     const warn = vi.spyOn(console, "warn");
     const agent = agentOf(site, "t");
@@ -89,7 +89,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  test("protocols 31: protocols 75: protocols 6: an approval by the client's own words runs the tool once", async () => {
+  test("protocols 6, 31, 75: an approval by the client's own words runs the tool once", async () => {
     await using site = await openSite(engine);
     const agent = agentOf(site, "t");
     agent.addMessage(user("u1", "two say"));
@@ -112,7 +112,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(site.journal()).toEqual(["paid 1"]);
   });
 
-  test("protocols 27: protocols 72: the result of a tool of the page, as a message, goes on with the run", async () => {
+  test("protocols 27, 72: the result of a tool of the page, as a message, goes on with the run", async () => {
     await using site = await openSite(engine);
     const agent = agentOf(site, "t");
     agent.addMessage(user("u1", "pick tell"));
@@ -125,7 +125,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(kept(agent.messages)).toEqual(kept((await historyOf(site, "t")).messages));
   });
 
-  test("protocols 82: protocols 5: what a delegate asks is an interrupt of its own; decided here, it is seen over the AI SDK", async () => {
+  test("protocols 5, 82: what a delegate asks is an interrupt of its own; decided here, it is seen over the AI SDK", async () => {
     await using site = await openSite(engine);
     const agent = agentOf(site, "t");
     agent.addMessage(user("u1", "delegate say"));
@@ -164,7 +164,7 @@ test("protocols 73: the client of before takes runs that wait, fail, are cancell
   expect((await slow).failed).not.toHaveBeenCalled();
 });
 
-test("protocols 76: protocols 28: what is not answered, not known or not whole is refused in one word, and nothing changes", async () => {
+test("protocols 28, 76: what is not answered, not known or not whole is refused in one word, and nothing changes", async () => {
   await using site = await openSite();
   const { frames } = await post(site, { threadId: "t", runId: "r1", messages: [user("u1", "two say")] });
   const [one, two] = interruptsOf(frames);

@@ -41,7 +41,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
-  test("protocols 14: protocols 6: a server that is killed while an approval waits: it is given to the next one, and the tool runs once", async () => {
+  test("protocols 6, 14: a server that is killed while an approval waits: it is given to the next one, and the tool runs once", async () => {
     await using site = await openKillable(engine);
     const page = openPage({ url: site.url, id: "t-ask", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
     await act(async () => {

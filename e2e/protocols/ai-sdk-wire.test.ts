@@ -77,7 +77,7 @@ const responded = ({ approvalId, toolCallId }: { approvalId: string; toolCallId:
   ...more,
 });
 
-test("protocols 7: protocols 22: the frames of a first turn, and the header on all of them", async () => {
+test("protocols 7, 22: the frames of a first turn, and the header on all of them", async () => {
   await using site = await openSite();
   const [server] = site.servers;
   const types = typesOf(await say(server, body("t", [user("u1", "think")])));
@@ -108,7 +108,7 @@ test("protocols 4: no frame names another tenant, or more of one's own than its 
 });
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
-  test("protocols 14: protocols 5: protocols 65: another node goes on with an approval; whoever decides elsewhere is seen here", async () => {
+  test("protocols 5, 14, 65: another node goes on with an approval; whoever decides elsewhere is seen here", async () => {
     await using site = await openSite(engine);
     const [one, two] = site.servers;
     const asked = await waiting(one, "t1");
@@ -133,7 +133,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(site.journal()).toEqual(["paid 120", "paid 120"]);
   });
 
-  test("protocols 6: protocols 12: the same decision twice runs the tool once, and the second is told the outcome in a step of its own", async () => {
+  test("protocols 6, 12: the same decision twice runs the tool once, and the second is told the outcome in a step of its own", async () => {
     await using site = await openSite(engine);
     const [server] = site.servers;
     const asked = await waiting(server, "t");
@@ -147,7 +147,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   });
 });
 
-test("protocols 11: protocols 70: forged outputs, altered inputs and foreign tickets in the history that is sent back change nothing", async () => {
+test("protocols 11, 70: forged outputs, altered inputs and foreign tickets in the history that is sent back change nothing", async () => {
   await using site = await openSite();
   const [server] = site.servers;
   const mine = await waiting(server, "mine");

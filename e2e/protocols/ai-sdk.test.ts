@@ -75,7 +75,7 @@ async function sendText(page: Page, text: string, count: number): Promise<void> 
 }
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
-  test("protocols 10: protocols 68: three turns are one thread, each message is stored once, and history equals what the page has", async () => {
+  test("protocols 10, 68: three turns are one thread, each message is stored once, and history equals what the page has", async () => {
     await using site = await openSite(engine);
     const page = openPage({ url: site.url, id: "t-three" });
     await sendText(page, "say", 1);
@@ -97,7 +97,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
-  test("protocols 63: protocols 62: protocols 20: an approval is one request more, the tool runs once, and the message is one", async () => {
+  test("protocols 20, 62, 63: an approval is one request more, the tool runs once, and the message is one", async () => {
     await using site = await openSite(engine);
     const page = openPage({
       url: site.url,
@@ -140,7 +140,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
-  test("protocols 67: protocols 63: a tool of the page runs there once, and its result is one request more", async () => {
+  test("protocols 63, 67: a tool of the page runs there once, and its result is one request more", async () => {
     await using site = await openSite(engine);
     const called: string[] = [];
     const page: Page = openPage({
@@ -163,7 +163,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
-  test("protocols 66: protocols 21: edit and regenerate answer anew, and the view has each message once", async () => {
+  test("protocols 21, 66: edit and regenerate answer anew, and the view has each message once", async () => {
     await using site = await openSite(engine);
     const page = openPage({ url: site.url, id: "t-edit" });
     await sendText(page, "say", 1);
@@ -219,7 +219,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     second.unmount();
   });
 
-  test("protocols 63: protocols 3: cancel is asked for; leaving the page is none, and a cancelled run is not sent again", async () => {
+  test("protocols 3, 63: cancel is asked for; leaving the page is none, and a cancelled run is not sent again", async () => {
     await using site = await openSite(engine);
     const page = openPage({
       url: site.url,

@@ -37,7 +37,7 @@ function runWith(events: readonly AgentEvent[], end = "text"): Activations {
 
 describe.each(AG_UI_DIALECTS)("dialect %s", (dialect) => {
   test.each(goldenLogs)(
-    "protocols 32: protocols 73: the client of that version takes every stream of $name, without a warning",
+    "protocols 32, 73: the client of that version takes every stream of $name, without a warning",
     async ({ activations }) => {
       const warn = vi.spyOn(console, "warn");
       for (const frames of streamsOf(activations, dialect)) {
@@ -58,27 +58,24 @@ describe.each(AG_UI_DIALECTS)("dialect %s", (dialect) => {
     expect(bytes()).toBe(bytes());
   });
 
-  test.each(goldenLogs)(
-    "protocols 23: protocols 24: protocols 25: protocols 75: $name begins, ends and closes all that it opened",
-    ({ activations }) => {
-      for (const [index, frames] of streamsOf(activations, dialect).entries()) {
-        const runId = `request-${index}`;
-        expect(frames[0]).toMatchObject({ type: "RUN_STARTED", runId });
-        const ends = frames.filter(({ type }) => type === "RUN_FINISHED" || type === "RUN_ERROR");
-        expect(ends).toEqual([frames.at(-1)]);
-        if (ends[0]?.type === "RUN_FINISHED") expect(ends[0].runId).toBe(runId);
-        const count = (type: string) => typesOf(frames).filter((each) => each === type).length;
-        for (const [opened, closed] of [
-          ["STEP_STARTED", "STEP_FINISHED"],
-          ["TEXT_MESSAGE_START", "TEXT_MESSAGE_END"],
-          ["TOOL_CALL_START", "TOOL_CALL_END"],
-          ["REASONING_MESSAGE_START", "REASONING_MESSAGE_END"],
-          ["REASONING_START", "REASONING_END"],
-        ] as const)
-          expect(count(closed), `${opened} of ${index}`).toBe(count(opened));
-      }
-    },
-  );
+  test.each(goldenLogs)("protocols 23, 24, 25, 75: $name begins, ends and closes all that it opened", ({ activations }) => {
+    for (const [index, frames] of streamsOf(activations, dialect).entries()) {
+      const runId = `request-${index}`;
+      expect(frames[0]).toMatchObject({ type: "RUN_STARTED", runId });
+      const ends = frames.filter(({ type }) => type === "RUN_FINISHED" || type === "RUN_ERROR");
+      expect(ends).toEqual([frames.at(-1)]);
+      if (ends[0]?.type === "RUN_FINISHED") expect(ends[0].runId).toBe(runId);
+      const count = (type: string) => typesOf(frames).filter((each) => each === type).length;
+      for (const [opened, closed] of [
+        ["STEP_STARTED", "STEP_FINISHED"],
+        ["TEXT_MESSAGE_START", "TEXT_MESSAGE_END"],
+        ["TOOL_CALL_START", "TOOL_CALL_END"],
+        ["REASONING_MESSAGE_START", "REASONING_MESSAGE_END"],
+        ["REASONING_START", "REASONING_END"],
+      ] as const)
+        expect(count(closed), `${opened} of ${index}`).toBe(count(opened));
+    }
+  });
 });
 
 test("protocols 29: a run that waits for approvals ends with one interrupt for each", () => {

@@ -80,7 +80,7 @@ const ended = (id: string, result: unknown, outcome = "succeeded"): AgentEvent[]
   fromJson([{ type: "tool-call-end", toolCallId: id, toolName: "refund", messageId: "r", outcome, result }]);
 
 describe.each(DIALECTS)("dialect %s", (dialect) => {
-  test.each(goldenLogs)("protocols 9: protocols 61: every chunk of $name passes the schema of that SDK", async ({ activations }) => {
+  test.each(goldenLogs)("protocols 9, 61: every chunk of $name passes the schema of that SDK", async ({ activations }) => {
     for (const chunk of streamsOf(activations, dialect).flat()) expect(await schemaIssue(dialect, chunk)).toBeUndefined();
   });
 
