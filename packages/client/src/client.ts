@@ -21,6 +21,11 @@ function toBody<O>({ agent, thread, input, output, outputRetries, overrides, fro
   };
 }
 
+const toSend = (input: RunRequest["input"], { mode }: { readonly mode?: Body<"sendMessages">["mode"] | undefined } = {}) => ({
+  messages: toMessages(input),
+  ...(mode === undefined ? undefined : { mode }),
+});
+
 const IDEMPOTENCY = "idempotency-key";
 const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
 /** About five minutes of a server that cannot be reached. */
@@ -47,10 +52,13 @@ class HttpClient implements Client {
       delete: (id, query) => transport.tell("deleteThread", { ids: { id }, query }),
       messages: (id, query) => transport.insist("listMessages", { ids: { id }, query }),
       runs: (id, query) => transport.insist("listThreadRuns", { ids: { id }, query }),
+      events: (id, query) => transport.insist("listThreadEvents", { ids: { id }, query }),
     };
     this.runs = {
       list: (query) => transport.insist("listRuns", { query }),
       load: (id) => transport.insist("loadRun", { ids: { id } }),
+      events: (id, query) => transport.insist("listRunEvents", { ids: { id }, query }),
+      send: (id, input, options) => transport.ask("sendInputs", { ids: { id }, body: toSend(input, options) }),
     };
     this.pending = pendingOf(transport);
   }
@@ -185,8 +193,7 @@ class HttpClient implements Client {
   }
 
   send(thread: string, input: RunRequest["input"], { mode }: Pick<Body<"sendMessages">, "mode"> = {}) {
-    const body = { messages: toMessages(input), ...(mode === undefined ? undefined : { mode }) };
-    return this.#transport.ask("sendMessages", { ids: { id: thread }, body });
+    return this.#transport.ask("sendMessages", { ids: { id: thread }, body: toSend(input, { mode }) });
   }
 }
 

@@ -88,6 +88,8 @@ export interface ThreadVerbs {
   messages(id: string, query?: Query<"listMessages">): Promise<Answer<"listMessages">>;
   /** The oldest first. */
   runs(id: string, query?: Query<"listThreadRuns">): Promise<Answer<"listThreadRuns">>;
+  /** What the log keeps of it; `attach` follows. */
+  events(id: string, query?: Query<"listThreadEvents">): Promise<Answer<"listThreadEvents">>;
 }
 
 export interface RunVerbs {
@@ -95,4 +97,8 @@ export interface RunVerbs {
   list(query?: Query<"listRuns">): Promise<Answer<"listRuns">>;
   /** One run. */
   load(id: string): Promise<Answer<"loadRun">>;
+  /** What the log keeps of it; `attach` follows. */
+  events(id: string, query?: Query<"listRunEvents">): Promise<Answer<"listRunEvents">>;
+  /** Messages for this run and no other: refused with `channel_closed` when it is over. Default mode `steer`. */
+  send(id: string, input: RunRequest["input"], options?: Pick<Body<"sendInputs">, "mode">): Promise<Answer<"sendInputs">>;
 }

@@ -45,12 +45,12 @@ function orServer(command: Command): Command {
 const RECORDS = "the store to read; with it no config is needed";
 
 function addTalk(program: Command, shell: Shell, outcome: Outcome): void {
-  addProjectOptions(program.command("chat").description("talk to an agent in the terminal"))
+  orServer(addProjectOptions(program.command("chat").description("talk to an agent in the terminal")))
     .option("--agent <id>", "the agent to talk to")
     .option("--thread <id>", "the thread to go on with, instead of the last one")
     .addHelpText("after", example("awaken chat --agent assistant"))
     .action(async (options: ChatCommandOptions) => {
-      const { chat } = await import("./commands/chat.ts");
+      const { chat } = await (options.server === undefined ? import("./commands/chat.ts") : import("./remote/chat.ts"));
       outcome.code = await chat(shell, options);
     });
   orServer(addProjectOptions(program.command("run").description("run an agent once and stream its answer")))

@@ -7,8 +7,10 @@ import xterm from "@xterm/headless";
 import { vi } from "vitest";
 import { createRuntime, type RuntimeInit } from "../../create-runtime.ts";
 import type { Project } from "../project.ts";
+import type { ChatHost } from "./chat-host.ts";
 import { ChatDriver } from "./driver.ts";
 import type { InputHistory } from "./input-history.ts";
+import { localHost } from "./local-host.ts";
 import { terminalFace } from "./terminal-face.ts";
 
 export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins" | "node"> {
@@ -53,10 +55,12 @@ export function openProject({
   };
 }
 
-export function openDriver(project: Project, agent?: string): ChatDriver {
+export const openDriver = (project: Project, agent?: string): ChatDriver => driverOf(localHost(project), agent);
+
+function driverOf(host: ChatHost, agent?: string): ChatDriver {
   let count = 0;
   return new ChatDriver({
-    project,
+    host,
     agent,
     newThreadId: () => {
       count += 1;
@@ -131,9 +135,18 @@ export interface Screen {
   lacks(text: string): Promise<void>;
 }
 
-export function openScreen(project: Project, thread?: string, history: InputHistory = { lines: [], add: () => {} }): Screen {
+export const openScreen = (project: Project, thread?: string, history?: InputHistory): Screen =>
+  openHostScreen(localHost(project), { thread, history });
+
+export interface ScreenOptions {
+  readonly agent?: string;
+  readonly thread?: string | undefined;
+  readonly history?: InputHistory | undefined;
+}
+
+export function openHostScreen(host: ChatHost, { agent, thread, history = { lines: [], add: () => {} } }: ScreenOptions = {}): Screen {
   const terminal = new VirtualTerminal();
-  const over = terminalFace(openDriver(project), thread, terminal, { hasColors: false, signal: new AbortController().signal, history });
+  const over = terminalFace(driverOf(host, agent), thread, terminal, { hasColors: false, signal: new AbortController().signal, history });
   const check = async (test: (screen: string) => boolean, what: string): Promise<string> =>
     vi.waitFor(async () => {
       const screen = await terminal.screen();

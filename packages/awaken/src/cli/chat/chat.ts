@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { ProcessTerminal } from "@earendil-works/pi-tui";
 import { COMMAND, quoted, sameProject } from "../command-name.ts";
 import { catchInterrupts, type Interrupts } from "../interrupts.ts";
-import type { Project } from "../project.ts";
 import { clean } from "../sanitize.ts";
 import type { ProjectOptions } from "../shell.ts";
-import { threadToUse } from "../short-id.ts";
+import type { ChatHost } from "./chat-host.ts";
 import { redirectConsole } from "./console-redirect.ts";
 import { ChatDriver } from "./driver.ts";
 import { openHistory } from "./input-history.ts";
@@ -25,11 +24,11 @@ export interface ChatOptions {
   readonly project: ProjectOptions;
 }
 
-/** Talks to a project's agents until the person leaves: on a terminal, or line by line. Gives the exit code. */
-export async function chat(project: Project, options: ChatOptions): Promise<number> {
+/** Talks to agents until the person leaves: on a terminal, or line by line. Gives the exit code. */
+export async function chat(host: ChatHost, options: ChatOptions): Promise<number> {
   const { agent, stdin, stdout, stderr } = options;
-  const driver = new ChatDriver({ project, agent, newThreadId: () => `chat-${randomUUID().slice(0, 8)}` });
-  const thread = options.thread === undefined ? undefined : await threadToUse(project.store, options.thread);
+  const driver = new ChatDriver({ host, agent, newThreadId: () => `chat-${randomUUID().slice(0, 8)}` });
+  const thread = options.thread === undefined ? undefined : await host.threadToUse(options.thread);
   // The first signal ends the chat, the second one the process.
   using interrupts = catchInterrupts(() => {});
   const isTerminal = stdin.isTTY && stdout.isTTY;
@@ -42,9 +41,9 @@ export async function chat(project: Project, options: ChatOptions): Promise<numb
 }
 
 /** How to come back to a thread that waits; nothing when none does, or when it is gone with the process. */
-function wayBack({ talk, project }: ChatDriver, options: ProjectOptions): string | undefined {
+function wayBack({ talk, host }: ChatDriver, options: ProjectOptions): string | undefined {
   const { state, id, conversation } = talk;
-  if (state.type !== "waiting" || project.storeLabel === "memory") return undefined;
+  if (state.type !== "waiting" || !host.isLasting) return undefined;
   const more = sameProject(options);
   const what = conversation.tickets.map(({ ticket }) => ticket.toolName).join(", ");
   const [ticket] = conversation.tickets.map((open) => open.ticket.id);
@@ -63,7 +62,7 @@ async function onTerminal(
 ): Promise<number> {
   const { signal } = interrupts;
   using _console = redirectConsole((text) => driver.note("info", text));
-  const history = openHistory(driver.project.root, env);
+  const history = openHistory(driver.host.historyKey, env);
   const code = await terminalFace(driver, thread, new ProcessTerminal(), { hasColors: stdout.hasColors(), signal, history });
   if (driver.isRunning) {
     stdout.write("stopping the run; Ctrl-C leaves at once\n");

@@ -1,6 +1,4 @@
 import { AwakenError, errorMessage, nearestName } from "@awaken/contract";
-import type { Project } from "../project.ts";
-import { shortThread } from "../short-id.ts";
 import {
   addressed,
   type DecisionCommand,
@@ -13,9 +11,10 @@ import {
   SPOKEN,
 } from "./approvals.ts";
 import type { Change, NoteTone, NumberedTicket } from "./block.ts";
+import type { ChatHost } from "./chat-host.ts";
 import { COMMANDS, type CommandName, helpText, parseLine } from "./commands.ts";
 import type { Conversation } from "./conversation.ts";
-import { eventsText, newestThread, stateText, threadsText } from "./records.ts";
+import { eventsText } from "./records.ts";
 import { ThreadTalk, type Told } from "./thread-talk.ts";
 import { errorLine } from "./tool-text.ts";
 
@@ -41,7 +40,7 @@ export interface Face {
 }
 
 export interface DriverInit {
-  readonly project: Project;
+  readonly host: ChatHost;
   readonly agent: string | undefined;
   readonly newThreadId: () => string;
 }
@@ -50,20 +49,22 @@ const DONE: Submitted = { type: "done" };
 
 /** Everything that a line of input can do, whatever shows it. One thread is in front; runs of others go on behind it. */
 export class ChatDriver {
-  readonly project: Project;
+  readonly host: ChatHost;
   readonly #newThreadId: () => string;
   readonly #talks = new Map<string, ThreadTalk>();
   readonly #agent: string | undefined;
   #current: ThreadTalk;
   #face: Face | undefined;
+  /** Until the first thread is in front: a line that is typed meanwhile is for that one. Never rejects. */
+  #opening: Promise<void> | undefined;
   /** A yes or no for which it has to be said which call is meant. */
   #asked: PlainDecision["command"] | undefined;
   /** The last message that was not sent because calls wait. */
   #held: string | undefined;
 
-  constructor({ project, agent, newThreadId }: DriverInit) {
-    if (agent !== undefined) checkAgent(project, agent);
-    this.project = project;
+  constructor({ host, agent, newThreadId }: DriverInit) {
+    if (agent !== undefined) checkAgent(host, agent);
+    this.host = host;
     this.#agent = agent;
     this.#newThreadId = newThreadId;
     this.#current = this.#talk(newThreadId(), agent);
@@ -78,9 +79,19 @@ export class ChatDriver {
   }
 
   /** Opens the thread that is named, the one that was used last, or a new one. Changes are told to the face from here on. */
-  async start(face: Face, thread: string | undefined): Promise<void> {
+  start(face: Face, thread: string | undefined): Promise<void> {
     this.#face = face;
-    const id = thread ?? (await newestThread(this.project.store));
+    const started = this.#open(face, thread);
+    this.#opening = started
+      .catch(() => {})
+      .finally(() => {
+        this.#opening = undefined;
+      });
+    return started;
+  }
+
+  async #open(face: Face, thread: string | undefined): Promise<void> {
+    const id = thread ?? (await this.host.threadIds(1))[0];
     if (id === undefined) face.onSwitch();
     else await this.#show(id);
   }
@@ -106,6 +117,7 @@ export class ChatDriver {
   /** Resolves when all that the line started is over. Never rejects. */
   async submit(line: string): Promise<Submitted> {
     try {
+      if (this.#opening !== undefined) await this.#opening;
       const parsed = parseLine(line);
       switch (parsed.type) {
         case "nothing":
@@ -213,33 +225,33 @@ export class ChatDriver {
 
   /** Commands that start nothing. */
   async #look(name: Exclude<CommandName, DecisionCommand | "edit" | "send" | "cancel" | "resume" | "quit">, rest: string): Promise<void> {
-    const { store, agents } = this.project;
+    const { host } = this;
     const { id, agent } = this.#current;
     switch (name) {
       case "help":
         this.note("listing", helpText());
         return;
       case "agents":
-        this.note("listing", agents.map((known) => `${known === agent ? "*" : " "} ${known}`).join("\n"));
+        this.note("listing", agentsText(host, agent));
         return;
       case "agent":
-        checkAgent(this.project, rest);
+        checkAgent(host, rest);
         this.#current.agent = rest;
         this.note("info", `messages go to ${rest} now`);
         return;
       case "threads":
-        return this.note("listing", await threadsText(store, id));
+        return this.note("listing", await host.threadsText(id));
       case "switch":
         if (rest === "") throw new AwakenError("invalid_id", "/switch needs the id of a thread: /threads lists them");
-        await this.#show(await shortThread(store, rest));
+        await this.#show(await host.findThread(rest));
         if (this.conversation.blocks.length === 0) this.note("info", `there is no thread ${rest} yet: your first message begins it`);
         return;
       case "new":
         return this.#show(this.#newThreadId());
       case "state":
-        return this.note("listing", await stateText(store, id, agent));
+        return this.note("listing", await host.stateText(id, agent));
       case "events":
-        return this.note("listing", await eventsText(store, id, readCount(rest)));
+        return this.note("listing", await eventsText(host, id, readCount(rest)));
     }
   }
 
@@ -261,7 +273,7 @@ export class ChatDriver {
   }
 
   #talk(id: string, agent: string | undefined): ThreadTalk {
-    const talk: ThreadTalk = new ThreadTalk(this.project, id, agent ?? this.#agent, {
+    const talk: ThreadTalk = new ThreadTalk(this.host, id, agent ?? this.#agent, {
       onChange: (change) => {
         if (this.#current === talk) this.#face?.onChange(change);
       },
@@ -293,10 +305,18 @@ function unknownText(name: string): string {
 
 const told = (how: Told, line: string): Submitted => (how === "done" ? DONE : { type: "again", line });
 
-function checkAgent({ agents }: Project, id: string): void {
-  if (agents.includes(id)) return;
+function agentsText({ agents }: ChatHost, current: string): string {
+  if (agents === undefined) return "the server does not list its agents: /agent <id> chooses one";
+  return agents.map((known) => `${known === current ? "*" : " "} ${known}`).join("\n");
+}
+
+/** Where nobody lists them, the next message tells. */
+function checkAgent({ agents }: ChatHost, id: string): void {
+  if (agents === undefined ? id !== "" : agents.includes(id)) return;
   const wanted = id === "" ? "no agent is named" : `there is no agent '${id}'`;
-  throw new AwakenError("agent_not_found", `${wanted}; there are: ${agents.join(", ")}`, { details: { agentId: id } });
+  throw new AwakenError("agent_not_found", agents === undefined ? wanted : `${wanted}; there are: ${agents.join(", ")}`, {
+    details: { agentId: id },
+  });
 }
 
 function readCount(rest: string): number {

@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonValue, type Message, messageText } from "@awaken/contract";
-import type { MessageRecord } from "@awaken/contract/store";
 import { type EditedCall, editOf } from "../executed-inputs.ts";
 import { clean } from "../sanitize.ts";
 import type { ToolState } from "./block.ts";
@@ -72,7 +71,11 @@ function showAssistant(
 }
 
 /** A log as it stands in the store, oldest first. What only the model reads is left out. */
-export function showHistory(conversation: Conversation, records: readonly MessageRecord[], edited: readonly EditedCall[]): void {
+export function showHistory(
+  conversation: Conversation,
+  records: readonly { readonly message: Message }[],
+  edited: readonly EditedCall[],
+): void {
   for (const { message } of records) {
     if (message.role === "tool") conversation.callState(message.toolCallId, toolState(message));
     else if (message.visibility === "internal" || message.metadata?.compaction !== undefined) continue;

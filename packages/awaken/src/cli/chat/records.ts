@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject, messageText, standingOf, threadId } from "@awaken/contract";
-import type { EventCursor, MessageRecord, RunPosition, ScopedStore, StoredEvent, ThreadRecord } from "@awaken/contract/store";
+import type { MessageRecord, RunPosition, ScopedStore, ThreadRecord } from "@awaken/contract/store";
 import { clean, cutAt } from "../sanitize.ts";
+import type { ChatHost, LoggedEvent } from "./chat-host.ts";
 import { cutText, jsonLine, prettyJson } from "./text-limits.ts";
 
 const PREVIEW = { chars: 60, lines: 1 };
 const EVENT_LINE = { chars: 160, lines: 1 };
-const MAX_THREADS = 20;
+export const MAX_THREADS = 20;
 const PAGE = 200;
 
 /** The newest rows of a log, oldest first. */
@@ -30,19 +31,13 @@ export async function usedTokens({ runs }: ScopedStore, thread: string): Promise
   return tokens;
 }
 
-/** The thread that was used last, child threads of delegates aside. */
-export async function newestThread(store: ScopedStore): Promise<string | undefined> {
-  const { items } = await store.threads.list({ lineage: { type: "root" }, limit: 1 });
-  return items[0]?.id;
-}
-
-/** Those that were used last. */
-export async function threadIds(store: ScopedStore): Promise<readonly string[]> {
-  const { items } = await store.threads.list({ lineage: { type: "root" }, limit: MAX_THREADS });
+/** Those that were used last, child threads of delegates aside. */
+export async function threadIds(store: ScopedStore, limit: number): Promise<readonly string[]> {
+  const { items } = await store.threads.list({ lineage: { type: "root" }, limit });
   return items.map(({ id }) => id);
 }
 
-const firstLine = (text: string): string => cutAt(clean(text).trim().split("\n")[0] ?? "", PREVIEW.chars);
+export const firstLine = (text: string): string => cutAt(clean(text).trim().split("\n")[0] ?? "", PREVIEW.chars);
 
 async function threadLine(store: ScopedStore, { id, metadata, latestRun }: ThreadRecord, current: string): Promise<string> {
   const [page, run] = await Promise.all([
@@ -79,20 +74,19 @@ export async function stateText(store: ScopedStore, thread: string, agent: strin
 }
 
 /** The newest events. Logs are read forwards only, so that earlier pages are read and let go. */
-async function lastEvents(store: ScopedStore, thread: string, count: number): Promise<readonly StoredEvent[]> {
-  const scope = { type: "thread", threadId: threadId(thread) } as const;
-  let kept: readonly StoredEvent[] = [];
-  let after: EventCursor | undefined;
+async function lastEvents(host: Pick<ChatHost, "events">, thread: string, count: number): Promise<readonly LoggedEvent[]> {
+  let kept: readonly LoggedEvent[] = [];
+  let after: string | undefined;
   do {
-    const page = await store.events.list(scope, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await host.events(thread, after);
     kept = [...kept, ...page.items].slice(-count);
     after = page.next;
   } while (after !== undefined);
   return kept;
 }
 
-export async function eventsText(store: ScopedStore, thread: string, count: number): Promise<string> {
-  const events = await lastEvents(store, thread, count);
+export async function eventsText(host: Pick<ChatHost, "events">, thread: string, count: number): Promise<string> {
+  const events = await lastEvents(host, thread, count);
   if (events.length === 0) return "no events yet";
   return events
     .map(({ createdAt, kind, payload }) => {

@@ -5,19 +5,9 @@ import type { Theme } from "./theme.ts";
 
 const STATES = { idle: "ready", running: "running", waiting: "waits for a decision", "cut-off": "cut off" } as const;
 
-/** `vendor/model` of an agent; empty when it cannot be resolved any more. */
-function modelOf({ project }: ChatDriver, agent: string): string {
-  try {
-    const { provider, model } = project.runtime.resolver.open().resolve(agent);
-    return `${provider.name}/${model.upstream}`;
-  } catch {
-    return "";
-  }
-}
-
 export function statusText(driver: ChatDriver): string {
   const { agent, id, state } = driver.talk;
-  const parts = [agent, id, STATES[state.type], modelOf(driver, agent), `${driver.conversation.tokens} tokens`];
+  const parts = [agent, id, STATES[state.type], driver.host.modelOf(agent), `${driver.conversation.tokens} tokens`];
   return clean(parts.filter((part) => part !== "").join(" · "));
 }
 

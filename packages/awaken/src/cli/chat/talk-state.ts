@@ -3,13 +3,19 @@ import type { ThreadHead } from "@awaken/contract/store";
 import { activeAgent } from "@awaken/runtime";
 import type { Change } from "./block.ts";
 
+/** A run that is not over. */
+export interface OpenRun {
+  readonly runId: string;
+  readonly agentId: string;
+}
+
 export type TalkState =
   | { readonly type: "idle" }
   /** From the moment at which it is asked for, until what it left behind is known. */
   | { readonly type: "running" }
-  | { readonly type: "waiting"; readonly run: RunRecord }
+  | { readonly type: "waiting"; readonly run: OpenRun }
   /** The record says running, and nobody here executes it. */
-  | { readonly type: "cut-off"; readonly run: RunRecord };
+  | { readonly type: "cut-off"; readonly run: OpenRun };
 
 /** How a thread is when nothing of it is executed here. */
 export type RestState = Exclude<TalkState, { readonly type: "running" }>;

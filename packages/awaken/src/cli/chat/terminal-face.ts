@@ -16,7 +16,7 @@ import { BlockView } from "./block-view.ts";
 import { COMMANDS, type CommandName } from "./commands.ts";
 import type { ChatDriver, Face } from "./driver.ts";
 import type { InputHistory } from "./input-history.ts";
-import { threadIds } from "./records.ts";
+import { MAX_THREADS } from "./records.ts";
 import { StatusLine } from "./status-line.ts";
 import { createTheme, type Theme } from "./theme.ts";
 import { WorkingLine } from "./working-line.ts";
@@ -75,7 +75,7 @@ class TerminalFace implements Face {
     this.#theme = theme;
     this.#tui = new TuiMainScreen(terminal);
     this.#editor = new Editor(this.#tui, theme.editor);
-    this.#editor.setAutocompleteProvider(new CombinedAutocompleteProvider(slashCommands(driver), driver.project.root));
+    this.#editor.setAutocompleteProvider(new CombinedAutocompleteProvider(slashCommands(driver), driver.host.root));
     this.#editor.onSubmit = (line) => void this.#submit(line);
     for (const line of history.lines) this.#editor.addToHistory(line);
     this.#working = new WorkingLine(driver, theme, () => this.#tui.requestRender());
@@ -244,13 +244,13 @@ class TerminalFace implements Face {
 
 type Completions = (typed: string) => Promise<{ value: string; label: string }[]>;
 
-function slashCommands({ project }: ChatDriver): SlashCommand[] {
+function slashCommands({ host }: ChatDriver): SlashCommand[] {
   const completing = (ids: readonly string[], typed: string) =>
     // What is complete needs no completion: Enter then gives the line.
     ids.includes(typed) ? [] : ids.filter((id) => id.startsWith(typed)).map((id) => ({ value: id, label: clean(id) }));
   const completions: Partial<Record<CommandName, Completions>> = {
-    agent: async (typed) => completing(project.agents, typed),
-    switch: async (typed) => completing(await threadIds(project.store), typed),
+    agent: async (typed) => completing(host.agents ?? [], typed),
+    switch: async (typed) => completing(await host.threadIds(MAX_THREADS), typed),
   };
   return COMMANDS.map(({ name, args, does }) => {
     const complete = completions[name];

@@ -1,8 +1,7 @@
-import { type AgentEvent, type RunId, type RunRecord, threadId } from "@awaken/contract";
-import { type EventCursor, hasQueue } from "@awaken/contract/store";
+import type { AgentEvent, RunRecord } from "@awaken/contract";
+import { hasQueue } from "@awaken/contract/store";
 import type { Project } from "../project.ts";
-
-const PAGE = 200;
+import type { ChatHost } from "./chat-host.ts";
 
 /** Whether a process that is not this one, and not gone, has the run in its hands. */
 export async function isElsewhere({ store, runtime }: Project, run: RunRecord | undefined): Promise<boolean> {
@@ -19,21 +18,21 @@ export async function isElsewhere({ store, runtime }: Project, run: RunRecord | 
 
 /** Hears what other processes do on a thread. What is on record when it begins was shown already. */
 export class ThreadFollower {
-  readonly #project: Project;
+  readonly #host: ChatHost;
   readonly #thread: string;
   readonly #hear: (event: AgentEvent) => void;
-  #cursor: EventCursor | undefined;
+  #cursor: string | undefined;
   #leaving: AbortController | undefined;
   #following: Promise<void> = Promise.resolve();
 
-  constructor(project: Project, thread: string, hear: (event: AgentEvent) => void) {
-    this.#project = project;
+  constructor(host: ChatHost, thread: string, hear: (event: AgentEvent) => void) {
+    this.#host = host;
     this.#thread = thread;
     this.#hear = hear;
   }
 
   /** `live`: a run of another process that nothing was shown of, which is heard from its beginning. */
-  start(live: RunId | undefined): void {
+  start(live: string | undefined): void {
     if (this.#leaving !== undefined) return;
     const leaving = new AbortController();
     this.#leaving = leaving;
@@ -50,25 +49,21 @@ export class ThreadFollower {
     await this.#following;
   }
 
-  async #follow(signal: AbortSignal, live: RunId | undefined): Promise<void> {
+  async #follow(signal: AbortSignal, live: string | undefined): Promise<void> {
     const after = await this.#end(live);
-    for await (const event of this.#project.runtime.attach(this.#thread, { signal, ...(after === undefined ? {} : { after }) })) {
+    for await (const event of this.#host.attach(this.#thread, { signal, ...(after === undefined ? {} : { after }) })) {
       if (signal.aborted) return;
       this.#hear(event);
     }
   }
 
   /** How far the log is, or was when the live run began. */
-  async #end(live: RunId | undefined): Promise<EventCursor | undefined> {
-    const scope = { type: "thread", threadId: threadId(this.#thread) } as const;
+  async #end(live: string | undefined): Promise<string | undefined> {
     for (;;) {
-      const { items, next } = await this.#project.store.events.list(scope, {
-        limit: PAGE,
-        ...(this.#cursor === undefined ? {} : { after: this.#cursor }),
-      });
-      for (const { runId, cursors } of items) {
+      const { items, next } = await this.#host.events(this.#thread, this.#cursor);
+      for (const { runId, cursor } of items) {
         if (live !== undefined && runId === live) return this.#cursor;
-        this.#cursor = cursors.thread ?? this.#cursor;
+        this.#cursor = cursor ?? this.#cursor;
       }
       if (next === undefined) return this.#cursor;
     }

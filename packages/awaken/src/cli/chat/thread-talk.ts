@@ -1,24 +1,12 @@
-import {
-  type AgentEvent,
-  AwakenError,
-  errorMessage,
-  type Message,
-  messageText,
-  openTicketsOf,
-  type RunId,
-  type Termination,
-  threadId,
-} from "@awaken/contract";
-import type { RunRequest, RunStream } from "@awaken/runtime";
-import { loadEdited } from "../executed-inputs.ts";
-import type { Project } from "../project.ts";
+import { type AgentEvent, AwakenError, errorMessage, messageText, type Termination, threadId } from "@awaken/contract";
+import type { TicketDecision } from "@awaken/runtime";
 import type { Decided } from "./approvals.ts";
 import type { NoteTone } from "./block.ts";
+import type { ChatHost, TalkRequest } from "./chat-host.ts";
 import { Conversation } from "./conversation.ts";
 import { showHistory } from "./history.ts";
-import { lastMessages, usedTokens } from "./records.ts";
-import { actingAgent, type RestState, restState, type TalkListeners, type TalkState } from "./talk-state.ts";
-import { isElsewhere, ThreadFollower } from "./thread-follower.ts";
+import type { RestState, TalkListeners, TalkState } from "./talk-state.ts";
+import { ThreadFollower } from "./thread-follower.ts";
 import { errorLine } from "./tool-text.ts";
 
 /** Rows of the log that are shown when a thread is opened. */
@@ -34,7 +22,7 @@ export type Told = "done" | "refused";
 export class ThreadTalk {
   readonly id: string;
   readonly conversation: Conversation;
-  readonly #project: Project;
+  readonly #host: ChatHost;
   #state: TalkState = { type: "idle" };
   #agent: string;
   #chosenAgent: string | undefined;
@@ -50,18 +38,18 @@ export class ThreadTalk {
   /** What other processes do while nothing of the thread is executed here. */
   readonly #follower: ThreadFollower;
   /** The run that another process executes. */
-  #elsewhere: RunId | undefined;
+  #elsewhere: string | undefined;
   /** Ends with the decisions that are on their way to it. Never rejects. */
   #deciding: Promise<unknown> = Promise.resolve();
 
-  constructor(project: Project, id: string, agent: string | undefined, listen: TalkListeners) {
-    this.#project = project;
+  constructor(host: ChatHost, id: string, agent: string | undefined, listen: TalkListeners) {
+    this.#host = host;
     this.id = threadId(id);
     this.#chosenAgent = agent;
-    this.#agent = agent ?? project.agents[0] ?? "default";
+    this.#agent = agent ?? host.agents?.[0] ?? "default";
     this.conversation = new Conversation(listen.onChange);
     this.#onState = listen.onState;
-    this.#follower = new ThreadFollower(project, id, (event) => this.#hearElsewhere(event));
+    this.#follower = new ThreadFollower(host, id, (event) => this.#hearElsewhere(event));
   }
 
   get state(): TalkState {
@@ -93,19 +81,13 @@ export class ThreadTalk {
 
   /** Shows what the store has of the thread. */
   async open(): Promise<void> {
-    const { store } = this.#project;
-    const head = await store.threads.loadHead(threadId(this.id));
-    const live = (await isElsewhere(this.#project, head?.openRun)) ? head?.openRun : undefined;
-    const { items: rows, isWhole } = await lastMessages(store, this.id, HISTORY_ROWS);
-    // It is heard from its beginning.
-    const isOfLive = ({ id, metadata }: Message) => metadata?.runId === live?.runId || live?.input.triggerMessageIds.includes(id);
-    const items = live === undefined ? rows : rows.filter(({ message }) => !isOfLive(message));
-    if (!isWhole) this.note("info", `the last ${items.length} messages of this thread:`);
-    showHistory(this.conversation, items, await loadEdited(store, items));
-    this.conversation.countTokens(await usedTokens(store, this.id));
+    const { rows, isWhole, edited, tokens } = await this.#host.history(this.id, HISTORY_ROWS);
+    if (!isWhole) this.note("info", `the last ${rows.length} messages of this thread:`);
+    showHistory(this.conversation, rows, edited);
+    this.conversation.countTokens(tokens);
     const rest = await this.#load();
     this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result");
-    if (rest.type === "cut-off" && live === undefined) {
+    if (rest.type === "cut-off" && this.#elsewhere === undefined) {
       this.note("warning", `run ${rest.run.runId} was cut off (or another process executes it): /resume goes on with it, /cancel ends it`);
     }
     this.#setState(rest);
@@ -117,12 +99,11 @@ export class ThreadTalk {
 
   /** Reads the record again: somebody else may have gone on with the thread. */
   async #load(): Promise<RestState> {
-    const head = await this.#project.store.threads.loadHead(threadId(this.id));
-    const { openRun } = head ?? {};
-    this.#agent = this.#chosenAgent ?? actingAgent(head, this.#project.agents);
-    this.#elsewhere = (await isElsewhere(this.#project, openRun)) ? openRun?.runId : undefined;
-    this.conversation.ask(openRun === undefined ? [] : openTicketsOf(openRun));
-    return restState(openRun);
+    const { agent, elsewhere, tickets, rest } = await this.#host.standing(this.id);
+    this.#agent = this.#chosenAgent ?? agent;
+    this.#elsewhere = elsewhere;
+    this.conversation.ask(tickets);
+    return rest;
   }
 
   #setState(state: TalkState): void {
@@ -175,12 +156,16 @@ export class ThreadTalk {
       }
       this.conversation.user(text, "asked");
       this.#withdraw();
-      return this.#run({ agent: this.#agent, input: text }, this.#agent);
+      return this.#run(this.#message(text));
     });
   }
 
+  #message(input: string): TalkRequest {
+    return { type: "say", input, agent: this.#agent, isChosen: this.#chosenAgent !== undefined };
+  }
+
   async #sayToRun(text: string): Promise<Told> {
-    const isSent = (await this.#project.runtime.send(this.id, text)).status === "steered";
+    const isSent = await this.#host.send(this.id, text);
     this.conversation.user(text, isSent ? "sent" : "queued");
     if (!isSent) this.#queue.push({ type: "message", text });
     return "done";
@@ -213,14 +198,13 @@ export class ThreadTalk {
 
   /** The run takes it while it goes on with other calls. One that has left meanwhile goes on with it, and is heard here. */
   async #decideNow(decided: Decided): Promise<Told> {
-    const { runtime } = this.#project;
     try {
-      const run = await runtime.decideAll(decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision })));
+      const run = await this.#host.decide(decisionsOf(decided));
       this.#showDecided(decided);
       this.#onState();
       if (this.#isHeard) return "done";
-      this.#stop.signal.addEventListener("abort", () => void runtime.cancel(run.id), { once: true });
-      return await this.#hear(run, () => {});
+      this.#stop.signal.addEventListener("abort", () => run.cancel(), { once: true });
+      return await this.#hear(run.events, () => {});
     } catch (thrown) {
       return this.#fail(thrown);
     }
@@ -236,14 +220,13 @@ export class ThreadTalk {
   #decideFrom(rest: RestState, decided: Decided): Told | Promise<Told> {
     if (rest.type === "cut-off" && this.#elsewhere === rest.run.runId) return this.#decideElsewhere(rest, decided);
     if (rest.type !== "waiting") return this.#refuse(`the thread does not wait any more: /switch ${this.id} shows what happened`);
-    const decisions = decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision }));
-    return this.#run({ resume: rest.run.runId, decisions }, rest.run.agentId, () => this.#showDecided(decided));
+    return this.#run({ type: "decide", run: rest.run, decisions: decisionsOf(decided) }, () => this.#showDecided(decided));
   }
 
   /** Whoever executes the run takes it; what comes of it is heard like the rest. */
   async #decideElsewhere(rest: RestState, decided: Decided): Promise<Told> {
     try {
-      await this.#project.runtime.decideAll(decided.tickets.map(({ ticket }) => ({ ticket: ticket.id, decision: decided.decision })));
+      await this.#host.decide(decisionsOf(decided));
       this.#showDecided(decided);
       return "done";
     } catch (thrown) {
@@ -257,7 +240,8 @@ export class ThreadTalk {
   async resume(): Promise<Told> {
     if (this.#state.type === "running") return this.#refuse("the run is under way");
     return this.#fromRest((rest) => {
-      if (rest.type === "cut-off") return this.#run({ resume: rest.run.runId }, rest.run.agentId);
+      if (rest.type === "cut-off" && this.#host.resumesItself) return this.#refuse("the server goes on with it by itself");
+      if (rest.type === "cut-off") return this.#run({ type: "resume", run: rest.run });
       return this.#refuse(rest.type === "waiting" ? "the run waits for a decision: there is nothing to resume" : "no run was cut off here");
     });
   }
@@ -273,7 +257,7 @@ export class ThreadTalk {
     return this.#fromRest((rest) => {
       if (rest.type === "idle") return this.#refuse("no run to cancel");
       this.#stop.abort(new AwakenError("cancelled", "the run was cancelled"));
-      return this.#run({ resume: rest.run.runId }, rest.run.agentId);
+      return this.#run({ type: "resume", run: rest.run });
     });
   }
 
@@ -309,28 +293,23 @@ export class ThreadTalk {
     }
   }
 
-  async #run(request: Omit<RunRequest, "thread" | "output" | "signal">, agent: string, onStart: () => void = () => {}): Promise<Told> {
+  async #run(request: TalkRequest, onStart: () => void = () => {}): Promise<Told> {
     await this.#follower.stop();
-    const schema = this.#project.outputs.get(agent);
-    this.conversation.begin(schema !== undefined);
-    const told = await this.#hear(
-      this.#project.runtime.stream({
-        ...request,
-        thread: this.id,
-        signal: this.#stop.signal,
-        ...(schema === undefined ? {} : { output: schema }),
-      }),
-      onStart,
-    );
+    this.conversation.begin(this.#host.hasOutput(request.type === "say" ? request.agent : request.run.agentId));
+    const told = await this.#hear(this.#host.run(this.id, request, this.#stop.signal), onStart);
     await this.#deciding;
     const rest = await this.#load();
+    // Cancelled in the moment in which it came to wait.
+    if (rest.type === "waiting" && this.#stop.signal.aborted && request.type !== "resume") {
+      return this.#run({ type: "resume", run: rest.run });
+    }
     this.#stop = new AbortController();
     await this.#rest(rest);
     return told;
   }
 
   /** Events until the run is over. One that could not begin tells why, and leaves everything as it was. */
-  async #hear(run: RunStream<unknown>, onStart: () => void): Promise<Told> {
+  async #hear(run: AsyncIterable<AgentEvent>, onStart: () => void): Promise<Told> {
     try {
       for await (const event of run) {
         if (event.type === "run-start") onStart();
@@ -360,10 +339,13 @@ export class ThreadTalk {
 
   /** A queued message does not withdraw a call that came to wait after it was written. */
   #sayFrom(rest: RestState, text: string): Told | Promise<Told> {
-    if (rest.type === "idle") return this.#run({ agent: this.#agent, input: text }, this.#agent);
+    if (rest.type === "idle") return this.#run(this.#message(text));
     return this.#refuse(`the queued message was not sent, because the run is not over: ${text}`);
   }
 }
+
+const decisionsOf = ({ tickets, decision }: Decided): readonly TicketDecision[] =>
+  tickets.map(({ ticket }) => ({ ticket: ticket.id, decision }));
 
 /** After these the record says something else. */
 const MOVES: ReadonlySet<AgentEvent["type"]> = new Set(["run-start", "run-end", "ticket-open", "decision-taken"]);

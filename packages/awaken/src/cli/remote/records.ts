@@ -13,7 +13,7 @@ import { openClient } from "./open-client.ts";
 
 // The commands that look, on a server: what it tells of its records.
 
-type RunView = AnswerOf<Routes["loadRun"]>;
+export type RunView = AnswerOf<Routes["loadRun"]>;
 type MessageRow = AnswerOf<Routes["listMessages"]>["items"][number];
 
 const PAGE = 200;
@@ -25,7 +25,7 @@ interface Page<T> {
   readonly nextCursor?: string | undefined;
 }
 
-async function* pagesOf<T>(load: (cursor: string | undefined) => Promise<Page<T>>): AsyncGenerator<readonly T[], void, undefined> {
+export async function* pagesOf<T>(load: (cursor: string | undefined) => Promise<Page<T>>): AsyncGenerator<readonly T[], void, undefined> {
   let cursor: string | undefined;
   do {
     const page: Page<T> = await load(cursor);
@@ -34,10 +34,10 @@ async function* pagesOf<T>(load: (cursor: string | undefined) => Promise<Page<T>
   } while (cursor !== undefined);
 }
 
-const place = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
+export const place = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
 
 /** A record says `done` of every end; how it ended says more. */
-function standingOf(run: RunView): RunStanding {
+export function standingOf(run: RunView): RunStanding {
   if (run.status !== "done") return run.status;
   switch (run.termination.type) {
     case "error":
@@ -114,7 +114,7 @@ function printMessage(out: Output, { seq, createdAt, message }: MessageRow): voi
   for (const call of messageToolCalls(message)) out.line(`→ ${call.name} ${brief(JSON.stringify(call.input), MAX_TEXT)}`);
 }
 
-const isMissing = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_not_found";
+export const isMissing = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_not_found";
 
 /** The thread of this id, else that of the run of this id. */
 async function find(client: Client, id: string): Promise<{ readonly thread: string; readonly run: RunView | undefined }> {
