@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { sqliteStore } from "awaken/sqlite";
+import { openDesk } from "../../../examples/web-chat/agents.ts";
+import { demoModel } from "../../../examples/web-chat/demo-model.ts";
+import { openSite } from "../../../examples/web-chat/site.ts";
+import { tempFolder } from "../../durability/support/databases.ts";
+
+/** Holds what comes to it until it is opened; whoever gives up waiting is let go. */
+export class Gate {
+  readonly #opened = Promise.withResolvers<void>();
+
+  open(): void {
+    this.#opened.resolve();
+  }
+
+  pass(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      void this.#opened.promise.then(resolve);
+    });
+  }
+}
+
+export interface Shop extends AsyncDisposable {
+  readonly url: string;
+  /** The model stops before it writes this word. */
+  holdAt(word: string): Gate;
+  /** Orders that are being looked up. */
+  readonly asked: readonly string[];
+  /** Lets them be found. */
+  readonly courier: Gate;
+}
+
+/** The example as it is, on a store of its own, with a model and a courier that wait for the test. */
+export async function openShop(page: string): Promise<Shop> {
+  const folder = tempFolder();
+  const held = new Map<string, Gate>();
+  const courier = new Gate();
+  const asked: string[] = [];
+  const runtime = openDesk({
+    provider: demoModel(async (word, signal) => held.get(word.trim())?.pass(signal)),
+    store: sqliteStore(join(folder.path, "shop.db")),
+    async courier(order, signal) {
+      asked.push(order);
+      await courier.pass(signal);
+      return "on its way";
+    },
+  });
+  const site = await openSite(runtime, { page, port: 0 });
+  return {
+    url: site.url,
+    asked,
+    courier,
+    holdAt(word) {
+      const gate = new Gate();
+      held.set(word, gate);
+      return gate;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const gate of [...held.values(), courier]) gate.open();
+      await site[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}

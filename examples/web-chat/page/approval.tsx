@@ -1,0 +1,56 @@
+import { type FormEvent, useState } from "react";
+
+export type Fields = Readonly<Record<string, string | number>>;
+
+interface ApprovalProps {
+  readonly question: string;
+  readonly fields: Fields;
+  /** With what was written instead of the fields; undefined when they are as they were. */
+  readonly onApprove: (edited: Fields | undefined) => Promise<void>;
+  readonly onDecline: () => Promise<void>;
+}
+
+export function Approval({ question, fields, onApprove, onDecline }: ApprovalProps) {
+  const [edited, setEdited] = useState(fields);
+  const [isSent, setSent] = useState(false);
+  const isEdited = Object.entries(fields).some(([name, value]) => edited[name] !== value);
+  // What the server refuses can be answered again.
+  const send = (sending: Promise<void>) => {
+    setSent(true);
+    void sending.finally(() => setSent(false));
+  };
+  const approve = (event: FormEvent) => {
+    event.preventDefault();
+    send(onApprove(isEdited ? edited : undefined));
+  };
+  return (
+    <form className="approval" onSubmit={approve}>
+      <p>{question}</p>
+      <div className="fields">
+        {Object.entries(fields).map(([name, value]) => (
+          <label key={name}>
+            {name}
+            <input
+              name={name}
+              type={typeof value === "number" ? "number" : "text"}
+              step="any"
+              required
+              value={edited[name] ?? ""}
+              onChange={({ target }) =>
+                setEdited({ ...edited, [name]: typeof value === "number" && target.value !== "" ? Number(target.value) : target.value })
+              }
+            />
+          </label>
+        ))}
+      </div>
+      <div className="buttons">
+        <button type="submit" className="primary" disabled={isSent}>
+          {isEdited ? "Approve with changes" : "Approve"}
+        </button>
+        <button type="button" disabled={isSent} onClick={() => send(onDecline())}>
+          Decline
+        </button>
+      </div>
+    </form>
+  );
+}

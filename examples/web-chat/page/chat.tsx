@@ -1,0 +1,105 @@
+import { useChat } from "@ai-sdk/react";
+import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from "ai";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { CHAT, client, loadMessages, stopAnswer } from "./api.ts";
+import { type Answer, ToolCall } from "./tool-call.tsx";
+
+const SUGGESTIONS = [
+  "Where are orders 1041 and 1042?",
+  "Please refund order 1041",
+  "Ask billing to correct invoice 2210",
+  "How do returns work?",
+];
+
+const transport = new DefaultChatTransport<UIMessage>({ api: CHAT, body: { agentId: "desk" } });
+
+function useDesk(thread: string, initial: UIMessage[]) {
+  const chat = useChat<UIMessage>({
+    id: thread,
+    messages: initial,
+    // An answer that is being written comes again, from its start.
+    resume: initial.length > 0,
+    transport,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  const [problem, setProblem] = useState<Error | undefined>();
+  /** With another input than the model's: a verb of the runtime. What becomes of it is read as after a reload. */
+  const approveWith = async (ticket: string, input: Answer["input"]) => {
+    if (input === undefined) return;
+    for await (const { type } of await client.decide(ticket, { action: "approve", input })) if (type === "run-start") break;
+    await chat.resumeStream();
+    chat.setMessages(await loadMessages(thread));
+  };
+  const answer = async ({ id, approved, input }: Answer) => {
+    setProblem(undefined);
+    try {
+      if (input === undefined) await chat.addToolApprovalResponse({ id, approved });
+      else await approveWith(id, input);
+    } catch (thrown) {
+      setProblem(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    }
+  };
+  return { ...chat, answer, problem: problem ?? chat.error };
+}
+
+function MessageView({ message, onAnswer }: { readonly message: UIMessage; readonly onAnswer: (answer: Answer) => Promise<void> }) {
+  return (
+    <article className={message.role} data-role={message.role}>
+      {message.parts.map((part, index) => {
+        if (isToolUIPart(part)) return <ToolCall key={part.toolCallId} part={part} onAnswer={onAnswer} />;
+        return part.type === "text" && part.text !== "" ? <p key={index}>{part.text}</p> : null;
+      })}
+    </article>
+  );
+}
+
+export function Chat({ thread, messages: initial }: { readonly thread: string; readonly messages: UIMessage[] }) {
+  const { messages, status, sendMessage, answer, problem } = useDesk(thread, initial);
+  const [draft, setDraft] = useState("");
+  const end = useRef<HTMLDivElement>(null);
+  const isBusy = status === "submitted" || status === "streaming";
+  useEffect(() => {
+    // It may be a promise, which is no effect to undo.
+    if (messages.length > 0) void end.current?.scrollIntoView({ block: "end" });
+  }, [messages]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (draft.trim() === "" || isBusy) return;
+    void sendMessage({ text: draft });
+    setDraft("");
+  };
+  return (
+    <>
+      <main aria-busy={isBusy}>
+        {messages.length > 0 ? null : (
+          <section className="welcome">
+            <h2>How can we help?</h2>
+            {SUGGESTIONS.map((text) => (
+              <button type="button" key={text} onClick={() => void sendMessage({ text })}>
+                {text}
+              </button>
+            ))}
+          </section>
+        )}
+        {messages.map((message) => (
+          <MessageView key={message.id} message={message} onAnswer={answer} />
+        ))}
+        {status === "submitted" ? <p className="typing">…</p> : null}
+        {problem === undefined ? null : <p className="problem">{problem.message}</p>}
+        <div ref={end} />
+      </main>
+      <form className="composer" onSubmit={submit}>
+        <input value={draft} onChange={(event) => setDraft(event.target.value)} placeholder="Write a message" aria-label="Message" />
+        {isBusy ? (
+          <button type="button" onClick={() => void stopAnswer(thread)}>
+            Stop
+          </button>
+        ) : (
+          <button type="submit" className="primary">
+            Send
+          </button>
+        )}
+      </form>
+    </>
+  );
+}
