@@ -2,12 +2,15 @@ import { messageText, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.ts";
 import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
 import { crashPoints } from "../../testing/crash-points.ts";
 import { text, toolCall } from "../../testing/script.ts";
 import type { ScriptStep } from "../../testing/scripted.ts";
+import { defineTool } from "../../tool/define-tool.ts";
 import type { MessageReceipt, MessageRecipient } from "../../tool/messages.ts";
+import { ask } from "../../tool/verdict.ts";
 import { ended, given, leading, office, process, STORES } from "../background/tasks.test-support.ts";
 import { sendMessageTool } from "./send-message-tool.ts";
 
@@ -196,7 +199,7 @@ const writing = (to: string): readonly ScriptStep[] =>
 const AGENTS = { lead: { model: "lead", tools: ["send_message"] }, scribe: { model: "scribe" } };
 
 describe.each(STORES)("send_message to an agent of another thread, with %s", (name, make) => {
-  test("a thread that is free answers it, and one that waits keeps its tickets", async () => {
+  test("a thread that is free answers it", async () => {
     const { runtime, models } = office(
       { lead: writing("theirs"), scribe: new Array<ScriptStep>(5).fill(() => text("noted")) },
       { ...given(make()), agents: AGENTS },
@@ -208,6 +211,34 @@ describe.each(STORES)("send_message to an agent of another thread, with %s", (na
     const read = models["scribe"]?.requests[1]?.messages.at(-1);
     expect(read).toMatchObject({ role: "user", metadata: { senderAgentId: "lead" } });
     expect(read === undefined ? "" : messageText(read)).toBe("hello there");
+    await runtime.close();
+  });
+
+  test("one that waits keeps its tickets, and reads it when it goes on", async () => {
+    const store = make();
+    const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+    const { runtime, models } = office(
+      { lead: writing("theirs"), scribe: [toolCall("pay", {}), ...new Array<ScriptStep>(5).fill(() => text("noted"))] },
+      { ...given(store), agents: AGENTS, tools: [pay] },
+    );
+    const asked = await runtime.run({ agent: "scribe", thread: "theirs", input: "pay" });
+    const tickets = asked.status === "waiting" ? asked.tickets : [];
+    expect(tickets).toHaveLength(1);
+    const result = await runtime.run(GO);
+    expect(JSON.parse(result.text)).toMatchObject({ status: name === "no store" ? "accepted" : "queued" });
+    // Whoever was woken for it has looked.
+    const open = async () => (await store?.dispatches.list(threadId("theirs"), { statuses: ["queued", "claimed"] })) ?? [];
+    while ((await open()).length > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(await runtime.wait(asked.runId)).toMatchObject({ status: "waiting", tickets: [{ id: tickets[0]?.id }] });
+    expect(models["scribe"]?.requests).toHaveLength(1);
+    await runtime.decide(tickets[0]?.id ?? "", { action: "approve" });
+    expect(await ended(runtime, asked.runId)).toMatchObject({ status: "done", text: "noted" });
+    const reads = (models["scribe"]?.requests ?? []).filter(({ messages }) =>
+      messages.some((message) => message.metadata?.senderAgentId === "lead" && messageText(message) === "hello there"),
+    );
+    expect(reads.length).toBeGreaterThan(0);
+    const results = models["scribe"]?.requests.at(-1)?.messages.filter(({ role }) => role === "tool");
+    expect(results?.map((message) => messageText(message))).toEqual(["paid"]);
     await runtime.close();
   });
 });
