@@ -138,6 +138,7 @@ describe.concurrent("the command line", () => {
       "chat",
       "dead-letters",
       "decide",
+      "dev",
       "doctor",
       "events",
       "init",

@@ -1,5 +1,4 @@
 import { INFERENCE_FAILURES, type InferenceRequest, type JsonValue, type ToolResult, type Turn, toJson } from "@awaken/contract";
-import type { AroundFacts } from "@awaken/runtime";
 import type { Capture } from "./capture.ts";
 import type { InferenceEvent, ToolEvent } from "./events.ts";
 
@@ -18,12 +17,15 @@ function failureFacts(capture: Capture, { type, message }: Extract<Turn, { stopR
   return { errorType: type, errorClass: INFERENCE_FAILURES[type], ...said };
 }
 
+/** The prompt, if it may be told. Read before the model is asked: the list of messages is the run's own, which goes on while others watch. */
+export const askedMessages = (capture: Capture, { messages }: InferenceRequest): JsonValue | undefined =>
+  capture.message("request", () => toJson(messages));
+
 /** What came of an inference, with what of it may be told. */
-export function answerFacts(capture: Capture, turn: Turn, { step, request }: AroundFacts["inference"]): Partial<InferenceEvent> {
+export function answerFacts(capture: Capture, turn: Turn, asked: JsonValue | undefined): Partial<InferenceEvent> {
   const { id, model } = turn.response ?? {};
   const content = capture.message("response", () => toJson(turn.content));
   const calls = turn.toolCalls.length === 0 ? undefined : capture.message("response", () => toJson(turn.toolCalls));
-  const asked = step === 1 ? capture.message("request", () => toJson(request.messages)) : undefined;
   return {
     ...(turn.stopReason === "error" ? failureFacts(capture, turn.failure) : { finishReason: turn.stopReason }),
     ...(id === undefined ? undefined : { responseId: id }),

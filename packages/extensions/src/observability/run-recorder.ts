@@ -1,9 +1,9 @@
-import { type AgentEvent, NO_USAGE, type ToolResult, type Turn } from "@awaken/contract";
+import { type AgentEvent, type JsonValue, NO_USAGE, type ToolResult, type Turn } from "@awaken/contract";
 import type { AroundFacts, BeginWork, Clock } from "@awaken/runtime";
 import type { Capture } from "./capture.ts";
 import type { HandoffEvent, InferenceEvent, RunEvent, SuspensionEvent, TelemetryContext, TelemetryEvent, ToolEvent } from "./events.ts";
 import { servedModel } from "./model-facts.ts";
-import { answerFacts, askedFor, type SaidOfCall, toolFacts } from "./run-facts.ts";
+import { answerFacts, askedFor, askedMessages, type SaidOfCall, toolFacts } from "./run-facts.ts";
 import { RunTally } from "./run-tally.ts";
 import type { Beginning, Following, RunFollower, RunOpening, Sink, Sinks } from "./sink.ts";
 
@@ -19,6 +19,8 @@ interface OpenTool extends Open {
 
 interface OpenInference extends Open {
   readonly facts: AroundFacts["inference"];
+  /** The prompt, where it is told. */
+  readonly asked: JsonValue | undefined;
   retries: number;
 }
 
@@ -87,7 +89,8 @@ export class RunRecorder {
     this.#step = step;
     const { provider, model } = servedModel(facts);
     const beginning: Beginning = { type: "inference", context: this.#context, step, provider, model, ...askedFor(request) };
-    const open: OpenInference = { ...this.#open(beginning), facts, retries: 0 };
+    const asked = step === 1 ? askedMessages(this.#init.capture, request) : undefined;
+    const open: OpenInference = { ...this.#open(beginning), facts, asked, retries: 0 };
     this.#inference = open;
     const fail = () => this.#endInference(open, { errorType: "internal" });
     this.#inside(open, begin).then((turn) => this.#endInference(open, { turn }), fail);
@@ -221,7 +224,7 @@ export class RunRecorder {
       ...{ type: "inference", context: this.#context, step: facts.step, provider, model, usage, retries },
       ...(turn === undefined
         ? { errorType: "errorType" in end ? end.errorType : "internal" }
-        : answerFacts(this.#init.capture, turn, facts)),
+        : answerFacts(this.#init.capture, turn, open.asked)),
       ...(costUsd === undefined ? undefined : { costUsd }),
       ...askedFor(facts.request),
       ...this.#times(startedAt),

@@ -20,6 +20,8 @@ function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<Run
     agents: { default: { model: "fast", sections: { retry: { maxRetries: 0, maxStreamRetries: 0 } } } },
     log: { warn() {}, error() {} },
     store,
+    // Minutes are moved by hand while a real server takes its milliseconds.
+    limits: { storeMs: 3_600_000 },
     ...init,
   });
   return Object.assign(runtime, { model });

@@ -33,6 +33,8 @@ const object = (payload: JsonObject, key: string): JsonObject => {
   return isJsonObject(value) ? value : {};
 };
 
+const ticketIn = (payload: JsonObject): JsonObject => ({ ...object(payload, "ticket"), ...payload });
+
 const ENDED = new Set(["run-finished", "run-cancelled", "run-errored", "run-terminated", "run-suspended"]);
 
 /**
@@ -53,7 +55,9 @@ class Reader {
   #at: number | undefined;
   #pausedAt: number | undefined;
 
-  read({ kind, payload, createdAt }: StoredEvent): void {
+  read({ kind, payload, createdAt, runId }: StoredEvent): void {
+    // A run is told of the tickets below it, too; they are drawn where they are.
+    if (kind === "ticket-open" && !["", runId].includes(text(ticketIn(payload), "runId"))) return;
     if (this.#at === undefined) this.#cursor = createdAt;
     else if (createdAt > this.#at) this.#cursor = this.#at;
     this.#at = createdAt;
@@ -132,7 +136,7 @@ class Reader {
   }
 
   #wait(payload: JsonObject, at: number): void {
-    const ticket = { ...object(payload, "ticket"), ...payload };
+    const ticket = ticketIn(payload);
     const id = text(ticket, "toolCallId");
     const name = this.#names.get(id) ?? (text(ticket, "toolName") || id);
     const wait: TraceSpan = { type: "wait", name, startAt: at, note: "open", children: [] };
