@@ -13,7 +13,7 @@ export interface Answer {
 type Part = ToolUIPart | DynamicToolUIPart;
 
 const NAMES: Readonly<Record<string, string>> = {
-  track_order: "Looking up the order",
+  track_order: "Order",
   refund: "Refund",
   credit_note: "Credit note",
   agent_run_billing: "Billing",
