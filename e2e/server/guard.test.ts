@@ -76,9 +76,15 @@ describe("who is let in", () => {
 test("dead letters are listed, put into the queue again and dropped by whoever runs the server, and by nobody else", async () => {
   await using shared = await openShared("sqlite");
   const [store] = shared.stores;
-  const broken: typeof store.transaction = () => Promise.reject(new Error("the disk is full"));
-  const scoped: typeof store.scoped = (id) => ({ ...store.scoped(id), transaction: broken });
-  const worker = openNode({ ...store, scoped, transaction: broken }, { maxAttempts: 1 });
+  const broken =
+    (commit: typeof store.commit): typeof store.commit =>
+    (given) =>
+      given.fence === undefined || given.dispatch?.type === "dead-letter" ? commit(given) : Promise.reject(new Error("the disk is full"));
+  const scoped: typeof store.scoped = (id) => {
+    const own = store.scoped(id);
+    return { ...own, commit: broken(own.commit) };
+  };
+  const worker = openNode({ ...store, scoped, commit: broken(store.commit) }, { maxAttempts: 1 });
   for (const thread of ["t1", "t2"]) {
     const { runId: run } = await worker.start({ agent: "assistant", thread, input: "say" });
     await expect.poll(async () => (await store.runs.load(run))?.status).toBe("done");

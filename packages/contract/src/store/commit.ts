@@ -71,6 +71,8 @@ export interface CommitResult {
   readonly dispatch?: DispatchRecord | undefined;
   /** Whether somebody wants something of the run that nobody took: see `wishes.listOpen`. */
   readonly hasWishes: boolean;
+  /** Whether messages still wait on the thread. Told by a commit that consumed some; undefined: nobody looked. */
+  readonly hasPending?: boolean | undefined;
   /** The dispatch that `followUp` asked for. */
   readonly next?: QueuedDispatch | undefined;
 }

@@ -213,7 +213,20 @@ export class Landing {
     const write = (ports: CommitPorts) => this.#takeUp(ports, commit);
     const written = holding?.first?.(commit, write);
     if (written !== undefined) return written;
-    return resumed === undefined ? store.commit(commit) : inTransaction(store, write);
+    if (resumed === undefined) return store.commit(commit);
+    return commit.fence === undefined ? inTransaction(store, write) : this.#commitHeld(resumed, commit);
+  }
+
+  /**
+   * Whoever shows a fence had the thread before the record was read: since then others can have ended a run that had not begun, which the
+   * store refuses to let go on, and written nothing else of it.
+   */
+  async #commitHeld(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
+    try {
+      return await this.#init.store.commit(commit);
+    } catch (thrown) {
+      throw AwakenError.is(thrown) && thrown.code === "illegal_transition" ? takenUp(resumed) : thrown;
+    }
   }
 
   /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */

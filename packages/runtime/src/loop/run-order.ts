@@ -17,7 +17,12 @@ import type { OutputCheck, RunRetry } from "./run-context.ts";
 
 /** The run that an activation is for: a new one, whose id the caller may have chosen, or one that goes on. */
 export type OrderIntent =
-  | { readonly type: "new"; readonly runId: RunId | undefined }
+  | {
+      readonly type: "new";
+      readonly runId: RunId | undefined;
+      /** Its record, which was put down before, as whoever holds the thread has read it. Undefined: it is looked up. */
+      readonly created?: RunRecord | undefined;
+    }
   | {
       readonly type: "resume";
       readonly runId: RunId;

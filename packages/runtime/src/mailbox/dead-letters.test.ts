@@ -26,9 +26,15 @@ function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<Run
 
 /** A worker whose store fails whoever takes a run up, until it is dead. */
 async function bury(store: QueueStore, thread = "t", scope?: string): Promise<string> {
-  const broken: QueueStore["transaction"] = () => Promise.reject(new Error("the disk is full"));
-  const scoped: QueueStore["scoped"] = (id) => ({ ...store.scoped(id), transaction: broken });
-  await using worker = open({ ...store, scoped, transaction: broken }, [], { maxAttempts: 1 });
+  const broken =
+    (commit: QueueStore["commit"]): QueueStore["commit"] =>
+    (given) =>
+      given.fence === undefined || given.dispatch?.type === "dead-letter" ? commit(given) : Promise.reject(new Error("the disk is full"));
+  const scoped: QueueStore["scoped"] = (id) => {
+    const own = store.scoped(id);
+    return { ...own, commit: broken(own.commit) };
+  };
+  await using worker = open({ ...store, scoped, commit: broken(store.commit) }, [], { maxAttempts: 1 });
   const verbs = scope === undefined ? worker : worker.scoped(scope);
   const { runId: id } = await verbs.start({ agent: "other", thread, input: `say ${thread}` });
   const own = scope === undefined ? store : store.scoped(scopeId(scope));

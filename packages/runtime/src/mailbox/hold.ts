@@ -187,8 +187,8 @@ export class Hold implements Holding, Lease {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
     for (const id of takes) this.#wishes?.delete(id);
-    // What was sent while the run waited, or before it was cut off.
-    if (isFirst) this.#hasMail = isNewRun !== true;
+    // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
+    if (isFirst) this.#hasMail ||= isNewRun !== true && result?.hasPending !== false;
     if (dispatch?.type === "ack" || dispatch?.type === "dead-letter") {
       this.settle();
       return undefined;

@@ -10,6 +10,7 @@ import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { endRecord } from "./end-record.ts";
 import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
@@ -62,7 +63,8 @@ describe.each(STORES)("a message for a run that waited when it was looked at, on
     await using _worker = open(store, [text("you are welcome")], true);
     await expect.poll(() => said(store)).toEqual(["pay", "and thanks"]);
     await expect.poll(async () => (await store.dispatches.countByStatus()).acked).toBeGreaterThan(2);
-    expect(await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+    // The run that has read it may still be at work.
+    await expect.poll(() => store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
     expect((await store.pending.load(T)).entries).toEqual([]);
     expect((await store.messages.list(T, {})).items.map(({ message }) => messageText(message)).at(-1)).toBe("you are welcome");
   });
@@ -340,6 +342,31 @@ describe.each(STORES)("runs that are queued one behind the other, on %s", (_, ma
     expect(await worker.wait(runId)).toMatchObject({ status: "done", text: "all of it" });
     expect(await said(store)).toEqual(["first", "more 1", "more 2", "more 3"]);
     expect(await store.dispatches.load(dispatchId(runId))).toMatchObject({ status: "acked", attemptCount: 0 });
+  });
+
+  test("one that is ended while it is taken up stays so, begins nothing, and holds nobody back", async () => {
+    await using store = make();
+    await using talker = open(store, []);
+    const { runId } = await talker.start({ thread: "t", input: "first" });
+    const next = await talker.start({ thread: "t", input: "second" });
+    let isEnded = false;
+    const ending: QueueStore = {
+      ...store,
+      threads: {
+        ...store.threads,
+        loadHead: async (id) => {
+          const run = await store.runs.load(runId);
+          if (run?.status === "created" && !isEnded) await store.commit(endRecord(run, { type: "cancelled" }, run.updatedAt + 1));
+          isEnded = true;
+          return store.threads.loadHead(id);
+        },
+      },
+    };
+    await using worker = open(ending, [text("answered")], true);
+    expect(await worker.wait(next.runId)).toMatchObject({ status: "done", text: "answered" });
+    expect(await store.runs.load(runId)).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+    expect(await said(store)).toEqual(["second"]);
+    expect(await store.dispatches.load(dispatchId(runId))).toMatchObject({ status: "acked" });
   });
 
   test("keep their order when one of them has to be tried again", async () => {

@@ -222,12 +222,13 @@ describe.each(AT_ONCE)("time that passes, on %s", (_, make) => {
     const clock = fakeClock(1_000);
     await using store = make(() => clock.now());
     let fails = 0;
-    // Whoever takes a run up does so in a transaction.
-    const broken: QueueStore["transaction"] = () => {
+    // Whoever takes a run up shows the fence of its dispatch.
+    const broken: QueueStore["commit"] = (given) => {
+      if (given.fence === undefined || given.dispatch?.type === "dead-letter") return store.commit(given);
       fails += 1;
       return Promise.reject(new Error("the disk is full"));
     };
-    await using runtime = open({ ...store, transaction: broken }, [], { clock, maxAttempts: 3 });
+    await using runtime = open({ ...store, commit: broken }, [], { clock, maxAttempts: 3 });
     const { runId: id } = await runtime.start({ thread: "t", input: "x" });
     await clock.advance(0);
     await clock.advance(250);

@@ -51,14 +51,29 @@ export interface PlanScene {
 const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 
-/** By the record of its run, what others want of it, and the messages that wait for it. */
+/** What is on record of the thread. */
+interface Looked {
+  readonly queued: readonly QueuedDispatch[];
+  readonly entries: readonly PendingRecord[];
+}
+
+/**
+ * By the record of its run, what others want of it, and the messages that wait for it. What a new run needs is read at once: nobody else
+ * takes the thread meanwhile, and the first commit finds out whether messages have changed since.
+ */
 export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   const { tenant, ask, claimed } = scene;
-  const run = await ask("load a run", tenant.runs.load(claimed.runId));
-  if (run === undefined || run.status === "created") return planNew(scene, run);
+  const { threadId } = claimed;
+  const [run, rows, { entries }] = await Promise.all([
+    ask("load a run", tenant.runs.load(claimed.runId)),
+    ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] })),
+    ask("load pending messages", tenant.pending.load(threadId)),
+  ]);
+  const queued = rows.flatMap((row) => (row.status === "queued" ? [row] : []));
+  if (run === undefined || run.status === "created") return planNew(scene, run, { queued, entries });
+  const entering = selectPending(entries, "resume-input", claimed.runId);
   if (run.status === "done") {
-    const messages = await enteringAt(scene, "resume-input", run.threadId);
-    if (messages.length > 0) return { type: "too-late", messages };
+    if (entering.length > 0) return { type: "too-late", messages: entering };
     const next = await otherAwaiting(scene, run);
     if (next !== undefined) return { type: "for-another", runId: next };
     return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
@@ -71,7 +86,6 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   if (run.status === "running") {
     return { type: "run", order: resumeOrder(run, decisions), opening: { claimed, wishes, consume: undefined }, isCancelled: false };
   }
-  const entering = await enteringAt(scene, "resume-input", run.threadId);
   const isAsked = decisions.length > 0 || entering.length > 0;
   const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? await hasNews(scene, run) : run.waiting.tickets.length === 0);
   if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
@@ -98,12 +112,11 @@ async function otherAwaiting(scene: PlanScene, { threadId, runId }: RunRecord): 
 }
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
-async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<DispatchPlan> {
+async function planNew(scene: PlanScene, run: RunRecord | undefined, { queued, entries }: Looked): Promise<DispatchPlan> {
   const { claimed } = scene;
   const { threadId, runId } = claimed;
-  const first = await standsBefore(scene);
+  const first = await standsBefore(scene, queued);
   if (first !== undefined) return { type: "behind", first };
-  const { entries } = await scene.ask("load pending messages", scene.tenant.pending.load(threadId));
   const entering = selectPending(entries, "new-run", runId);
   const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
   if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
@@ -114,7 +127,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   }
   const base: RunOrder = {
     threadId,
-    intent: { type: "new", runId },
+    intent: { type: "new", runId, created: run },
     agentId: run?.agentId,
     input: NO_MESSAGES,
     namedMessages: [],
@@ -138,10 +151,8 @@ async function planBlocked({ tenant, ask }: PlanScene, entries: readonly Pending
  * A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. One that
  * failed before it began, and is not due yet, keeps its place.
  */
-async function standsBefore({ tenant, ask, claimed }: PlanScene): Promise<QueuedDispatch | undefined> {
+async function standsBefore({ tenant, ask, claimed }: PlanScene, queued: readonly QueuedDispatch[]): Promise<QueuedDispatch | undefined> {
   const { threadId } = claimed;
-  const rows = await ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] }));
-  const queued = rows.flatMap((row) => (row.status === "queued" ? [row] : []));
   if (queued.length === 0) return undefined;
   const failed = queued.find((row) => row.attemptCount > 0 && compareDispatches(row, claimed) < 0);
   if (failed !== undefined) return failed;

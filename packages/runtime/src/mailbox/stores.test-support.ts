@@ -52,11 +52,13 @@ async function urlOfServer(): Promise<string> {
   return `postgres://awaken:awaken@127.0.0.1:${port}/postgres`;
 }
 
-const url = await urlOfServer();
+/** Of the private PostgreSQL. */
+export const url = await urlOfServer();
+
+export const freshSchema = (): string => `mailbox_${randomBytes(8).toString("hex")}`;
 
 /** In a schema of its own, which goes when the store closes. */
-function openPostgres(clock: (() => number) | undefined): QueueStore {
-  const schema = `mailbox_${randomBytes(8).toString("hex")}`;
+export function openPostgres(clock?: () => number, schema = freshSchema()): QueueStore {
   const store = postgresStore(url, { schema, connections: 4, ...(clock === undefined ? undefined : { clock }) });
   const close = async () => {
     await store.close();
@@ -76,4 +78,4 @@ export const AT_ONCE: readonly Engine[] = [
   ["sqlite", (clock) => sqliteStore(":memory:", clock === undefined ? {} : { clock })],
 ];
 
-export const STORES: readonly Engine[] = [...AT_ONCE, ["postgres", openPostgres]];
+export const STORES: readonly Engine[] = [...AT_ONCE, ["postgres", (clock) => openPostgres(clock)]];

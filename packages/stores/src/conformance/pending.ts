@@ -125,7 +125,7 @@ function consuming(it: QueueTest): void {
   it("are consumed by the commit that appends them, and the rest is numbered anew", async (world) => {
     const { store } = world;
     await store.pending.append(T1, [note("a"), note("b"), { message: user("c"), deliveryMode: { granularity: "one" } }, note("d")]);
-    expect(await store.commit(consume("new-run", ["a", "b"]))).toMatchObject({ messageCount: 2 });
+    expect(await store.commit(consume("new-run", ["a", "b"]))).toMatchObject({ messageCount: 2, hasPending: true });
     expect(await read(world)).toEqual(["1 c", "2 d"]);
     await failure(store.pending.update(T1, messageId("a"), { revision: 1 }), "already_consumed");
   });
@@ -144,8 +144,9 @@ function consuming(it: QueueTest): void {
     await failure(store.commit({ ...onlyNew, pending: { append: [note("b")], ...onlyNew.pending } }), "pending_selection_conflict");
     expect(await read(world)).toEqual(["1 a"]);
     expect(await store.messages.count(T1)).toBe(0);
-    expect(await store.commit(both)).toMatchObject({ messageCount: 2 });
+    expect(await store.commit(both)).toMatchObject({ messageCount: 2, hasPending: false });
     expect(await read(world)).toEqual([]);
+    expect((await store.commit({ threadId: T1, runId: R1, pending: { append: [note("c")] } })).hasPending).toBeUndefined();
   });
 
   it("server-and-durability 55: after a freeze conflict the run's trigger ids contain no message that was not committed", async (world) => {

@@ -9,7 +9,7 @@ import {
   type StoredEvent,
   type ThreadCommit,
 } from "@awaken/contract/store";
-import { planCommit } from "../plan/commit-plan.ts";
+import { type CommitPlan, planCommit } from "../plan/commit-plan.ts";
 import { writeCommitted, writeDispatch } from "./dispatch-rows.ts";
 import type { EventBatch } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
@@ -40,11 +40,13 @@ interface CommittedRows {
 class Committed implements CommitResult {
   readonly messageCount: number;
   readonly hasWishes: boolean;
+  readonly hasPending: boolean | undefined;
   readonly #rows: CommittedRows;
 
-  constructor(messageCount: number, hasWishes: boolean, rows: CommittedRows) {
+  constructor(messageCount: number, { wishes, hasPending }: CommitPlan, rows: CommittedRows) {
     this.messageCount = messageCount;
-    this.hasWishes = hasWishes;
+    this.hasWishes = wishes.open.length > 0;
+    this.hasPending = hasPending;
     this.#rows = rows;
   }
 
@@ -86,7 +88,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   const events = appendEvents(change, commit.events ?? [], isComposed(commit));
   if (outbound.events.length > 0) appendEvents(change, outbound.events);
   const next = plan.next && writeDispatch(change, plan.next);
-  return new Committed(row.messages.length, wishes.open.length > 0, { run, dispatch, next, events });
+  return new Committed(row.messages.length, plan, { run, dispatch, next, events });
 }
 
 function writeState({ journal }: Change, row: ThreadRow, commit: ThreadCommit): void {

@@ -49,6 +49,8 @@ export interface CommitPlan {
   readonly run: { readonly before: RunRecord | undefined; readonly after: RunRecord } | undefined;
   readonly ledger: LedgerPlan;
   readonly pending: PendingPlan;
+  /** Whether messages are left in the queue; undefined when none were taken out of it. */
+  readonly hasPending: boolean | undefined;
   readonly dispatch: DispatchMove | undefined;
   readonly wishes: WishPlan;
   readonly outbound: OutboundPlan;
@@ -72,11 +74,12 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids 
   const thread = planThread({ commit, found: found?.record, run, now }, reads);
   const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), (key) => reads.ledger(key), now);
   const pending = planPending(commit, reads, now);
+  const hasPending = commit.pending?.consume === undefined ? undefined : leftPending(reads, pending).length > 0;
   const dispatch = planDispatch({ commit, fenced, now, token: ids }, reads);
   const wishes = planTakes(commit, reads.openWishes(), run?.before);
   const outbound = planOutbound(commit.outbound, reads.outbound, now);
   const next = planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads);
-  return { thread, messageCount, run, ledger, pending, dispatch, wishes, outbound, next };
+  return { thread, messageCount, run, ledger, pending, hasPending, dispatch, wishes, outbound, next };
 }
 
 interface Ending extends PlanParts {

@@ -71,10 +71,11 @@ function writeDispatches(scopeId: ScopeId, dispatch: RowPlan["dispatch"], next: 
 const writeDispatch = (scopeId: ScopeId, { before, after }: NonNullable<RowPlan["dispatch"]>): readonly Statement[] =>
   before === undefined ? insertDispatch(scopeId, after) : moveDispatches(scopeId, [after]);
 
-const resultOf = ({ thread, run, dispatch, events, wishes, next }: RowPlan): CommitResult => ({
+const resultOf = ({ thread, run, hasPending, dispatch, events, wishes, next }: RowPlan): CommitResult => ({
   messageCount: thread.after.messageCount,
   events: events.events,
   hasWishes: wishes.open.length > 0,
+  hasPending,
   ...(next && { next }),
   ...(run && { run: run.after }),
   ...(dispatch && { dispatch: dispatch.after }),

@@ -87,6 +87,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
     messageCount: thread.after.messageCount,
     events: events.events,
     hasWishes: wishes.open.length > 0,
+    hasPending: plan.hasPending,
     ...(run && { run: run.after }),
     ...(dispatch && { dispatch: dispatch.after }),
     ...(next && { next }),

@@ -63,8 +63,13 @@ async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
 }
 
-async function hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId): Promise<RunRecord | undefined> {
-  const run = await records.runs.load(runId);
+interface Hint {
+  readonly runId: RunId;
+  readonly created: RunRecord | undefined;
+}
+
+async function hintedRun(records: RunRecords, threadId: ThreadId, { runId, created }: Hint): Promise<RunRecord | undefined> {
+  const run = created ?? (await records.runs.load(runId));
   if (run === undefined) return undefined;
   return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
 }
@@ -99,7 +104,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const head = await records.threads.loadHead(threadId);
   if (named !== undefined && head?.openRun?.runId === named.runId && !sameJson(head.openRun, named)) throw takenUp(named);
-  const hinted = intent.type === "new" && intent.runId !== undefined ? intent.runId : undefined;
+  const hinted = intent.type === "new" && intent.runId !== undefined ? { runId: intent.runId, created: intent.created } : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(head) : await hintedRun(records, threadId, hinted));
   const work = openWork(records, head, resumed);
   const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
