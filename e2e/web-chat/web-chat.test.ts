@@ -55,7 +55,7 @@ test("text comes as it is written; a page that is loaded again in the middle has
   await page.reload();
   await reads(page, "up to four.");
   expect(await textOf(page)).toMatch(/^You have 60 days/);
-  expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(1);
+  await page.getByRole("button", { name: "Stop" }).waitFor();
   gate.open();
   await reads(page, "the same day.");
   await idle(page);
