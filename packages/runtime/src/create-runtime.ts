@@ -1,5 +1,6 @@
 import { AwakenError, consoleLog, scopeId } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
+import type { QueueWatcher } from "./mailbox/watchers.ts";
 import { OpenPlugins } from "./plugin/open-plugins.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
@@ -38,6 +39,8 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   scoped(scopeId: string): ScopedRuntime;
   /** Takes back at once what processes that are gone have left, of all tenants. Workers do so by themselves, when they start and every 30 s. */
   recover(): Promise<void>;
+  /** Tells what the queue of this process does, of all tenants, until what it gives is called: for metrics. Without a queue there is nothing to tell. */
+  watch(watcher: QueueWatcher): () => void;
   /** Cancels the runs of all tenants and waits until they ended; runs from the queue have 30 s to come to their next step, and are left to other processes. Every verb is refused from then on. The store stays open. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -129,6 +132,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
       if (closing.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
       await mailbox?.recover();
     },
+    watch: (watcher) => mailbox?.watch(watcher) ?? (() => {}),
     registry,
     resolver,
     store: init.store,

@@ -8,6 +8,7 @@ export type { DeadLetter } from "./mailbox/dead-letters.ts";
 export type { NodeIdentity } from "./mailbox/node.ts";
 export type { SendOptions, Sent } from "./mailbox/send.ts";
 export type { Started, StartRequest } from "./mailbox/submit.ts";
+export type { DispatchFacts, OperationFacts, QueueWatcher, RunEndFacts } from "./mailbox/watchers.ts";
 export { type Action, defineAction } from "./phase/action.ts";
 export { Command, command } from "./phase/command.ts";
 export { defineEffect, type Effect } from "./phase/effect.ts";

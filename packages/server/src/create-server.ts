@@ -91,6 +91,14 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
 const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
 
+const allowing = (origins: readonly string[]) =>
+  cors({
+    origin: [...origins],
+    allowMethods: CORS_METHODS,
+    allowHeaders: CORS_HEADERS,
+    exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],
+  });
+
 /** A server that may be told where a request came in. */
 export interface HostedServer extends AwakenServer {
   readonly fetchOn: (request: Request, host: NodeHost) => Promise<Response>;
@@ -112,6 +120,7 @@ export function openServer(init: ServerInit): HostedServer {
   const streams = new EventStreams(clock, limits.maxStreams);
   const health = new HealthCheck({ store, clock, recover: () => runtime.recover(), log });
   const metrics: Metrics | undefined = init.metrics === undefined ? undefined : openMetrics(init.metrics, { store, streams });
+  const unwatch = metrics === undefined ? undefined : runtime.watch(metrics);
   const gatekeeper = new Gatekeeper({ access: init.access === "open" ? openAccess() : init.access, admin: init.admin, log });
   const desk: Desk = {
     runtime,
@@ -128,16 +137,7 @@ export function openServer(init: ServerInit): HostedServer {
     inFlight: 0,
   };
   const app = new Hono<{ Bindings: { host?: NodeHost } }>({ strict: true });
-  if (origins.length > 0) {
-    app.use(
-      cors({
-        origin: [...origins],
-        allowMethods: CORS_METHODS,
-        allowHeaders: CORS_HEADERS,
-        exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],
-      }),
-    );
-  }
+  if (origins.length > 0) app.use(allowing(origins));
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.route;
     app.on(method, path, (context) => {
@@ -158,6 +158,7 @@ export function openServer(init: ServerInit): HostedServer {
     async close() {
       health.leave();
       desk.isClosed = true;
+      unwatch?.();
       streams.close();
     },
   };

@@ -30,16 +30,19 @@ async function cancelQueued(tenant: Tenant, run: RunRecord): Promise<boolean> {
   const { clock } = tenant;
   const dispatch = (await queuedOn(tenant, run.threadId)).find((row) => row.runId === run.runId);
   if (dispatch === undefined) return false;
-  return inOne(tenant, "cancel a run", async (ports) => {
+  const ended = endRecord(run, { type: "cancelled" }, clock.now());
+  const isCancelled = await inOne(tenant, "cancel a run", async (ports) => {
     if ((await ports.dispatches.cancel(dispatch.dispatchId)) === undefined) return false;
     const { entries } = await ports.pending.load(run.threadId);
     for (const { pendingId, revision, deliveryMode } of entries) {
       if (deliveryMode.targetRunId === run.runId && !deliveryMode.fallbackToNewRun)
         await ports.pending.retract(run.threadId, pendingId, revision);
     }
-    await ports.commit(endRecord(run, { type: "cancelled" }, clock.now()));
+    await ports.commit(ended);
     return true;
   });
+  if (isCancelled) tenant.watchers.ended(ended.run);
+  return isCancelled;
 }
 
 /**

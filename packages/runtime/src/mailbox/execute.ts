@@ -11,6 +11,7 @@ import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, isRefusal, type Opening } from "./hold.ts";
 import { planDispatch } from "./plan-dispatch.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
+import type { Watchers } from "./watchers.ts";
 
 /** What executes dispatches of one tenant. */
 export interface Executor {
@@ -21,6 +22,7 @@ export interface Executor {
   readonly clock: Clock;
   readonly log: Log;
   readonly ids: Ids;
+  readonly watchers: Watchers;
 }
 
 const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
@@ -155,17 +157,22 @@ async function refuse({ queue, ask, log }: Executor, { claimed }: Opening, takes
 }
 
 async function runOnce(executor: Executor, order: RunOrder, opening: Opening, isCancelled: boolean): Promise<void> {
+  const { clock, watchers } = executor;
   const { active } = executor.parts;
   // Somebody here has begun on the thread, and finds out that it is taken.
   for (let other = active.onThread(order.threadId); other !== undefined; other = active.onThread(order.threadId)) await other.released;
   const hold = new Hold(executor.holdInit, opening);
+  const startedAt = clock.now();
+  let isSettled = false;
   try {
     const { run, result } = startRun(executor.parts, { ...order, holding: hold, retry: retryOf(opening.claimed) });
     if (isCancelled) run.cancel();
     const outcome = await result;
+    isSettled = !isLeft(outcome);
     if (isLeft(outcome)) await settleFailure(executor, opening.claimed, whyLeft(outcome));
   } finally {
     hold.settle();
+    watchers.dispatched(opening.claimed, { startedAt, endedAt: clock.now(), isSettled });
   }
 }
 
@@ -182,7 +189,7 @@ function whyLeft({ failure }: LeftRun): Failure {
 
 /** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */
 export async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
-  const { queue, ask, clock } = executor;
+  const { queue, ask, clock, watchers } = executor;
   const fence = fenceOf(claimed);
   switch (failure.type) {
     case "lost":
@@ -195,6 +202,7 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
       if (claimed.attemptCount + 1 >= claimed.maxAttempts) return buryDispatch(executor, claimed, error);
       const delayMs = Math.max(retryDelayMs(claimed.attemptCount), minDelayMs);
       await ask("put a dispatch back", queue.dispatches.nack(fence, { error, delayMs }));
+      watchers.failed(Math.max(0, clock.now() - claimed.updatedAt));
       return;
     }
     case "release":
@@ -207,11 +215,13 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
 }
 
 /** The dead letter and the end of its run are one commit. */
-async function buryDispatch({ queue, ask, clock }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
+async function buryDispatch({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
   const run = await ask("load a run", queue.runs.load(claimed.runId));
   const { threadId, runId: id } = claimed;
-  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : { threadId, runId: id };
-  await ask("bury a dispatch", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
+  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : undefined;
+  const last = ended ?? { threadId, runId: id };
+  await ask("bury a dispatch", queue.commit({ ...last, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
+  watchers.ended(ended?.run);
 }
 
 const isOpen = (run: RunRecord | undefined): run is RunRecord => run !== undefined && run.status !== "done";

@@ -34,6 +34,7 @@ import { Leave, type YieldBefore } from "./leave.ts";
 import { parentNews } from "./parent-news.ts";
 import { parentWake } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
+import type { Watchers } from "./watchers.ts";
 
 export interface HoldInit {
   readonly tenant: TenantQueue;
@@ -45,6 +46,7 @@ export interface HoldInit {
   readonly yieldBefore: YieldBefore | undefined;
   readonly log: Log;
   readonly ask: Ask;
+  readonly watchers: Watchers;
 }
 
 /** What a dispatch from the queue begins with. */
@@ -183,9 +185,10 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  landed({ dispatch, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
+  landed({ dispatch, run, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
+    this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
     for (const id of takes) this.#wishes?.delete(id);
     // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
     if (isFirst) this.#hasMail ||= isNewRun !== true && result?.hasPending !== false;

@@ -1,4 +1,4 @@
-import { AwakenError, type RunId, type ThreadId, runId as toRunId } from "@awaken/contract";
+import { AwakenError, type RunId, type RunProjection, type ThreadId, runId as toRunId } from "@awaken/contract";
 import { type DispatchRecord, MAX_COMMIT_ATTEMPTS, resumeKey } from "@awaken/contract/store";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { RunBell } from "../run/run-bell.ts";
@@ -40,6 +40,8 @@ export class Interruption {
   readonly #tenant: Tenant;
   readonly #threadId: ThreadId;
   readonly #stop: AbortController;
+  /** Runs that the last transaction ended. */
+  #superseded: readonly RunProjection[] = [];
   readonly #until: number;
   /** Runs that were at work or queued when it began. */
   readonly #known: ReadonlySet<RunId>;
@@ -72,7 +74,9 @@ export class Interruption {
       for (let attempt = 1; ; attempt++) {
         await interruption.#vacate();
         try {
-          return await work(interruption);
+          const done = await work(interruption);
+          for (const run of interruption.#superseded) tenant.watchers.ended(run, "superseded");
+          return done;
         } catch (thrown) {
           if (!isHeld(thrown) || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
         }
@@ -96,7 +100,9 @@ export class Interruption {
   async apply(ports: Ports, messages: "stay" | "are-taken-back"): Promise<number> {
     const [held] = await ports.dispatches.list(this.#threadId, { statuses: ["claimed"], limit: 1 });
     if (held?.status === "claimed") throw isTaken(this.#threadId, held.claimedBy);
-    return supersede(this.#tenant, ports, this.#threadId, messages);
+    const { count, ended } = await supersede(this.#tenant, ports, this.#threadId, messages);
+    this.#superseded = ended;
+    return count;
   }
 
   async #vacate(): Promise<void> {

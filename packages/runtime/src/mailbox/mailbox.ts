@@ -13,6 +13,7 @@ import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
 import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
+import { type QueueWatcher, Watchers } from "./watchers.ts";
 import { Worker } from "./worker.ts";
 
 export interface MailboxInit {
@@ -42,6 +43,7 @@ export class Mailbox {
   readonly #init: MailboxInit;
   readonly #closing = new AbortController();
   readonly #sweeper: Sweeper;
+  readonly #watchers = new Watchers();
   #leases: Leases | undefined;
   #worker: Worker | undefined;
   #isListening = false;
@@ -59,6 +61,11 @@ export class Mailbox {
 
   get hasWorkers(): boolean {
     return this.#init.workers !== false;
+  }
+
+  /** Tells it what the queue does, until what this gives is called. */
+  watch(watcher: QueueWatcher): () => void {
+    return this.#watchers.add(watcher);
   }
 
   /** Begins to take up what waits, unless workers are off. */
@@ -131,10 +138,12 @@ export class Mailbox {
     const own = scopeId === DEFAULT_SCOPE ? parts() : parts().scoped(scopeId);
     const queue = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
     const { clock, log, ids, bounds } = own;
-    const ask = askWithin(bounds);
+    const watchers = this.#watchers;
+    const ask = watchers.timed(askWithin(bounds), clock);
     const leases = this.#leasesWith(own);
-    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, clock, yieldBefore, log, ask };
-    return { queue, all: store.queue, of: (other) => this.tenant(other), parts: own, holdInit, node, ask, clock, log, ids, maxAttempts };
+    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, clock, yieldBefore, log, ask, watchers };
+    const of = (other: ScopeId) => this.tenant(other);
+    return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers };
   }
 
   /**
@@ -181,7 +190,7 @@ export class Mailbox {
   }
 
   #leasesWith({ clock, log, bounds }: RunParts): Leases {
-    this.#leases ??= new Leases({ leaseMs: this.#init.leaseMs, clock, log, ask: askWithin(bounds) });
+    this.#leases ??= new Leases({ leaseMs: this.#init.leaseMs, clock, log, ask: this.#watchers.timed(askWithin(bounds), clock) });
     return this.#leases;
   }
 

@@ -1,20 +1,25 @@
-import type { RunId, RunRecord, ThreadId } from "@awaken/contract";
+import type { RunId, RunProjection, RunRecord, ThreadId } from "@awaken/contract";
 import type { PendingRecord } from "@awaken/contract/store";
 import { endRecord } from "./end-record.ts";
 import type { Ports } from "./in-one.ts";
 import type { Tenant } from "./tenant.ts";
 
+export interface Superseded {
+  readonly count: number;
+  readonly ended: readonly RunProjection[];
+}
+
 /**
  * The epoch of the thread rises, and what is queued there is void: runs that nobody began are cancelled, with their messages. Where
  * somebody comes instead, what was sent to whoever comes next stays for him, and so does a run that waits or was cut off; else all of that is
- * over too. Gives the number of dispatches.
+ * over too. Gives the number of dispatches, and the runs that ended.
  */
 export async function supersede(
   { clock }: Pick<Tenant, "clock">,
   ports: Ports,
   threadId: ThreadId,
   messages: "stay" | "are-taken-back",
-): Promise<number> {
+): Promise<Superseded> {
   const { superseded } = await ports.dispatches.interrupt(threadId);
   const runs = await loadAll(ports, new Set(superseded.map(({ runId }) => runId)));
   const over = runs.filter(({ status }) => status === "created" || (messages === "are-taken-back" && status !== "done"));
@@ -27,8 +32,9 @@ export async function supersede(
       await ports.pending.retract(threadId, entry.pendingId, entry.revision);
     }
   }
-  for (const run of over) await ports.commit(endRecord(run, { type: "cancelled" }, clock.now()));
-  return superseded.length;
+  const commits = over.map((run) => endRecord(run, { type: "cancelled" }, clock.now()));
+  for (const commit of commits) await ports.commit(commit);
+  return { count: superseded.length, ended: commits.map(({ run }) => run) };
 }
 
 async function loadAll(ports: Ports, ids: ReadonlySet<RunId>): Promise<readonly RunRecord[]> {

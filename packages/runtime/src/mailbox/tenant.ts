@@ -58,12 +58,14 @@ export async function takeBack({ all, ask, of }: Tenant, gone: readonly string[]
 }
 
 /** A dead letter is the end of its run, whoever found it. Never rejects: whoever looks next tries again. */
-export async function endDead({ queue, ask, clock, log }: Tenant, dispatch: DeadLetterDispatch): Promise<void> {
+export async function endDead({ queue, ask, clock, log, watchers }: Tenant, dispatch: DeadLetterDispatch): Promise<void> {
   try {
     const run = await ask("load a run", queue.runs.load(dispatch.runId));
     if (run === undefined || run.status === "done") return;
     const message = dispatch.lastError ?? "the run could not be brought to an end";
-    await ask("end a run", queue.commit(endRecord(run, { type: "error", code: "dead_letter", message }, clock.now())));
+    const ended = endRecord(run, { type: "error", code: "dead_letter", message }, clock.now());
+    await ask("end a run", queue.commit(ended));
+    watchers.ended(ended.run);
   } catch (thrown) {
     log.warn(`run ${dispatch.runId} is a dead letter and could not be ended: ${errorMessage(thrown)}`, { runId: dispatch.runId });
   }

@@ -1,6 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import type { QueueStoreStats, StoreStats } from "@awaken/contract/store";
+import type { QueueWatcher } from "@awaken/runtime";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { type Prom, QueueMeters } from "./queue-metrics.ts";
 
 /** A `Registry` of prom-client. Its own type is not named here: programs without the package compile too. */
 export interface MetricRegistry {
@@ -12,8 +14,6 @@ export interface MetricRegistry {
 
 const isRegistry = (given: MetricRegistry): given is MetricRegistry & Registry =>
   typeof given.metrics === "function" && typeof given.getSingleMetric === "function";
-
-type Prom = Pick<typeof import("prom-client"), "Counter" | "Gauge" | "Histogram" | "Registry">;
 
 async function importProm(): Promise<Prom> {
   try {
@@ -32,7 +32,7 @@ export interface HttpFacts {
   readonly durationMs: number;
 }
 
-export interface Metrics {
+export interface Metrics extends QueueWatcher {
   request(facts: HttpFacts): void;
   inFlight(change: 1 | -1): void;
   text(): Promise<string>;
@@ -56,9 +56,12 @@ class Meters {
   readonly #activeRuns: Gauge;
   readonly #queueDepth: Gauge;
   readonly #dispatches: Gauge;
+  /** What the queue of this process does. */
+  readonly queue: QueueMeters;
 
   constructor(prom: Prom, register: Registry, sources: Sources) {
     this.#register = register;
+    this.queue = new QueueMeters(prom, register);
     this.#sources = sources;
     const registers = [register];
     const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
@@ -125,6 +128,9 @@ export function openMetrics(given: true | MetricRegistry, sources: Sources): Met
       count += change;
       tell((meters) => meters.inFlight(count));
     },
+    onOperation: (facts) => tell(({ queue }) => queue.onOperation(facts)),
+    onDispatch: (facts) => tell(({ queue }) => queue.onDispatch(facts)),
+    onRunEnd: (facts) => tell(({ queue }) => queue.onRunEnd(facts)),
     text: async () => (await opening).text(),
   };
 }

@@ -18,7 +18,7 @@ export interface ServedStore extends ServedRecords {
 }
 
 /** What the server calls of a runtime. */
-export type ServedRuntime = Pick<Runtime, "scoped" | "recover" | "store">;
+export type ServedRuntime = Pick<Runtime, "scoped" | "recover" | "store" | "watch">;
 
 const PORTS = ["threads", "messages", "runs", "events", "scoped", "dispatches", "pending"];
 
