@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { createRuntime, defineTool, type RuntimeInit, thisNode } from "awaken";
-import { scripted, text } from "awaken/testing";
+import { scripted, text, toolCalls } from "awaken/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -97,6 +97,30 @@ describe("runs of other processes", () => {
           await once(owner, "exit");
           await worker.recover();
           expect(await worker.wait("r")).toMatchObject({ status: "done", text: "ended by another" });
+        }),
+      60_000,
+    );
+
+    test(
+      `registry-and-runtime 44: a decision that came before its call waited outlives the process that it was made in, on ${engine}`,
+      () =>
+        inPlace(async (place, store) => {
+          const owner = forked("early-process.ts", { place });
+          await heard(owner, "began");
+          owner.kill("SIGKILL");
+          await once(owner, "exit");
+          expect(await store.wishes.listOpen(runId("r"))).toMatchObject([{ wishId: "d1" }, { wishId: "d2" }]);
+          const calls = toolCalls([
+            { name: "pay", input: {}, id: "c1" },
+            { name: "pay", input: {}, id: "c2" },
+          ]);
+          const turns = [calls, text("decided before")];
+          await using worker = open(store, { providers: { scripted: scripted(turns) }, tools: [pay] });
+          await worker.recover();
+          expect(await worker.wait("r")).toMatchObject({ status: "done", text: "decided before" });
+          const decided = [{ decisionId: "d1" }, { decisionId: "d2" }];
+          expect(await store.runs.load(runId("r"))).toMatchObject({ status: "done", decided });
+          expect(await store.wishes.listOpen(runId("r"))).toEqual([]);
         }),
       60_000,
     );

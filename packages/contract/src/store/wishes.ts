@@ -16,10 +16,19 @@ interface WishTarget {
   readonly runId: RunId;
 }
 
+/** Its id is that of the decision. */
+interface DecisionWish {
+  readonly type: "decision";
+  /** Or the id of a call that does not wait yet: the owner of the run keeps it open to the end of the step. */
+  readonly ticketId: TicketId;
+  readonly decision: Decision;
+  /** Those with the same one are followed together or not at all; absent for one that stands alone. */
+  readonly batchId?: string;
+}
+
 /** What somebody wants of a run, whoever executes it: a decision about one of its tickets, or its end. */
 export type NewWish =
-  /** Its id is that of the decision. */
-  | (WishTarget & { readonly type: "decision"; readonly ticketId: TicketId; readonly decision: Decision })
+  | (WishTarget & DecisionWish)
   | (WishTarget & { readonly type: "cancel"; readonly wishId: string; readonly by?: string; readonly reason?: string });
 
 interface WishBody {
@@ -46,7 +55,13 @@ export const wishRecord = defineRecord<WishRecord>({
   version: WISH_SCHEMA_VERSION,
   schema: s
     .taggedUnion("type", [
-      s.strictObject({ ...body, type: s.literal("decision"), ticketId: ticketIdSchema, decision: decisionSchema }),
+      s.strictObject({
+        ...body,
+        type: s.literal("decision"),
+        ticketId: ticketIdSchema,
+        decision: decisionSchema,
+        batchId: s.exactOptional(nonBlankSchema),
+      }),
       s.strictObject({ ...body, type: s.literal("cancel"), by: s.exactOptional(s.string()), reason: s.exactOptional(s.string()) }),
     ])
     .check(s.refine((wish) => wish.type === "cancel" || wish.wishId === wish.decision.id, "the id of a decision is the id of its row")),

@@ -66,4 +66,8 @@ export interface Holding {
   waiting(at: Boundary): readonly PendingRecord[] | Promise<readonly PendingRecord[]>;
   /** Messages may wait that nobody spoke of. */
   mail?(): void;
+  /** What others want of the run is being read: before it parks, it waits for this. Never rejects. */
+  readonly looking?: Promise<void> | undefined;
+  /** Decisions that were kept for calls of this step are not followed: the next commit says so. */
+  refuse?(decisions: readonly string[]): void;
 }

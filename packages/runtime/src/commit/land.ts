@@ -112,6 +112,16 @@ export class Landing {
     this.#init.holding?.mail?.();
   }
 
+  /** What others want of the run is being read. */
+  get looking(): Promise<void> | undefined {
+    return this.#init.holding?.looking;
+  }
+
+  /** Decisions that were kept are not followed. */
+  refuse(decisions: readonly string[]): void {
+    this.#init.holding?.refuse?.(decisions);
+  }
+
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
     const { holding } = this.#init;
     return holding === undefined ? NOTHING : holding.waiting(at);

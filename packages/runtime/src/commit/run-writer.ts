@@ -118,6 +118,16 @@ export class RunWriter {
     return this.#init.landing.isHeld;
   }
 
+  /** What others want of the run is being read, by whoever holds its thread. */
+  get looking(): Promise<void> | undefined {
+    return this.#init.landing.looking;
+  }
+
+  /** Decisions that were kept for calls of this step are not followed: the next write says so. */
+  refuse(decisions: readonly string[]): void {
+    this.#init.landing.refuse(decisions);
+  }
+
   /** Messages may wait in the thread's queue that nobody spoke of. */
   lookAgain(): void {
     this.#init.landing.lookAgain();

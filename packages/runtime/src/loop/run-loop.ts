@@ -7,8 +7,9 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
+import { dropEarly, takeEarly } from "./decisions/early-decisions.ts";
 import { hasNext, hasSuspended, replayDecided } from "./decisions/replay-decided.ts";
-import { applyDecisions, tellDecisions } from "./decisions/take-decisions.ts";
+import { tellDecisions } from "./decisions/take-decisions.ts";
 import { commitStep, finish, type LoopOutcome } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
@@ -269,6 +270,7 @@ async function suspend(ctx: RunContext): Promise<Termination | undefined> {
       if (ended !== undefined) return ended;
     } else if (!hasSuspended(ctx)) break;
     else if (ctx.desk.taking !== undefined) await ctx.desk.taking;
+    else if (ctx.writer.looking !== undefined) await ctx.writer.looking;
     else {
       // The last look and the closing are one: a decision is followed here, or it finds the record.
       ctx.desk.isClosed = true;
@@ -277,24 +279,4 @@ async function suspend(ctx: RunContext): Promise<Termination | undefined> {
   }
   ctx.state.commit(command().update(runLifecycle, { type: "set-running", ...now(ctx) }));
   return undefined;
-}
-
-/** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
-async function takeEarly(ctx: RunContext): Promise<void> {
-  for (const batch of ctx.decisions.drain()) {
-    try {
-      await applyDecisions(ctx, batch);
-      tellDecisions(ctx);
-    } catch (thrown) {
-      if (!AwakenError.is(thrown)) throw thrown;
-      ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
-    }
-  }
-}
-
-/** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */
-function dropEarly(ctx: RunContext): void {
-  for (const { target } of ctx.decisions.drain().flat()) {
-    ctx.log.warn(`decision refused: the call '${target}' did not wait`, { runId: ctx.identity.runId, code: "ticket_not_open" });
-  }
 }

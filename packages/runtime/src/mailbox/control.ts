@@ -1,7 +1,8 @@
 import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, type TicketId, threadId, ticketId } from "@awaken/contract";
-import type { NewWish, QueuedDispatch } from "@awaken/contract/store";
+import type { NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
+import type { ActiveRun } from "../run/active-runs.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { beginRun } from "../run/start-run.ts";
 import { endRecord } from "./end-record.ts";
@@ -128,14 +129,17 @@ export const cancelByWish = async (tenant: Tenant, { threadId: thread, runId: id
 };
 
 /** Rows first, all or none, then the hint: the owner follows them at its next boundary, also when the hint is lost. */
-export async function wish(tenant: Tenant, wishes: readonly NewWish[]): Promise<void> {
-  await inOne(tenant, "put a wish on record", async (ports) => {
-    for (const each of wishes) await ports.wishes.append(each, { resume: true });
+export async function wish(tenant: Tenant, wishes: readonly NewWish[]): Promise<readonly WishRecord[]> {
+  const rows = await inOne(tenant, "put a wish on record", async (ports) => {
+    const appended: WishRecord[] = [];
+    for (const each of wishes) appended.push((await ports.wishes.append(each, { resume: true })).wish);
+    return appended;
   });
   const [first] = wishes;
-  if (first === undefined) return;
+  if (first === undefined) return rows;
   const { threadId: thread, runId: run } = first;
   await giveHint(tenant, { type: first.type === "cancel" ? "cancel" : "wake", threadId: thread, runId: run });
+  return rows;
 }
 
 const ticketOf = (run: RunRecord, { target, isCall }: AddressedDecision): TicketId => {
@@ -144,10 +148,47 @@ const ticketOf = (run: RunRecord, { target, isCall }: AddressedDecision): Ticket
 };
 
 /** Decisions about a run that another process executes. */
-export function decideElsewhere(tenant: Tenant, run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void> {
-  const { threadId: thread, runId: id } = run;
-  return wish(
+export async function decideElsewhere(tenant: Tenant, run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void> {
+  await wish(
     tenant,
-    decisions.map((each) => ({ type: "decision", threadId: thread, runId: id, ticketId: ticketOf(run, each), decision: each.decision })),
+    decisionWishes(run, decisions, (each) => ticketOf(run, each)),
   );
+}
+
+const decisionWishes = (
+  { threadId: thread, runId: id }: { readonly threadId: ThreadId; readonly runId: RunId },
+  decisions: readonly AddressedDecision[],
+  ticket: (addressed: AddressedDecision) => TicketId,
+): readonly NewWish[] => {
+  const [first, second] = decisions;
+  const together = first === undefined || second === undefined ? undefined : { batchId: first.decision.id };
+  return decisions.map((each) => ({
+    type: "decision",
+    threadId: thread,
+    runId: id,
+    ticketId: ticket(each),
+    decision: each.decision,
+    ...together,
+  }));
+};
+
+const PAST: ReadonlySet<string> = new Set(["run_not_found", "illegal_transition", "ticket_not_found", "ticket_not_open"]);
+
+/** The record knows more: the run has parked or ended. Not that somebody else decided before. */
+const isPast = (thrown: unknown): boolean => AwakenError.is(thrown) && PAST.has(thrown.code) && thrown.details["decisionId"] === undefined;
+
+/** Decisions about calls that a run of this process does not know yet. False: it has parked or ended, or never began. */
+export async function keepDecisions(tenant: Tenant, run: ActiveRun, decisions: readonly AddressedDecision[]): Promise<boolean> {
+  await run.recorded;
+  try {
+    const wishes = decisionWishes(run, decisions, ({ target }) => ticketId(target));
+    const over = (await wish(tenant, wishes)).find(({ takenAt }) => takenAt !== undefined);
+    if (over === undefined) return true;
+    throw new AwakenError("ticket_not_open", `the decision '${over.wishId}' was made before, and its call did not wait`, {
+      details: { decisionId: over.wishId, runId: run.runId },
+    });
+  } catch (thrown) {
+    if (isPast(thrown)) return false;
+    throw thrown;
+  }
 }

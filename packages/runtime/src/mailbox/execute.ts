@@ -8,8 +8,10 @@ import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
-import { Hold, type HoldInit, isRefusal, type Opening } from "./hold.ts";
+import { Hold, type HoldInit, type Opening } from "./hold.ts";
+import { batchesOf } from "./open-wishes.ts";
 import { planDispatch } from "./plan-dispatch.ts";
+import { isRefusal } from "./refusals.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 import type { Watchers } from "./watchers.ts";
 
@@ -129,8 +131,8 @@ async function runOrder(executor: Executor, order: RunOrder, opening: Opening, i
     await runOnce(executor, order, opening, isCancelled);
   } catch (thrown) {
     if (intent.type !== "resume" || decisions.length === 0 || !isRefusal(thrown)) throw thrown;
-    const refused = refusedOne(thrown, opening);
-    const kept = decisions.length === 1 ? [] : decisions.filter(({ decision }) => decision.id !== refused);
+    const refused = refusedOnes(thrown, opening);
+    const kept = decisions.length === 1 ? [] : decisions.filter(({ decision }) => !refused.includes(decision.id));
     await refuse(
       executor,
       opening,
@@ -142,12 +144,12 @@ async function runOrder(executor: Executor, order: RunOrder, opening: Opening, i
   }
 }
 
-/** Which decision it was, as far as the error says; else the oldest. */
-function refusedOne({ details }: AwakenError, { wishes }: Opening): string | undefined {
-  const named = wishes.find(
-    (wish) => wish.type === "decision" && (wish.ticketId === details["target"] || wish.ticketId === details["ticketId"]),
-  );
-  return (named ?? wishes.find(({ type }) => type === "decision"))?.wishId;
+/** Which decision it was, as far as the error says, and those that were made with it; else the oldest. */
+function refusedOnes({ details }: AwakenError, { wishes }: Opening): readonly string[] {
+  const batches = batchesOf(wishes);
+  const isNamed = ({ ticketId }: { readonly ticketId: string }) => ticketId === details["target"] || ticketId === details["ticketId"];
+  const refused = batches.find((batch) => batch.some(isNamed)) ?? batches[0] ?? [];
+  return refused.map(({ wishId }) => wishId);
 }
 
 async function refuse({ queue, ask, log }: Executor, { claimed }: Opening, takes: readonly string[], why: AwakenError): Promise<void> {

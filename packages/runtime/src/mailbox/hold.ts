@@ -1,13 +1,4 @@
-import {
-  AwakenError,
-  dispatchId,
-  errorMessage,
-  type Log,
-  type RunId,
-  type RunProjection,
-  type ScopeId,
-  type ThreadId,
-} from "@awaken/contract";
+import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -24,13 +15,13 @@ import {
 } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
 import type { Departure, Holding, Riders, WayOut } from "../commit/holding.ts";
-import { takeDecisions } from "../loop/decisions/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { Leave, type YieldBefore } from "./leave.ts";
+import { OpenWishes } from "./open-wishes.ts";
 import { parentNews } from "./parent-news.ts";
 import { parentWake } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
@@ -73,8 +64,7 @@ export class Hold implements Holding, Lease {
   readonly #opening: Opening | undefined;
   readonly #leave: Leave;
   readonly #entrance: ((ports: Ports) => Promise<unknown>) | undefined;
-  /** Wishes that no commit has taken, by id; false for one that was refused. */
-  #wishes: Map<string, { readonly wish: WishRecord; isRefused: boolean }> | undefined;
+  readonly #wishes: OpenWishes;
   #run: ActiveRun | undefined;
   #isAwaited = false;
   #fence: Fence | undefined;
@@ -84,8 +74,6 @@ export class Hold implements Holding, Lease {
   #loss: AwakenError | undefined;
   #hasMail = false;
   #hasLanded = false;
-  #reading: Promise<void> | undefined;
-  #isAskedAgain = false;
 
   /** `entrance`: what comes to be in one transaction with the first commit of the run. */
   constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports) => Promise<unknown>) {
@@ -95,7 +83,7 @@ export class Hold implements Holding, Lease {
     this.#opening = opening;
     this.#leave = leaveOf(init, opening);
     this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
-    for (const wish of opening?.wishes ?? NOTHING) this.#note({ wish, isRefused: false });
+    this.#wishes = new OpenWishes({ holder: this, ask: init.ask, log: init.log }, opening?.wishes ?? NOTHING);
     if (opening !== undefined) this.#hold(opening.claimed);
   }
 
@@ -154,6 +142,10 @@ export class Hold implements Holding, Lease {
     return this.#fence !== undefined && !this.#isSettled;
   }
 
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   first({ runId }: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined {
     const enter = this.#entrance;
     // What a run is ended for that it leaves behind is not its own first commit.
@@ -177,7 +169,7 @@ export class Hold implements Holding, Lease {
       return riders;
     }
     const dispatch = this.#change(runId, isFirst, result);
-    const takes = this.#takes(run);
+    const takes = this.#wishes.takes(run);
     if (fence !== undefined) riders.fence = fence;
     if (dispatch !== undefined) riders.dispatch = dispatch;
     if (takes.length > 0) riders.takes = takes;
@@ -185,11 +177,12 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  landed({ dispatch, run, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
+  landed({ runId, dispatch, run, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
-    for (const id of takes) this.#wishes?.delete(id);
+    this.#wishes.landed(takes);
+    if (this.#run?.runIds.includes(runId) === true) this.#run.begun();
     // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
     if (isFirst) this.#hasMail ||= isNewRun !== true && result?.hasPending !== false;
     if (dispatch?.type === "ack" || dispatch?.type === "dead-letter") {
@@ -235,10 +228,15 @@ export class Hold implements Holding, Lease {
 
   /** Somebody wants something of the run. Never rejects, and waits for nothing. */
   wanted(): void {
-    this.#isAskedAgain = true;
-    this.#reading ??= this.#readWishes().finally(() => {
-      this.#reading = undefined;
-    });
+    if (this.#run !== undefined) this.#wishes.look(this.#run);
+  }
+
+  get looking(): Promise<void> | undefined {
+    return this.#wishes.reading;
+  }
+
+  refuse(decisions: readonly string[]): void {
+    this.#wishes.refuse(decisions);
   }
 
   lost(why: string): void {
@@ -275,21 +273,6 @@ export class Hold implements Holding, Lease {
     };
   }
 
-  #note(entry: { readonly wish: WishRecord; isRefused: boolean }): void {
-    this.#wishes ??= new Map();
-    this.#wishes.set(entry.wish.wishId, entry);
-  }
-
-  /** A decision is followed when the record has it, a cancel when the run is done. */
-  #takes(run: RunProjection | undefined): readonly string[] {
-    if (this.#wishes === undefined || run === undefined) return NOTHING;
-    return [...this.#wishes.values()].flatMap(({ wish, isRefused }) => {
-      if (isRefused) return [wish.wishId];
-      const isFollowed = wish.type === "cancel" ? run.status === "done" : run.decided.some(({ decisionId }) => decisionId === wish.wishId);
-      return isFollowed ? [wish.wishId] : [];
-    });
-  }
-
   /** The answer to the first commit was lost. */
   async #find() {
     const { ask, log } = this.#init;
@@ -299,58 +282,6 @@ export class Hold implements Holding, Lease {
       log.warn(`a dispatch could not be read: ${errorMessage(thrown)}`, { dispatchId: this.#dispatchId });
       return undefined;
     }
-  }
-
-  async #readWishes(): Promise<void> {
-    const run = this.#run;
-    if (run === undefined) return;
-    const { ask, log } = this.#init;
-    while (this.#isAskedAgain && !this.#isSettled) {
-      this.#isAskedAgain = false;
-      try {
-        const open = await ask("list wishes", this.tenant.wishes.listOpen(run.runId));
-        for (const wish of open.filter(({ wishId }) => this.#wishes?.has(wishId) !== true)) await this.#follow(run, wish);
-      } catch (thrown) {
-        log.warn(`wishes could not be followed: ${errorMessage(thrown)}`, { runId: run.runId });
-      }
-    }
-  }
-
-  async #follow(run: ActiveRun, wish: WishRecord): Promise<void> {
-    const entry = { wish, isRefused: false };
-    this.#note(entry);
-    if (wish.type === "cancel") {
-      run.cancel(wish.reason);
-      return;
-    }
-    await run.prepared;
-    const { ctx } = run;
-    const { ticketId, decision } = wish;
-    try {
-      const isTaken = ctx !== undefined && (await takeDecisions(ctx, [{ target: ticketId, decision, isCall: false }]));
-      // The run leaves without it: whoever goes on with it finds it.
-      if (!isTaken) this.#wishes?.delete(wish.wishId);
-    } catch (thrown) {
-      if (!isRefusal(thrown)) {
-        this.#wishes?.delete(wish.wishId);
-        throw thrown;
-      }
-      this.#init.log.warn(`a decision was refused: ${thrown.message}`, { runId: run.runId, code: thrown.code, decisionId: decision.id });
-      entry.isRefused = !(await this.#refuse(run, wish.wishId));
-    }
-  }
-
-  /** Whoever decided may do so again, and need not wait for the next step. False: it goes with the next commit of the run. */
-  async #refuse({ threadId, runId }: ActiveRun, wishId: string): Promise<boolean> {
-    if (!this.isHeld) return false;
-    try {
-      await this.#init.ask("refuse a decision", this.tenant.commit({ threadId, runId, takes: [wishId], fence: this.fence }));
-    } catch (thrown) {
-      this.#init.log.warn(`a decision is refused later: ${errorMessage(thrown)}`, { runId });
-      return false;
-    }
-    this.#wishes?.delete(wishId);
-    return true;
   }
 }
 
@@ -366,16 +297,3 @@ function settlement(result: DispatchResult, isFromQueue: boolean): DispatchChang
   const isRefused = isFromQueue && termination?.type === "error" && termination.code?.startsWith("inference_") === true;
   return isRefused ? { type: "dead-letter", error: termination.message } : { type: "ack", result };
 }
-
-const REFUSALS: ReadonlySet<string> = new Set([
-  "ticket_not_open",
-  "ticket_not_found",
-  "ticket_not_editable",
-  "ticket_expired",
-  "invalid_resume",
-  "decision_conflict",
-  "ambiguous_id",
-]);
-
-/** Whether a decision can never be followed, whoever tries. */
-export const isRefusal = (thrown: unknown): thrown is AwakenError => AwakenError.is(thrown) && REFUSALS.has(thrown.code);

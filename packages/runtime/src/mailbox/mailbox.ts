@@ -2,7 +2,7 @@ import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/c
 import type { Retention, ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
-import { cancelByWish, decideElsewhere } from "./control.ts";
+import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, settleFailure } from "./execute.ts";
 import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
@@ -128,6 +128,14 @@ export class Mailbox {
       },
       cancel: (run) => cancelByWish(this.tenant(scopeId), run),
       decide: (run, decisions) => decideElsewhere(this.tenant(scopeId), run, decisions),
+      keep: async (run, decisions) => {
+        if (!(await keepDecisions(this.tenant(scopeId), run, decisions))) return false;
+        for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) {
+          hold.wanted();
+          await hold.looking;
+        }
+        return true;
+      },
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
     };
   }

@@ -11,11 +11,12 @@ import {
   selectPending,
   type WishRecord,
 } from "@awaken/contract/store";
-import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import { isOrphan } from "../run/called-run.ts";
+import { hasTicket } from "../run/decide.ts";
 import { isRunning, storedTasks } from "../state/background-tasks.ts";
 import type { Opening } from "./hold.ts";
+import { batchesOf, toAddressed } from "./open-wishes.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** What is to be done for a dispatch that was claimed. */
@@ -82,10 +83,12 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
     return { type: "run", order: endOrder(run), opening: { claimed, wishes, consume: undefined }, isCancelled: true };
   }
-  const decisions = wishes.flatMap(toDecision);
   if (run.status === "running") {
-    return { type: "run", order: resumeOrder(run, decisions), opening: { claimed, wishes, consume: undefined }, isCancelled: false };
+    const known = knownOf(run, wishes);
+    const order = resumeOrder(run, known.map(toAddressed));
+    return { type: "run", order, opening: { claimed, wishes: known, consume: undefined }, isCancelled: false };
   }
+  const decisions = batchesOf(wishes).flat().map(toAddressed);
   const isAsked = decisions.length > 0 || entering.length > 0;
   const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? await hasNews(scene, run) : run.waiting.tickets.length === 0);
   if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
@@ -178,5 +181,8 @@ function consumptionOf(boundary: Boundary, entering: readonly PendingRecord[]): 
   return { boundary, entries: entering.map(({ pendingId, revision }) => ({ pendingId, revision })) };
 }
 
-const toDecision = (wish: WishRecord): AddressedDecision[] =>
-  wish.type === "decision" ? [{ target: wish.ticketId, decision: wish.decision, isCall: false }] : [];
+/** Of a run that was cut off, decisions about what its record knows. The others may be about calls that it comes to: it finds them open. */
+const knownOf = (run: RunRecord, wishes: readonly WishRecord[]) =>
+  batchesOf(wishes)
+    .filter((batch) => batch.every((wish) => hasTicket(run, toAddressed(wish))))
+    .flat();

@@ -13,6 +13,7 @@ export class ActiveRun {
   readonly threadId: ThreadId;
   readonly controller = new AbortController();
   readonly inbox = new Queue<InboxItem>();
+  /** Decisions about calls that do not wait yet, as far as they are known here. */
   readonly decisions = new Queue<readonly AddressedDecision[]>();
   readonly listeners = new Listeners<AgentEvent>();
   /** Every id that it is known by: a claim may turn out to be for a run that exists. */
@@ -25,6 +26,8 @@ export class ActiveRun {
   // Few runs need these, so they are made when they are needed.
   #prepared: PromiseWithResolvers<void> | undefined;
   #released: PromiseWithResolvers<void> | undefined;
+  #recorded: PromiseWithResolvers<void> | undefined;
+  #isRecorded = false;
 
   constructor(threadId: ThreadId, runId: RunId, scopeId: ScopeId = DEFAULT_SCOPE) {
     this.scopeId = scopeId;
@@ -57,13 +60,32 @@ export class ActiveRun {
     return this.#prepared.promise;
   }
 
+  /** Resolves when the run is on record, or gone; never rejects. Only of runs that hold their thread. */
+  get recorded(): Promise<void> {
+    this.#recorded ??= Promise.withResolvers<void>();
+    if (this.#isClosed || this.#isRecorded) this.#recorded.resolve();
+    return this.#recorded.promise;
+  }
+
+  /** It is on record. */
+  begun(): void {
+    this.#isRecorded = true;
+    this.#recorded?.resolve();
+  }
+
   cancel(why = "the run was cancelled"): void {
     this.controller.abort(new AwakenError("cancelled", why));
   }
 
   /** Kept until a call of this step waits that it is about. Throws when the run does not take decisions any more. */
   send(batch: readonly AddressedDecision[]): void {
-    if (this.decisions.push(batch)) return;
+    this.checkListening();
+    this.decisions.push(batch);
+  }
+
+  /** Throws when the run does not take decisions any more. */
+  checkListening(): void {
+    if (!this.decisions.isClosed) return;
     throw new AwakenError("channel_closed", `run '${this.runId}' takes no decisions any more`, { details: { runId: this.runId } });
   }
 
@@ -77,6 +99,7 @@ export class ActiveRun {
     this.#isClosed = true;
     this.#prepared?.resolve();
     this.#released?.resolve();
+    this.#recorded?.resolve();
   }
 }
 

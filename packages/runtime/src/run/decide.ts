@@ -119,8 +119,16 @@ async function keepEarly(parts: RunParts, { decisions, run: named }: RunDecision
   await run.prepared;
   const { ctx } = run;
   if (ctx === undefined || decisions.some((addressed) => isKnown(ctx, addressed))) return undefined;
-  run.send(decisions);
-  return followActive(parts, run);
+  const stream = followActive(parts, run);
+  if (parts.holds === undefined) run.send(decisions);
+  else {
+    run.checkListening();
+    if (!(await parts.holds.keep(run, decisions))) {
+      await run.released;
+      return undefined;
+    }
+  }
+  return stream;
 }
 
 /** Undefined: the thread is free, and the record knows more. */
@@ -173,7 +181,8 @@ async function decideBeside(parts: RunParts, active: ActiveRun, asked: RunDecisi
 const isOpen = (run: RunRecord, { target, isCall }: AddressedDecision): boolean =>
   openTicketsOf(run).some((open) => open.id === target || (isCall && open.toolCallId === target));
 
-function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean {
+/** Whether the record knows what it is about, open or not. */
+export function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean {
   const { target, isCall } = addressed;
   const past = [...run.decided, ...(run.closed ?? [])];
   return isOpen(run, addressed) || past.some((ticket) => ticket.ticketId === target || (isCall && ticket.toolCallId === target));

@@ -45,7 +45,7 @@ export function wishConformance(it: StoreTest): void {
 function appending(it: StoreTest): void {
   it("stand as they were made, until the owner takes them", async ({ store, peer, clock }) => {
     await store.commit(write(runs.waiting({}, TWO)));
-    const made = decide("d1", "tk1", { by: "ana", metadata: { rule: "always" } });
+    const made = { ...decide("d1", "tk1", { by: "ana", metadata: { rule: "always" } }), batchId: "d1" };
     const { wish, ...rest } = await peer.wishes.append(made);
     expect(rest).toEqual({});
     expect(wish).toEqual({ ...made, schemaVersion: 1, wishId: "d1", createdAt: clock.now() });

@@ -152,6 +152,17 @@ export function takeDecisions(ctx: RunContext, batch: readonly AddressedDecision
   });
 }
 
+/** Whether it is about a call that has begun and may still come to ask. */
+export function isUnderWay({ state }: Pick<RunContext, "state">, { target, isCall }: AddressedDecision): boolean {
+  const call = isCall
+    ? state
+        .snapshot()
+        .get(toolCallStates)
+        ?.calls.find(({ id }) => id === target)
+    : undefined;
+  return call?.status === "new" || call?.status === "running";
+}
+
 /** Whether the run has, or had, a ticket or a call under this name: a decision about it need not be kept. */
 export function isKnown({ state }: Pick<RunContext, "state">, { target, isCall }: AddressedDecision): boolean {
   const snapshot = state.snapshot();

@@ -1,0 +1,37 @@
+import { AwakenError } from "@awaken/contract";
+import type { RunContext } from "../run-context.ts";
+import type { AddressedDecision } from "./addressed-decision.ts";
+import { applyDecisions, tellDecisions } from "./take-decisions.ts";
+
+/*
+ * Decisions that came before their calls waited. Where there is a queue they are rows, and `ctx.decisions` is what their owner has read of
+ * them; they are looked at where the run stops, and are over with the step.
+ */
+
+function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): void {
+  writer.refuse(batch.map(({ decision }) => decision.id));
+}
+
+/** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
+export async function takeEarly(ctx: RunContext): Promise<void> {
+  for (const batch of ctx.decisions.drain()) {
+    try {
+      await applyDecisions(ctx, batch);
+      tellDecisions(ctx);
+    } catch (thrown) {
+      if (!AwakenError.is(thrown)) throw thrown;
+      ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
+      refuse(ctx, batch);
+    }
+  }
+}
+
+/** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */
+export function dropEarly(ctx: RunContext): void {
+  for (const batch of ctx.decisions.drain()) {
+    for (const { target } of batch) {
+      ctx.log.warn(`decision refused: the call '${target}' did not wait`, { runId: ctx.identity.runId, code: "ticket_not_open" });
+    }
+    refuse(ctx, batch);
+  }
+}

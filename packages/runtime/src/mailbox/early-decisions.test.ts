@@ -1,0 +1,156 @@
+import { type AgentEvent, openTicketsOf, runId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { parts, text, toolCalls } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
+import { STORES } from "./stores.test-support.ts";
+
+const R = runId("r");
+const APPROVE = { action: "approve", run: R } as const;
+const say = (delta: string) => ({ type: "text-delta", delta }) as const;
+const call = (name: string, id: string) => ({ name, input: {}, id });
+
+/** `pay` asks when it is let; `look` never does, and lasts until then. */
+function world() {
+  const paid: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const pay = defineTool({
+    id: "pay",
+    description: "",
+    input: z.object({}),
+    approve: async () => {
+      await gate.promise;
+      return ask("Pay?");
+    },
+    execute: (_, { callId }) => {
+      paid.push(callId);
+      return "paid";
+    },
+  });
+  const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => gate.promise });
+  return { paid, tools: [pay, look], let: gate.resolve };
+}
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    store,
+    workers: false,
+    ...init,
+  });
+}
+
+/** Reads to the end, and does this at the first event of a kind. */
+async function at(run: AsyncIterable<AgentEvent>, type: AgentEvent["type"], work: () => Promise<unknown>): Promise<void> {
+  let isDone = false;
+  for await (const event of run) {
+    if (event.type !== type || isDone) continue;
+    isDone = true;
+    await work();
+  }
+}
+
+const isUsed = async (store: QueueStore, id: string): Promise<boolean | undefined> => {
+  const wish = await store.wishes.load(id);
+  if (wish === undefined || wish.takenAt === undefined) return undefined;
+  return (await store.runs.load(wish.runId))?.decided.some(({ decisionId }) => decisionId === id) === true;
+};
+
+describe.each(STORES)("decisions about calls that do not wait yet, on %s", (_, make) => {
+  test("registry-and-runtime 44: they are rows of the run until it takes them, at once when the calls wait", async () => {
+    await using store = make();
+    const { paid, tools, let: letAsk } = world();
+    await using runtime = open(store, [toolCalls([call("pay", "c1"), call("pay", "c2")]), text("over")], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    await at(run, "tool-call-ready", async () => {
+      const both = ["c1", "c2"].map((ticket) => ({ ticket, decision: { ...APPROVE, id: `d-${ticket}` } }));
+      await runtime.decideAll(both);
+      expect(await store.wishes.listOpen(R)).toMatchObject([
+        { wishId: "d-c1", ticketId: "c1", batchId: "d-c1" },
+        { wishId: "d-c2", ticketId: "c2", batchId: "d-c1" },
+      ]);
+      await runtime.decideAll(both);
+      letAsk();
+    });
+    expect(await run.result).toMatchObject({ status: "done", text: "over" });
+    expect(paid.sort()).toEqual(["c1", "c2"]);
+    expect([await isUsed(store, "d-c1"), await isUsed(store, "d-c2")]).toEqual([true, true]);
+  });
+
+  test("registry-and-runtime 44: one that the run ends without has no effect, and is on record as unused", async () => {
+    await using store = make();
+    const { paid, tools } = world();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const last = parts(say("ov"), { type: "until", promise }, say("er"), { type: "stop", reason: "end-turn" });
+    await using runtime = open(store, [last], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    await at(run, "run-start", async () => {
+      await runtime.decide("c1", { ...APPROVE, id: "d1" });
+      resolve();
+    });
+    expect(await run.result).toMatchObject({ status: "done" });
+    expect([paid, await isUsed(store, "d1")]).toEqual([[], false]);
+  });
+
+  test("one that was made for a step reaches no call of a later one, and can be made again about that", async () => {
+    await using store = make();
+    const { paid, tools, let: letAsk } = world();
+    await using runtime = open(store, [toolCalls([call("look", "c0")]), toolCalls([call("pay", "c1")]), text("over")], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    await at(run, "tool-call-ready", async () => {
+      await runtime.decide("c1", { ...APPROVE, id: "d1" });
+      letAsk();
+    });
+    const waiting = await run.result;
+    expect(ticketsOf(waiting)).toMatchObject([{ toolCallId: "c1" }]);
+    expect([paid, await isUsed(store, "d1")]).toEqual([[], false]);
+    expect(await (await runtime.decide("c1", { ...APPROVE, id: "d2" })).result).toMatchObject({ status: "done", text: "over" });
+    expect(paid).toEqual(["c1"]);
+  });
+
+  test("registry-and-runtime 42: of two that were made together, one about a call that never comes, none is taken", async () => {
+    await using store = make();
+    const { paid, tools, let: letAsk } = world();
+    await using runtime = open(store, [toolCalls([call("pay", "c1")]), text("over")], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    await at(run, "tool-call-ready", async () => {
+      await runtime.decideAll(["c1", "never"].map((ticket) => ({ ticket, decision: { ...APPROVE, id: `d-${ticket}` } })));
+      letAsk();
+    });
+    expect(ticketsOf(await run.result)).toMatchObject([{ toolCallId: "c1" }]);
+    expect([paid, await isUsed(store, "d-c1"), await isUsed(store, "d-never")]).toEqual([[], false, false]);
+    expect(await store.dispatches.list(run.threadId, { statuses: ["queued"] })).toEqual([]);
+  });
+
+  test("one that comes while the run parks is refused when its call is not there, and the run waits on", async () => {
+    await using inner = make();
+    const [parks, isKept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const commit: QueueStore["commit"] = async (given) => {
+      if (given.run?.status === "waiting") {
+        parks.resolve();
+        await isKept.promise;
+      }
+      return inner.commit(given);
+    };
+    const { paid, tools, let: letAsk } = world();
+    letAsk();
+    await using runtime = open({ ...inner, commit }, [toolCalls([call("pay", "c1")]), text("over")], { tools, workers: true });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    await parks.promise;
+    await runtime.decide("never", { ...APPROVE, id: "d1" });
+    isKept.resolve();
+    await expect.poll(() => isUsed(inner, "d1")).toBe(false);
+    await expect.poll(async () => (await inner.dispatches.list(run.threadId, { statuses: ["queued", "claimed"] })).length).toBe(0);
+    const record = await inner.runs.load(R);
+    expect(record === undefined ? [] : openTicketsOf(record)).toMatchObject([{ toolCallId: "c1" }]);
+    expect([paid, record?.status]).toEqual([[], "waiting"]);
+  });
+});
