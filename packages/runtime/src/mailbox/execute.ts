@@ -30,9 +30,9 @@ export interface Executor {
 const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
 
 /** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
-export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
+export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch, askedAt: number): Promise<void> {
   try {
-    await followPlan(executor, claimed);
+    await followPlan(executor, claimed, askedAt);
   } catch (thrown) {
     try {
       const { aborted: isClosing } = executor.parts.closing;
@@ -48,10 +48,10 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
 /** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
 const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
 
-async function followPlan(executor: Executor, claimed: ClaimedDispatch): Promise<void> {
+async function followPlan(executor: Executor, claimed: ClaimedDispatch, askedAt: number): Promise<void> {
   const { queue, ask } = executor;
   for (let tries = 1; ; tries++) {
-    const plan = await planDispatch({ tenant: queue, ask, claimed, isLost: (task) => executor.parts.tasks.isLost(task) });
+    const plan = await planDispatch({ tenant: queue, ask, claimed, askedAt, isLost: (task) => executor.parts.tasks.isLost(task) });
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
@@ -91,8 +91,9 @@ async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: Queu
   const untilDue = Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
   await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), untilDue));
   if (untilDue > 0) return;
+  const askedAt = executor.clock.now();
   const next = await ask("claim a dispatch", queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs }));
-  if (next !== undefined) await executeDispatch(executor, next);
+  if (next !== undefined) await executeDispatch(executor, next, askedAt);
 }
 
 /** Another run of the thread is woken in the place of this one. */

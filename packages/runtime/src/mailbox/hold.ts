@@ -43,6 +43,8 @@ export interface HoldInit {
 /** What a dispatch from the queue begins with. */
 export interface Opening {
   readonly claimed: ClaimedDispatch;
+  /** When the claim was asked for, by this process' clock. */
+  readonly askedAt: number;
   /** Wishes that the run is taken up with. */
   readonly wishes: readonly WishRecord[];
   /** Messages that it is taken up with, out of the queue of its thread. */
@@ -74,6 +76,8 @@ export class Hold implements Holding, Lease {
   #loss: AwakenError | undefined;
   #hasMail = false;
   #hasLanded = false;
+  /** When the commit that claims the thread was sent. */
+  #askedAt = 0;
 
   /** `entrance`: what comes to be in one transaction with the first commit of the run. */
   constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports) => Promise<unknown>) {
@@ -84,7 +88,7 @@ export class Hold implements Holding, Lease {
     this.#leave = leaveOf(init, opening);
     this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
     this.#wishes = new OpenWishes({ holder: this, ask: init.ask, log: init.log }, opening?.wishes ?? NOTHING);
-    if (opening !== undefined) this.#hold(opening.claimed);
+    if (opening !== undefined) this.#hold(opening.claimed, opening.askedAt);
   }
 
   /** Of the run that it is for; its id may turn out to be another one. */
@@ -195,7 +199,7 @@ export class Hold implements Holding, Lease {
   }
 
   #goOn(row: DispatchRecord | undefined, result: CommitResult | undefined): Promise<void> | undefined {
-    if (row?.status === "claimed") this.#hold(row);
+    if (row?.status === "claimed") this.#hold(row, this.#askedAt);
     if (result?.hasWishes === true) this.wanted();
     // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
     return this.#init.leases.assure(this);
@@ -253,19 +257,20 @@ export class Hold implements Holding, Lease {
     this.#init.leases.remove(this);
   }
 
-  #hold(claimed: ClaimedDispatch): void {
+  #hold(claimed: ClaimedDispatch, askedAt: number): void {
     const { dispatchId: id, claimToken } = claimed;
     this.#claimed = claimed;
     this.#fence = { dispatchId: id, claimToken };
-    this.#init.leases.add(this);
+    this.#init.leases.add(this, askedAt);
   }
 
   #change(runId: RunId, isFirst: boolean, result: DispatchResult | undefined): DispatchChange | undefined {
     if (this.#fence !== undefined) return result === undefined ? undefined : settlement(result, this.isFromQueue);
     // What begins and ends in one commit needs no hold: nobody can come between.
     if (!isFirst || result !== undefined || this.#run === undefined) return undefined;
-    const { consumer, leaseMs, maxAttempts } = this.#init;
+    const { consumer, leaseMs, maxAttempts, clock } = this.#init;
     const { threadId } = this.#run;
+    this.#askedAt = clock.now();
     return {
       type: "enqueue-claimed",
       dispatch: { dispatchId: this.#dispatchId, threadId, runId, maxAttempts },

@@ -209,6 +209,57 @@ describe.each(STORES)("a process that stood still for longer than its lease whil
   });
 });
 
+describe.each(STORES)("a process whose claim of the thread was answered late, on %s", (_, make) => {
+  /** Most of the lease is over when the answer is read; how often the lease was renewed by the time that a call with an effect begins. */
+  const renewedBefore = async (workers: boolean): Promise<number[]> => {
+    await using store = make();
+    const clock = standstill();
+    const counts = { renewals: 0, seen: [] as number[] };
+    const late = <T>(answer: T): T => {
+      clock.jump += 20_000;
+      return answer;
+    };
+    const slow: QueueStore = {
+      ...store,
+      commit: async (commit) => {
+        const result = await store.commit(commit);
+        return commit.dispatch?.type === "enqueue-claimed" ? late(result) : result;
+      },
+      dispatches: {
+        ...store.dispatches,
+        claim: async (thread, claim) => {
+          const claimed = await store.dispatches.claim(thread, claim);
+          return claimed === undefined ? undefined : late(claimed);
+        },
+        extendLease: (fence, ms) => {
+          counts.renewals += 1;
+          return store.dispatches.extendLease(fence, ms);
+        },
+      },
+    };
+    const effect = defineTool({
+      id: "effect",
+      description: "",
+      input: z.object({}),
+      idempotent: true,
+      execute: () => void counts.seen.push(counts.renewals),
+    });
+    await using runtime = open(slow, [toolCall("effect", {}), text("done")], workers, [effect], clock);
+    const { runId } = workers ? await runtime.start({ thread: "t", input: "x" }) : { runId: undefined };
+    const ended = runId === undefined ? await runtime.run({ thread: "t", input: "x" }) : await runtime.wait(runId);
+    expect(ended).toMatchObject({ status: "done", text: "done" });
+    return counts.seen;
+  };
+
+  test("renews it before it begins a call: the store counts from when it was asked", async () => {
+    expect(await renewedBefore(false)).toEqual([1]);
+  });
+
+  test("also when it took the run from the queue", async () => {
+    expect(await renewedBefore(true)).toEqual([1]);
+  });
+});
+
 test.each(STORES)(
   "a run whose lease cannot be renewed ends in another process, and nobody has it on record as cancelled, on %s",
   async (_, make) => {

@@ -45,8 +45,9 @@ export class Leases {
     return this.#renewedAt.size;
   }
 
-  add(lease: Lease): void {
-    this.#renewedAt.set(lease, this.#init.clock.now());
+  /** `since`: when it was asked for. The store may have counted from then on, however late its answer came. */
+  add(lease: Lease, since: number): void {
+    this.#renewedAt.set(lease, since);
     if (this.#stopTimer === undefined) this.#sleep(this.#init.leaseMs / 3);
   }
 
@@ -69,12 +70,12 @@ export class Leases {
   }
 
   /**
-   * A process that stood still does not know what others did meanwhile: a lease that is over by its clock is renewed before anything else
-   * is done, and lost when that fails. Never rejects.
+   * A process that stood still does not know what others did meanwhile: a lease that should have been renewed by now is renewed before
+   * anything else is done, and lost when that fails, so that what is begun now has half of a lease at least. Never rejects.
    */
   assure(lease: Lease): Promise<void> | undefined {
     const heldAt = this.#renewedAt.get(lease);
-    if (heldAt === undefined || this.#init.clock.now() - heldAt <= this.#init.leaseMs) return undefined;
+    if (heldAt === undefined || this.#init.clock.now() - heldAt <= this.#init.leaseMs / 2) return undefined;
     return this.#renew(lease).then(() => {});
   }
 

@@ -209,7 +209,7 @@ export class Mailbox {
     return new Worker({
       queue: store.queue,
       tenantOf: (scopeId) => this.tenant(scopeId).queue,
-      execute: (scopeId, claimed) => executeDispatch(this.tenant(scopeId), claimed),
+      execute: (scopeId, claimed, askedAt) => executeDispatch(this.tenant(scopeId), claimed, askedAt),
       onLook: () => this.#sweeper.tick(),
       takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
       claim: { consumer: node.name, leaseMs },

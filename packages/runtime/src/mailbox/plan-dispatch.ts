@@ -45,6 +45,8 @@ export interface PlanScene {
   readonly tenant: TenantQueue;
   readonly ask: Ask;
   readonly claimed: ClaimedDispatch;
+  /** When the claim was asked for, by this process' clock. */
+  readonly askedAt: number;
   /** Whether a task that is code is known to have ended with its process. */
   isLost(task: TaskRecord): boolean;
 }
@@ -63,7 +65,7 @@ interface Looked {
  * takes the thread meanwhile, and the first commit finds out whether messages have changed since.
  */
 export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
-  const { tenant, ask, claimed } = scene;
+  const { tenant, ask, claimed, askedAt } = scene;
   const { threadId } = claimed;
   const [run, rows, { entries }] = await Promise.all([
     ask("load a run", tenant.runs.load(claimed.runId)),
@@ -81,19 +83,24 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   }
   const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
   if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
-    return { type: "run", order: endOrder(run), opening: { claimed, wishes, consume: undefined }, isCancelled: true };
+    return { type: "run", order: endOrder(run), opening: { claimed, askedAt, wishes, consume: undefined }, isCancelled: true };
   }
   if (run.status === "running") {
     const known = knownOf(run, wishes);
     const order = resumeOrder(run, known.map(toAddressed));
-    return { type: "run", order, opening: { claimed, wishes: known, consume: undefined }, isCancelled: false };
+    return { type: "run", order, opening: { claimed, askedAt, wishes: known, consume: undefined }, isCancelled: false };
   }
   const decisions = batchesOf(wishes).flat().map(toAddressed);
   const isAsked = decisions.length > 0 || entering.length > 0;
   const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? await hasNews(scene, run) : run.waiting.tickets.length === 0);
   if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
   const order = withInput(resumeOrder(run, decisions), entering);
-  return { type: "run", order, opening: { claimed, wishes, consume: consumptionOf("resume-input", entering) }, isCancelled: false };
+  return {
+    type: "run",
+    order,
+    opening: { claimed, askedAt, wishes, consume: consumptionOf("resume-input", entering) },
+    isCancelled: false,
+  };
 }
 
 /** Whether there is something to read of the tasks that it waits for. */
@@ -116,7 +123,7 @@ async function otherAwaiting(scene: PlanScene, { threadId, runId }: RunRecord): 
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
 async function planNew(scene: PlanScene, run: RunRecord | undefined, { queued, entries }: Looked): Promise<DispatchPlan> {
-  const { claimed } = scene;
+  const { claimed, askedAt } = scene;
   const { threadId, runId } = claimed;
   const first = await standsBefore(scene, queued);
   if (first !== undefined) return { type: "behind", first };
@@ -137,7 +144,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined, { queued, e
     trace: { runMode: "scheduled" },
     options: {},
   };
-  const opening = { claimed, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
+  const opening = { claimed, askedAt, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
 }
 

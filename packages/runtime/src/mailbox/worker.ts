@@ -8,7 +8,8 @@ export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
   /** Never rejects. */
-  execute(scopeId: ScopeId, claimed: ClaimedDispatch): Promise<void>;
+  /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. */
+  execute(scopeId: ScopeId, claimed: ClaimedDispatch, askedAt: number): Promise<void>;
   /** After each look. Never throws, and waits for nothing. */
   onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */
@@ -136,11 +137,12 @@ export class Worker {
   }
 
   async #claim(thread: ScopedThread): Promise<boolean> {
-    const { tenantOf, claim, ask, execute } = this.#init;
+    const { tenantOf, claim, ask, execute, clock } = this.#init;
     const { scopeId, threadId } = thread;
     const key = keyOf(thread);
     if (this.#running.has(key)) return false;
     this.#running.add(key);
+    const askedAt = clock.now();
     const claimed = await ask("claim a dispatch", tenantOf(scopeId).dispatches.claim(threadId, claim)).catch((thrown: unknown) => {
       this.#done(key);
       throw thrown;
@@ -149,7 +151,7 @@ export class Worker {
       this.#done(key);
       return false;
     }
-    void execute(scopeId, claimed).then(() => {
+    void execute(scopeId, claimed, askedAt).then(() => {
       this.#done(key);
       // More may wait on the thread.
       this.ring(thread);
