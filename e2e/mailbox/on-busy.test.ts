@@ -124,7 +124,8 @@ onEveryStore("a thread that is busy", (it) => {
     peer,
   }) => {
     for (let round = 0; round < 4; round++) {
-      const { runtime } = await busy(store);
+      // The run at work hears of both before it gives the thread to one of them.
+      const { runtime, release } = await busy(deaf(store));
       const begun = await store.runs.count({});
       const last = slow();
       await using b = open(store, [toolCall("slow", {}), text("one")], { tools: [last.tool] });
@@ -132,6 +133,8 @@ onEveryStore("a thread that is busy", (it) => {
       const refused = Promise.withResolvers<void>();
       const both = [b, c].map((each) => each.run(INSTEAD).catch((thrown: unknown) => Promise.reject(refused.resolve() ?? thrown)));
       const settled = Promise.allSettled(both);
+      await expect.poll(async () => (await store.wishes.listOpen(R)).length, { timeout: 4_000 }).toBe(2);
+      release();
       await last.began;
       await refused.promise;
       last.release();
