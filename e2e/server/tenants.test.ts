@@ -25,7 +25,7 @@ describe.each(ENGINES)("two tenants on %s", (engine) => {
     const [a, b] = [bearer("key-of-a"), bearer("key-of-b")];
     const body = { agentId: "assistant", threadId: "shared-id", messages: [{ role: "user", content: "approve secretword" }] };
     const frames = await readFrames(await server.fetch(request("POST", "/v1/runs", { body, headers: a })));
-    const run = frames[0]?.data.type === "run-start" ? frames[0].data.runId : expect.fail();
+    const run = frames.flatMap(({ data }) => (data.type === "run-start" ? [data.runId] : []))[0] ?? expect.fail(JSON.stringify(frames));
     const ticket = frames.flatMap(({ data }) => (data.type === "ticket-open" ? [data.ticket.id] : []))[0] ?? expect.fail();
     const said = await ask(server, "POST", "/v1/threads/shared-id/messages", { body: { messages: body.messages }, headers: a });
     const [pending] = Array.isArray(said.body["messageIds"]) ? said.body["messageIds"] : [];
@@ -79,7 +79,7 @@ describe.each(ENGINES)("two tenants on %s", (engine) => {
     const server = createServer({ runtime, access: "open", log: quiet, metrics: true, admin: { token: TOKEN } });
     const start = { agentId: "assistant", threadId: "t", messages: [{ role: "user", content: "look approve say" }] };
     const frames = await readFrames(await server.fetch(request("POST", "/v1/runs", { body: start })));
-    const run = frames[0]?.data.type === "run-start" ? frames[0].data.runId : expect.fail();
+    const run = frames.flatMap(({ data }) => (data.type === "run-start" ? [data.runId] : []))[0] ?? expect.fail(JSON.stringify(frames));
     const ticket = frames.flatMap(({ data }) => (data.type === "ticket-open" ? [data.ticket.id] : []))[0] ?? expect.fail();
     await ask(server, "POST", "/v1/threads/t/messages", { body: { messages: [{ role: "user", content: "say", id: "m" }] } });
     const reads = NAMES.filter((name) => ROUTES[name].method === "GET");
