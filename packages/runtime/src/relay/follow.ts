@@ -69,6 +69,8 @@ async function findTarget(relay: Relay, id: string): Promise<Target> {
   const { store } = relay;
   if (typeof id !== "string") throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
   if (id.trim() === "") throw notFound(id);
+  // Before the records are read: it may be on record, over and gone from here when they have been.
+  const begun = newRun(relay, id);
   const [run, thread] = await Promise.all([store.runs.load(toRunId(id)), store.threads.load(toThreadId(id))]);
   if (run !== undefined && thread !== undefined && run.threadId !== thread.id) {
     throw new AwakenError("ambiguous_id", `'${id}' is the id of a run and that of another thread`, { details: { id } });
@@ -79,8 +81,8 @@ async function findTarget(relay: Relay, id: string): Promise<Target> {
     return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
   }
   if (run === undefined) {
-    const begun = newRun(relay, id);
-    if (begun !== undefined) return begun;
+    const found = begun ?? newRun(relay, id);
+    if (found !== undefined) return found;
     throw notFound(id);
   }
   const { runId, threadId, updatedAt: writtenAt } = run;
