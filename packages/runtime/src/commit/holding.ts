@@ -60,6 +60,11 @@ export interface Holding {
    * is over. It must not throw.
    */
   landed(commit: ThreadCommit, result: CommitResult | undefined): void | Promise<void>;
+  /**
+   * Looked at before anything is begun outside that cannot be taken back: whoever stood still may have lost the thread meanwhile, and the
+   * signal of the run is aborted then. Undefined: it is held for sure. Never rejects.
+   */
+  assure?(): Promise<void> | undefined;
   /** Whether `waiting` may find something now. */
   readonly hasMail: boolean;
   /** What enters the run at this boundary, by `selectPending`. Asked at each one, and again when somebody changed the queue meanwhile. */

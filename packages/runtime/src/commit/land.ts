@@ -112,6 +112,11 @@ export class Landing {
     this.#init.holding?.mail?.();
   }
 
+  /** Whether this process still has the thread. */
+  assure(): Promise<void> | undefined {
+    return this.#init.holding?.assure?.();
+  }
+
   /** What others want of the run is being read. */
   get looking(): Promise<void> | undefined {
     return this.#init.holding?.looking;

@@ -82,6 +82,11 @@ export class RunWriter {
     return this.#init.landing.writtenAt;
   }
 
+  /** Looks whether this process still has the thread: the signal of the run is aborted if not. Undefined: for sure. */
+  assure(): Promise<void> | undefined {
+    return this.#init.landing.assure();
+  }
+
   /** Facts ride in the next write. */
   stage(event: AgentEvent): void {
     this.#staged.push(event);

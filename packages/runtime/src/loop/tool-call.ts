@@ -239,8 +239,19 @@ export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolRepl
   return surround(around, facts, (traceParent) => executeTool(ctx, allowed, traceParent), { read: ({ result }) => result, log: ctx.log });
 }
 
-/** `traceParent`: of the span around the call, when there is one. */
-export function executeTool(ctx: RunContext, allowed: Extract<AllowedCall, { tool: Tool }>, traceParent?: string): Promise<ToolReply> {
+type ToolCallAllowed = Extract<AllowedCall, { tool: Tool }>;
+
+/**
+ * `traceParent`: of the span around the call, when there is one. The last look at the lease is as near to the tool as can be: a call before
+ * it in the round may have kept the process, and what another process has taken over must not be begun here.
+ */
+export function executeTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent?: string): Promise<ToolReply> {
+  const assured = allowed.tool.traits.pure ? undefined : ctx.writer.assure();
+  if (assured === undefined) return beginTool(ctx, allowed, traceParent);
+  return assured.then(() => (ctx.signal.aborted ? { result: INTERRUPTED, command: undefined } : beginTool(ctx, allowed, traceParent)));
+}
+
+function beginTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent: string | undefined): Promise<ToolReply> {
   const reporter = new Reporter(ctx, allowed.call);
   const { timeoutMs } = allowed.tool.traits;
   const controller = timeoutMs === undefined ? undefined : new AbortController();

@@ -195,13 +195,16 @@ export class Hold implements Holding, Lease {
     }
     const isLost = dispatch?.type === "enqueue-claimed" && result?.dispatch === undefined;
     if (isLost) return this.#find().then((row) => this.#goOn(row, result));
-    return this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
+    this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
+    return undefined;
   }
 
-  #goOn(row: DispatchRecord | undefined, result: CommitResult | undefined): Promise<void> | undefined {
+  #goOn(row: DispatchRecord | undefined, result: CommitResult | undefined): void {
     if (row?.status === "claimed") this.#hold(row, this.#askedAt);
     if (result?.hasWishes === true) this.wanted();
-    // The answer may have come late: what this commit claimed may be with somebody else by now, and must not be begun here.
+  }
+
+  assure(): Promise<void> | undefined {
     return this.#init.leases.assure(this);
   }
 

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
 import type { Clock } from "../stream/clock.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { text, toolCall } from "../testing/script.ts";
+import { text, toolCall, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -207,6 +207,75 @@ describe.each(STORES)("a process that stood still for longer than its lease whil
     expect(begun).toEqual(["first"]);
     await store.close();
   });
+});
+
+test.each(STORES)("a call that kept its process for longer than the lease is the last one that is begun here, on %s", async (_, make) => {
+  await using store = make();
+  const clock = standstill();
+  const begun: string[] = [];
+  const effect = (by: string) =>
+    defineTool({
+      id: "effect",
+      description: "",
+      input: z.object({ nth: z.number() }),
+      idempotent: true,
+      execute: ({ nth }) => {
+        begun.push(`${by} ${nth}`);
+        // The next call of the round follows in the same tick.
+        if (by === "first") clock.jump += 31_000;
+        return nth;
+      },
+    });
+  const stopped: QueueStore = {
+    ...store,
+    dispatches: {
+      ...store.dispatches,
+      extendLease: async (fence, ms) => {
+        await takeAway(store);
+        return store.dispatches.extendLease(fence, ms);
+      },
+    },
+  };
+  const calls = [0, 1].map((nth) => ({ name: "effect", input: { nth } }));
+  await using runtime = open(stopped, [toolCalls(calls), text("done")], false, [effect("first")], clock);
+  expect(await runtime.run({ thread: "t", input: "x", runId: "r" })).toMatchObject({ status: "failed", error: { code: "fence_lost" } });
+  expect(begun).toEqual(["first 0"]);
+  await using worker = open(store, [text("done")], true, [effect("second")]);
+  expect(await worker.wait("r")).toMatchObject({ status: "done", text: "done" });
+  expect(begun).toEqual(["first 0", "second 0", "second 1"]);
+});
+
+test.each(STORES)("a lease whose renewals are all answered too late is lost, and nothing is begun, on %s", async (_, make) => {
+  await using store = make();
+  const clock = standstill();
+  const begun: string[] = [];
+  const counts = { renewals: 0 };
+  const effect = (by: string) =>
+    defineTool({ id: "effect", description: "", input: z.object({}), idempotent: true, execute: () => void begun.push(by) });
+  const slow: QueueStore = {
+    ...store,
+    commit: async (commit) => {
+      const result = await store.commit(commit);
+      if ((commit.ledger?.claims.length ?? 0) > 0) clock.jump += 20_000;
+      return result;
+    },
+    dispatches: {
+      ...store.dispatches,
+      extendLease: async (fence, ms) => {
+        counts.renewals += 1;
+        const renewal = await store.dispatches.extendLease(fence, ms);
+        clock.jump += 20_000;
+        return renewal;
+      },
+    },
+  };
+  await using runtime = open(slow, [toolCall("effect", {})], false, [effect("first")], clock);
+  expect(await runtime.run({ thread: "t", input: "x", runId: "r" })).toMatchObject({ status: "failed", error: { code: "fence_lost" } });
+  expect(counts.renewals).toBe(3);
+  await takeAway(store);
+  await using worker = open(store, [text("done")], true, [effect("second")]);
+  expect(await worker.wait("r")).toMatchObject({ status: "done", text: "done" });
+  expect(begun).toEqual(["second"]);
 });
 
 describe.each(STORES)("a process whose claim of the thread was answered late, on %s", (_, make) => {

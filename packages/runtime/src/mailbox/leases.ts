@@ -23,6 +23,9 @@ export interface LeasesInit {
 /** After a renewal that failed: a tenth of the lease, so that several tries fit into what is left of it. */
 const RETRIES = 10;
 
+/** A store that takes longer than half a lease for so many answers cannot keep one. */
+const MAX_REFRESHES = 3;
+
 /** What was claimed or renewed less than this part of the lease ago is left for the next time: most runs are over by then. */
 const FRESH = 6;
 
@@ -74,9 +77,18 @@ export class Leases {
    * anything else is done, and lost when that fails, so that what is begun now has half of a lease at least. Never rejects.
    */
   assure(lease: Lease): Promise<void> | undefined {
+    return this.#isOld(lease) ? this.#refresh(lease) : undefined;
+  }
+
+  #isOld(lease: Lease): boolean {
     const heldAt = this.#renewedAt.get(lease);
-    if (heldAt === undefined || this.#init.clock.now() - heldAt <= this.#init.leaseMs / 2) return undefined;
-    return this.#renew(lease).then(() => {});
+    return heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs / 2;
+  }
+
+  /** The answer may be as late as the one before. */
+  async #refresh(lease: Lease): Promise<void> {
+    for (let tries = 0; tries < MAX_REFRESHES && this.#isOld(lease); tries++) await this.#renew(lease);
+    if (this.#isOld(lease)) this.#lose(lease, "its lease could not be renewed in time");
   }
 
   /** Renews it now, whatever its age. Never rejects. */
