@@ -31,6 +31,7 @@ export {
   answer,
   ask,
   type BackendFactory,
+  backgroundTasks,
   block,
   type Command,
   command,

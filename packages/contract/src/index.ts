@@ -203,4 +203,4 @@ export {
   type ToolResult,
   toolOutcome,
 } from "./tool.ts";
-export { addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { type AgentUsage, addAgentUsage, addUsage, type ModelUsage, NO_USAGE, type Usage } from "./usage.ts";

@@ -8,7 +8,7 @@ import type { PersistedState } from "./state.ts";
 import type { Ticket } from "./suspension.ts";
 import { canRunMove, type Termination, type WaitingReason } from "./termination.ts";
 import type { ToolDescriptor } from "./tool.ts";
-import type { ModelUsage, Usage } from "./usage.ts";
+import type { AgentUsage, ModelUsage, Usage } from "./usage.ts";
 
 export const RUN_SCHEMA_VERSION = 2;
 
@@ -98,6 +98,8 @@ interface RunBody {
   readonly usage: Usage;
   /** The same by model; absent while none was asked. */
   readonly usageByModel?: readonly ModelUsage[];
+  /** There when the run has started others: what those used that have no records of their own. */
+  readonly usageBelow?: readonly AgentUsage[];
   /** Id of the first assistant message, for whoever shows the run as one answer. */
   readonly answerId?: MessageId;
   /** Run-scoped keys. */

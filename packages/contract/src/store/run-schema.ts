@@ -12,6 +12,7 @@ import {
 import * as s from "../schema/all.ts";
 import type { Schema } from "../schema.ts";
 import { jsonObjectSchema, jsonValueSchema, runIdSchema, threadIdSchema, toolCallIdSchema, waitingReasonSchema } from "../stored.ts";
+import type { AgentUsage } from "../usage.ts";
 import { defineRecord } from "./record.ts";
 import {
   adapterSchema,
@@ -81,6 +82,12 @@ const endingSchema = s.strictObject({
   output: s.exactOptional(jsonValueSchema),
 }) satisfies Schema<RunEnding>;
 
+const agentUsageSchema = s.strictObject({
+  agentPath: s.array(s.string()),
+  runs: countSchema,
+  usage: usageSchema,
+}) satisfies Schema<AgentUsage>;
+
 const body = {
   schemaVersion: s.literal(RUN_SCHEMA_VERSION),
   runId: runIdSchema,
@@ -104,6 +111,7 @@ const body = {
   steps: countSchema,
   usage: usageSchema,
   usageByModel: s.exactOptional(s.array(modelUsageSchema)),
+  usageBelow: s.exactOptional(s.array(agentUsageSchema)),
   answerId: s.exactOptional(messageIdSchema),
   state: s.exactOptional(persistedStateSchema),
   decided: s.array(decidedTicketSchema),

@@ -176,6 +176,7 @@ function project(basis: RunBasis, standing: Standing, news: News, messages: read
     answerId: tally.answerId,
   };
   if (tally.usageByModel.length > 0) body.usageByModel = tally.usageByModel;
+  if (tally.usageBelow !== undefined) body.usageBelow = tally.usageBelow;
   if (decided.closed !== undefined) body.closed = decided.closed;
   if (output !== undefined) body.output = output;
   if (identity.parentRunId !== undefined) body.parentRunId = identity.parentRunId;

@@ -1,4 +1,6 @@
 import {
+  type AgentUsage,
+  addAgentUsage,
   addUsage,
   type JsonValue,
   type MessageId,
@@ -15,6 +17,7 @@ export interface Counted {
   readonly steps: number;
   readonly usage: Usage;
   readonly usageByModel: readonly ModelUsage[];
+  readonly usageBelow?: readonly AgentUsage[] | undefined;
   readonly answerId: MessageId;
 }
 
@@ -25,6 +28,8 @@ export class Tally implements Counted {
   steps: number;
   usage: Usage;
   usageByModel: readonly ModelUsage[];
+  /** Undefined until the run starts another: what those used that have no records of their own. */
+  usageBelow: readonly AgentUsage[] | undefined;
   /** Text of the newest assistant message of this run. */
   response = "";
   /** The validated answer, once there is one. */
@@ -32,11 +37,17 @@ export class Tally implements Counted {
   /** A step whose end is committed and told together with what follows it. */
   untoldStep: number | undefined;
 
-  constructor({ answerId, steps, usage, usageByModel }: Counted) {
+  constructor({ answerId, steps, usage, usageByModel, usageBelow }: Counted) {
     this.answerId = answerId;
     this.steps = steps;
     this.usage = usage;
     this.usageByModel = usageByModel;
+    this.usageBelow = usageBelow;
+  }
+
+  /** The run has started others; these of them are on no record. */
+  addBelow(used: readonly AgentUsage[]): void {
+    this.usageBelow = addAgentUsage(this.usageBelow ?? [], used);
   }
 
   /** One inference more. */
@@ -53,7 +64,8 @@ export class Tally implements Counted {
 }
 
 /** Runs from before these were on record: the first message of the run that is shown has the id. */
-export function countedBy({ runId, steps, usage, usageByModel = [], answerId }: RunRecord, messages: readonly SequencedMessage[]): Counted {
+export function countedBy(run: RunRecord, messages: readonly SequencedMessage[]): Counted {
+  const { runId, steps, usage, usageByModel = [], usageBelow, answerId } = run;
   const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
-  return { steps, usage, usageByModel, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
+  return { steps, usage, usageByModel, usageBelow, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
 }

@@ -1,5 +1,6 @@
 import type {
   AgentEvent,
+  AgentUsage,
   BackendResult,
   ChildRun,
   DelegatePersistence,
@@ -39,6 +40,8 @@ export interface ChildEnd {
   readonly ending: { readonly outcome: RunOutcome; readonly usage: Usage } | undefined;
   /** It has records of its own: when it waits, it can be waited for. */
   readonly isDurable: boolean;
+  /** What it and those below it used, as far as no record says so. */
+  readonly unrecorded: readonly AgentUsage[];
 }
 
 /** The runs that a run starts. Handed down: whoever starts runs stands above the loop. */

@@ -1,12 +1,15 @@
 import {
   type AgentEvent,
+  type AgentUsage,
   AwakenError,
   conclude,
   type ErrorCode,
   errorMessage,
   type JsonValue,
   type RunId,
+  type RunIdentity,
   type RunOutcome,
+  type RunRecord,
   type RunStatus,
   type Termination,
   type ThreadId,
@@ -17,6 +20,7 @@ import {
 } from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
+import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
 import { closedTicket, pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
@@ -39,6 +43,10 @@ export interface LoopResult {
   readonly termination: Termination;
   readonly steps: number;
   readonly usage: Usage;
+  /** The same, and what is known of the agents below. */
+  readonly usageByAgent: readonly AgentUsage[];
+  /** It has started other runs: some of them may have records of their own. */
+  readonly hasStarted: boolean;
   readonly tickets: readonly Ticket[];
   readonly output: JsonValue | undefined;
   /** An answer of a certain shape was asked for. */
@@ -82,6 +90,14 @@ function isOver(ctx: RunContext, termination: Termination): boolean {
   if (status === "done") return true;
   if (termination.type === "suspended") return false;
   return status !== "waiting" || termination.type !== "natural-end";
+}
+
+/** What a run has used so far, by agent. */
+export function countedOf(
+  { agentId, agentPath = [agentId] }: Pick<RunIdentity, "agentId" | "agentPath">,
+  { usage, usageBelow }: Pick<RunRecord, "usage" | "usageBelow"> | Pick<Tally, "usage" | "usageBelow">,
+): Pick<LoopResult, "usage" | "usageByAgent" | "hasStarted"> {
+  return { usage, usageByAgent: [{ agentPath, runs: 1, usage }, ...(usageBelow ?? [])], hasStarted: usageBelow !== undefined };
 }
 
 /** The last words, for listeners and for the record. */
@@ -165,6 +181,7 @@ async function tryDeliver(ctx: RunContext): Promise<void> {
  */
 export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
   if (ctx.tasks.hasOutbox) await tryDeliver(ctx);
+  if (ctx.tasks.hasAny) ctx.tally.addBelow([]);
   if (isOver(ctx, given)) {
     const children = openChildren(ctx.state.snapshot());
     if (children.length > 0) await ctx.children.cancel(children);
@@ -206,7 +223,7 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
     waitingReason: lifecycle?.waitingReason,
     termination,
     steps: ctx.tally.steps,
-    usage: ctx.tally.usage,
+    ...countedOf(ctx.identity, ctx.tally),
     tickets,
     output: ctx.tally.output?.value,
     isOutputAsked: ctx.options.output !== undefined,

@@ -74,6 +74,8 @@ const incomingOf = ({ input, inputModes, isContinuation }: Activation): readonly
 
 const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
 
+const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
+
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
@@ -82,7 +84,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     history.ledger === undefined ? undefined : new RunLedger({ runId: identity.runId, scopeId: handles.scopeId }, history.ledger);
   const children = openChildren(state.snapshot());
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
-  const tally = new Tally(history.run?.counted ?? { steps: 0, usage: NO_USAGE, usageByModel: [], answerId: messageId(handles.ids()) });
+  const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
   const { scopeId, signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
   const tell = teller(listeners);

@@ -1,6 +1,7 @@
 import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/open-tickets.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
+import { childStream } from "./child-stream.ts";
 import type { ChildEnd } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
@@ -100,13 +101,20 @@ export function agentRunner(ctx: RunContext, { call }: LiveCall, { signal, idemp
     keys ??= new ChildKeys(idempotencyKey);
     const key = keys.next(request);
     const toolCallId: ToolCallId = call.id;
+    const stream = childStream(ctx, call, request);
+    const hear = passOn(ctx);
     const end = await ctx.children.run({
       ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal },
       begun: (child) => ctx.emit({ type: "child-start", ...child }),
-      hear: passOn(ctx),
+      hear: (event) => {
+        hear(event);
+        stream?.hear(event);
+      },
     });
+    ctx.tally.addBelow(end.unrecorded);
     tellEnd(ctx, end);
-    const result = childResult(end);
+    stream?.end(end.result);
+    const result: ChildResult = stream === undefined ? childResult(end) : { ...childResult(end), streamed: stream.text };
     if (!mustComplete || result.status === "done") return result;
     throw new AwakenError("child_not_completed", `child agent did not complete: ${result.label}`, {
       details: {

@@ -140,7 +140,10 @@ export function resolveAgent(set: RegistrySet, agentId: string, parts: ResolvePa
   const forAgents = toolsForAgents(set, agent, parts);
   const declared = gatherTools([
     ["global", set.tools.values()],
-    ["runtime", (parts.namedTools ?? []).filter(({ id }) => agent.tools?.includes(id) === true && !set.tools.has(id))],
+    [
+      "runtime",
+      (parts.namedTools ?? []).filter(({ id }) => agent.tools?.includes(id) === true && !set.tools.has(id) && !env.tools.has(id)),
+    ],
     ["delegate", forAgents.delegates],
     ["handoff", forAgents.handoffs],
     ["plugin", env.tools.values()],

@@ -4,6 +4,7 @@ import {
   type ChildRun,
   type DelegatePersistence,
   errorMessage,
+  NO_USAGE,
   type RunId,
   type RunIdentity,
   type RunRecord,
@@ -15,7 +16,7 @@ import {
 import { refuseUnsupported } from "../backend/profile.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
-import { isLeft, type LoopOutcome } from "../loop/finish.ts";
+import { countedOf, isLeft, type LoopOutcome } from "../loop/finish.ts";
 import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RunRecords } from "../loop/run-records.ts";
@@ -144,21 +145,22 @@ export class ChildRuns implements Children {
   async #durable(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
     const known = await this.#parts.records.runs.load(child.runId);
     if (known?.status === "done") return this.#ended(known);
-    if (known?.status === "waiting") return { child, result: openResult(child, known.steps), ending: undefined, isDurable: true };
+    if (known?.status === "waiting")
+      return { child, result: openResult(child, known.steps), ending: undefined, isDurable: true, unrecorded: [] };
     const parts = withParts(this.#parts, { resolver: this.#pinned() });
     const started = known === undefined ? this.#order(order, child) : resumeOrder(known, []);
     if (known === undefined) order.begun(child);
     try {
       const ended = await this.#await(parts, { ...started, isAwaited: true }, order);
       if (!isLeft(ended) && !isElsewhere(ended) && ended.status !== "done") {
-        return { child, result: openResult(child, ended.steps), ending: undefined, isDurable: true };
+        return { child, result: openResult(child, ended.steps), ending: undefined, isDurable: true, unrecorded: [] };
       }
     } catch (thrown) {
       if (known === undefined || !isTaken(thrown)) throw thrown;
     }
     const now = await this.#parts.records.runs.load(child.runId);
     if (now?.status === "done") return this.#ended(now);
-    return { child, result: openResult(child, now?.steps ?? 0), ending: undefined, isDurable: true };
+    return { child, result: openResult(child, now?.steps ?? 0), ending: undefined, isDurable: true, unrecorded: [] };
   }
 
   async #ephemeral(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
@@ -167,10 +169,11 @@ export class ChildRuns implements Children {
     order.begun(child);
     const ended = await this.#await(parts, this.#order(order, child), order);
     const run = await records.runs.load(child.runId);
-    if (run?.status === "done") return { ...(await endOf(records, run)), isDurable: false };
+    const unrecorded = run === undefined ? [] : countedOf(child, run).usageByAgent;
+    if (run?.status === "done") return { ...(await endOf(records, run)), isDurable: false, unrecorded };
     const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
     const steps = run?.steps ?? 0;
-    return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false };
+    return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false, unrecorded };
   }
 
   /** An agent that runs elsewhere: it is asked once, and nothing of it is kept. */
@@ -199,7 +202,8 @@ export class ChildRuns implements Children {
     });
     const raced = backend.profile.cancellation === "none" ? await raceAbort(asked, signal) : { type: "value" as const, value: await asked };
     const result = raced.type === "value" ? raced.value : cancelledResult(agentId);
-    return { child, result, ending: remoteEnding(result), isDurable: false };
+    const unrecorded = [{ agentPath: child.agentPath, runs: 1, usage: result.usage ?? NO_USAGE }];
+    return { child, result, ending: remoteEnding(result), isDurable: false, unrecorded };
   }
 
   /** A parent that was told to stop tells it; one that somebody else has by now leaves it to whoever comes. */
@@ -245,6 +249,6 @@ export class ChildRuns implements Children {
   }
 
   async #ended(run: SettledRun & RunRecord): Promise<ChildEnd> {
-    return { ...(await endOf(this.#parts.records, run)), isDurable: true };
+    return { ...(await endOf(this.#parts.records, run)), isDurable: true, unrecorded: [] };
   }
 }

@@ -11,6 +11,7 @@ import {
 } from "@awaken/contract";
 import { endOrder, resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { followed, loadRun, settled } from "./settled.ts";
@@ -30,7 +31,7 @@ const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
 export async function wait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<RunResult> {
   checkOptions("invalid_activation", "wait", options, WAIT_OPTIONS);
   const { timeoutMs = WAIT_MS } = options;
-  return toUntypedResult(await settled(parts, toRunId(id), parts.clock.now() + timeoutMs));
+  return toUntypedResult(await withFamily(parts, await settled(parts, toRunId(id), parts.clock.now() + timeoutMs)));
 }
 
 /** The run that waits under this run id or thread id. */
@@ -114,5 +115,5 @@ export async function resume(parts: RunParts, id: string): Promise<RunResult> {
   if (run.status === "done" || isUndecided(run, parts.clock.now())) {
     throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
   }
-  return toUntypedResult(await followed(parts, startRun(parts, resumeOrder(run, [])).result));
+  return toUntypedResult(await withFamily(parts, await followed(parts, startRun(parts, resumeOrder(run, [])).result)));
 }

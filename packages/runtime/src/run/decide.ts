@@ -13,11 +13,13 @@ import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { isRepeated } from "../loop/decisions/same-decision.ts";
 import { isKnown, takeDecisions } from "../loop/decisions/take-decisions.ts";
+import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
 import { resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isOrphan } from "./called-run.ts";
 import { cancel, wait } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
+import { withFamily } from "./family-usage.ts";
 import { followFamily } from "./follow-family.ts";
 import type { Holds } from "./holds.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -106,8 +108,11 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
 const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly threadId: ThreadId }): RunStream =>
   recordedRun(run, () => wait(parts, run.runId));
 
+const counted = async (parts: RunParts, result: Promise<LoopOutcome>): Promise<LoopResult> =>
+  withFamily(parts, await followed(parts, result));
+
 const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
-  run.result === undefined ? recorded(parts, run) : followRun(run, followed(parts, run.result));
+  run.result === undefined ? recorded(parts, run) : followRun(run, counted(parts, run.result));
 
 /** Decisions about calls of an active run that it does not know yet. Only its own id names it for good: threads see many runs. */
 async function keepEarly(parts: RunParts, { decisions, run: named }: RunDecisions): Promise<RunStream | undefined> {
@@ -237,7 +242,7 @@ async function resumeWith(parts: RunParts, run: RunRecord, asked: RunDecisions):
   if (run.status !== "waiting" && parts.holds === undefined) throw isElsewhere(next.target, run);
   try {
     const { run: active, result, begun } = beginRun(parts, resumeOrder(run, asked.decisions));
-    const stream = followRun(active, followed(parts, result));
+    const stream = followRun(active, counted(parts, result));
     await begun;
     return stream;
   } catch (thrown) {

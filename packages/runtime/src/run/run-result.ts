@@ -1,4 +1,5 @@
 import {
+  type AgentUsage,
   type Conclusion,
   conclude,
   copyJson,
@@ -11,6 +12,7 @@ import {
   type Usage,
 } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
+import { sumOf } from "./family-usage.ts";
 
 /** A ticket whose input can be edited by spreading it: one that is no object stands under `value`. */
 export interface RunTicket extends Ticket {
@@ -28,8 +30,10 @@ export interface RunFacts {
   readonly text: string;
   /** How many inferences it took, with their tool calls. */
   readonly steps: number;
-  /** Tokens of the whole run. */
+  /** Tokens of the whole run, with those of the runs that it started, at any depth. */
   readonly usage: Usage;
+  /** What they are the sum of, by agent and place: the run itself first. */
+  readonly usageByAgent: readonly AgentUsage[];
 }
 
 type Only<S extends Conclusion["status"]> = Extract<Conclusion, { readonly status: S }>;
@@ -82,8 +86,9 @@ const toRunTicket = (ticket: Ticket): RunTicket => ({
 /** The caller's own: the record shares nothing with it. `readOutput` is asked for the answer of a run that is done. */
 export function toRunResult<O>(given: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
   const ended = copyJson(given);
-  const { runId, threadId, text, steps, usage } = ended;
-  const facts: RunFacts = { runId, threadId, text, steps, usage };
+  const { runId, threadId, text, steps, usageByAgent } = ended;
+  const usage = usageByAgent.length === 1 ? ended.usage : sumOf(usageByAgent);
+  const facts: RunFacts = { runId, threadId, text, steps, usage, usageByAgent };
   const conclusion = conclude({ ...ended, isOutputMissing: ended.isOutputAsked && ended.output === undefined });
   switch (conclusion.status) {
     case "done":

@@ -8,7 +8,7 @@ import {
   type SettledRun,
   runId as toRunId,
 } from "@awaken/contract";
-import { isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { countedOf, isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
@@ -35,7 +35,7 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
     waitingReason: run.status === "waiting" ? run.waiting.reason : undefined,
     termination: conclusion.termination,
     steps: run.steps,
-    usage: run.usage,
+    ...countedOf(runIdentity(run), run),
     tickets: run.status === "waiting" ? await ticketsBelow(records, runIdentity(run)) : [],
     output: outcome?.output,
     isOutputAsked: run.activation.options.output !== undefined,

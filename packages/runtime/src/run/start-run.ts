@@ -32,6 +32,7 @@ import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { ChildRuns } from "./child-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
+import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
@@ -122,15 +123,20 @@ class TypedOutput<O> {
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
   resultOf(parts: RunParts, result: Promise<LoopOutcome>): Promise<RunResult<O>> {
-    return result.then((outcome) =>
-      isLeft(outcome) ? this.#resultElsewhere(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded)),
-    );
+    return result.then((outcome) => {
+      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome);
+      return outcome.hasStarted ? this.#resultOfFamily(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded));
+    });
   }
 
   async #resultElsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<RunResult<O>> {
     const ended = await settled(parts, id, Number.POSITIVE_INFINITY);
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
-    return toRunResult(ended, (recorded) => this.read(recorded));
+    return this.#resultOfFamily(parts, ended);
+  }
+
+  async #resultOfFamily(parts: RunParts, ended: LoopResult): Promise<RunResult<O>> {
+    return toRunResult(await withFamily(parts, ended), (recorded) => this.read(recorded));
   }
 
   /** Of a run that is done. One that goes on may have been asked for an answer before: then it is that of its record. */

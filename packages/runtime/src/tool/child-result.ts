@@ -10,6 +10,11 @@ export interface ChildRequest {
   readonly state?: JsonObject;
   /** `durable`: a run with records of its own, which can wait and outlive the process. Default: that, where there is a store with a queue; else `ephemeral`. */
   readonly policy?: DelegatePersistence;
+  /**
+   * What it says is output of the call while it says it, and `streamed` of the result. How it fails, if it does, is shown in brackets, or
+   * dropped. Default false: its words are heard by following it.
+   */
+  readonly stream?: boolean | { readonly errors?: "show" | "drop" };
   /** Throws `child_not_completed` unless it comes to its end. Default false: whatever became of it is a result. */
   readonly mustComplete?: boolean;
 }
@@ -23,11 +28,13 @@ interface ChildFacts {
   readonly label: string;
   /** Its final answer; empty when there is none. */
   readonly text: string;
-  /** The same with what came beside the text. */
+  /** All that it said while it ran here; absent unless `stream` was asked for. */
+  readonly streamed?: string;
+  /** The final answer with what came beside the text. */
   readonly output: BackendOutput;
   /** How many inferences it took, with their tool calls. */
   readonly steps: number;
-  /** Tokens, as far as they are known. */
+  /** Tokens of it and of what it started, as far as they are known. */
   readonly usage?: Usage;
   /** Its keys that persist, as it left them. */
   readonly state?: PersistedState;

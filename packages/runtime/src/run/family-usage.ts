@@ -1,0 +1,55 @@
+import {
+  type AgentUsage,
+  addAgentUsage,
+  addUsage,
+  errorMessage,
+  NO_USAGE,
+  type RunId,
+  type RunRecord,
+  runIdentity,
+  type Usage,
+} from "@awaken/contract";
+import type { RunPosition } from "@awaken/contract/store";
+import { countedOf, type LoopResult } from "../loop/finish.ts";
+import type { RunRecords } from "../loop/run-records.ts";
+import type { RunParts } from "./run-parts.ts";
+
+const PAGE = 1_000;
+
+const isBelow = ({ activation }: RunRecord, id: RunId): boolean => activation.trace.ancestors?.some(({ runId }) => runId === id) === true;
+
+async function usageBelow({ runs }: RunRecords, id: RunId, rootRunId: RunId): Promise<readonly AgentUsage[]> {
+  let parts: readonly AgentUsage[] = [];
+  let after: RunPosition | undefined;
+  do {
+    const page = await runs.list({ rootRunId, limit: PAGE, ...(after === undefined ? undefined : { after }) });
+    for (const run of page.items) if (isBelow(run, id)) parts = addAgentUsage(parts, countedOf(runIdentity(run), run).usageByAgent);
+    after = page.next;
+  } while (after !== undefined);
+  return parts;
+}
+
+export const sumOf = (parts: readonly AgentUsage[]): Usage => parts.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+
+/** Of a run and of all that it started. */
+export async function usageOfFamily(records: RunRecords, run: RunRecord): Promise<Usage> {
+  const { usage, usageByAgent, hasStarted } = countedOf(runIdentity(run), run);
+  if (!hasStarted) return usage;
+  return sumOf([...usageByAgent, ...(await usageBelow(records, run.runId, run.rootRunId ?? run.runId))]);
+}
+
+/** What a run has used is what all runs below it have, too. One that started none is as it is; nobody is asked. */
+export function withFamily(parts: RunParts, result: LoopResult): LoopResult | Promise<LoopResult> {
+  return result.hasStarted ? withBelow(parts, result) : result;
+}
+
+async function withBelow({ records, log }: RunParts, result: LoopResult): Promise<LoopResult> {
+  const { runId } = result;
+  try {
+    const rootRunId = (await records.runs.load(runId))?.rootRunId ?? runId;
+    return { ...result, usageByAgent: addAgentUsage(result.usageByAgent, await usageBelow(records, runId, rootRunId)) };
+  } catch (thrown) {
+    log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId });
+    return result;
+  }
+}
