@@ -20,7 +20,7 @@ export function recordingPool(url: string): Recording {
         value: (first: unknown, ...rest: readonly unknown[]) => {
           if (
             typeof first === "string" &&
-            /^\s*(CREATE TABLE|ALTER TABLE|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(first)
+            /^\s*(CREATE (UNIQUE )?(TABLE|INDEX)|ALTER TABLE|DROP INDEX|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(first)
           )
             made.push(first);
           return Reflect.apply(send, this, [first, ...rest]);

@@ -14,10 +14,13 @@ export type DispatchStatus = (typeof DISPATCH_STATUSES)[number];
 export const DEFAULT_PRIORITY = 128;
 export const DEFAULT_MAX_ATTEMPTS = 5;
 
-/** How the run stood when the worker was through with it. `termination` of a waiting run says why this activation ended. */
+/**
+ * How the run stood when the worker was through with it. `termination` of a waiting run says why this activation ended. A `response` is
+ * for workers whose runs have no record that says it.
+ */
 export type DispatchResult =
   | { readonly type: "waiting"; readonly termination: Termination }
-  | { readonly type: "done"; readonly termination: FinalTermination; readonly response: string }
+  | { readonly type: "done"; readonly termination: FinalTermination; readonly response?: string }
   /** The run could not be brought to an end; its record says less than this. */
   | { readonly type: "failed"; readonly error: string };
 
@@ -86,7 +89,7 @@ export type DispatchRecord = QueuedDispatch | ClaimedDispatch | AckedDispatch | 
 
 const resultSchema = s.taggedUnion("type", [
   s.strictObject({ type: s.literal("waiting"), termination: terminationSchema }),
-  s.strictObject({ type: s.literal("done"), termination: finalTerminationSchema, response: s.string() }),
+  s.strictObject({ type: s.literal("done"), termination: finalTerminationSchema, response: s.exactOptional(s.string()) }),
   s.strictObject({ type: s.literal("failed"), error: s.string() }),
 ]);
 const echoSchema = s.taggedUnion("type", [

@@ -71,7 +71,7 @@ const standingOf = ({ resumed, input, messageCount, latestAt }: LandingInit): St
 
 function resultOf({ run }: ThreadCommit, { ending }: News): DispatchResult | undefined {
   if (ending === undefined || run === undefined) return undefined;
-  if (run.status === "done") return { type: "done", termination: run.outcome.termination, response: run.outcome.response };
+  if (run.status === "done") return { type: "done", termination: run.outcome.termination };
   return { type: "waiting", termination: ending };
 }
 

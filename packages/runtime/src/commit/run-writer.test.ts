@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { command } from "../phase/command.ts";
+import { defineState } from "../state/key.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
@@ -14,6 +15,7 @@ import { text, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { reply } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
 import { Landing } from "./land.ts";
 import { MemoryThreads } from "./memory-threads.ts";
@@ -202,4 +204,22 @@ test("what fails behind a commit is no failed commit: nothing of it rides again"
     [1, ["message-committed", "ticket-open"]],
     [0, []],
   ]);
+});
+
+test("the record of a run that is over has the state of its plugins, and nothing of ours that the record says anyway", async () => {
+  const score = defineState("app.score", { schema: z.number(), initial: () => 0, apply: (_value, update: number) => update });
+  const add = defineTool({
+    id: "add",
+    description: "d",
+    input: z.object({}),
+    state: [score],
+    execute: () => reply("7", { command: command().update(score, 7) }),
+  });
+  const states: (readonly [string | undefined, readonly string[]])[] = [];
+  await using store = memoryStore();
+  const seen = watched(store, { after: ({ run }) => states.push([run?.status, Object.keys(run?.state?.extensions ?? {})]) });
+  await using runtime = open(seen, [toolCalls([{ name: "add", input: {} }]), text("done")], { tools: [add] });
+  await runtime.run(GO);
+  expect(states.some(([status, keys]) => status === "running" && keys.includes(runLifecycle.name))).toBe(true);
+  expect(states.at(-1)).toEqual(["done", ["app.score"]]);
 });

@@ -183,6 +183,7 @@ export class RunWriter {
     const { claims, decisions, ending, takenIn } = wanted;
     // Nothing runs beside a run that is about to leave: its tickets are shown when it has left, so that whoever decides finds it waiting.
     const isLeaving = lifecycle.status === "waiting" && ending === undefined;
+    const isOver = lifecycle.status === "done" && ending !== undefined;
     const tickets = isLeaving ? [] : this.#tickets.take();
     const { size } = transcript;
     const staged = this.#staged;
@@ -196,7 +197,7 @@ export class RunWriter {
         takenIn,
         lifecycle,
         tally,
-        runState: told.export("run"),
+        runState: told.export(isOver ? "over" : "run"),
         threadState: told.export("thread"),
         tickets: openTickets({ state: told, identity }),
         decided: told.snapshot().get(pastTickets) ?? NO_DECISIONS,

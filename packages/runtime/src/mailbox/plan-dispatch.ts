@@ -79,7 +79,7 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
     if (entering.length > 0) return { type: "too-late", messages: entering };
     const next = await otherAwaiting(scene, run);
     if (next !== undefined) return { type: "for-another", runId: next };
-    return { type: "nothing", run, result: { type: "done", ...run.outcome, response: run.outcome.response } };
+    return { type: "nothing", run, result: { type: "done", termination: run.outcome.termination } };
   }
   const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
   if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {

@@ -179,13 +179,19 @@ describe("a step that was cut off", () => {
   it("counts once, with its hooks, in whatever process it ends", async () => {
     const [store, world] = [memoryStore(), new World()];
     const ended: number[] = [];
+    const counted: unknown[] = [];
     const watcher = definePlugin({
       id: "watcher",
-      register: (r) =>
+      register: (r) => {
         r.hook("stepEnd", ({ step }) => {
           ended.push(step);
           return undefined;
-        }),
+        });
+        r.hook("runEnd", ({ state }) => {
+          counted.push(state.get(runLifecycle)?.stepCount);
+          return undefined;
+        });
+      },
     });
     const init = {
       tools: [world.tool("pay", { idempotent: true })],
@@ -198,7 +204,8 @@ describe("a step that was cut off", () => {
     const result = await open(scripted([text("over")]), { ...init, store }).resume(run);
     expect(result).toMatchObject({ steps: 2, usage: { totalTokens: 30 } });
     expect(ended).toEqual([1, 2]);
-    expect(await store.runs.load(runId(run))).toMatchObject({ steps: 2, state: { extensions: { [runLifecycle.name]: { stepCount: 2 } } } });
+    expect(counted.at(-1)).toBe(2);
+    expect(await store.runs.load(runId(run))).toMatchObject({ status: "done", steps: 2 });
   });
 
   it("ends the run when a gate blocks what is left of it", async () => {

@@ -16,8 +16,13 @@ import type { SlotTable } from "./snapshot.ts";
 /** What to do with a stored key that nobody registered. */
 export type UnknownKeys = "error" | "skip";
 
-function isIn(key: AnyStateKey, scope: StateScope | "full" | "shared"): boolean {
+/** Those of one scope, those that may leave the process, all, or those that a run which is over still has. */
+export type ExportScope = StateScope | "full" | "shared" | "over";
+
+function isIn(key: AnyStateKey, scope: ExportScope): boolean {
   if (scope === "shared") return key.shared;
+  // What the runtime keeps of a run, its record says when it is over.
+  if (scope === "over") return key.scope === "run" && !key.trusted;
   return scope === "full" || key.scope === scope;
 }
 
@@ -26,7 +31,7 @@ export function encodeState(
   revision: number,
   keys: readonly AnyStateKey[],
   values: readonly unknown[],
-  scope: StateScope | "full" | "shared",
+  scope: ExportScope,
 ): PersistedState {
   const extensions: Record<string, JsonValue> = {};
   let versions: Record<string, number> | undefined;

@@ -1,9 +1,9 @@
-import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedState, type StateScope } from "@awaken/contract";
+import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedState } from "@awaken/contract";
 import type { Batch } from "./batch.ts";
 import { checkValue } from "./check-value.ts";
 import { KeptKeys } from "./kept.ts";
 import type { AnyStateKey } from "./key.ts";
-import { decodeState, decodeValue, encodeState, type Reading, type UnknownKeys } from "./persist.ts";
+import { decodeState, decodeValue, type ExportScope, encodeState, type Reading, type UnknownKeys } from "./persist.ts";
 import { applied, initialValue, refusal } from "./reduce.ts";
 import { type SlotTable, Snapshot, slotTable } from "./snapshot.ts";
 
@@ -105,10 +105,10 @@ export class StateStore {
     return changed;
   }
 
-  /** The persistent keys that are present: those of one scope, those that may leave the process, or all. */
-  export(scope: StateScope | "full" | "shared"): PersistedState {
+  /** The persistent keys that are present and asked for. */
+  export(scope: ExportScope): PersistedState {
     const state = encodeState(this.revision, this.#table.keys, this.#values, scope);
-    return this.#kept === undefined || scope === "shared" ? state : this.#kept.into(state, scope);
+    return this.#kept === undefined || scope === "shared" ? state : this.#kept.into(state, scope === "over" ? "run" : scope);
   }
 
   /** Replaces everything, revision too. All or nothing. */

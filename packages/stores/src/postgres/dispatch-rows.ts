@@ -77,7 +77,11 @@ const ON_CONFLICT = `ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET
 
 /** Rows that exist. */
 export const moveDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] =>
-  insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT }, dispatches.map(dispatchRow));
+  insertRows(
+    scopeId,
+    { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT },
+    dispatches.map((dispatch) => dispatchRow(dispatch)),
+  );
 
 /** A new row: of two with one id, one is refused. */
 export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>

@@ -29,8 +29,10 @@ const orNull = (value: string | number | undefined): Value => value ?? null;
 
 export const MESSAGE_COLUMNS = "thread_id, seq, message_id, run_id, is_internal, record, parts";
 
-export function messageRow({ threadId: thread, seq, message, ...record }: MessageRecord, blobBytes: number): EncodedRow {
-  const { text, parts, blobs } = encodeRecord({ ...record, message }, blobBytes);
+/** `kept` is what the JSON of the row has of the message. */
+export function messageRow(row: MessageRecord, blobBytes: number, kept: object = row.message): EncodedRow {
+  const { threadId: thread, seq, message, ...record } = row;
+  const { text, parts, blobs } = encodeRecord({ ...record, message: kept }, blobBytes);
   const isInternal = message.visibility === "internal" ? 1 : 0;
   return { values: [thread, seq, message.id, orNull(message.metadata?.runId), isInternal, text, parts], blobs };
 }
@@ -45,12 +47,13 @@ export function readMessage(row: Row, stored: unknown): MessageRecord {
 export const DISPATCH_COLUMNS =
   "dispatch_id, thread_id, status, priority, dedupe_key, epoch, available_at, lease_until, created_at, updated_at, record";
 
-export function dispatchRow(dispatch: DispatchRecord): Values {
+/** `write` makes the JSON of the row. */
+export function dispatchRow(dispatch: DispatchRecord, write: (record: DispatchRecord) => string = JSON.stringify): Values {
   const record = dispatchRecord.check(dispatch);
   const { dispatchId, threadId: thread, status, priority, dedupeKey, epoch, availableAt, createdAt, updatedAt } = record;
   const leaseUntil = record.status === "claimed" ? record.leaseUntil : null;
   const queue = [dispatchId, thread, status, priority, orNull(dedupeKey), epoch, availableAt, leaseUntil];
-  return [...queue, createdAt, updatedAt, JSON.stringify(record)];
+  return [...queue, createdAt, updatedAt, write(record)];
 }
 
 export const dispatchPosition = ({ createdAt, dispatchId }: DispatchRecord): DispatchPosition => ({ createdAt, dispatchId });

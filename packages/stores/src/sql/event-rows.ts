@@ -19,12 +19,18 @@ export function eventValues(batch: EventBatch, blobBytes: number): EncodedRow {
   const { batchId, threadId = null, threadSeq = null, runId = null, runSeq = null, createdAt, drafts } = batch;
   const common = commonOf(drafts);
   const events = drafts.map(({ threadId: _thread, runId: _run, ...body }) => withoutCommon(body, common));
-  const { text, parts, blobs } = encodeRecord({ ...common, events }, threadId === null ? Number.POSITIVE_INFINITY : blobBytes);
+  const { text, parts, blobs } = encodeRecord(
+    { ...withoutUsual(common), events },
+    threadId === null ? Number.POSITIVE_INFINITY : blobBytes,
+  );
   return { values: [batchId, threadId, threadSeq, runId, runSeq, drafts.length, createdAt, text, parts], blobs };
 }
 
 const COMMON = ["schemaVersion", "visibility", "origin"] as const;
 type Common = Partial<Pick<EventDraft, (typeof COMMON)[number]>>;
+
+/** What a row does not say of its events. */
+const USUAL = { visibility: "public", origin: "runtime" } as const;
 
 /** What all events of a row say stands there once. */
 function commonOf(drafts: readonly EventDraft[]): Common {
@@ -32,6 +38,12 @@ function commonOf(drafts: readonly EventDraft[]): Common {
   if (first === undefined) return {};
   return Object.fromEntries(COMMON.filter((key) => drafts.every((draft) => draft[key] === first[key])).map((key) => [key, first[key]]));
 }
+
+const withoutUsual = (common: Common): Common => {
+  const { visibility, origin, ...rest } = common;
+  const isUsual = visibility === USUAL.visibility && origin === USUAL.origin;
+  return isUsual ? rest : common;
+};
 
 const withoutCommon = (body: object, common: Common): object =>
   Object.fromEntries(Object.entries(body).filter(([key]) => !Object.hasOwn(common, key)));
@@ -63,7 +75,7 @@ export function readBatch(row: Row, stored: unknown): readonly StoredEvent[] {
       ...(thread && { threadId: thread.id }),
       ...(run && { runId: run.id }),
     };
-    return readRecord(storedEvent, isJsonObject(event) ? { ...common, ...event } : event, id, own);
+    return readRecord(storedEvent, isJsonObject(event) ? { ...USUAL, ...common, ...event } : event, id, own);
   });
 }
 

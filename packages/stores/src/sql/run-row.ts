@@ -5,9 +5,9 @@ import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
 
 export const RUN_COLUMNS = "run_id, thread_id, ordinal, status, created_at, updated_at, parent_run_id, root_run_id, record";
 
-export function runValues(run: RunRecord): Values {
+export function runValues(run: RunRecord, text = JSON.stringify(run)): Values {
   const { runId, threadId, ordinal, status, createdAt, updatedAt, parentRunId = null, rootRunId = null } = run;
-  return [runId, threadId, ordinal, status, createdAt, updatedAt, parentRunId, rootRunId, JSON.stringify(run)];
+  return [runId, threadId, ordinal, status, createdAt, updatedAt, parentRunId, rootRunId, text];
 }
 
 export const readRun = (row: Row): RunRecord => readFast(runRecord, jsonOf(row, "record"), textOf(row, "run_id"));

@@ -6,7 +6,7 @@ import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Tx } from "./database.ts";
-import { loadEpoch, readDispatch, writeDispatch } from "./dispatch-rows.ts";
+import { DISPATCH_ROW, loadEpoch, readDispatch, writeDispatch } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";
 
 /** Queued rows of threads that nobody holds. */
@@ -43,9 +43,9 @@ function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "lis
       session.read((db) =>
         db
           .all(
-            `SELECT d.scope_id, d.dispatch_id, d.record FROM dispatch d WHERE d.status = 'dead-letter' AND EXISTS (
+            `SELECT scope_id, ${DISPATCH_ROW} FROM dispatch AS d WHERE status = 'dead-letter' AND EXISTS (
                SELECT 1 FROM run r WHERE r.scope_id = d.scope_id AND r.run_id = json_extract(d.record, '$.runId') AND r.status <> 'done')
-             ORDER BY d.scope_id, d.created_at, d.dispatch_id LIMIT ?`,
+             ORDER BY scope_id, created_at, dispatch_id LIMIT ?`,
             clampLimit(limit),
           )
           .map((row) => ({ scopeId: scopeOf(row), dispatch: readDispatch(row) })),
@@ -76,7 +76,7 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
 
     reclaimExpired: (limit, gone = []) =>
       session.write((tx) => {
-        const sql = `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status = 'claimed'
+        const sql = `SELECT scope_id, ${DISPATCH_ROW} FROM dispatch WHERE status = 'claimed'
           AND (lease_until < ? OR record ->> 'claimedBy' IN (SELECT value FROM json_each(?))) ORDER BY lease_until LIMIT ?`;
         return tx
           .all(sql, env.clock(), JSON.stringify(gone), clampLimit(limit))
@@ -85,7 +85,7 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
 
     listConsumers: () =>
       session.read((db) => {
-        const sql = "SELECT dispatch_id, record FROM dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT ?";
+        const sql = `SELECT ${DISPATCH_ROW} FROM dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT ?`;
         const held = db.all(sql, MAX_CLAIMS).map(readDispatch);
         return toConsumers(
           held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
@@ -97,7 +97,7 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
       session.read((db) =>
         db
           .all(
-            `SELECT scope_id, dispatch_id, record FROM dispatch WHERE status NOT IN ('queued', 'claimed') AND updated_at >= ?
+            `SELECT scope_id, ${DISPATCH_ROW} FROM dispatch WHERE status NOT IN ('queued', 'claimed') AND updated_at >= ?
              ORDER BY updated_at LIMIT ?`,
             ...[updatedSince, clampLimit(limit)],
           )

@@ -2,14 +2,38 @@ import type { DispatchId, ScopeId, ThreadId } from "@awaken/contract";
 import { type DispatchRecord, dispatchRecord, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
-import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
+import { jsonOf, numberOf, type Row, readRecord, textIn, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 
-export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
+/** What `readDispatch` needs. */
+export const DISPATCH_ROW = "dispatch_id, thread_id, status, priority, dedupe_key, epoch, available_at, created_at, updated_at, record";
+
+/** The JSON of a row leaves out what its columns say; in rows of older versions it is in both. */
+export function readDispatch(row: Row): DispatchRecord {
+  const id = textOf(row, "dispatch_id");
+  const dedupeKey = textIn(row, "dedupe_key");
+  return readRecord(dispatchRecord, jsonOf(row, "record"), id, {
+    dispatchId: id,
+    threadId: textOf(row, "thread_id"),
+    status: textOf(row, "status"),
+    priority: numberOf(row, "priority"),
+    ...(dedupeKey === undefined ? undefined : { dedupeKey }),
+    epoch: numberOf(row, "epoch"),
+    availableAt: numberOf(row, "available_at"),
+    createdAt: numberOf(row, "created_at"),
+    updatedAt: numberOf(row, "updated_at"),
+  });
+}
+
+function dispatchText(dispatch: DispatchRecord): string {
+  const { dispatchId: _id, threadId: _thread, status: _status, priority: _priority, dedupeKey: _key, ...rest } = dispatch;
+  const { epoch: _epoch, availableAt: _available, createdAt: _created, updatedAt: _updated, ...record } = rest;
+  return JSON.stringify(record);
+}
 
 export function loadDispatch(db: Connection, scopeId: ScopeId, id: DispatchId): DispatchRecord | undefined {
-  const row = db.get("SELECT dispatch_id, record FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id);
+  const row = db.get(`SELECT ${DISPATCH_ROW} FROM dispatch WHERE scope_id = ? AND dispatch_id = ?`, scopeId, id);
   return row && readDispatch(row);
 }
 
@@ -38,7 +62,7 @@ export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): 
 
 /** Queued rows of the thread by `compareDispatches`. */
 export function loadQueued(db: Connection, scopeId: ScopeId, threadId: ThreadId): readonly QueuedDispatch[] {
-  const sql = `SELECT dispatch_id, record FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued'
+  const sql = `SELECT ${DISPATCH_ROW} FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued'
     ORDER BY priority, created_at, dispatch_id`;
   return db.all(sql, scopeId, threadId).flatMap((row) => {
     const dispatch = readDispatch(row);
@@ -52,7 +76,7 @@ export function writeDispatch<T extends DispatchRecord>(
   { scopeId, channels }: Pick<Access, "scopeId" | "channels">,
   dispatch: T,
 ): T {
-  const values = dispatchRow(dispatch);
+  const values = dispatchRow(dispatch, dispatchText);
   tx.run(
     `INSERT INTO dispatch (scope_id, ${DISPATCH_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET

@@ -20,7 +20,7 @@ import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import type { Tx } from "./database.ts";
-import { hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
+import { DISPATCH_ROW, hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
 import { loadOpenWishes } from "./wishes.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({
@@ -100,7 +100,7 @@ function interrupt(tx: Tx, access: Access, threadId: ThreadId): InterruptedThrea
   const superseded = loadQueued(tx, scopeId, threadId).map((dispatch) =>
     writeDispatch(tx, access, supersedeDispatch(dispatch, INTERRUPTED, env.clock())),
   );
-  const sql = "SELECT dispatch_id, record FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'claimed'";
+  const sql = `SELECT ${DISPATCH_ROW} FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'claimed'`;
   const row = tx.get(sql, scopeId, threadId);
   const claimed = row && readDispatch(row);
   return { epoch, superseded, ...(claimed?.status === "claimed" && { claimed }) };
@@ -143,7 +143,7 @@ function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list
         const where = new Conditions("?").add("scope_id = ?", scopeId).add("thread_id = ?", threadId).oneOf("status", statuses);
         const page = [clampLimit(limit), Math.max(Math.trunc(offset), 0)];
         const tail = where.bind("ORDER BY priority, created_at, dispatch_id LIMIT ? OFFSET ?", ...page);
-        return db.all(`SELECT dispatch_id, record FROM dispatch ${where.where} ${tail}`, ...where.values).map(readDispatch);
+        return db.all(`SELECT ${DISPATCH_ROW} FROM dispatch ${where.where} ${tail}`, ...where.values).map(readDispatch);
       }),
 
     listAll: ({ statuses, after, limit }) =>
@@ -151,7 +151,7 @@ function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list
         const where = dispatchConditions(new Conditions("?").add("scope_id = ?", scopeId), statuses, after);
         const size = clampLimit(limit);
         const tail = where.bind("ORDER BY created_at, dispatch_id LIMIT ?", size + 1);
-        const rows = db.all(`SELECT dispatch_id, record FROM dispatch ${where.where} ${tail}`, ...where.values);
+        const rows = db.all(`SELECT ${DISPATCH_ROW} FROM dispatch ${where.where} ${tail}`, ...where.values);
         return toPage(rows.map(readDispatch), size, dispatchPosition);
       }),
 

@@ -1,16 +1,34 @@
-import { AwakenError, type MessageId, type ScopeId, type ThreadId } from "@awaken/contract";
+import { AwakenError, isJsonObject, type Message, type MessageId, type ScopeId, type ThreadId } from "@awaken/contract";
 import { clampLimit, type MessageRecord, type MessageStore } from "@awaken/contract/store";
 import { MESSAGE_COLUMNS, messageKey, messageRow, readMessage } from "../sql/columns.ts";
 import { Conditions, isFiltered, messageConditions } from "../sql/conditions.ts";
-import { numberOf, type Row, textOf, toPage } from "../sql/rows.ts";
+import { numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 import { isConstraint } from "./errors.ts";
 
-const COLUMNS = "thread_id, seq, parts, record";
+const COLUMNS = "thread_id, seq, message_id, run_id, parts, record";
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) => readMessage(row, decode(db, scopeId, row, messageKey(row)));
+/** The JSON of a row leaves out what its columns say; in rows of older versions it is in both. */
+function withoutColumns({ id: _id, metadata, ...message }: Message): object {
+  if (metadata === undefined) return message;
+  const { runId, ...rest } = metadata;
+  return runId !== undefined && Object.keys(rest).length === 0 ? message : { ...message, metadata: rest };
+}
+
+function withColumns(row: Row, stored: unknown): unknown {
+  const message = isJsonObject(stored) ? stored["message"] : undefined;
+  if (!isJsonObject(stored) || !isJsonObject(message)) return stored;
+  const id = textOf(row, "message_id");
+  const runId = textIn(row, "run_id");
+  if (runId === undefined) return { ...stored, message: { id, ...message } };
+  const { metadata } = message;
+  return { ...stored, message: { id, ...message, metadata: { runId, ...(isJsonObject(metadata) ? metadata : undefined) } } };
+}
+
+const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) =>
+  readMessage(row, withColumns(row, decode(db, scopeId, row, messageKey(row))));
 
 /** Rows of one thread; `tail` is what stands behind the conditions. */
 export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions, tail: string): readonly MessageRecord[] {
@@ -25,7 +43,7 @@ const INSERT_MESSAGE = `INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUE
 
 export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly MessageRecord[], blobBytes: number): void {
   for (const record of messages) {
-    const { values, blobs } = messageRow(record, blobBytes);
+    const { values, blobs } = messageRow(record, blobBytes, withoutColumns(record.message));
     try {
       tx.run(INSERT_MESSAGE, scopeId, ...values);
     } catch (thrown) {

@@ -1,38 +1,56 @@
-import type { RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
-import { clampLimit, type RunStore } from "@awaken/contract/store";
+import { isJsonObject, type RunId, type RunRecord, type ScopeId, type ThreadId } from "@awaken/contract";
+import { clampLimit, type RunStore, runRecord } from "@awaken/contract/store";
 import { afterRun, Conditions, runConditions } from "../sql/conditions.ts";
 import { type LastWritten, lastingRun } from "../sql/last-written.ts";
-import { numberOf, toPage } from "../sql/rows.ts";
-import {
-  countRuns,
-  isLatest,
-  MAX_RUNS_OF_TICKET,
-  openTickets,
-  RUN_COLUMNS,
-  readRun,
-  runPosition,
-  runValues,
-  ticketChange,
-} from "../sql/run-row.ts";
+import { jsonOf, numberOf, type Row, readFast, textIn, textOf, toPage } from "../sql/rows.ts";
+import { countRuns, isLatest, MAX_RUNS_OF_TICKET, openTickets, RUN_COLUMNS, runPosition, runValues, ticketChange } from "../sql/run-row.ts";
 import { readThread } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 
-const SELECT_RUN = `SELECT run_id, record FROM run WHERE scope_id = ? AND run_id = ?`;
+/** What `readRunRow` needs. */
+const RUN_ROW = "run_id, thread_id, ordinal, created_at, parent_run_id, root_run_id, record";
+
+/** The JSON of a row leaves out what its columns say, but for what moves; in rows of older versions it is in both. */
+function runText(run: RunRecord): string {
+  const { runId: _id, threadId: _thread, ordinal: _ordinal, createdAt: _created, parentRunId: _parent, rootRunId: _root, ...record } = run;
+  return JSON.stringify(record);
+}
+
+function readRunRow(row: Row): RunRecord {
+  const id = textOf(row, "run_id");
+  const [parentRunId, rootRunId] = [textIn(row, "parent_run_id"), textIn(row, "root_run_id")];
+  const stored = jsonOf(row, "record");
+  const own = {
+    runId: id,
+    threadId: textOf(row, "thread_id"),
+    ordinal: numberOf(row, "ordinal"),
+    createdAt: numberOf(row, "created_at"),
+    ...(parentRunId === undefined ? undefined : { parentRunId }),
+    ...(rootRunId === undefined ? undefined : { rootRunId }),
+  };
+  return readFast(runRecord, isJsonObject(stored) ? { ...stored, ...own } : stored, id);
+}
+
+const SELECT_RUN = `SELECT ${RUN_ROW} FROM run WHERE scope_id = ? AND run_id = ?`;
 const INSERT_RUN = `INSERT INTO run (scope_id, ${RUN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** The text says the same of two runs that differ in what only columns say. */
+const isOf = ({ threadId, ordinal, createdAt }: RunRecord, row: Row): boolean =>
+  threadId === row["thread_id"] && ordinal === row["ordinal"] && createdAt === row["created_at"];
 
 export function loadRun(db: Connection, scopeId: ScopeId, id: RunId, written?: LastWritten<RunRecord>): RunRecord | undefined {
   const row = db.get(SELECT_RUN, scopeId, id);
   if (row === undefined) return undefined;
-  return written?.find(scopeId, id, row["record"]) ?? readRun(row);
+  const known = written?.find(scopeId, id, row["record"]);
+  return known !== undefined && isOf(known, row) ? known : readRunRow(row);
 }
 
 /** The indexes over runs are left alone while the status stays. */
 export function writeRun(tx: Tx, { scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): void {
   const { runId, status, updatedAt } = after;
-  const values = runValues(after);
-  const text = String(values.at(-1));
-  if (before === undefined) tx.run(INSERT_RUN, scopeId, ...values);
+  const text = runText(after);
+  if (before === undefined) tx.run(INSERT_RUN, scopeId, ...runValues(after, text));
   else {
     if (before.status !== status) tx.run("UPDATE run SET status = ? WHERE scope_id = ? AND run_id = ?", status, scopeId, runId);
     tx.run("UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?", updatedAt, text, scopeId, runId);
@@ -48,9 +66,9 @@ function loadLatest(db: Connection, scopeId: ScopeId, threadId: ThreadId): RunRe
   const thread = row && readThread(row);
   const run = thread?.latestRun && loadRun(db, scopeId, thread.latestRun.id);
   if (thread === undefined || run === undefined || isLatest(run, thread)) return run;
-  const sql = `SELECT run_id, record FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1`;
+  const sql = `SELECT ${RUN_ROW} FROM run WHERE scope_id = ? AND thread_id = ? ORDER BY updated_at DESC, ordinal DESC LIMIT 1`;
   const latest = db.get(sql, scopeId, threadId);
-  return latest && readRun(latest);
+  return latest && readRunRow(latest);
 }
 
 export function runPort({ scopeId, session }: Access): RunStore {
@@ -63,8 +81,8 @@ export function runPort({ scopeId, session }: Access): RunStore {
         const where = afterRun(runConditions(inScope(), filter), after);
         const size = clampLimit(limit);
         const tail = where.bind("ORDER BY created_at, run_id LIMIT ?", size + 1);
-        const rows = db.all(`SELECT run_id, record FROM run ${where.where} ${tail}`, ...where.values);
-        return toPage(rows.map(readRun), size, runPosition);
+        const rows = db.all(`SELECT ${RUN_ROW} FROM run ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readRunRow), size, runPosition);
       }),
 
     count: (filter) =>
@@ -82,20 +100,20 @@ export function runPort({ scopeId, session }: Access): RunStore {
       session.read((db) =>
         db
           .all(
-            `SELECT r.run_id, r.record FROM run_ticket t JOIN run r ON r.scope_id = t.scope_id AND r.run_id = t.run_id
-             WHERE t.scope_id = ? AND t.ticket_id = ?
-             ORDER BY r.status = 'waiting' DESC, r.created_at DESC, r.run_id DESC LIMIT ?`,
+            `SELECT ${RUN_ROW} FROM run WHERE scope_id = ?1
+               AND run_id IN (SELECT run_id FROM run_ticket WHERE scope_id = ?1 AND ticket_id = ?2)
+             ORDER BY status = 'waiting' DESC, created_at DESC, run_id DESC LIMIT ?3`,
             ...[scopeId, id, MAX_RUNS_OF_TICKET],
           )
-          .map(readRun),
+          .map(readRunRow),
       ),
 
     listOpenTickets: (root) =>
       session.read((db) => {
-        const sql = `SELECT run_id, record FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2)
+        const sql = `SELECT ${RUN_ROW} FROM run WHERE scope_id = ?1 AND (run_id = ?2 OR root_run_id = ?2)
           AND status IN ('waiting', 'running')
           ORDER BY created_at, run_id`;
-        return openTickets(db.all(sql, scopeId, root).map(readRun));
+        return openTickets(db.all(sql, scopeId, root).map(readRunRow));
       }),
   };
 }
