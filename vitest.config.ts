@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./scripts/test-order.ts";
 
 const ALL = ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"];
 const CORE = ["packages/contract/src/**/*.test.ts", "packages/runtime/src/!(mailbox)/**/*.test.ts"];
+const DATABASE = ["e2e/**/*.test.ts", "packages/runtime/src/mailbox/**/*.test.ts", "packages/stores/src/**/*.test.ts"];
 
 export default defineConfig({
   ssr: { resolve: { conditions: ["awaken-source"] } },
@@ -10,14 +13,20 @@ export default defineConfig({
     passWithNoTests: false,
     restoreMocks: true,
     // They end what hangs, also on a machine that is slow or busy.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
+    setupFiles: "scripts/test-patience.ts",
     // On two cores it would be one: most of the long tests wait for other processes.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
+    // Every process that a test starts reads what the ones before it compiled: that halves what its start costs.
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(import.meta.dirname, "node_modules/.cache/awaken/compiled") },
     projects: [
       // They have no state of a process, as the servers of the mailbox are: sharing one halves what their 170 files cost.
       { extends: true, test: { name: "core", isolate: false, include: CORE } },
-      { extends: true, test: { name: "rest", include: ALL, exclude: [...CORE, "**/node_modules/**"] } },
+      { extends: true, test: { name: "database", include: DATABASE, globalSetup: "packages/stores/src/postgres/test-setup.ts" } },
+      { extends: true, test: { name: "rest", include: ALL, exclude: [...CORE, ...DATABASE, "**/node_modules/**"] } },
     ],
   },
 });

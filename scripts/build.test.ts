@@ -50,7 +50,7 @@ function readManifest(name: string): Manifest {
 }
 
 function run(command: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8", cwd, timeout: 120_000 });
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8", cwd, timeout: 600_000 });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stdout}${stderr}`);
   return stdout;
 }
@@ -93,7 +93,7 @@ function project(): string {
 /** What would be published of a package. */
 function packed(name: string): readonly string[] {
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
-  const { stdout } = spawnSync("npm", args, { encoding: "utf8", cwd: join(ROOT, "packages", name), timeout: 60_000 });
+  const { stdout } = spawnSync("npm", args, { encoding: "utf8", cwd: join(ROOT, "packages", name), timeout: 600_000 });
   const found = stdout.match(/"path": "[^"]+"/g) ?? [];
   return found.map((line) => line.slice('"path": "'.length, -1));
 }
@@ -103,10 +103,10 @@ describe("build", () => {
     if (made !== undefined) removeTree(made);
   });
   beforeAll(() => {
-    const build = spawnSync(process.execPath, [join(ROOT, "scripts/build.ts")], { encoding: "utf8", timeout: 240_000 });
+    const build = spawnSync(process.execPath, [join(ROOT, "scripts/build.ts")], { encoding: "utf8", timeout: 600_000 });
     expect(build.stderr).toBe("");
     expect(build.status).toBe(0);
-  }, 240_000);
+  });
 
   it("gives packages that run without our sources", () => {
     const program =
@@ -114,10 +114,10 @@ describe("build", () => {
       'const runtime = createRuntime({ providers: { s: scripted([text("built")]) }, models: { m: { provider: "s", model: "s" } }, agents: { a: { model: "m" } } });' +
       'console.log((await runtime.run({ agent: "a", input: "hi" })).text);';
     const env = { ...process.env, NODE_OPTIONS: "" };
-    const run = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8", cwd: ROOT, env, timeout: 30_000 });
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8", cwd: ROOT, env, timeout: 600_000 });
     expect(run.stdout).toBe("built\n");
     expect(run.status).toBe(0);
-  }, 60_000);
+  });
 
   it("publishes sources and maps, and no tests", () => {
     for (const name of PACKAGES) {
@@ -127,7 +127,7 @@ describe("build", () => {
       );
       expect(files.filter((file) => /\.test\.|\/test-|test-support/.test(file))).toEqual([]);
     }
-  }, 120_000);
+  });
 
   it("gives tarballs against which a strict program compiles without skipLibCheck on TypeScript 5.9, 6.0 and 7.0", () => {
     const folder = project();
@@ -136,10 +136,10 @@ describe("build", () => {
       const compiler = join(ROOT, "node_modules", path);
       expect(run(process.execPath, [compiler, "--version"], folder)).toContain(`Version ${version}.`);
       const args = [compiler, "--strict", "--noEmit", "--skipLibCheck", "false", ...language, "main.ts", "everything.ts"];
-      const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder, timeout: 120_000 });
+      const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder, timeout: 600_000 });
       expect({ version, errors: stdout }).toEqual({ version, errors: "" });
     }
-  }, 400_000);
+  }, 900_000);
 
   it("gives tarballs in which an optional package that is not installed is one line that names the install", () => {
     const program = `
@@ -172,7 +172,7 @@ describe("build", () => {
       expect.stringMatching(/prometheus\(\) needs the package prom-client: npm install prom-client$/),
       "hi",
     ]);
-  }, 400_000);
+  }, 900_000);
 
   it("the command tsc is TypeScript 7, whatever others are installed beside it", () => {
     expect(run(join(ROOT, "node_modules/.bin/tsc"), ["--version"], ROOT)).toContain("Version 7.");

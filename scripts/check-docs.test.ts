@@ -46,7 +46,7 @@ describe("the documents", () => {
 
   it("every sample compiles under strict, every printed line is in its program, every link leads somewhere", () => {
     expect(checkDocs(ROOT)).toEqual([]);
-  }, 120_000);
+  });
 
   it("finds what is wrong, and where", () => {
     const root = newFolder();

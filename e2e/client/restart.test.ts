@@ -12,7 +12,7 @@ describe("a client whose server is restarted", { timeout: 120_000 }, () => {
   let database: Server;
   beforeAll(async () => {
     database = await startServer();
-  }, 60_000);
+  });
   afterAll(() => database[Symbol.asyncDispose]());
 
   for (const engine of ["sqlite", "postgres"] as const) {

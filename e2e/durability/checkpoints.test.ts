@@ -33,16 +33,14 @@ async function look(store: Store): Promise<number> {
   return messageCount;
 }
 
-async function lookWhileAnotherProcessWrites(place: Place, cache: string): Promise<void> {
+async function lookWhileAnotherProcessWrites(place: Place): Promise<void> {
   await using store = await openStore(place);
   const order: StepsOrder = { place, thread: THREAD, steps: STEPS };
   const stop = new AbortController();
   let isWriting = true;
-  const writing = runChild<Stepped>({ file: join(import.meta.dirname, "steps-process.ts"), order, cache, signal: stop.signal }).finally(
-    () => {
-      isWriting = false;
-    },
-  );
+  const writing = runChild<Stepped>({ file: join(import.meta.dirname, "steps-process.ts"), order, signal: stop.signal }).finally(() => {
+    isWriting = false;
+  });
   writing.catch(() => {});
   const between = new Set<number>();
   try {
@@ -70,13 +68,12 @@ describe("a checkpoint that is loaded while another process commits", () => {
 
   test(`${title}, on SQLite`, async () => {
     using folder = tempFolder();
-    await lookWhileAnotherProcessWrites({ type: "sqlite", file: join(folder.path, "steps.db") }, join(folder.path, "compiled"));
+    await lookWhileAnotherProcessWrites({ type: "sqlite", file: join(folder.path, "steps.db") });
   });
 
   test(`${title}, on PostgreSQL`, async () => {
-    using folder = tempFolder();
     await using schema = freshSchema(server.url);
     const place: Place = { type: "postgres", url: server.url, schema: schema.name };
-    await lookWhileAnotherProcessWrites(place, join(folder.path, "compiled"));
+    await lookWhileAnotherProcessWrites(place);
   });
 });

@@ -13,10 +13,10 @@ process.on("disconnect", () => process.exit(1));
 process.send({ question: 1 });
 `;
 
-function asking(folder: string): { readonly file: string; readonly order: object; readonly cache: string } {
+function asking(folder: string): { readonly file: string; readonly order: object } {
   const file = join(folder, "asks.mjs");
   writeFileSync(file, ASKS);
-  return { file, order: {}, cache: join(folder, "compiled") };
+  return { file, order: {} };
 }
 
 test("a child is answered, and ends", async () => {

@@ -38,7 +38,7 @@ async function expectFinishable(store: QueueStore, version: string): Promise<voi
 
 describe.each(versions)(
   "records of %s are read, and everything in them is finished by the code of today",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   (version) => {
     test("on SQLite", async () => {
       using folder = tempFolder();

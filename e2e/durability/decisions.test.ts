@@ -40,7 +40,7 @@ async function decide(place: Place, folder: Folder, nodes: number): Promise<void
     return start.promise;
   };
   const order: DeciderOrder = { place, threads: THREADS, outside: effects };
-  const child = { file: join(import.meta.dirname, "decider-process.ts"), order, cache: join(folder.path, "compiled"), onMessage };
+  const child = { file: join(import.meta.dirname, "decider-process.ts"), order, onMessage };
   const ended = await Promise.allSettled(Array.from({ length: nodes }, () => runChild(child)));
   for (const node of ended) if (node.status === "rejected") throw node.reason;
   await using store = await openStore(place);

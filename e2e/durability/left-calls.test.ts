@@ -36,12 +36,10 @@ const BEFORE_LAST = planned("before the last effect", "before-effect", 3);
 
 class Shop {
   readonly place: Place;
-  readonly #cache: string;
   readonly #effects: string;
 
-  constructor(place: Place, effects: string, cache: string) {
+  constructor(place: Place, effects: string) {
     this.place = place;
-    this.#cache = cache;
     this.#effects = effects;
     writeFileSync(effects, "");
   }
@@ -64,7 +62,6 @@ class Shop {
     const { type } = await runChild<readonly Told[]>({
       file: join(import.meta.dirname, "buyer-process.ts"),
       order: { place: this.place, outside: this.#effects, thread: THREAD, ...order } satisfies BuyerOrder,
-      cache: this.#cache,
       onMessage(message) {
         told.push(...message);
         return undefined;
@@ -233,7 +230,7 @@ describe("a process dies in its tools, and another one goes on", () => {
   for (const engine of ["sqlite", "postgres"] as const) {
     const open = async (work: (shop: Shop) => Promise<void>) => {
       const name = join(folder.path, randomUUID());
-      const shopAt = (place: Place) => new Shop(place, `${name}.jsonl`, join(folder.path, "compiled"));
+      const shopAt = (place: Place) => new Shop(place, `${name}.jsonl`);
       if (engine === "sqlite") return await work(shopAt({ type: "sqlite", file: `${name}.db` }));
       await using schema = freshSchema(server.url);
       await work(shopAt({ type: "postgres", url: server.url, schema: schema.name }));

@@ -108,7 +108,7 @@ onEveryStore("rewind beside others", (current) => {
     await using worker = open(store, model, { workers: true });
     await worker.recover();
     await worker.wait(own.runId);
-    await expect.poll(async () => (await view("queue")).length, { timeout: 30_000 }).toBe(6);
+    await expect.poll(async () => (await view("queue")).length).toBe(6);
     const left = await view("queue");
     expect(left.slice(0, 2)).toEqual(["q1", "q-a1"]);
     expect([...left.slice(2)].sort()).toEqual(["one", "q3", "q4", "two"]);

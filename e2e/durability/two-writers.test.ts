@@ -13,7 +13,7 @@ const THREAD = "shared";
 const START = { type: "start" };
 
 /** Both begin when both are there. Gives how often each was refused. */
-async function write(place: Place, cache: string): Promise<ReadonlyMap<string, number>> {
+async function write(place: Place): Promise<ReadonlyMap<string, number>> {
   const conflicts = new Map<string, number>();
   const file = join(import.meta.dirname, "writer-process.ts");
   const start = Promise.withResolvers<object>();
@@ -32,7 +32,7 @@ async function write(place: Place, cache: string): Promise<ReadonlyMap<string, n
   await Promise.allSettled(
     WRITERS.map((name) => {
       const order: WriterOrder = { place, thread: THREAD, name, commits: COMMITS };
-      const ended = runChild<Ready | Written>({ file, order, cache, signal: failure.signal, onMessage });
+      const ended = runChild<Ready | Written>({ file, order, signal: failure.signal, onMessage });
       return ended.catch((thrown: unknown) => failure.abort(thrown));
     }),
   );
@@ -66,13 +66,12 @@ describe("two processes that write to one thread", () => {
   test(`${title}, on SQLite`, async () => {
     using folder = tempFolder();
     const place: Place = { type: "sqlite", file: join(folder.path, "shared.db") };
-    await expectNoneLost(place, await write(place, join(folder.path, "compiled")));
+    await expectNoneLost(place, await write(place));
   });
 
   test(`${title}, on PostgreSQL`, async () => {
-    using folder = tempFolder();
     await using schema = freshSchema(server.url);
     const place: Place = { type: "postgres", url: server.url, schema: schema.name };
-    await expectNoneLost(place, await write(place, join(folder.path, "compiled")));
+    await expectNoneLost(place, await write(place));
   });
 });

@@ -133,7 +133,7 @@ onEveryStore("a thread that is busy", (it) => {
       const refused = Promise.withResolvers<void>();
       const both = [b, c].map((each) => each.run(INSTEAD).catch((thrown: unknown) => Promise.reject(refused.resolve() ?? thrown)));
       const settled = Promise.allSettled(both);
-      await expect.poll(async () => (await store.wishes.listOpen(R)).length, { timeout: 4_000 }).toBe(2);
+      await expect.poll(async () => (await store.wishes.listOpen(R)).length).toBe(2);
       release();
       await last.began;
       await refused.promise;

@@ -37,7 +37,6 @@ class Life implements Disposable {
     return runChild<Told>({
       file: FILE,
       order: { database: join(path, "a.db"), spans: this.#spans, part } satisfies TracedOrder,
-      cache: join(path, "compiled"),
       onMessage: (message) => {
         this.told = message;
         return undefined;

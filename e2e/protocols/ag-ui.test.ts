@@ -257,7 +257,7 @@ test("a run at work can be followed again, and what is on record from a cursor o
   await vi.waitFor(async () => {
     const { run } = await (await fetch(`${site.url}/v1/threads/left/runs/active`)).json();
     expect(run).toBeNull();
-  }, 20_000);
+  });
   const latest = await (await fetch(`${site.url}/v1/threads/left/runs/latest`)).json();
   expect(latest).toMatchObject({ termination: { type: "cancelled" } });
 });

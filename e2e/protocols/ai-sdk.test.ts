@@ -203,11 +203,11 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await sendText(first, "pay slow", 1);
     const id = approvalIdOf(first, "pay");
     await act(async () => void first.at().addToolApprovalResponse({ id, approved: true }));
-    await waitFor(() => expect(first.text()).toContain("one two"), { timeout: 20_000, interval: 10 });
+    await waitFor(() => expect(first.text()).toContain("one two"), { timeout: 120_000, interval: 10 });
     first.unmount();
     const { messages } = await historyOf(site, "t-reload");
     const second = openPage({ url: site.url, id: "t-reload", resume: true, messages });
-    await waitFor(() => expect(second.text()).toBe("one two three four five."), { timeout: 20_000, interval: 10 });
+    await waitFor(() => expect(second.text()).toBe("one two three four five."), { timeout: 120_000, interval: 10 });
     await waitFor(() => expect(second.at().status).toBe("ready"));
     expect(second.messages).toHaveLength(2);
     expect(kept((await historyOf(site, "t-reload")).messages)).toEqual(kept(second.messages).map((message) => message));
@@ -227,7 +227,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
     });
     await act(async () => void page.at().sendMessage({ text: "slow" }));
-    await waitFor(() => expect(page.text()).toContain("one"), { timeout: 20_000, interval: 10 });
+    await waitFor(() => expect(page.text()).toContain("one"), { timeout: 120_000, interval: 10 });
     const stopped = await fetch(`${site.url}/v1/ai-sdk/chat/t-stop/stop`, {
       method: "POST",
       body: "{}",
@@ -240,7 +240,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
     const leaving = openPage({ url: site.url, id: "t-leave" });
     await act(async () => void leaving.at().sendMessage({ text: "slow" }));
-    await waitFor(() => expect(leaving.text()).toContain("one"), { timeout: 20_000, interval: 10 });
+    await waitFor(() => expect(leaving.text()).toContain("one"), { timeout: 120_000, interval: 10 });
     await act(async () => leaving.at().stop());
     leaving.unmount();
     await waitFor(async () => expect(JSON.stringify((await historyOf(site, "t-leave")).messages)).toContain("five."), {
@@ -253,11 +253,11 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await using site = await openSite(engine);
     const first = openPage({ url: site.url, id: "t-busy" });
     await act(async () => void first.at().sendMessage({ text: "slow slow slow" }));
-    await waitFor(() => expect(first.text()).toContain("one"), { timeout: 20_000, interval: 10 });
+    await waitFor(() => expect(first.text()).toContain("one"), { timeout: 120_000, interval: 10 });
     const second = openPage({ url: site.url, id: "t-busy" });
     await sendText(second, "think", 1);
     expect(second.text()).toBe("So.");
-    await waitFor(() => expect(first.at().status).toBe("ready"), { timeout: 20_000 });
+    await waitFor(() => expect(first.at().status).toBe("ready"), { timeout: 120_000 });
     expect((await historyOf(site, "t-busy")).messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     first.unmount();
     second.unmount();

@@ -12,9 +12,8 @@ import type { WorkerOrder } from "./worker-process.ts";
 const FILE = join(import.meta.dirname, "worker-process.ts");
 
 /** Everything happens in other processes; this one only follows. */
-async function follow(place: Place, folder: string): Promise<readonly AttachedEvent[]> {
-  const work = (order: WorkerOrder["work"]) =>
-    runChild({ file: FILE, order: { place, work: order } satisfies WorkerOrder, cache: join(folder, "compiled") });
+async function follow(place: Place): Promise<readonly AttachedEvent[]> {
+  const work = (order: WorkerOrder["work"]) => runChild({ file: FILE, order: { place, work: order } satisfies WorkerOrder });
   await using store = await openStore(place);
   await using runtime = openNode(store);
   await store.threads.create({ id: threadId("t") });
@@ -22,7 +21,7 @@ async function follow(place: Place, folder: string): Promise<readonly AttachedEv
   const ends = (count: number) => () => follower.events.filter(({ type }) => type === "run-end").length >= count;
 
   const first = work({ type: "run", input: "effect approve slow" });
-  const opened = await follower.until(({ type }) => type === "ticket-open", 20_000);
+  const opened = await follower.until(({ type }) => type === "ticket-open", 120_000);
   const waiting = await follower.until(ends(1));
   await first;
   expect(waiting).toBeDefined();
@@ -30,10 +29,10 @@ async function follow(place: Place, folder: string): Promise<readonly AttachedEv
   expect((await store.runs.listByTicket(opened.type === "ticket-open" ? opened.ticket.id : expect.fail()))[0]?.status).toBe("waiting");
 
   const second = work({ type: "decide", ticket });
-  await follower.until(ends(2), 20_000);
+  await follower.until(ends(2), 120_000);
   await second;
   const third = work({ type: "run", input: "slow" });
-  await follower.until(ends(3), 20_000);
+  await follower.until(ends(3), 120_000);
   // When whoever follows sees the end, it is on record.
   const end = follower.events.findLast((event) => event.type === "run-end");
   const run = end?.type === "run-end" ? end.runId : expect.fail();
@@ -65,19 +64,18 @@ describe("other processes", { timeout: 120_000 }, () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
-  }, 60_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   test(`${TITLE} (PostgreSQL, where deltas come as they are said)`, async () => {
-    using folder = tempFolder();
     await using schema = freshSchema(server.url);
-    const seen = await follow({ type: "postgres", url: server.url, schema: schema.name }, folder.path);
+    const seen = await follow({ type: "postgres", url: server.url, schema: schema.name });
     expect(piecesOf(seen)).toBeGreaterThan(1);
   });
 
   test(`${TITLE} (SQLite, where commits come)`, async () => {
     using folder = tempFolder();
-    const seen = await follow({ type: "sqlite", file: join(folder.path, "awaken.db") }, folder.path);
+    const seen = await follow({ type: "sqlite", file: join(folder.path, "awaken.db") });
     expect(piecesOf(seen)).toBe(1);
   });
 });

@@ -63,7 +63,7 @@ describe("server processes that die", { timeout: 120_000 }, () => {
   let database: Server;
   beforeAll(async () => {
     database = await startServer();
-  }, 60_000);
+  });
   afterAll(() => database[Symbol.asyncDispose]());
 
   test("kill and reconnect on SQLite: the client ends with exactly the committed text, and an approval that was open runs once", async () => {

@@ -191,7 +191,7 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     expect(await ask(server, "DELETE", "/v1/threads/t/pending/m2", { headers: { "if-match": "1" } })).toMatchObject({ status: 204 });
     expect(await ask(server, "DELETE", "/v1/threads/t/pending/m2", { headers: { "if-match": "1" } })).toMatchObject({ status: 404 });
     await readFrames(running);
-    await expect.poll(async () => (await ask(server, "GET", "/v1/threads/t/pending")).body["entries"], { timeout: 20_000 }).toEqual([]);
+    await expect.poll(async () => (await ask(server, "GET", "/v1/threads/t/pending")).body["entries"]).toEqual([]);
     expect(await edit('"2"')).toMatchObject({ status: 409, body: { code: "already_consumed" } });
   });
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await build({ configFile, logLevel: "error", build: { outDir: folder.path, emptyOutDir: true } });
   vi.unstubAllEnvs();
   browser = await openBrowser();
-}, 120_000);
+});
 
 afterAll(async () => {
   await browser?.close();

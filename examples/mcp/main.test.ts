@@ -6,7 +6,7 @@ test("the example with MCP servers plays", () => {
   const main = join(import.meta.dirname, "main.ts");
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--conditions=awaken-source", main], {
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 300_000,
   });
   expect(stderr).toBe("");
   expect(status).toBe(0);

@@ -114,7 +114,7 @@ export class Fleet implements AsyncDisposable {
     const out = openSync(join(folder, `out-${name}.txt`), "a");
     const child = fork(PROGRAM, [JSON.stringify(order)], {
       execArgv: ["--conditions=awaken-source"],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") },
+      env: { ...process.env, NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(folder, "compiled") },
       stdio: ["ignore", out, out, "ipc"],
     });
     closeSync(out);

@@ -5,8 +5,6 @@ import { once } from "node:events";
 export interface ChildInit<T> {
   readonly file: string;
   readonly order: object;
-  /** Where processes leave compiled modules for those that start after them. */
-  readonly cache: string;
   /** Kills it. */
   readonly signal?: AbortSignal;
   /** What is returned goes back to the child. */
@@ -19,10 +17,9 @@ export type ChildEnd = { readonly type: "exit" } | { readonly type: "killed" };
  * Starts a module with `order` as its argument and waits for its end. Any other end than its own exit or SIGKILL is thrown. So is what
  * `onMessage` throws: the child, which would wait for its answer for ever, is killed.
  */
-export async function runChild<T>({ file, order, cache, signal: stop, onMessage }: ChildInit<T>): Promise<ChildEnd> {
+export async function runChild<T>({ file, order, signal: stop, onMessage }: ChildInit<T>): Promise<ChildEnd> {
   const child = fork(file, [JSON.stringify(order)], {
     execArgv: ["--conditions=awaken-source"],
-    env: { ...process.env, NODE_COMPILE_CACHE: cache },
     ...(stop === undefined ? undefined : { signal: stop, killSignal: "SIGKILL" }),
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

@@ -15,7 +15,7 @@ export function onEveryStore(title: string, tests: (store: () => QueueStore) => 
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
-  }, 120_000);
+  });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     folder[Symbol.dispose]();

@@ -88,14 +88,13 @@ class Rounds {
     const effects = join(folder, `effects-${batch}.jsonl`);
     writeFileSync(kills, "");
     writeFileSync(effects, "");
-    const cache = join(folder, "compiled");
     const outside = new Outside(effects);
     for (const [index, thread] of threads.entries()) this.threads.set(thread, { outside, isTalkative: isTalkative(index) });
     const order: AgentOrder = { place, threads, outside: effects, kills };
     const onMessage = (question: Question) => this.#answer(question, outside);
     for (let kill = 0; ; kill++) {
       const plan = kill < KILLS ? { plan: planOf(seed, batch, kill) } : {};
-      const { type } = await runChild<Question>({ file: PROGRAM, order: { ...order, ...plan }, cache, onMessage });
+      const { type } = await runChild<Question>({ file: PROGRAM, order: { ...order, ...plan }, onMessage });
       if (type === "exit") break;
     }
     for (const kill of readLines<Kill>(kills)) {

@@ -37,7 +37,7 @@ export class Reader {
   }
 
   /** Until an event that has come, or comes, is the one. */
-  async until(isIt: (event: AttachedEvent) => boolean, ms = 20_000): Promise<AttachedEvent> {
+  async until(isIt: (event: AttachedEvent) => boolean, ms = 120_000): Promise<AttachedEvent> {
     const end = performance.now() + ms;
     for (;;) {
       const found = this.events.find(isIt);

@@ -59,7 +59,7 @@ async function startDev(cwd: string): Promise<Dev> {
   child.stdout.on("data", hear);
   child.stderr.on("data", hear);
   const ended = once(child, "exit");
-  await expect.poll(() => said, { timeout: 60_000 }).toContain("OpenAPI");
+  await expect.poll(() => said, { timeout: 300_000 }).toContain("OpenAPI");
   const url = /http:\/\/localhost:\d+/.exec(said)?.[0] ?? expect.fail(said);
   const terminate = async () => {
     child.kill("SIGTERM");
@@ -70,7 +70,7 @@ async function startDev(cwd: string): Promise<Dev> {
 }
 
 const write = (cwd: string, text: string) => writeFileSync(join(cwd, "awaken.config.ts"), text);
-const PATIENCE = { timeout: 60_000, interval: 200 };
+const PATIENCE = { timeout: 300_000, interval: 200 };
 
 test("each change is served without a break; one that does not load leaves the old one serving and says why", async () => {
   const cwd = folders.project({ "awaken.config.ts": config("the first") });

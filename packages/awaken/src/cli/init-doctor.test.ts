@@ -28,7 +28,7 @@ describe("awaken init", () => {
 
     link(project);
     // What `npm run check` of the project is.
-    const checked = spawnSync(join(ROOT, "node_modules/.bin/tsc"), [], { cwd: project, encoding: "utf8", timeout: 50_000 });
+    const checked = spawnSync(join(ROOT, "node_modules/.bin/tsc"), [], { cwd: project, encoding: "utf8", timeout: 300_000 });
     expect(checked.stdout).toBe("");
     expect(checked.status).toBe(0);
 

@@ -24,7 +24,12 @@ export interface CliOptions {
 }
 
 /** No key and no colour of whoever runs the tests gets in. */
-const BASE_ENV = { PATH: process.env["PATH"] ?? "", HOME: tmpdir() };
+const BASE_ENV = {
+  PATH: process.env["PATH"] ?? "",
+  HOME: tmpdir(),
+  // What one of them compiled the next one reads.
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
+};
 
 export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions) {
   return spawn(process.execPath, ["--conditions=awaken-source", MAIN, ...args], { cwd, env: { ...BASE_ENV, ...env } });

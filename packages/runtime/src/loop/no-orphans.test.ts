@@ -176,7 +176,7 @@ describe("one visible result per call", () => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 500, timeout: 20_000 });
+    await fc.assert(property, { numRuns: 500, timeout: 120_000 });
     expect(requests).toBeGreaterThan(1_000);
-  }, 90_000);
+  });
 });

@@ -415,7 +415,7 @@ describe.each(STORES)("a run that was cut off comes before one that was queued w
       },
     };
     await using worker = open(failing, [text("paid it"), text("then that")], true, [tool]);
-    await expect.poll(async () => (await store.runs.load(second))?.status, { timeout: 20_000 }).toBe("done");
+    await expect.poll(async () => (await store.runs.load(second))?.status).toBe("done");
     expect(failures).toBeGreaterThan(2);
     expect(await worker.wait(first)).toMatchObject({ status: "done", text: "paid it" });
     expect(await worker.wait(second)).toMatchObject({ status: "done", text: "then that" });
@@ -503,7 +503,7 @@ describe.each(STORES)("runs that are queued one behind the other, on %s", (_, ma
       },
     };
     await using worker = open(failing, [text("one"), text("two")], true);
-    await expect.poll(async () => (await store.runs.load(second.runId))?.status, { timeout: 20_000 }).toBe("done");
+    await expect.poll(async () => (await store.runs.load(second.runId))?.status).toBe("done");
     expect(await worker.wait(first.runId)).toMatchObject({ status: "done", text: "one" });
     expect(await worker.wait(second.runId)).toMatchObject({ status: "done", text: "two" });
     expect(await said(store)).toEqual(["first", "second"]);

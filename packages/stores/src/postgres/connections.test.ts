@@ -66,7 +66,7 @@ describe("connections that are lost", () => {
     const events = await store.events.subscribe(
       { type: "thread", threadId: T1 },
       { type: "start" },
-      { signal: AbortSignal.timeout(20_000) },
+      { signal: AbortSignal.timeout(120_000) },
     );
     const reading = take(events, 2);
     await peer.events.append([event("first")]);

@@ -22,7 +22,7 @@ afterEach(async () => {
   await store.close();
 });
 
-const soon = () => ({ signal: AbortSignal.timeout(10_000) });
+const soon = () => ({ signal: AbortSignal.timeout(120_000) });
 
 describe("between nodes", () => {
   test("events are told to followers, who do not have to look, and each node's own too", async () => {

@@ -26,7 +26,11 @@ describe("other processes", () => {
   test("followers of events hear of what another process has appended", async () => {
     await using store = openTestStore();
     await store.events.append([event("here")]);
-    const events = await store.events.subscribe({ type: "thread", threadId: T1 }, { type: "now" }, { signal: AbortSignal.timeout(20_000) });
+    const events = await store.events.subscribe(
+      { type: "thread", threadId: T1 },
+      { type: "now" },
+      { signal: AbortSignal.timeout(120_000) },
+    );
     const reading = take(events, 1);
     const draft = JSON.stringify(event("there").draft);
     expect(await inChild(store, `${OPEN} await store.events.append([{ draft: ${draft} }]); await store.close();`)).toBe(0);

@@ -122,7 +122,7 @@ export const KEYS = {
   ctrlD: "\u0004",
 };
 
-const PATIENCE = { timeout: 20_000, interval: 10 };
+const PATIENCE = { timeout: 120_000, interval: 10 };
 
 /** The chat on a terminal, driven by keys. */
 export interface Screen {
