@@ -1,12 +1,13 @@
 /**
  * One turn of twenty deltas over HTTP and server-sent events, 32 connections: our server on each store beside the same frames without us, in turn.
- * Then many open streams, and readers who do not read.
+ * Then many open streams, and readers who do not read. A run without arguments writes its figures into bench/README.md.
  * Run: npm run bench:server [rounds, default 3] [seconds, default 4]
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { replaceGenerated } from "./field/generated.ts";
 import { median } from "./field/statistics.ts";
 import { digits, table } from "./field/tables.ts";
 import { measure, open, type Rate, type Served, startServer, textOf } from "./server/client.ts";
@@ -28,7 +29,8 @@ interface Subject {
 
 async function rateOf({ name, place }: Subject): Promise<Rate> {
   await using server = await startServer(name, place?.());
-  return measure(server, { warm: WARM, ms: MS });
+  // Awaited here: the server is gone when this returns.
+  return await measure(server, { warm: WARM, ms: MS });
 }
 
 async function rates(subjects: readonly Subject[]): Promise<string> {
@@ -94,16 +96,23 @@ try {
     { label: "awaken, SQLite", name: "ours", place: sqlite },
     { label: "awaken, PostgreSQL", name: "ours", place: () => ({ type: "postgres", url: postgres.url }) },
   ];
-  console.log(await rates(subjects));
+  const [load = 0] = loadavg();
+  const rows = await rates(subjects);
   const [alone, beside] = await withSleepers();
-  console.log(`\n${STREAMS} open streams: ${digits(await kibOfStream())} KiB each.`);
   const share = digits(beside.perSecond / alone.perSecond);
-  console.log(
-    `Beside ${SLEEPERS} readers who do not read: ${share} of the requests/s, p99 ${digits(beside.p99)} ms instead of ${digits(alone.p99)}.`,
-  );
-  console.log(
-    `\nNode ${process.version}, 32 connections, median of ${ROUNDS} rounds of ${MS / 1_000} s in turn; the client shares the two cores.`,
-  );
+  const text = [
+    rows,
+    "",
+    `${digits(STREAMS)} open streams: ${digits(await kibOfStream())} KiB each. Beside ${SLEEPERS} readers who do not read: ${share} of the requests/s, p99 ${digits(beside.p99)} ms instead of ${digits(alone.p99)}.`,
+    "",
+    `Node ${process.version}, 32 connections, median of ${ROUNDS} rounds of ${MS / 1_000} s in turn; the client shares the two cores, on which the load average was ${digits(load)} before.`,
+  ].join("\n");
+  console.log(text);
+  if (process.argv.length === 2) {
+    const file = join(import.meta.dirname, "README.md");
+    writeFileSync(file, replaceGenerated(readFileSync(file, "utf8"), "server", text));
+    console.log("\nwrote bench/README.md");
+  }
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -9,7 +9,7 @@ import type { AttachOptions, Client, DecisionInput, MessageInput, RunRequest, Ru
 const toMessages = (input: RunRequest["input"]): readonly MessageInput[] =>
   typeof input === "string" ? [{ role: "user", content: input, id: crypto.randomUUID() }] : input;
 
-function toBody<O>({ agent, thread, input, output, outputRetries, overrides, frontendTools }: Omit<RunRequest<O>, "signal">) {
+function toBody<O>({ agent, thread, input, output, outputRetries, overrides, frontendTools, onBusy }: Omit<RunRequest<O>, "signal">) {
   return {
     messages: toMessages(input),
     ...(agent === undefined ? undefined : { agentId: agent }),
@@ -18,6 +18,7 @@ function toBody<O>({ agent, thread, input, output, outputRetries, overrides, fro
     ...(outputRetries === undefined ? undefined : { outputRetries }),
     ...(overrides === undefined ? undefined : { overrides }),
     ...(frontendTools === undefined ? undefined : { frontendTools }),
+    ...(onBusy === undefined ? undefined : { onBusy }),
   };
 }
 

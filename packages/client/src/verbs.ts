@@ -8,7 +8,7 @@ import type { Begun, RunHandle, RunResult } from "./run-handle.ts";
 export type MessageInput = Body<"streamRun">["messages"][number];
 
 /** What a caller asks for. */
-export interface RunRequest<O = unknown> extends Pick<Body<"startRun">, "outputRetries" | "overrides" | "frontendTools"> {
+export interface RunRequest<O = unknown> extends Pick<Body<"startRun">, "outputRetries" | "overrides" | "frontendTools" | "onBusy"> {
   /** Default: the agent that the thread is with, else the server's default. */
   readonly agent?: string;
   /** Default: a new thread. */
@@ -17,7 +17,10 @@ export interface RunRequest<O = unknown> extends Pick<Body<"startRun">, "outputR
   readonly input: string | readonly MessageInput[];
   /** The answer must be JSON that fits; `result.output` is then typed. */
   readonly output?: Schema<O>;
-  /** Makes the id of the run: the same key and request again is the same run. Default: one of its own. */
+  /**
+   * Makes the id of the run: the same key and request again is the same run, with another request `idempotency_conflict`. Default: one of its
+   * own. So a request is always a run of its own: one that waits on the thread is ended and left behind; `send` continues it.
+   */
   readonly idempotencyKey?: string;
   /** Stops waiting and reading; the run goes on. `cancel` ends it. */
   readonly signal?: AbortSignal;

@@ -40,6 +40,7 @@ const SUBMITTING = [
   "invalid_id",
   "agent_not_found",
   "thread_already_running",
+  "pending_selection_conflict",
   "storage_already_exists",
   "idempotency_conflict",
   "version_conflict",

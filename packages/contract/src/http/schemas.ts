@@ -206,6 +206,8 @@ export const runBody = {
   output: s.exactOptional(jsonObjectSchema),
   /** How often an answer that does not fit is asked for again. Default 2. */
   outputRetries: s.exactOptional(countSchema),
+  /** Where a run is at work on the thread: refuse this one, queue it behind, or interrupt what is at work. Default `refuse`; of a start `queue`. */
+  onBusy: s.exactOptional(s.enum(["refuse", "queue", "interrupt"])),
 };
 
 export const runRequestSchema = s.named("RunRequest", s.strictObject(runBody));

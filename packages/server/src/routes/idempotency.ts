@@ -1,6 +1,6 @@
-import { AwakenError, type RunRecord, runId } from "@awaken/contract";
+import { AwakenError, type ErrorCode, type RunRecord, runId, threadId } from "@awaken/contract";
 import { sha256 } from "../http/access.ts";
-import type { Tenant } from "./served.ts";
+import { activeRun, type Tenant } from "./served.ts";
 
 /** A submit that may come again. */
 export interface Repeatable {
@@ -21,12 +21,48 @@ export async function readRepeatable(headers: Headers, body: unknown): Promise<R
 }
 
 /** The run of an earlier submit with the same key; another body is refused. */
-export async function repeated({ records }: Tenant, { runId: id, requestId }: Repeatable): Promise<RunRecord | undefined> {
+async function repeated({ records }: Tenant, { runId: id, requestId }: Repeatable): Promise<RunRecord | undefined> {
   const run = await records.runs.load(runId(id));
   if (run === undefined || run.activation.trace.transportRequestId === requestId) return run;
   throw new AwakenError("idempotency_conflict", "this Idempotency-Key was used before, with another body");
 }
 
-/** Whether somebody else was faster with the same key. */
-export const isTaken = (thrown: unknown): boolean =>
-  AwakenError.is(thrown) && (thrown.code === "storage_already_exists" || thrown.code === "invalid_activation");
+const isOf = (thrown: unknown, ...codes: readonly ErrorCode[]): boolean => AwakenError.is(thrown) && codes.includes(thrown.code);
+
+/** Somebody else may have been faster with the same key. */
+const isTaken = (thrown: unknown): boolean => isOf(thrown, "storage_already_exists", "invalid_activation", "thread_already_running");
+
+const MAX_TRIES = 8;
+
+export interface Submit<T> {
+  readonly key: Repeatable | undefined;
+  readonly threadId: string | undefined;
+  /** Nobody has done so with this key. */
+  begin(): Promise<T>;
+  /** Somebody has: this is his run. */
+  again(run: RunRecord): T | Promise<T>;
+}
+
+/** Whoever has the thread is somebody else's run. */
+async function isBusy(tenant: Tenant, thread: string | undefined): Promise<boolean> {
+  const found = thread === undefined ? undefined : await tenant.records.threads.load(threadId(thread));
+  return found !== undefined && (await activeRun(tenant, found))?.status === "running";
+}
+
+/** A submit with a key happens once, however often and wherever it is made. */
+export async function submitOnce<T>(tenant: Tenant, { key, threadId: thread, begin, again }: Submit<T>): Promise<T> {
+  if (key === undefined) return begin();
+  for (let tries = 1; ; tries++) {
+    const before = await repeated(tenant, key);
+    if (before !== undefined) return again(before);
+    try {
+      return await begin();
+    } catch (thrown) {
+      if (!isTaken(thrown)) throw thrown;
+      const winner = await repeated(tenant, key);
+      if (winner !== undefined) return again(winner);
+      // Who was faster may have ended the run that waited, and not begun his own yet.
+      if (tries >= MAX_TRIES || !isOf(thrown, "thread_already_running") || (await isBusy(tenant, thread))) throw thrown;
+    }
+  }
+}

@@ -2,9 +2,9 @@ import { isJson, type JsonObject, openTicketsOf, type RunRecord, runId, type Sch
 import type { AnswerOf, BodyOf, QueryOf, Routes } from "@awaken/contract/http";
 import { checkJson } from "@awaken/contract/json-schema";
 import { clampLimit, type RunFilter, type RunPosition } from "@awaken/contract/store";
-import { type AttachedEvent, type RunRequest, type RunResult, ticketsBelow } from "@awaken/runtime";
+import { type AttachedEvent, type RunRequest, type RunResult, type RunStream, type Started, ticketsBelow } from "@awaken/runtime";
 import { pairOf, readCursor, writeCursor } from "../http/cursors.ts";
-import { isTaken, type Repeatable, readRepeatable, repeated } from "./idempotency.ts";
+import { type Repeatable, readRepeatable, submitOnce } from "./idempotency.ts";
 import { openEvents } from "./open-events.ts";
 import { activeRun, type EventReply, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
 import { type RunView, viewRun } from "./views.ts";
@@ -54,17 +54,33 @@ async function waitingRun(tenant: Tenant, thread: string | undefined): Promise<R
   return run?.status === "waiting" ? run : undefined;
 }
 
-async function streamRun(tenant: Tenant, body: RunBody, key: Repeatable | undefined): Promise<EventReply> {
-  const waiting = key === undefined ? await waitingRun(tenant, body.threadId) : undefined;
-  // Before anything happens: nothing of it is missed.
-  const following = waiting === undefined ? undefined : await openEvents(tenant.runtime, waiting.runId, { from: "now", isLast: isEnd });
-  const run = tenant.runtime.stream(toRequest(body, key, tenant));
-  // The log tells of it, with cursors; nobody listens here.
-  void run[Symbol.asyncIterator]().return?.();
-  if (following === undefined || waiting === undefined) {
-    const events = await openEvents(tenant.runtime, run.id, { begun: run.result, isLast: isEnd });
-    return { events, runId: run.id, threadId: run.threadId };
+/** The log tells of a run, with cursors: its own events are not listened to, but for the first of one that ends another before it begins. */
+async function unheard(run: RunStream, { onBusy }: RunRequest): Promise<void> {
+  const events = run[Symbol.asyncIterator]();
+  if (onBusy === "interrupt") await events.next();
+  void events.return?.();
+}
+
+async function streamNew({ runtime }: Tenant, request: RunRequest): Promise<EventReply> {
+  if (request.onBusy === "queue") {
+    const { runId: id, threadId: thread } = await runtime.start(request);
+    return { events: await openEvents(runtime, id, { isLast: isEnd }), runId: id, threadId: thread };
   }
+  const run = runtime.stream(request);
+  await unheard(run, request);
+  const events = await openEvents(runtime, run.id, { begun: run.result, isLast: isEnd });
+  return { events, runId: run.id, threadId: run.threadId };
+}
+
+async function streamRun(tenant: Tenant, body: RunBody, key: Repeatable | undefined): Promise<EventReply> {
+  const { runtime } = tenant;
+  const request = toRequest(body, key, tenant);
+  const waiting = key === undefined ? await waitingRun(tenant, body.threadId) : undefined;
+  if (waiting === undefined) return streamNew(tenant, request);
+  // Before anything happens: nothing of it is missed.
+  const following = await openEvents(runtime, waiting.runId, { from: "now", isLast: isEnd });
+  const run = runtime.stream(request);
+  void run[Symbol.asyncIterator]().return?.();
   const first = following.next();
   first.catch(() => {});
   try {
@@ -156,33 +172,28 @@ export const runHandlers: Handlers<
   listRuns: ({ tenant, query }) => listRuns(tenant, query),
   async streamRun({ tenant, body, headers }) {
     const key = await readRepeatable(headers, body);
-    const before = key === undefined ? undefined : await repeated(tenant, key);
-    if (before !== undefined) return streamAgain(tenant, before);
-    try {
-      return await streamRun(tenant, body, key);
-    } catch (thrown) {
-      const winner = key !== undefined && isTaken(thrown) ? await repeated(tenant, key) : undefined;
-      if (winner === undefined) throw thrown;
-      return streamAgain(tenant, winner);
-    }
+    return submitOnce(tenant, {
+      key,
+      threadId: body.threadId,
+      begin: () => streamRun(tenant, body, key),
+      again: (run) => streamAgain(tenant, run),
+    });
   },
   async startRun({ tenant, body, headers }) {
     const { priority, dedupeKey, ...asked } = body;
     const key = await readRepeatable(headers, body);
-    const before = key === undefined ? undefined : await repeated(tenant, key);
-    if (before !== undefined) return { runId: before.runId, threadId: before.threadId };
-    try {
-      const { runId: id, threadId: thread } = await tenant.runtime.start({
-        ...toRequest(asked, key, tenant),
-        ...(priority === undefined ? undefined : { priority }),
-        ...(dedupeKey === undefined ? undefined : { dedupeKey }),
-      });
-      return { runId: id, threadId: thread };
-    } catch (thrown) {
-      const winner = key !== undefined && isTaken(thrown) ? await repeated(tenant, key) : undefined;
-      if (winner === undefined) throw thrown;
-      return { runId: winner.runId, threadId: winner.threadId };
-    }
+    const { runId: id, threadId: thread } = await submitOnce<Started>(tenant, {
+      key,
+      threadId: body.threadId,
+      begin: () =>
+        tenant.runtime.start({
+          ...toRequest(asked, key, tenant),
+          ...(priority === undefined ? undefined : { priority }),
+          ...(dedupeKey === undefined ? undefined : { dedupeKey }),
+        }),
+      again: (run) => run,
+    });
+    return { runId: id, threadId: thread };
   },
   loadRun: async (call) => viewFamily(call.tenant, await theRun(call.tenant, idOf(call))),
   async waitForRun(call) {

@@ -1,0 +1,179 @@
+import { runId, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { defineTool, type Runtime } from "@awaken/runtime";
+import { fakeClock } from "@awaken/runtime/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { deaf } from "../mailbox/support/stores.ts";
+import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
+import { openNode } from "../relay/support/speaker.ts";
+import { ask, type Frame, openServer, readFrames, request, textOf } from "./support/client.ts";
+
+// Submits to a thread on which somebody is at work or waits, over HTTP.
+
+afterAll(stopServer);
+
+const WORDS = "one two three äöü 😀 five.";
+const T = threadId("t");
+const hello = (words: string, more: object = {}) => ({
+  agentId: "assistant",
+  threadId: "t",
+  messages: [{ role: "user", content: words }],
+  ...more,
+});
+const INSTEAD = hello("say", { onBusy: "interrupt" });
+type Asked = ReturnType<typeof openServer>;
+const stream = (server: Asked, body: object, headers: Readonly<Record<string, string>> = {}) =>
+  server.fetch(request("POST", "/v1/runs", { body, headers }));
+const endOf = (frames: readonly Frame[]) => frames.at(-1)?.data;
+
+/** A run at work in a tool, on a node that has a server of its own. */
+async function busy(store: QueueStore) {
+  const began = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const effect = defineTool({
+    id: "effect",
+    description: "Lasts until it is told to stop",
+    input: z.object({ n: z.number() }),
+    idempotent: true,
+    async execute(_, { signal }) {
+      began.resolve();
+      await Promise.race([end.promise, new Promise((resolve) => signal.addEventListener("abort", resolve))]);
+      return "slept";
+    },
+  });
+  const runtime = openNode(store, { workers: false, tools: [effect] });
+  const server = openServer({ runtime });
+  const response = await stream(server, hello("effect say"));
+  await began.promise;
+  return { runtime, response, release: end.resolve, runId: runId(response.headers.get("x-run-id") ?? expect.fail()) };
+}
+
+const standing = async (runtime: Runtime, id: string) => (await ask(openServer({ runtime }), "GET", `/v1/runs/${id}`)).body;
+
+describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
+  test("server-and-durability 33: a submit that interrupts cancels the run at work on another node, waits for its last commit, then runs", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, runId: old } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: false });
+    const here = await stream(openServer({ runtime: other }), INSTEAD);
+    expect(here.status).toBe(200);
+    const frames = await readFrames(here);
+    expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: here.headers.get("x-run-id") });
+    expect(endOf(frames)).toMatchObject({ type: "run-end", result: { status: "done" } });
+    expect(textOf(frames)).toBe(WORDS);
+    expect(endOf(await readFrames(response))).toMatchObject({ type: "run-end", runId: old, result: { status: "cancelled" } });
+    expect(await standing(other, old)).toMatchObject({ status: "done", termination: { type: "cancelled" } });
+    await runtime.close();
+  });
+
+  test("server-and-durability 34: when the owner does not let go the submit is 409, and no run or message was written", async () => {
+    await using shared = await openShared(engine);
+    const [store, peer] = shared.stores;
+    const { runtime, response, release, runId: old } = await busy(deaf(store));
+    const clock = fakeClock(Date.now());
+    await using other = openNode(peer, { workers: false, clock });
+    const server = openServer({ runtime: other });
+    const tried = Promise.all([
+      ask(server, "POST", "/v1/runs", { body: INSTEAD }),
+      ask(server, "POST", "/v1/runs/start", { body: INSTEAD }),
+      ask(server, "POST", "/v1/threads/t/messages", { body: { messages: INSTEAD.messages, mode: "interrupt" } }),
+      ask(server, "POST", "/v1/threads/t/interrupt"),
+    ]);
+    await expect.poll(async () => (await peer.wishes.listOpen(old)).length, { timeout: 20_000 }).toBe(4);
+    let isTold = false;
+    const told = tried.finally(() => {
+      isTold = true;
+    });
+    while (!isTold) {
+      await clock.advance(500);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    for (const reply of await told) expect(reply).toMatchObject({ status: 409, body: { code: "thread_already_running" } });
+    expect((await ask(server, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 1 });
+    expect((await ask(server, "GET", "/v1/threads/t/pending")).body).toMatchObject({ entries: [] });
+    expect((await peer.dispatches.list(T, { statuses: ["queued", "claimed"] })).map(({ runId: id }) => id)).toEqual([old]);
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ type: "run-end", runId: old });
+    await runtime.close();
+  });
+
+  test("server-and-durability 52: a barrier ahead is 409, and the run at work keeps running", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, release, runId: old } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: false });
+    const server = openServer({ runtime: other });
+    const { body: sent } = await ask(server, "POST", "/v1/threads/t/messages", { body: { messages: hello("first this").messages } });
+    const edited = await ask(server, "PATCH", `/v1/threads/t/pending/${Object(sent["messageIds"])[0]}`, {
+      body: { deliveryMode: { barrier: true } },
+      headers: { "if-match": '"1"' },
+    });
+    expect(edited).toMatchObject({ status: 200, body: { deliveryMode: { barrier: true } } });
+    for (const path of ["/v1/runs", "/v1/runs/start"]) {
+      expect(await ask(server, "POST", path, { body: INSTEAD })).toMatchObject({
+        status: 409,
+        body: { code: "pending_selection_conflict" },
+      });
+    }
+    expect(await shared.stores[1].wishes.listOpen(old)).toEqual([]);
+    expect(await standing(other, old)).toMatchObject({ status: "running" });
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ type: "run-end", runId: old, result: { status: "done" } });
+    await runtime.close();
+  });
+
+  test("a submit that queues is answered at once, and streams when its turn has come", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, release } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: true });
+    const behind = await stream(openServer({ runtime: other }), hello("say", { onBusy: "queue" }));
+    const id = behind.headers.get("x-run-id") ?? expect.fail();
+    expect(await standing(other, id)).toMatchObject({ status: "created" });
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+    const frames = await readFrames(behind);
+    expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: id });
+    expect(textOf(frames)).toBe(WORDS);
+    await runtime.close();
+  });
+
+  test("an Idempotency-Key where a run waits: a run of its own, once; the one that waited is ended, and another body is 409", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    await using other = openNode(shared.stores[1]);
+    const [here, there] = [openServer({ runtime }), openServer({ runtime: other })];
+    const idOf = (response: Response) => response.headers.get("x-run-id") ?? expect.fail();
+    const waits = async () => {
+      const response = await stream(here, hello("approve say"));
+      const end = endOf(await readFrames(response));
+      return { id: idOf(response), ticket: end?.type === "run-end" ? (end.tickets[0]?.id ?? "") : expect.fail() };
+    };
+    const waiting = await waits();
+    const [one, two] = await Promise.all([here, there].map((server) => stream(server, hello("say"), { "idempotency-key": "k" })));
+    if (one === undefined || two === undefined) return expect.fail();
+    expect(idOf(two)).toBe(idOf(one));
+    for (const frames of [await readFrames(one), await readFrames(two)]) {
+      expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: idOf(one) });
+      expect(textOf(frames)).toBe(WORDS);
+    }
+    expect(await standing(runtime, waiting.id)).toMatchObject({ status: "done", termination: { type: "cancelled" } });
+    expect(await ask(there, "POST", `/v1/tickets/${waiting.ticket}/decision`, { body: { action: "approve" } })).toMatchObject({
+      body: { code: expect.stringMatching(/^ticket_not_(?:open|found)$/) },
+    });
+    expect(await ask(there, "POST", "/v1/runs", { body: hello("other"), headers: { "idempotency-key": "k" } })).toMatchObject({
+      status: 409,
+      body: { code: "idempotency_conflict" },
+    });
+    const next = await waits();
+    const start = (words: string) => ask(there, "POST", "/v1/runs/start", { body: hello(words), headers: { "idempotency-key": "queued" } });
+    const [first, again] = [await start("say"), await start("say")];
+    expect(first.status).toBe(202);
+    expect(again.body).toEqual(first.body);
+    expect(await start("other")).toMatchObject({ status: 409, body: { code: "idempotency_conflict" } });
+    expect((await ask(there, "GET", `/v1/runs/${first.body["runId"]}/result`)).body).toMatchObject({ status: "done", text: WORDS });
+    expect(await standing(other, next.id)).toMatchObject({ status: "done", termination: { type: "cancelled" } });
+    expect((await ask(here, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 4 });
+    const { body } = await ask(here, "GET", "/v1/threads/t/messages?limit=200");
+    expect(JSON.stringify(body).split('"text":"say"')).toHaveLength(3);
+  });
+});
