@@ -1,3 +1,4 @@
+import { createClient } from "@awaken/client";
 import { runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { defineTool, type Runtime } from "@awaken/runtime";
@@ -126,14 +127,15 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     await using shared = await openShared(engine);
     const { runtime, response, release } = await busy(shared.stores[0]);
     await using other = openNode(shared.stores[1], { workers: true });
-    const behind = await stream(openServer({ runtime: other }), hello("say", { onBusy: "queue" }));
-    const id = behind.headers.get("x-run-id") ?? expect.fail();
+    const client = createClient({ url: "http://localhost", fetch: openServer({ runtime: other }).fetch });
+    const behind = client.stream({ agent: "assistant", thread: "t", input: "say", onBusy: "queue" });
+    const id = await behind.id;
     expect(await standing(other, id)).toMatchObject({ status: "created" });
     release();
     expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
-    const frames = await readFrames(behind);
-    expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: id });
-    expect(textOf(frames)).toBe(WORDS);
+    const events = await Array.fromAsync(behind);
+    expect(events[0]).toMatchObject({ type: "run-start", runId: id });
+    expect(await behind.result).toMatchObject({ status: "done", text: WORDS });
     await runtime.close();
   });
 
