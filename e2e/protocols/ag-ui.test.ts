@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { buildResumeArray, HttpAgent, type Message } from "@ag-ui/client";
 import { HttpAgent as OlderAgent } from "@ag-ui/client-0";
-import { serve } from "@awaken/server";
+import { scopeId, threadId } from "@awaken/contract";
+import { agUi, createServer, serve } from "@awaken/server";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { tempFolder } from "../durability/support/databases.ts";
 import { type Engine, openShared, stopServer } from "../relay/support/nodes.ts";
@@ -215,6 +216,29 @@ test("protocols 78: an edited input is what runs, and is checked; the call is no
   expect(site.journal()).toEqual(["paid 5"]);
 });
 
+test("a client that writes the result of an approved call itself, as CopilotKit does, has the tool's in the end, and what its page said stays", async () => {
+  await using site = await openSite();
+  const agent = new OlderAgent({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: "t" });
+  agent.addMessage({ id: "u1", role: "user", content: "both say" });
+  await agent.runAgent({ runId: "r", tools: TOOLS });
+  const [asked] = agent.pendingInterrupts;
+  const payload = { approved: true, editedArgs: { amount: 5 } };
+  const picked = agent.messages
+    .flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []))
+    .find(({ function: { name } }) => name === "pick_color");
+  agent.addMessage({ id: "made-up", role: "tool", toolCallId: asked?.toolCallId ?? "", content: JSON.stringify(payload) });
+  agent.addMessage({ id: "picked", role: "tool", toolCallId: picked?.id ?? "", content: "blue" });
+  // One id for both requests, as it has them.
+  await agent.runAgent({ runId: "r", tools: TOOLS, resume: [{ interruptId: asked?.id ?? "", status: "resolved", payload }] });
+  expect(site.journal()).toEqual(["paid 5"]);
+  expect(agent.messages.flatMap((message) => (message.role === "tool" ? [message.content] : [])).toSorted()).toEqual([
+    "blue",
+    '{"paid":5}',
+  ]);
+  const { messages } = await historyOf(site, "t");
+  expect(kept(agent.messages)).toEqual(kept(messages));
+});
+
 test("protocols 30: what the page shows and what it tells beside it both reach the model", async () => {
   await using site = await openSite();
   const context = [{ description: "time zone", value: "CET" }];
@@ -232,18 +256,18 @@ test("protocols 30: what the page shows and what it tells beside it both reach t
 
 test("a run at work can be followed again, and what is on record from a cursor on; leaving is no cancel unless it is asked to be", async () => {
   await using site = await openSite();
-  const leave = async (thread: string, forwardedProps: object) => {
+  const leave = async (thread: string, said: string, forwardedProps: object) => {
     const controller = new AbortController();
     const response = await fetch(`${site.url}/v1/ag-ui/run`, {
       method: "POST",
       signal: controller.signal,
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ agentId: "assistant", threadId: thread, runId: "r", messages: [user("u", "slow")], forwardedProps }),
+      body: JSON.stringify({ agentId: "assistant", threadId: thread, runId: "r", messages: [user("u", said)], forwardedProps }),
     });
     await response.body?.getReader().read();
     controller.abort();
   };
-  await leave("kept", {});
+  await leave("kept", "slow", {});
   const again = await (await fetch(`${site.url}/v1/ag-ui/threads/kept/stream?protocolVersion=1.0`)).text();
   expect(again).toContain("five.");
   expect(again).toContain("RUN_FINISHED");
@@ -253,13 +277,39 @@ test("a run at work can be followed again, and what is on record from a cursor o
   const rest = await (await fetch(`${site.url}/v1/ag-ui/threads/kept/replay?cursor=${encodeURIComponent(cursor ?? "")}`)).text();
   expect(all.endsWith(rest)).toBe(true);
   expect(rest.length).toBeLessThan(all.length);
-  await leave("left", { cancelOnDisconnect: true });
+  await leave("left", "endless", { cancelOnDisconnect: true });
   await vi.waitFor(async () => {
     const { run } = await (await fetch(`${site.url}/v1/threads/left/runs/active`)).json();
     expect(run).toBeNull();
   });
   const latest = await (await fetch(`${site.url}/v1/threads/left/runs/latest`)).json();
   expect(latest).toMatchObject({ termination: { type: "cancelled" } });
+});
+
+test("in a host that knows nothing but fetch, who gives up the request has left: its stream ends, and the run if that was asked for", async () => {
+  await using shared = await openShared("memory");
+  const runtime = openAgent(shared.stores[0]);
+  const server = createServer({ runtime, only: agUi, access: "open", log: quiet });
+  const leave = async (thread: string, forwardedProps: object) => {
+    const controller = new AbortController();
+    const body = JSON.stringify({ threadId: thread, runId: "r", messages: [user("u", "endless")], forwardedProps });
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body, signal: controller.signal };
+    const reader = (await server.fetch(new Request("http://desk.internal/agents/assistant/runs", init))).body?.getReader();
+    await reader?.read();
+    controller.abort();
+    await expect(
+      (async () => {
+        while ((await reader?.read())?.done === false);
+      })(),
+    ).rejects.toThrow("aborted");
+  };
+  const latest = (thread: string) => shared.stores[0].scoped(scopeId("default")).runs.loadLatest(threadId(thread));
+  await leave("kept", {});
+  await leave("left", { cancelOnDisconnect: true });
+  await vi.waitFor(async () => expect(await latest("left")).toMatchObject({ outcome: { termination: { type: "cancelled" } } }), 20_000);
+  expect(await latest("kept")).toMatchObject({ status: "running" });
+  await server.close();
+  await runtime.close();
 });
 
 test("protocols 77: an interrupt that has expired can be cancelled, and nothing else", async () => {

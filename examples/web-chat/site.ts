@@ -22,11 +22,27 @@ export interface Site extends AsyncDisposable {
   readonly url: string;
 }
 
-/** The page, and below `/api` the runtime: its own routes for `awaken/client`, and those of the AI SDK for `useChat`. */
-export async function openSite(runtime: Runtime, { page, port }: { readonly page: string; readonly port: number }): Promise<Site> {
+/** What answers below `/api`. */
+export interface Api {
+  readonly fetch: (request: Request) => Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** The runtime: its own routes for `awaken/client`, and those of the AI SDK for `useChat`. */
+export function openApi(runtime: Runtime): Api {
   // Who asks: an application reads its session here. This one listens on this machine alone.
-  const access = () => ({ scopeId: "default" });
-  const api = createServer({ runtime, basePath: "/api", access });
+  const server = createServer({ runtime, basePath: "/api", access: () => ({ scopeId: "default" }) });
+  return {
+    fetch: server.fetch,
+    async close() {
+      await runtime.close({ handOver: true });
+      await server.close();
+    },
+  };
+}
+
+/** The page and the API on one port. */
+export async function openSite(api: Api, { page, port }: { readonly page: string; readonly port: number }): Promise<Site> {
   const listen = nodeListener(api);
   const node = createNodeServer((request, response) => {
     void (request.url?.startsWith("/api/") ? listen(request, response) : sendFile(page, request, response));
@@ -39,7 +55,6 @@ export async function openSite(runtime: Runtime, { page, port }: { readonly page
   return {
     url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`,
     async [Symbol.asyncDispose]() {
-      await runtime.close({ handOver: true });
       await api.close();
       const closed = new Promise((resolve) => node.close(resolve));
       node.closeAllConnections();

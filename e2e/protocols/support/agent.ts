@@ -18,6 +18,8 @@ const WORDS = ["one ", "two ", "three ", "four ", "five."];
 const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
   say: () => parts(...WORDS.map(say), ...END),
   slow: () => parts(...WORDS.flatMap((word) => [say(word), wait(150)]), ...END),
+  /** Until it is told to leave off. */
+  endless: () => parts(say("one "), wait(3_600_000), ...END),
   think: () =>
     parts(
       { type: "reasoning-delta", delta: "hm, " },

@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { scopeId, threadId } from "@awaken/contract";
+import type { Runtime } from "awaken";
 import { sqliteStore } from "awaken/sqlite";
 import { openDesk } from "../../../examples/web-chat/agents.ts";
 import { demoModel } from "../../../examples/web-chat/demo-model.ts";
-import { openSite } from "../../../examples/web-chat/site.ts";
+import { type Api, openApi, openSite } from "../../../examples/web-chat/site.ts";
 import { tempFolder } from "../../durability/support/databases.ts";
 
 /** Holds what comes to it until it is opened; whoever gives up waiting is let go. */
@@ -23,6 +25,8 @@ export class Gate {
 
 export interface Shop extends AsyncDisposable {
   readonly url: string;
+  /** How the latest run of a thread ended, or that it did not. */
+  endOf(thread: string): Promise<string | undefined>;
   /** The model stops before it writes this word. */
   holdAt(word: string): Gate;
   /** Orders that are being looked up. */
@@ -32,23 +36,28 @@ export interface Shop extends AsyncDisposable {
 }
 
 /** The example as it is, on a store of its own, with a model and a courier that wait for the test. */
-export async function openShop(page: string): Promise<Shop> {
+export async function openShop(page: string, open: (runtime: Runtime) => Api = openApi): Promise<Shop> {
   const folder = tempFolder();
+  const store = sqliteStore(join(folder.path, "shop.db"));
   const held = new Map<string, Gate>();
   const courier = new Gate();
   const asked: string[] = [];
   const runtime = openDesk({
     provider: demoModel(async (word, signal) => held.get(word.trim())?.pass(signal)),
-    store: sqliteStore(join(folder.path, "shop.db")),
+    store,
     async courier(order, signal) {
       asked.push(order);
       await courier.pass(signal);
       return "on its way";
     },
   });
-  const site = await openSite(runtime, { page, port: 0 });
+  const site = await openSite(open(runtime), { page, port: 0 });
   return {
     url: site.url,
+    async endOf(thread) {
+      const run = await store.scoped(scopeId("default")).runs.loadLatest(threadId(thread));
+      return run?.status === "done" ? run.outcome.termination.type : run?.status;
+    },
     asked,
     courier,
     holdAt(word) {

@@ -223,7 +223,7 @@ function toRefusal(desk: Desk, outcome: Outcome, thrown: unknown): Reply {
 /** A request that no route takes. */
 export function refused(desk: Desk, request: Request, thrown: unknown): Response {
   const outcome = { request, route: "none", requestId: requestIdOf(request), startedAt: desk.clock.now() };
-  return toResponse(desk.streams, toRefusal(desk, outcome, thrown));
+  return toResponse(desk.streams, toRefusal(desk, outcome, thrown), request);
 }
 
 async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: Readonly<Record<string, string>>): Promise<Reply> {
@@ -260,7 +260,7 @@ export interface Asked {
 /** One request, from its head to its answer. Never throws. */
 export async function answer(desk: Desk, endpoint: Endpoint, { request, params, host, headers }: Asked): Promise<Response> {
   const given = await reply(desk, endpoint, request, params);
-  if (host === undefined) return toResponse(desk.streams, given);
+  if (host === undefined) return toResponse(desk.streams, given, request);
   return writeReply(
     desk.streams,
     host,

@@ -27,8 +27,8 @@ export interface NodeHost {
 
 const isStreaming = (body: Reply["body"]): body is Streaming => typeof body === "object";
 
-export function toResponse(streams: EventStreams, { status, headers, body }: Reply): Response {
-  return new Response(isStreaming(body) ? streams.open(body) : (body ?? null), { status, headers });
+export function toResponse(streams: EventStreams, { status, headers, body }: Reply, request: Request): Response {
+  return new Response(isStreaming(body) ? streams.open(body, request.signal) : (body ?? null), { status, headers });
 }
 
 export function writeReply(streams: EventStreams, { outgoing, sent }: NodeHost, { status, headers, body }: Reply): Response {

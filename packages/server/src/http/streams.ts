@@ -1,6 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { Clock } from "@awaken/runtime";
-import { BUFFER_BYTES, EventWriter, type FrameSink, type StreamInit } from "./event-writer.ts";
+import { afterThisTick, BUFFER_BYTES, EventWriter, type FrameSink, type StreamInit } from "./event-writer.ts";
 
 const LOOK_MS = 5_000;
 
@@ -41,23 +41,48 @@ export class EventStreams {
     return writer;
   }
 
-  /** As the body of a response. */
-  open(init: Streaming): ReadableStream<Uint8Array> {
+  /** As the body of a response. Who gave up the request has left, also in a host that does not cancel the body then. */
+  open(init: Streaming, signal?: AbortSignal): ReadableStream<Uint8Array> {
     let writer: EventWriter | undefined;
+    let isOver = false;
+    let leave = () => {};
+    const over = () => {
+      isOver = true;
+      signal?.removeEventListener("abort", leave);
+    };
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
+          leave = () => {
+            writer?.left();
+            // A host that cancels the body does so in this moment, and needs no error.
+            afterThisTick(() => {
+              if (!isOver) controller.error(signal?.reason);
+              over();
+            });
+          };
+          signal?.addEventListener("abort", leave);
           writer = this.write(init, {
             write: (frames) => {
               controller.enqueue(this.#encoder.encode(frames));
               return (controller.desiredSize ?? 0) > 0;
             },
-            end: () => controller.close(),
-            cut: (why) => controller.error(why),
+            end: () => {
+              over();
+              controller.close();
+            },
+            cut: (why) => {
+              over();
+              controller.error(why);
+            },
           });
+          if (signal?.aborted === true) leave();
         },
         pull: () => writer?.drained(),
-        cancel: () => writer?.left(),
+        cancel: () => {
+          over();
+          writer?.left();
+        },
       },
       { highWaterMark: BUFFER_BYTES, size: (chunk) => chunk.byteLength },
     );

@@ -163,10 +163,11 @@ export class Calls {
   #resume({ toolCallId, outcome, result }: EventOf<"tool-call-resumed">): void {
     const call = this.#calls.get(toolCallId);
     if (call === undefined || call.isOver) return;
+    const id = resultIdOf(this.#ownerOf(call), toolCallId);
     // What the page sent itself it has.
-    if (call.isClient && outcome === "succeeded") {
+    if (call.isClient && outcome === "succeeded" && (!this.#kept.isTold || this.#kept.has(id))) {
       call.isOver = true;
-      this.#kept.keep({ id: resultIdOf(this.#ownerOf(call), toolCallId), role: "tool", toolCallId, content: textOf(result) });
+      this.#kept.keep({ id, role: "tool", toolCallId, content: textOf(result) });
     } else this.#endCall(toolCallId, outcome === "denied" ? denialOf(result) : textOf(result), outcome !== "succeeded");
   }
 }

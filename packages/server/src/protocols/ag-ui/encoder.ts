@@ -20,6 +20,8 @@ export interface AgUiStreamInit {
   readonly runId?: string;
   /** What the client has, or should have: what it lacks is not known to it. */
   readonly messages?: readonly AgUiMessage[];
+  /** The client has made up messages of its own: it is given those that there are first. */
+  readonly isAnew?: boolean;
 }
 
 const isForPeople = ({ role, visibility }: Message): boolean => role === "user" && visibility !== "internal";
@@ -56,9 +58,9 @@ export class AgUiEncoder {
   }
 
   /** From here on it is the stream of another request. */
-  begin({ runId, messages = [] }: AgUiStreamInit): void {
+  begin({ runId, messages = [], isAnew = false }: AgUiStreamInit): void {
     this.#clientRunId = runId;
-    this.#kept.begin(messages);
+    this.#kept.begin(messages, isAnew);
   }
 
   encode(event: AgentEvent): readonly AgUiFrame[] {
@@ -150,6 +152,7 @@ export class AgUiEncoder {
   #started(ids: { readonly threadId: string; readonly runId: string }, runId: string): void {
     const version = this.#dialect === "1.0" ? { protocolVersion: AG_UI_VERSION, metadata: { runId } } : undefined;
     this.#say({ type: "RUN_STARTED", ...ids, ...version });
+    if (this.#kept.isTold) this.#say({ type: "MESSAGES_SNAPSHOT", messages: this.#kept.messages });
   }
 
   /** What somebody said while the run goes on; what it began with, the client has. */

@@ -3,13 +3,24 @@ import type { AgUiMessage, AgUiToolCall } from "./frame.ts";
 /** The messages of a thread as they are on record, with what the stream has added to them. */
 export class Kept {
   #messages: AgUiMessage[] = [];
+  #isTold = false;
 
   get messages(): readonly AgUiMessage[] {
     return [...this.#messages];
   }
 
-  begin(messages: readonly AgUiMessage[]): void {
+  /** Whether the client was given all of them in this stream, and has nothing else. */
+  get isTold(): boolean {
+    return this.#isTold;
+  }
+
+  begin(messages: readonly AgUiMessage[], isTold: boolean): void {
     this.#messages = [...messages];
+    this.#isTold = isTold;
+  }
+
+  has(messageId: string): boolean {
+    return this.#messages.some(({ id }) => id === messageId);
   }
 
   keep(message: AgUiMessage): void {

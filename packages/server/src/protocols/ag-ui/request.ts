@@ -39,7 +39,7 @@ export interface ResumeEntry {
 
 export type SaidMessage =
   | { readonly role: "user" | "system" | "assistant"; readonly id: string | undefined; readonly content: readonly UserContent[] }
-  | { readonly role: "tool"; readonly toolCallId: string; readonly result: JsonValue };
+  | { readonly role: "tool"; readonly id: string | undefined; readonly toolCallId: string; readonly result: JsonValue };
 
 export interface AgUiRequest {
   readonly threadId: string | undefined;
@@ -105,7 +105,7 @@ function readMessage(given: JsonValue): readonly SaidMessage[] {
   if (role === "tool") {
     const toolCallId = stringOf(given["toolCallId"]);
     const error = stringOf(given["error"]);
-    return toolCallId === undefined ? [] : [{ role, toolCallId, result: error === undefined ? parsed(content) : { error } }];
+    return toolCallId === undefined ? [] : [{ role, id, toolCallId, result: error === undefined ? parsed(content) : { error } }];
   }
   const read = readContent(content);
   if (role === "user") return read.length === 0 ? [] : [{ role, id, content: read }];

@@ -4,10 +4,10 @@ import type { FrameEncoder, FrameReply, Tenant } from "../../routes/served.ts";
 import { decide, type Followed, followRun, openTalk, openTickets, submit, type Talk, takeUp } from "../../routes/talk.ts";
 import { knownIds, rowsBackwards } from "../../routes/thread-view.ts";
 import { readAnswers, type Unanswerable } from "./answers.ts";
-import { AgUiEncoder } from "./encoder.ts";
+import { AgUiEncoder, type AgUiStreamInit } from "./encoder.ts";
 import type { AgUiFrame, AgUiMessage } from "./frame.ts";
 import { agUiMessages } from "./messages.ts";
-import { type AgUiRequest, refuse } from "./request.ts";
+import { type AgUiRequest, refuse, type SaidMessage } from "./request.ts";
 
 type MessageInput = Exclude<RunRequest["input"], string | undefined>[number];
 
@@ -59,13 +59,22 @@ interface Asked extends Talk {
   readonly request: AgUiRequest;
 }
 
+/**
+ * CopilotKit writes a result of its own for a call whose interrupt it answers, and shows it instead of the tool's. Whoever has such a message is given those
+ * that there are.
+ */
+function beginning({ runId, resume, messages: sent }: AgUiRequest, messages: readonly AgUiMessage[]): AgUiStreamInit {
+  const isMadeUp = (message: SaidMessage) => message.role === "tool" && !messages.some(({ id }) => id === message.id);
+  return { messages, isAnew: resume.length > 0 && sent.some(isMadeUp), ...(runId === undefined ? undefined : { runId }) };
+}
+
 /** A run that goes on is read from its beginning: what it opened before is known, and told once. */
 async function streaming({ tenant, thread, request }: Asked, followed: Followed): Promise<FrameReply> {
   const encoder = new AgUiEncoder({ dialect: request.dialect });
   const { past, events, runId, threadId: of, waiting } = followed;
   for (const event of past) encoder.encode(event);
   const messages = past.length === 0 && request.messages.length <= 1 ? [] : await loadMessages(tenant, thread);
-  encoder.begin({ messages, ...(request.runId === undefined ? undefined : { runId: request.runId }) });
+  encoder.begin(beginning(request, messages));
   const last = () => {
     const tickets = waiting();
     return tickets === undefined ? [] : encoder.settle({ threadId: of, runId }, tickets);
@@ -102,7 +111,7 @@ async function standing(asked: Asked, run: RunRecord, tickets: readonly Ticket[]
   if (run.status === "running") return streaming(asked, followed);
   const encoder = new AgUiEncoder({ dialect: request.dialect });
   for (const event of followed.past) encoder.encode(event);
-  encoder.begin({ messages: await loadMessages(tenant, thread), ...(request.runId === undefined ? undefined : { runId: request.runId }) });
+  encoder.begin(beginning(request, await loadMessages(tenant, thread)));
   const last = () => encoder.settle({ threadId: run.threadId, runId: run.runId }, tickets);
   return { events: NOTHING, runId: run.runId, threadId: run.threadId, encoder: new AgUiStream(encoder, last) };
 }
