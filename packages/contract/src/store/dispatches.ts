@@ -164,6 +164,12 @@ export interface DispatchQueue {
    */
   listStranded(query: { readonly after?: ScopedThread; readonly limit?: number }): Promise<readonly ScopedThread[]>;
 
+  /**
+   * Threads with a run that waits for its background tasks, and no queued or claimed dispatch: if a task was lost with its process, nobody
+   * wakes it. By scope and thread, behind `after`. Needs an index, not a scan.
+   */
+  listAwaitingTasks(query: { readonly after?: ScopedThread; readonly limit?: number }): Promise<readonly ScopedThread[]>;
+
   /** Dead letters whose run is not over: whoever buried them did not come to end it. */
   listUnended(limit?: number): Promise<readonly ScopedDispatch[]>;
 

@@ -1,5 +1,6 @@
-import { DEFAULT_SCOPE, errorMessage, type ScopeId } from "@awaken/contract";
+import { DEFAULT_SCOPE, errorMessage, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { Retention, ScopedThread } from "@awaken/contract/store";
+import { wakeOrphaned } from "./orphaned-tasks.ts";
 import { queueStranded } from "./send.ts";
 import { endDead, type Tenant } from "./tenant.ts";
 import type { QueueOfAll } from "./tenant-queue.ts";
@@ -18,7 +19,8 @@ const PAGE = 100;
 const MAX_THREADS = 1_000;
 
 /**
- * Finds what nobody else would: runs whose dead letter did not end them, messages that wait for nobody, and rows that are past their time.
+ * Finds what nobody else would: runs whose dead letter did not end them, messages that wait for nobody, runs that wait for tasks which
+ * ended with their process, and rows that are past their time.
  * It has no timer of its own: a worker that looks asks it whether there is something to do. Several nodes may do the same at once.
  */
 export class Sweeper {
@@ -26,7 +28,7 @@ export class Sweeper {
   #nextAt = 0;
   #isFirst = true;
   #isAtWork = false;
-  #after: ScopedThread | undefined;
+  readonly #after: Record<"stranded" | "awaiting", ScopedThread | undefined> = { stranded: undefined, awaiting: undefined };
 
   constructor(init: SweeperInit) {
     this.#init = init;
@@ -47,10 +49,11 @@ export class Sweeper {
       });
   }
 
-  /** Ends runs that are dead letters, and queues messages that wait for nobody. */
+  /** Ends runs that are dead letters, queues messages that wait for nobody, and wakes runs whose tasks were lost. */
   async mend(): Promise<void> {
     await this.#endUnended();
     await this.#wakeStranded();
+    await this.#wakeAwaiting();
   }
 
   async #sweep(deletes: boolean): Promise<void> {
@@ -70,13 +73,38 @@ export class Sweeper {
 
   async #wakeStranded(): Promise<void> {
     const { store, tenantOf } = this.#init;
-    const { ask } = tenantOf(DEFAULT_SCOPE);
+    await this.#walk("stranded", {
+      list: (query) => store.queue.listStranded(query),
+      mend: (scopeId, thread) => queueStranded(tenantOf(scopeId), thread),
+    });
+  }
+
+  /** Runs that wait for code that ended with its process. */
+  async #wakeAwaiting(): Promise<void> {
+    const { store, tenantOf } = this.#init;
+    await this.#walk("awaiting", {
+      list: (query) => store.queue.listAwaitingTasks(query),
+      mend: (scopeId, thread) => wakeOrphaned(tenantOf(scopeId), thread),
+    });
+  }
+
+  async #walk(place: "stranded" | "awaiting", { list, mend }: Walk): Promise<void> {
+    const { ask } = this.#init.tenantOf(DEFAULT_SCOPE);
     for (let seen = 0; seen < MAX_THREADS; seen += PAGE) {
-      const after = this.#after === undefined ? undefined : { after: this.#after };
-      const threads = await ask("list threads with messages", store.queue.listStranded({ ...after, limit: PAGE }));
-      for (const { scopeId, threadId } of threads) await queueStranded(tenantOf(scopeId), threadId);
-      this.#after = threads.length < PAGE ? undefined : threads.at(-1);
-      if (this.#after === undefined) return;
+      const last = this.#after[place];
+      const threads = await ask(
+        "list threads that nobody comes to",
+        list({ ...(last === undefined ? undefined : { after: last }), limit: PAGE }),
+      );
+      for (const { scopeId, threadId } of threads) await mend(scopeId, threadId);
+      this.#after[place] = threads.length < PAGE ? undefined : threads.at(-1);
+      if (this.#after[place] === undefined) return;
     }
   }
+}
+
+/** Threads that may need something, and what is done about one. */
+interface Walk {
+  list(query: { readonly after?: ScopedThread; readonly limit: number }): Promise<readonly ScopedThread[]>;
+  mend(scopeId: ScopeId, thread: ThreadId): Promise<void>;
 }

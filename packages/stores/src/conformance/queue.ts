@@ -1,4 +1,4 @@
-import { dispatchId, runId, scopeId, threadId } from "@awaken/contract";
+import { dispatchId, type RunProjection, runId, scopeId, threadId } from "@awaken/contract";
 import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed, fenceOf } from "./dispatches.ts";
@@ -10,6 +10,7 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
     due(it);
     reclaiming(it);
     unended(it);
+    awaitingTasks(it);
     consumers(it);
     hints(it, hearsPeers);
   });
@@ -88,6 +89,29 @@ function unended(it: QueueTest): void {
     expect(await ids()).toEqual([["default", "a"]]);
     await store.commit({ ...write(runs.done({ threadId: threadId("t-a"), runId: runId("r-a"), updatedAt: 9 })) });
     expect(await ids()).toEqual([]);
+  });
+}
+
+function awaitingTasks(it: QueueTest): void {
+  it("threads whose run waits for background tasks are listed, of all tenants, and not those that somebody comes to", async ({ store }) => {
+    const awaiting = async (query: Parameters<QueueStore["queue"]["listAwaitingTasks"]>[0] = {}) =>
+      (await store.queue.listAwaitingTasks(query)).map((each) => `${each.scopeId}/${each.threadId}`);
+    const waits = (fields: Parameters<typeof runs.waiting>[0]): RunProjection => {
+      const run = runs.waiting(fields, []);
+      return run.status === "waiting" ? { ...run, waiting: { reason: "awaiting-tasks", tickets: [] } } : run;
+    };
+    const nul = { principal: { name: "\u0000" } };
+    await store.commit(write(runs.waiting({ threadId: T1 })));
+    await store.commit(write(waits({ threadId: T2, runId: runId("r2"), ...nul })));
+    await store.commit(write(waits({ threadId: T3, runId: runId("r3") })));
+    await store.scoped(OTHER).commit(write(waits({ threadId: T1 })));
+    expect(await awaiting()).toEqual(["default/t2", "default/t3", "other/t1"]);
+    expect(await awaiting({ limit: 1 })).toEqual(["default/t2"]);
+    expect(await awaiting({ after: { scopeId: store.scopeId, threadId: T3 } })).toEqual(["other/t1"]);
+    await store.dispatches.enqueue(dispatch("d3", { threadId: T3, runId: runId("r3") }));
+    expect(await awaiting()).toEqual(["default/t2", "other/t1"]);
+    await store.commit(write(runs.done({ threadId: T2, runId: runId("r2"), updatedAt: 9, ...nul })));
+    expect(await awaiting()).toEqual(["other/t1"]);
   });
 }
 

@@ -35,13 +35,22 @@ interface Held {
 }
 
 /** What nobody comes to by himself. */
-function leftBehind(runner: Runner, tenants: () => Iterable<Tables>): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+function leftBehind(
+  runner: Runner,
+  tenants: () => Iterable<Tables>,
+): Pick<DispatchQueue, "listStranded" | "listAwaitingTasks" | "listUnended"> {
   return {
     listStranded: ({ after, limit }) =>
       runner.read(() => {
         const isBehind = (thread: ScopedThread) => after === undefined || compareThreads(thread, after) > 0;
         const left = [...strandedThreads(tenants())].filter(isBehind);
         return pickFirst(left, compareThreads, limit).items;
+      }),
+
+    listAwaitingTasks: ({ after, limit }) =>
+      runner.read(() => {
+        const isBehind = (thread: ScopedThread) => after === undefined || compareThreads(thread, after) > 0;
+        return pickFirst([...awaitingThreads(tenants())].filter(isBehind), compareThreads, limit).items;
       }),
 
     listUnended: (limit) =>
@@ -171,6 +180,17 @@ const isAttended = (tables: Tables, row: ThreadRow): boolean =>
     const status = tables.runs.get(runId)?.status;
     return status === "running" || status === "waiting";
   });
+
+function* awaitingThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
+  for (const tables of tenants) {
+    for (const [threadId, row] of tables.threads) {
+      const openRunId = row.record?.openRunId;
+      const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);
+      const isAwaiting = open?.status === "waiting" && open.waiting.reason === "awaiting-tasks";
+      if (isAwaiting && (row.dispatchIds?.open.size ?? 0) === 0) yield { scopeId: tables.scopeId, threadId };
+    }
+  }
+}
 
 function* unendedRows(tenants: Iterable<Tables>): Iterable<ScopedDispatch> {
   for (const { scopeId, dispatches, runs } of tenants) {

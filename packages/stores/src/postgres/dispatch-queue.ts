@@ -29,7 +29,7 @@ export interface QueueAccess {
 }
 
 /** What nobody comes to by himself. */
-function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listAwaitingTasks" | "listUnended"> {
   return {
     async listStranded({ after, limit }) {
       const text = `SELECT DISTINCT p.scope_id, p.thread_id FROM ~pending p WHERE (p.scope_id, p.thread_id) > ($1, $2)
@@ -38,6 +38,16 @@ function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "lis
           AND NOT EXISTS (SELECT 1 FROM ~run r
             WHERE r.scope_id = p.scope_id AND r.thread_id = p.thread_id AND r.status IN ('running', 'waiting'))
         ORDER BY p.scope_id, p.thread_id LIMIT $3`;
+      const rows = await session.read(sql(text, after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)));
+      return rows.map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) }));
+    },
+
+    async listAwaitingTasks({ after, limit }) {
+      const text = `SELECT DISTINCT r.scope_id, r.thread_id FROM ~run r
+          WHERE r.status = 'waiting' AND strpos(r.record::text, '"reason":"awaiting-tasks"') > 0 AND (r.scope_id, r.thread_id) > ($1, $2)
+          AND NOT EXISTS (SELECT 1 FROM ~dispatch d
+            WHERE d.scope_id = r.scope_id AND d.thread_id = r.thread_id AND d.status IN ('queued', 'claimed'))
+        ORDER BY r.scope_id, r.thread_id LIMIT $3`;
       const rows = await session.read(sql(text, after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)));
       return rows.map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) }));
     },

@@ -157,6 +157,9 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX ~wish_ticket;
   CREATE UNIQUE INDEX wish_ticket ON ~wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL AND taken_at IS NULL;
   `,
+  // Few rows: of the runs that wait, those that wait for tasks. Their text is searched: JSON functions refuse strings that records may hold.
+  `CREATE INDEX run_tasks ON ~run (scope_id, thread_id)
+     WHERE status = 'waiting' AND strpos(record::text, '"reason":"awaiting-tasks"') > 0`,
 ];
 
 const ignore = () => {};

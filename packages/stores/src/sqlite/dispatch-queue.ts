@@ -22,7 +22,7 @@ export interface QueueAccess {
 }
 
 /** What nobody comes to by himself. */
-function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listUnended"> {
+function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "listAwaitingTasks" | "listUnended"> {
   return {
     listStranded: ({ after, limit }) =>
       session.read((db) =>
@@ -34,6 +34,20 @@ function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "lis
                AND NOT EXISTS (SELECT 1 FROM run r
                  WHERE r.scope_id = p.scope_id AND r.thread_id = p.thread_id AND r.status IN ('running', 'waiting'))
              ORDER BY p.scope_id, p.thread_id LIMIT ?`,
+            ...[after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)],
+          )
+          .map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) })),
+      ),
+
+    listAwaitingTasks: ({ after, limit }) =>
+      session.read((db) =>
+        db
+          .all(
+            `SELECT DISTINCT r.scope_id, r.thread_id FROM run r
+             WHERE r.status = 'waiting' AND instr(r.record, '"reason":"awaiting-tasks"') > 0 AND (r.scope_id, r.thread_id) > (?, ?)
+               AND NOT EXISTS (SELECT 1 FROM dispatch d
+                 WHERE d.scope_id = r.scope_id AND d.thread_id = r.thread_id AND d.status IN ('queued', 'claimed'))
+             ORDER BY r.scope_id, r.thread_id LIMIT ?`,
             ...[after?.scopeId ?? "", after?.threadId ?? "", clampLimit(limit)],
           )
           .map((row) => ({ scopeId: scopeOf(row), threadId: threadId(textOf(row, "thread_id")) })),

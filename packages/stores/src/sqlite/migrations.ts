@@ -147,6 +147,8 @@ export const MIGRATIONS: readonly Migration[] = [
   DROP INDEX wish_ticket;
   CREATE UNIQUE INDEX wish_ticket ON wish (scope_id, run_id, ticket_id) WHERE ticket_id IS NOT NULL AND taken_at IS NULL;
   `,
+  // Few rows: of the runs that wait, those that wait for tasks.
+  `CREATE INDEX run_tasks ON run (scope_id, thread_id) WHERE status = 'waiting' AND instr(record, '"reason":"awaiting-tasks"') > 0`,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

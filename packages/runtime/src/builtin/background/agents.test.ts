@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type JsonValue, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
@@ -177,6 +180,26 @@ const DURABLE: readonly (readonly [string, () => QueueStore])[] = [
   ["sqlite", () => sqliteStore(":memory:")],
 ];
 
+test("multi-agent 41: a runtime that opens the file of one that was killed goes on with what waited for its code, unasked", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "awaken-tasks-"));
+  const file = join(folder, "awaken.db");
+  const first = sqliteStore(file);
+  const before = office({ lead: leading }, { ...process(first), workers: false });
+  before.does(async ({ tasks }) => void (await tasks.spawn({}, () => new Promise(() => {}))));
+  const waiting = await before.runtime.run(GO);
+  expect(waiting).toMatchObject({ status: "waiting", waitingReason: "awaiting-tasks" });
+
+  const second = sqliteStore(file);
+  const after = office({ lead: leading }, process(second));
+  expect(await ended(after.runtime, waiting.runId)).toMatchObject({ status: "done", runId: waiting.runId });
+  expect(newsIn(after.models["lead"]?.requests.at(-1))).toMatchObject([{ kind: "failed", taskId: "bg_0" }]);
+  await after.runtime.close();
+  await before.runtime.close();
+  await second.close();
+  await first.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 describe.each(DURABLE)("tasks over restarts, on %s", (_, make) => {
   test("multi-agent 33, 41: code of a process that is gone is failed for the next run; its number is not used again", async () => {
     const store = make();
@@ -203,6 +226,33 @@ describe.each(DURABLE)("tasks over restarts, on %s", (_, make) => {
       new Array(11).fill(["failed", "number"]),
     );
     await after.runtime.close();
+  });
+
+  test("multi-agent 41: a run that waits for code of a process that is gone is woken by the next one, and reads that it is lost", async () => {
+    const store = make();
+    const before = office({ lead: leading }, { ...process(store), workers: false });
+    before.does(async ({ tasks }) => {
+      await tasks.spawn({ name: "slow" }, () => new Promise(() => {}));
+      await tasks.spawn({ name: "quick" }, async () => "here");
+    });
+    const waiting = await before.runtime.run(GO);
+    while ((await before.runtime.wait(waiting.runId)).status !== "waiting") await new Promise((resolve) => setTimeout(resolve, 2));
+
+    // Somebody who cannot tell that the process is gone leaves it alone.
+    const beside = office({ lead: leading }, { store, node: { name: "beside", isGone: () => false }, workers: false });
+    await beside.runtime.recover();
+    expect(await store.dispatches.list(threadId("t"), { statuses: ["queued", "claimed"] })).toEqual([]);
+    await beside.runtime.close();
+
+    const after = office({ lead: leading }, process(store));
+    await after.runtime.recover();
+    expect(await ended(after.runtime, waiting.runId)).toMatchObject({ status: "done", runId: waiting.runId });
+    const news = newsIn(after.models["lead"]?.requests.at(-1));
+    expect(news.filter(({ taskId }) => taskId === "bg_0")).toEqual([
+      { kind: "failed", taskId: "bg_0", error: "task orphaned: runtime restarted while running" },
+    ]);
+    await after.runtime.close();
+    await before.runtime.close();
   });
 
   test("an agent in the background goes on in another process, and the run that waits for it is woken there", async () => {

@@ -1,4 +1,3 @@
-import { messageText } from "@awaken/contract";
 import type { QueueStore, ThreadCommit } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -34,7 +33,7 @@ function speaker() {
 
 /** Works once, then answers. */
 const lead: readonly ScriptStep[] = new Array<ScriptStep>(30).fill(({ messages }) =>
-  messages.some(({ role }) => role === "tool") ? text(`read ${messages.at(-1) === undefined ? "" : messageText(messages.at(-1))}`) : works,
+  messages.some(({ role }) => role === "tool") ? text("read") : works,
 );
 
 const NEWS = [
