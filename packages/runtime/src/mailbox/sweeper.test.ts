@@ -66,9 +66,20 @@ describe.each(STORES)("what was left behind, on %s", (_, make) => {
   });
 });
 
+/** Days may pass in it without a look at each of their half minutes. */
+function leapClock() {
+  const clock = fakeClock(1_000);
+  let leapt = 0;
+  const leap = async (ms: number) => {
+    leapt += ms - 2 * QUARTER;
+    await clock.advance(2 * QUARTER);
+  };
+  return { ...clock, now: () => clock.now() + leapt, leap };
+}
+
 describe.each(AT_ONCE)("retention, on %s", (_, make) => {
   const play = async (init: Partial<RuntimeInit>) => {
-    const clock = fakeClock(1_000);
+    const clock = leapClock();
     const store = make(() => clock.now());
     const swept: unknown[] = [];
     const counting: QueueStore = {
@@ -94,11 +105,11 @@ describe.each(AT_ONCE)("retention, on %s", (_, make) => {
     const before = await left();
     expect(before).toMatchObject({ dispatches: 1, messages: 2 });
     expect(before.events).toBeGreaterThan(0);
-    await clock.advance(DAY + 2 * QUARTER);
+    await clock.leap(DAY + 2 * QUARTER);
     expect(await left()).toEqual({ ...before, dispatches: 0 });
-    await clock.advance(30 * DAY);
+    await clock.leap(30 * DAY);
     expect(await left()).toEqual({ ...before, dispatches: 0, events: 0 });
-    expect(swept.length).toBeLessThanOrEqual((31 * DAY) / QUARTER + 2);
+    expect(swept.length).toBeLessThanOrEqual(6);
     await runtime.close();
     await store.close();
   });
@@ -110,7 +121,7 @@ describe.each(AT_ONCE)("retention, on %s", (_, make) => {
   ])("%s", async (_name, init) => {
     const { clock, store, runtime, swept, left } = await play(init);
     const before = await left();
-    await clock.advance(2 * DAY);
+    await clock.leap(2 * DAY);
     expect(await left()).toEqual(before);
     if (!("retention" in init) || init.retention === false) expect(swept).toEqual([]);
     await runtime.close();
