@@ -131,6 +131,35 @@ describe.each(ENGINES)("attach on %s", (engine) => {
     expect(factsOf(events)).toEqual(factsOf(await readAll(owner, "t")));
   });
 
+  test("a run that comes to its end while it is looked up is found", async () => {
+    await using shared = await openShared(engine);
+    const [store] = shared.stores;
+    const [asked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // Its record is asked for before there is one, and its thread is read when the run is over and gone from here.
+    const slow: QueueStore = {
+      ...store,
+      commit: async (given) => {
+        if (given.isNewRun === true) await asked.promise;
+        return store.commit(given);
+      },
+      runs: { ...store.runs, load: (id) => store.runs.load(id).finally(asked.resolve) },
+      threads: {
+        ...store.threads,
+        load: async (id) => {
+          await over.promise;
+          return store.threads.load(id);
+        },
+      },
+    };
+    await using here = openNode(slow, { workers: false });
+    const run = here.stream({ ...ask, input: "say" });
+    const follower = new Reader(here.attach(run.id));
+    expect(await run.result).toMatchObject({ status: "done" });
+    over.resolve();
+    await follower.ended;
+    expect(follower.events.map(({ type }) => type)).toEqual(expect.arrayContaining(["run-start", "text-delta", "run-end"]));
+  });
+
   test("server-and-durability 63: a cursor of events that were swept is refused, and open tickets are seen all the same", async () => {
     const clock = fakeClock(1_700_000_000_000);
     await using shared = await openShared(engine, { clock: () => clock.now() });

@@ -4,7 +4,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
+import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 
@@ -179,14 +179,46 @@ describe.each(STORES)("runs that are started for later, on %s", (_, make) => {
     await using _worker = open(store, []);
     await expect.poll(() => statuses(store)).toEqual(["dead-letter"]);
   });
+});
 
-  test("an unknown agent is left to another node, and no attempt is used up", async () => {
-    await using store = make();
-    await using one = open(store, []);
+describe.each(AT_ONCE)("an agent that the node does not know, on %s", (_, make) => {
+  const inTime = (store: QueueStore, clock: FakeClock, init: Partial<RuntimeInit> = {}) =>
+    open(store, [text("known here")], { clock, limits: { storeMs: 3_600_000 }, ...init });
+
+  test("its run is put back for five seconds, uses up no attempt, and is taken by a node that knows it", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(() => clock.now());
+    await using one = inTime(store, clock);
     const { runId: id } = await one.start({ agent: "elsewhere", thread: "t", input: "x" });
-    await expect.poll(async () => (await store.dispatches.list(T, {}))[0]?.availableAt).toBeGreaterThan(Date.now() + 3_000);
-    expect((await store.dispatches.list(T, {}))[0]).toMatchObject({ status: "queued", attemptCount: 0 });
-    expect(await one.cancel(id)).toBe(true);
+    const waiting = one.wait(id);
+    await clock.advance(0);
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0, availableAt: 6_000 }]);
+    const agents = { elsewhere: { model: "fast" } };
+    await using two = inTime(store, clock, { agents });
+    await clock.advance(4_990);
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0, availableAt: 6_000 }]);
+    // Whichever of the two is quicker claims it: the one that does not know it gives it back once more.
+    for (let tries = 0; tries < 100 && (await statuses(store))[0] !== "acked"; tries++) await clock.advance(5_000);
+    expect(await two.wait(id)).toMatchObject({ status: "done", text: "known here" });
+    expect(await waiting).toMatchObject({ status: "done", text: "known here" });
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
+  });
+
+  test("its run is a dead letter after ten minutes, and not before", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(() => clock.now());
+    await using one = inTime(store, clock);
+    await using _two = inTime(store, clock);
+    const { runId: id } = await one.start({ agent: "elsewhere", thread: "t", input: "x" });
+    const waiting = one.wait(id, { timeoutMs: 3_600_000 });
+    for (let ms = 0; ms < 600_000; ms += 5_000) await clock.advance(5_000);
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0 }]);
+    await clock.advance(10_000);
+    expect(await waiting).toMatchObject({
+      status: "failed",
+      error: { code: "dead_letter", message: expect.stringContaining("elsewhere") },
+    });
+    expect((await one.deadLetters.list()).items).toMatchObject([{ runId: id, error: expect.stringContaining("elsewhere") }]);
   });
 });
 
