@@ -21,6 +21,8 @@ export interface Departure {
 
 /** Why a step could not be made. */
 export interface LeavingFailure {
+  /** What failed. */
+  readonly of: "model" | "store";
   readonly code: string;
   readonly message: string;
   /** Whether the same may work at another time. */
@@ -29,14 +31,17 @@ export interface LeavingFailure {
   readonly retryAfterMs: number | undefined;
 }
 
+/** Whoever waits for the run follows it; or nobody here goes on with it, and he is told that. */
+export type TakenBack = "later" | "elsewhere";
+
 /** How a run leaves before its end, for others to go on with it. */
 export interface WayOut {
   /** Looked at between steps: the run leaves as its last commit has it. */
   readonly isDue: boolean;
   /** Aborted when an answer that is being streamed is not to be waited for. Undefined: none ever is. */
   readonly signal: AbortSignal | undefined;
-  /** Whether a step that failed so is tried again later, instead of ending the run. */
-  takesBack(failure: LeavingFailure): boolean;
+  /** Whether a step that failed so is tried again, instead of ending the run. */
+  takesBack(failure: LeavingFailure): TakenBack | undefined;
 }
 
 /** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */

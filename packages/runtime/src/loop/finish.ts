@@ -64,6 +64,15 @@ export interface LeftRun {
   readonly failure: LeavingFailure | undefined;
 }
 
+/** The run goes on elsewhere, or later. */
+export type Leaving = Pick<LeftRun, "type" | "failure">;
+
+/** The same, and nobody here hears of it: whoever waits is told so, and nothing is written. */
+export interface Elsewhere {
+  readonly type: "elsewhere";
+  readonly termination: Termination;
+}
+
 /** What an activation comes to. */
 export type LoopOutcome = LoopResult | LeftRun;
 
@@ -165,6 +174,20 @@ function lostCommit(thrown: unknown): Termination {
   return { type: "error", code, message: `storage failed: ${message}` };
 }
 
+const STORE_FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["storage_io", "commit_unknown"]);
+
+/** What the store failed with, when that is not the end of the run: somebody goes on from its last commit. */
+export function takenBack({ wayOut, signal, identity: { runId } }: RunContext, thrown: unknown): Leaving | Elsewhere | undefined {
+  // Nobody wants it to go on.
+  if (signal.aborted || !AwakenError.is(thrown) || !STORE_FAILED.has(thrown.code)) return undefined;
+  const { code, message } = thrown;
+  const failure: LeavingFailure = { of: "store", code, message, mayPass: true, retryAfterMs: undefined };
+  const taken = wayOut?.takesBack(failure);
+  if (taken === "later") return { type: "left", failure };
+  const why = `storage failed, and a process with workers goes on with run '${runId}': ${message}`;
+  return taken === undefined ? undefined : { type: "elsewhere", termination: { type: "error", code, message: why } };
+}
+
 /** Messages of the last step are delivered when they are on record, and off the record with the end. */
 async function tryDeliver(ctx: RunContext): Promise<void> {
   try {
@@ -175,17 +198,23 @@ async function tryDeliver(ctx: RunContext): Promise<void> {
   }
 }
 
+async function cancelBelow(ctx: RunContext, given: Termination): Promise<void> {
+  const children = openChildren(ctx.state.snapshot());
+  if (children.length > 0) await ctx.children.cancel(children);
+  await cancelTasks(ctx, given);
+}
+
 /**
  * The one door: lifecycle, hooks, commit, and exactly one terminal event. Hooks of the end run whatever happened, and none of them can
- * keep the run from ending. A commit that fails is the run's failure.
+ * keep the run from ending. A commit that fails is the run's failure, unless the run is tried again: then nothing is told.
  */
-export async function finish(ctx: RunContext, given: Termination): Promise<LoopResult> {
-  if (ctx.tasks.hasOutbox) await tryDeliver(ctx);
+export async function finish(ctx: RunContext, end: Termination | Elsewhere): Promise<LoopOutcome> {
+  const isElsewhere = end.type === "elsewhere";
+  const given = end.type === "elsewhere" ? end.termination : end;
+  if (ctx.tasks.hasOutbox && !isElsewhere) await tryDeliver(ctx);
   if (ctx.tasks.hasAny) ctx.tally.addBelow([]);
   if (isOver(ctx, given)) {
-    const children = openChildren(ctx.state.snapshot());
-    if (children.length > 0) await ctx.children.cancel(children);
-    await cancelTasks(ctx, given);
+    if (!isElsewhere) await cancelBelow(ctx, given);
     if ((ctx.state.snapshot().get(toolCallStates)?.calls.length ?? 0) > 0) await tryCloseTickets(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
@@ -201,14 +230,17 @@ export async function finish(ctx: RunContext, given: Termination): Promise<LoopR
   const isAlone = openChildren(ctx.state.snapshot()).length === 0 && !ctx.tasks.hasRunning;
   const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);
-  let isKept = true;
+  let isKept = !isElsewhere;
   ctx.writer.stage(event);
   try {
-    await ctx.writer.write(termination);
+    if (isKept) await ctx.writer.write(termination);
   } catch (thrown) {
     isKept = false;
-    ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-    termination = lostCommit(thrown);
+    const { runId, threadId } = ctx.identity;
+    ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
+    const taken = takenBack(ctx, thrown);
+    if (taken?.type === "left") return { ...taken, runId, threadId };
+    termination = taken?.termination ?? lostCommit(thrown);
     event = runEnd(ctx, termination, tickets);
   }
   tellStepEnd(ctx);

@@ -10,7 +10,7 @@ import { waitingReason } from "./child-calls.ts";
 import { dropEarly, takeEarly } from "./decisions/early-decisions.ts";
 import { hasNext, hasSuspended, replayDecided } from "./decisions/replay-decided.ts";
 import { tellDecisions } from "./decisions/take-decisions.ts";
-import { commitStep, finish, type LoopOutcome } from "./finish.ts";
+import { commitStep, type Elsewhere, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
 import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
 import { judgeOutput } from "./output.ts";
 import { abortRemote, runRemoteStep } from "./remote-step.ts";
@@ -30,9 +30,6 @@ const REFUSED: ReadonlySet<string> = new Set([
   "already_consumed",
 ]);
 
-/** The run goes on elsewhere, or later. */
-type Leaving = Extract<StepOutcome, { type: "left" }>;
-
 const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
 
 /**
@@ -40,7 +37,7 @@ const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
  * and one that leaves before its end says nothing.
  */
 export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
-  let termination: Termination | Leaving;
+  let termination: Termination | Leaving | Elsewhere;
   try {
     termination = (await begin(ctx)) ?? (await drive(ctx));
   } catch (thrown) {
@@ -48,7 +45,8 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
       unbindPlugins(ctx);
       throw thrown.cause;
     }
-    termination = leavingOf(ctx, thrown) ?? failureOf(ctx, thrown);
+    // A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit.
+    termination = takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
   }
   ctx.desk.isClosed = true;
   // What somebody is about to be told that is decided, is.
@@ -64,16 +62,6 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
     ctx.inbox.close();
     ctx.decisions.close();
   }
-}
-
-const STORE_FAILED: ReadonlySet<string> = new Set(["storage_io", "commit_unknown"]);
-
-/** A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit. */
-function leavingOf({ signal, wayOut }: RunContext, thrown: unknown): Leaving | undefined {
-  if (signal.aborted || !AwakenError.is(thrown) || !STORE_FAILED.has(thrown.code)) return undefined;
-  const { code, message } = thrown;
-  const failure = { code, message, mayPass: true, retryAfterMs: undefined };
-  return wayOut?.takesBack(failure) === true ? { type: "left", failure } : undefined;
 }
 
 /** A run that was told to stop is cancelled, whatever broke on its way out: a hook may throw because of the very signal. */

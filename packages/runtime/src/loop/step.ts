@@ -210,7 +210,7 @@ function failed(turn: Turn): StepOutcome | undefined {
 function failureOf({ failure }: Extract<Turn, { stopReason: "error" }>): LeavingFailure {
   const { type, message, retryAfterMs } = failure;
   const mayPass = type !== "cancelled" && INFERENCE_FAILURES[type] !== "permanent";
-  return { code: `inference_${type.replaceAll("-", "_")}`, message, mayPass, retryAfterMs };
+  return { of: "model", code: `inference_${type.replaceAll("-", "_")}`, message, mayPass, retryAfterMs };
 }
 
 /** The answer was cut off because the run is to leave, or it failed and is tried again later. */
@@ -219,7 +219,7 @@ function leaves({ wayOut, signal }: RunContext, { turn, isAborted }: Inferred): 
   if (isAborted) return { type: "left", failure: undefined };
   if (turn.stopReason !== "error") return undefined;
   const failure = failureOf(turn);
-  return wayOut.takesBack(failure) ? { type: "left", failure } : undefined;
+  return wayOut.takesBack(failure) === "later" ? { type: "left", failure } : undefined;
 }
 
 /** What was said stays in the history; what was asked for is not, because it will not happen. */

@@ -33,6 +33,8 @@ export interface HoldInit {
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly leases: Leases;
+  /** Whether workers of this process take up what waits in the queue. */
+  readonly hasWorkers: boolean;
   readonly clock: Clock;
   readonly yieldBefore: YieldBefore | undefined;
   readonly log: Log;
@@ -264,6 +266,7 @@ export class Hold implements Holding, Lease {
     const { dispatchId: id, claimToken } = claimed;
     this.#claimed = claimed;
     this.#fence = { dispatchId: id, claimToken };
+    this.#leave.hold();
     this.#init.leases.add(this, askedAt);
   }
 
@@ -293,10 +296,10 @@ export class Hold implements Holding, Lease {
   }
 }
 
-/** Only a run that nobody waits for is tried again; whoever waits is told. */
-function leaveOf({ clock, yieldBefore }: HoldInit, opening: Opening | undefined): Leave {
-  const canRetry = opening !== undefined && opening.claimed.attemptCount + 1 < opening.claimed.maxAttempts;
-  return new Leave({ clock, yieldBefore, canRetry });
+function leaveOf({ clock, yieldBefore, maxAttempts: ofNew, hasWorkers }: HoldInit, opening: Opening | undefined): Leave {
+  const { attemptCount, maxAttempts } = opening?.claimed ?? { attemptCount: 0, maxAttempts: ofNew };
+  const hasTries = attemptCount + 1 < maxAttempts;
+  return new Leave({ clock, yieldBefore, hasTries, isAwaited: opening === undefined, hasWorkers });
 }
 
 /** A run that nobody waits for and that its model refused, for good or too often, is put before people as a dead letter. */

@@ -1,4 +1,4 @@
-import type { LeavingFailure, WayOut } from "../commit/holding.ts";
+import type { LeavingFailure, TakenBack, WayOut } from "../commit/holding.ts";
 import type { Clock } from "../stream/clock.ts";
 
 /** When what is at work in this process has to be with others, in ms since 1970; undefined: never. Asked again and again: it may move. */
@@ -12,8 +12,12 @@ export function isPast(yieldBefore: YieldBefore | undefined, now: number): boole
 export interface LeaveInit {
   readonly clock: Clock;
   readonly yieldBefore: YieldBefore | undefined;
-  /** Whether a failure that may pass is tried again later: for a run that nobody waits for, and that has tries left. */
-  readonly canRetry: boolean;
+  /** Whether it may fail once more. */
+  readonly hasTries: boolean;
+  /** Somebody waits for his own run: he is told what its model says, and not that its store failed for a moment. */
+  readonly isAwaited: boolean;
+  /** Whether this process takes up what waits in the queue. */
+  readonly hasWorkers: boolean;
 }
 
 /** Timers of most hosts take no more. */
@@ -24,6 +28,7 @@ export class Leave implements WayOut {
   readonly #init: LeaveInit;
   readonly #deadline: AbortController | undefined;
   #isAsked = false;
+  #isHeld = false;
   #stopTimer: (() => void) | undefined;
 
   constructor(init: LeaveInit) {
@@ -48,12 +53,20 @@ export class Leave implements WayOut {
     this.#isAsked = true;
   }
 
-  takesBack({ mayPass }: LeavingFailure): boolean {
-    return mayPass && this.#init.canRetry;
+  /** The run has its thread: it is on record, and there is something to go on from. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  takesBack({ mayPass, of }: LeavingFailure): TakenBack | undefined {
+    const { hasTries, isAwaited, hasWorkers } = this.#init;
+    if (!mayPass || !hasTries || !this.#isHeld || (isAwaited && of === "model")) return undefined;
+    return isAwaited && !hasWorkers ? "elsewhere" : "later";
   }
 
   /** The run has left. */
   close(): void {
+    this.#isHeld = false;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
   }

@@ -1,7 +1,8 @@
 import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/contract";
-import type { Retention, ScopedHint } from "@awaken/contract/store";
+import type { ClaimedDispatch, Retention, ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
+import { type Failure, judgeFailure } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, settleFailure } from "./execute.ts";
 import { Hold } from "./hold.ts";
@@ -35,6 +36,8 @@ export interface MailboxInit {
 const LOOK_MS = 30_000;
 /** When the runtime is closed: how long runs from the queue have to come to their next step. */
 const DRAIN_MS = 30_000;
+/** After a store that failed: how long until it is asked again. */
+const AGAIN_MS = 1_000;
 /** How often it is looked whether runs have left. */
 const LEFT_MS = 25;
 
@@ -149,7 +152,9 @@ export class Mailbox {
     const watchers = this.#watchers;
     const ask = watchers.timed(askWithin(bounds), clock);
     const leases = this.#leasesWith(own);
-    const holdInit = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, clock, yieldBefore, log, ask, watchers };
+    const { hasWorkers } = this;
+    const held = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, hasWorkers };
+    const holdInit = { ...held, clock, yieldBefore, log, ask, watchers };
     const of = (other: ScopeId) => this.tenant(other);
     return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers };
   }
@@ -229,13 +234,31 @@ export class Mailbox {
     const { claimed } = hold;
     if (claimed === undefined) return;
     const isDue = hold.wayOut?.isDue === true;
-    const tenant = this.tenant(scopeId);
     hold.settle();
+    const failure: Failure = isDue ? { type: "hand-over" } : { type: "retry", error: "the run was left without an end" };
+    if (!(await this.#settle(claimed, failure, scopeId))) void this.#settleLater(claimed, failure, scopeId);
+  }
+
+  /** The store may be back before the lease is over: then nobody has to wait for that. */
+  async #settleLater(claimed: ClaimedDispatch, failure: Failure, scopeId: ScopeId): Promise<void> {
+    const { clock } = this.tenant(scopeId);
+    const until = clock.now() + this.#init.leaseMs;
+    do {
+      await new Promise<void>((resolve) => void (clock.idleTimer ?? clock.timer).call(clock, AGAIN_MS, resolve));
+    } while (clock.now() < until && !this.#closing.signal.aborted && !(await this.#settle(claimed, failure, scopeId)));
+  }
+
+  /** False: the store did not take it. */
+  async #settle(claimed: ClaimedDispatch, failure: Failure, scopeId: ScopeId): Promise<boolean> {
+    const tenant = this.tenant(scopeId);
     try {
-      await settleFailure(tenant, claimed, isDue ? { type: "hand-over" } : { type: "retry", error: "the run was left without an end" });
+      await settleFailure(tenant, claimed, failure);
+      return true;
     } catch (thrown) {
+      if (judgeFailure(thrown).type === "lost") return true;
       // Its lease ends by itself.
       tenant.log.warn(`a thread could not be given back: ${errorMessage(thrown)}`, { dispatchId: claimed.dispatchId });
+      return false;
     }
   }
 

@@ -8,8 +8,9 @@ import {
   type SettledRun,
   runId as toRunId,
 } from "@awaken/contract";
-import { countedOf, isLeft, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
+import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
 import { RunBell } from "./run-bell.ts";
@@ -46,7 +47,24 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
 /** Of a run that is executed here; one that leaves before its end is followed wherever it goes on. */
 export async function followed(parts: RunParts, result: Promise<LoopOutcome>): Promise<LoopResult> {
   const ended = await result;
-  return isLeft(ended) ? settled(parts, ended.runId, Number.POSITIVE_INFINITY) : ended;
+  return isLeft(ended) ? followedElsewhere(parts, ended) : ended;
+}
+
+/** A store that failed the run may fail whoever follows it too: it is asked again so often, after so long. */
+const ASKS = 30;
+const ASK_AGAIN_MS = 1_000;
+
+/** How a run that left before its end comes to it. */
+export async function followedElsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<LoopResult> {
+  for (let asked = 1; ; asked++) {
+    try {
+      return await settled(parts, id, Number.POSITIVE_INFINITY);
+    } catch (thrown) {
+      if (asked === ASKS || !AwakenError.is(thrown) || thrown.code !== "storage_io") throw thrown;
+    }
+    await sleep(parts.clock, ASK_AGAIN_MS, parts.closing);
+    if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  }
 }
 
 /** Another process has the run: what it ended as here is not how it ended. */

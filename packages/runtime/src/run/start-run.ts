@@ -36,7 +36,7 @@ import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
-import { settled } from "./settled.ts";
+import { followedElsewhere } from "./settled.ts";
 import { endOfTask } from "./task-news.ts";
 import { BackgroundRuns } from "./task-runs.ts";
 
@@ -129,8 +129,8 @@ class TypedOutput<O> {
     });
   }
 
-  async #resultElsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<RunResult<O>> {
-    const ended = await settled(parts, id, Number.POSITIVE_INFINITY);
+  async #resultElsewhere(parts: RunParts, left: LeftRun): Promise<RunResult<O>> {
+    const ended = await followedElsewhere(parts, left);
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }
@@ -225,7 +225,7 @@ async function bringToEnd(
 /** A run whose last commit could not be written is not over, whatever it says of itself. */
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
   const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
-  return { type: "left", runId, threadId, failure: { code, message, mayPass: true, retryAfterMs: undefined } };
+  return { type: "left", runId, threadId, failure: { of: "store", code, message, mayPass: true, retryAfterMs: undefined } };
 }
 
 /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
