@@ -2,8 +2,10 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./scripts/test-order.ts";
 
+const COMMAND = ["packages/awaken/src/cli/**/*.test.ts"];
 const ALL = ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"];
 const CORE = ["packages/contract/src/**/*.test.ts", "packages/runtime/src/!(mailbox)/**/*.test.ts"];
+const PROGRAMS = "scripts/test-programs.ts";
 const DATABASE = ["e2e/**/*.test.ts", "packages/runtime/src/mailbox/**/*.test.ts", "packages/stores/src/**/*.test.ts"];
 
 export default defineConfig({
@@ -25,8 +27,12 @@ export default defineConfig({
     projects: [
       // They have no state of a process, as the servers of the mailbox are: sharing one halves what their 170 files cost.
       { extends: true, test: { name: "core", isolate: false, include: CORE } },
-      { extends: true, test: { name: "database", include: DATABASE, globalSetup: "packages/stores/src/postgres/test-setup.ts" } },
-      { extends: true, test: { name: "rest", include: ALL, exclude: [...CORE, ...DATABASE, "**/node_modules/**"] } },
+      {
+        extends: true,
+        test: { name: "database", include: DATABASE, globalSetup: ["packages/stores/src/postgres/test-setup.ts", PROGRAMS] },
+      },
+      { extends: true, test: { name: "command", include: COMMAND, globalSetup: PROGRAMS } },
+      { extends: true, test: { name: "rest", include: ALL, exclude: [...CORE, ...DATABASE, ...COMMAND, "**/node_modules/**"] } },
     ],
   },
 });

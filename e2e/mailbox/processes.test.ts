@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { runId, threadId } from "@awaken/contract";
@@ -12,6 +12,7 @@ import { taskText } from "../chaos/support/agent.ts";
 import { World } from "../chaos/support/world.ts";
 import { freshSchema, type Server, startServer, tempFolder } from "../durability/support/databases.ts";
 import { openStore, type Place } from "../durability/support/place.ts";
+import { startProgram } from "../durability/support/program.ts";
 import { pay } from "./support/open.ts";
 
 const quick = defineTool({ id: "slow", description: "Lasts", input: z.object({}), idempotent: true, execute: () => "ran again" });
@@ -34,8 +35,7 @@ const heard = async (owner: ChildProcess, type: string): Promise<object> => {
   }
 };
 
-const forked = (program: string, order: object): ChildProcess =>
-  fork(join(import.meta.dirname, program), [JSON.stringify(order)], { execArgv: ["--conditions=awaken-source"] });
+const forked = (program: string, order: object): ChildProcess => startProgram(join(import.meta.dirname, program), order);
 
 /** The owner, when its tool has begun, or its run waits. */
 async function owning(place: Place, leaseMs = 30_000, what: "lasts" | "parks" = "lasts"): Promise<ChildProcess> {

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { runId, threadId } from "@awaken/contract";
@@ -9,6 +9,7 @@ import { createRuntime, type Runtime } from "awaken";
 import { describe, expect, test } from "vitest";
 import { tempFolder } from "../durability/support/databases.ts";
 import { openStore, type Place } from "../durability/support/place.ts";
+import { startProgram } from "../durability/support/program.ts";
 import { fileEffects, isCareful, memoryEffects, RESEARCHERS, swarmInit } from "./support/agents.ts";
 
 /** More of them: `SWARM=100 npx vitest run e2e/swarm`. */
@@ -96,9 +97,7 @@ describe("a lead and twenty researchers in the background", () => {
       await using store = await openStore(place);
       const workers: ChildProcess[] = [];
       const hire = async () => {
-        const worker = fork(join(import.meta.dirname, "worker-process.ts"), [JSON.stringify({ place, effects: journal })], {
-          execArgv: ["--conditions=awaken-source"],
-        });
+        const worker = startProgram(join(import.meta.dirname, "worker-process.ts"), { place, effects: journal });
         workers.push(worker);
         await once(worker, "message");
       };

@@ -1,7 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { startProgram } from "../../durability/support/program.ts";
 import type { WorkerCommand, WorkerNews, WorkerOrder } from "../worker-process.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "worker-process.ts");
@@ -112,8 +113,7 @@ export class Fleet implements AsyncDisposable {
     const { folder } = this.#base;
     const order: WorkerOrder = { ...this.#base, name, slot, life };
     const out = openSync(join(folder, `out-${name}.txt`), "a");
-    const child = fork(PROGRAM, [JSON.stringify(order)], {
-      execArgv: ["--conditions=awaken-source"],
+    const child = startProgram(PROGRAM, order, {
       env: { ...process.env, NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(folder, "compiled") },
       stdio: ["ignore", out, out, "ipc"],
     });

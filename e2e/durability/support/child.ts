@@ -1,5 +1,5 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
+import { startProgram } from "./program.ts";
 
 /** Another process of this machine, and what it sends. */
 export interface ChildInit<T> {
@@ -18,8 +18,7 @@ export type ChildEnd = { readonly type: "exit" } | { readonly type: "killed" };
  * `onMessage` throws: the child, which would wait for its answer for ever, is killed.
  */
 export async function runChild<T>({ file, order, signal: stop, onMessage }: ChildInit<T>): Promise<ChildEnd> {
-  const child = fork(file, [JSON.stringify(order)], {
-    execArgv: ["--conditions=awaken-source"],
+  const child = startProgram(file, order, {
     ...(stop === undefined ? undefined : { signal: stop, killSignal: "SIGKILL" }),
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

@@ -1,6 +1,7 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { startProgram } from "../../durability/support/program.ts";
 import type { ServerOrder } from "../server-process.ts";
 import { type Frame, framesOf } from "./client.ts";
 
@@ -24,8 +25,7 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
 }
 
 export async function startProcess(order: ServerOrder, file = FILE): Promise<ServerProcess> {
-  const child = fork(file, [JSON.stringify(order)], {
-    execArgv: ["--conditions=awaken-source"],
+  const child = startProgram(file, order, {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [said]: unknown[] = await once(child, "message");

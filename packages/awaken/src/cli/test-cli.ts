@@ -7,9 +7,12 @@ import { text } from "node:stream/consumers";
 
 // The command as users have it, on projects in temporary folders.
 
-const PACKAGE = join(import.meta.dirname, "../..");
-const MODULES = join(PACKAGE, "../../node_modules");
-const MAIN = join(import.meta.dirname, "main.ts");
+const CHECKOUT = join(import.meta.dirname, "../../../..");
+const MODULES = join(CHECKOUT, "node_modules");
+/** Of our sources, in few files when the whole of the tests has made them: most of what a process costs is to load a file for each module. */
+const MADE = process.env["AWAKEN_TEST_PROGRAMS"];
+const PACKAGE = join(MADE ?? CHECKOUT, "packages/awaken");
+const MAIN = join(PACKAGE, MADE === undefined ? "src/cli/main.ts" : "src/cli/main.js");
 
 export interface CliResult {
   readonly code: number | null;
