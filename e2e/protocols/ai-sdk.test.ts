@@ -244,7 +244,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await act(async () => leaving.at().stop());
     leaving.unmount();
     await waitFor(async () => expect(JSON.stringify((await historyOf(site, "t-leave")).messages)).toContain("five."), {
-      timeout: 20_000,
+      timeout: 120_000,
       interval: 50,
     });
   });
@@ -257,7 +257,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const second = openPage({ url: site.url, id: "t-busy" });
     await sendText(second, "think", 1);
     expect(second.text()).toBe("So.");
-    await waitFor(() => expect(first.at().status).toBe("ready"), { timeout: 120_000 });
+    await waitFor(() => expect(first.at().status).toBe("ready"));
     expect((await historyOf(site, "t-busy")).messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     first.unmount();
     second.unmount();

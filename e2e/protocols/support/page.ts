@@ -1,6 +1,9 @@
 import { useChat } from "@ai-sdk/react";
-import { renderHook, waitFor } from "@testing-library/react";
+import { configure, renderHook, waitFor } from "@testing-library/react";
 import { type ChatInit, DefaultChatTransport, type UIMessage } from "ai";
+
+// It ends only what hangs, also where the machine is slow.
+configure({ asyncUtilTimeout: 120_000 });
 
 export interface PageInit extends Pick<ChatInit<UIMessage>, "messages" | "sendAutomaticallyWhen" | "onToolCall"> {
   readonly resume?: boolean;
