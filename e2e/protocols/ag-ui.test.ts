@@ -271,7 +271,15 @@ test("a run at work can be followed again, and what is on record from a cursor o
   const again = await (await fetch(`${site.url}/v1/ag-ui/threads/kept/stream?protocolVersion=1.0`)).text();
   expect(again).toContain("five.");
   expect(again).toContain("RUN_FINISHED");
-  expect((await fetch(`${site.url}/v1/ag-ui/threads/kept/stream`)).status).toBe(204);
+  // When nothing is at work, it is how things stand.
+  const types = async (thread: string) => {
+    const text = await (await fetch(`${site.url}/v1/ag-ui/threads/${thread}/stream`)).text();
+    return [...text.matchAll(/"type":"([A-Z_]+)"/g)].map(([, type]) => type);
+  };
+  expect(await types("kept")).toEqual(["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
+  await post(site, { threadId: "asks", runId: "r", messages: [user("u", "pay say")] });
+  expect(await types("asks")).toEqual(["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]);
+  expect((await fetch(`${site.url}/v1/ag-ui/threads/none/stream`)).status).toBe(404);
   const all = await (await fetch(`${site.url}/v1/ag-ui/threads/kept/replay`)).text();
   const [cursor] = all.split("\n").flatMap((line) => (line.startsWith("id: ") ? [line.slice(4)] : []));
   const rest = await (await fetch(`${site.url}/v1/ag-ui/threads/kept/replay?cursor=${encodeURIComponent(cursor ?? "")}`)).text();

@@ -73,8 +73,9 @@ export class AgUiEncoder {
   settle(run: { readonly threadId: string; readonly runId: string }, tickets: readonly Ticket[]): readonly AgUiFrame[] {
     this.#out = [];
     const ids = { threadId: run.threadId, runId: this.#clientRunId ?? run.runId };
-    if (this.#isOver) this.#started(ids, run.runId);
-    this.#finishWaiting(ids, tickets, run.runId);
+    const isAlone = this.#isOver;
+    if (isAlone) this.#started(ids, run.runId);
+    this.#finishWaiting(ids, tickets, { runId: run.runId, isTold: isAlone && this.#kept.isTold });
     this.#isOver = true;
     return this.#out;
   }
@@ -253,7 +254,7 @@ export class AgUiEncoder {
     this.#isOver = true;
     this.#isFresh = false;
     if (isWaiting) {
-      this.#finishWaiting(ids, tickets, runId);
+      this.#finishWaiting(ids, tickets, { runId, isTold: false });
       return;
     }
     this.#closeChildren([]);
@@ -264,12 +265,16 @@ export class AgUiEncoder {
     } else this.#say({ type: "RUN_FINISHED", ...ids, result: { ...result }, outcome: { type: "success" }, ...usage });
   }
 
-  #finishWaiting(ids: { readonly threadId: string; readonly runId: string }, tickets: readonly Ticket[], runId: string): void {
+  #finishWaiting(
+    ids: { readonly threadId: string; readonly runId: string },
+    tickets: readonly Ticket[],
+    { runId, isTold }: { readonly runId: string; readonly isTold: boolean },
+  ): void {
     this.#closeChildren(tickets);
     const usage = this.#tokens.list;
     const interrupts = tickets.filter((ticket) => !isFrontendCall(ticket)).map((ticket) => interruptOf(ticket, ticket.runId !== runId));
     if (interrupts.length > 0) {
-      this.#say({ type: "MESSAGES_SNAPSHOT", messages: this.#kept.messages });
+      if (!isTold) this.#say({ type: "MESSAGES_SNAPSHOT", messages: this.#kept.messages });
       this.#say({ type: "RUN_FINISHED", ...ids, outcome: { type: "interrupt", interrupts }, ...usage });
       return;
     }

@@ -5,7 +5,8 @@ import type { AttachedEvent } from "@awaken/runtime";
 import { defineProtocol } from "../../routes/endpoint.ts";
 import { activeRun, type Call, type FrameReply, idOf, type Tenant, theThread } from "../../routes/served.ts";
 import { openTickets } from "../../routes/talk.ts";
-import { tellEvents, telling, until } from "../../routes/told-events.ts";
+import { tellEvents, until } from "../../routes/told-events.ts";
+import { comeBack } from "./come-back.ts";
 import { AG_UI_ENCODER_VERSION, AgUiEncoder } from "./encoder.ts";
 import { interruptOf, isFrontendCall } from "./interrupts.ts";
 import { type PathIds, readRun, runInputSchema } from "./request.ts";
@@ -37,7 +38,7 @@ const ROUTES = {
     method: "GET",
     gate: "invoke",
     path: "/threads/:threadId/stream",
-    summary: "What the run at work has said and says; 204 when none is.",
+    summary: "All messages that there are, and what the run at work has said and says, or what the thread waits for.",
     query: s.strictObject({ protocolVersion: s.exactOptional(s.string()) }),
     answer: frames,
     errors: ["thread_not_found"],
@@ -98,20 +99,6 @@ const ask = (call: Asked & Pick<Call<(typeof ROUTES)["agUiRun"]>, "body" | "cloc
   run(call.tenant, readRun(call.body, path), call.clock.now());
 
 const encoderOf = (version: string | undefined) => new AgUiEncoder({ dialect: version === undefined ? "older" : "1.0" });
-const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
-
-/** The activation that is at work, from its beginning. */
-async function reattach(tenant: Tenant, thread: string, version: string | undefined): Promise<FrameReply | undefined> {
-  const active = await activeRun(tenant, await theThread(tenant, thread));
-  if (active?.status !== "running") return undefined;
-  const { past, coming } = await tellEvents(tenant.runtime, active.runId);
-  const encoder = encoderOf(version);
-  const from = past.findLastIndex(({ type }) => type === "run-end") + 1;
-  for (const event of past.slice(0, from)) encoder.encode(event);
-  encoder.begin({ messages: await loadMessages(tenant, thread) });
-  const events = until(telling(tenant, coming), { past: past.slice(from), isLast: isEnd });
-  return { events, runId: active.runId, threadId: active.threadId, encoder: new AgUiStream(encoder) };
-}
 
 interface Place {
   readonly version: string | undefined;
@@ -150,7 +137,7 @@ export const agUi = defineProtocol("ag-ui", ROUTES, {
   agUiRun: async (call) => ask(call, {}),
   agUiThreadRun: async (call) => ask(call, { threadId: threadOf(call) }),
   agUiAgentRun: async (call) => ask(call, { agentId: idOf(call, "agentId") }),
-  agUiStream: (call) => reattach(call.tenant, threadOf(call), call.query.protocolVersion),
+  agUiStream: (call) => comeBack(call.tenant, threadOf(call), () => encoderOf(call.query.protocolVersion)),
   agUiReplay: async (call) =>
     replay(call.tenant, threadOf(call), {
       version: call.query.protocolVersion,

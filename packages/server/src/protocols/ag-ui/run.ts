@@ -18,7 +18,7 @@ const framesOf = (frames: readonly AgUiFrame[], cursor?: string): string =>
     )
     .join("");
 
-const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true, value: undefined }) };
+export const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true, value: undefined }) };
 
 /** The frames of one request. */
 export class AgUiStream implements FrameEncoder {

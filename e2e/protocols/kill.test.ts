@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 
+import { HttpAgent, runHttpRequest, transformHttpEventStream } from "@ag-ui/client";
 import { act, waitFor } from "@testing-library/react";
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from "ai";
 import { afterAll, describe, expect, test } from "vitest";
@@ -15,6 +16,43 @@ async function historyOf(url: string, thread: string): Promise<UIMessage[]> {
   const response = await fetch(`${url}/v1/ai-sdk/threads/${thread}/messages`);
   const { messages }: { messages: UIMessage[] } = await response.json();
   return messages;
+}
+
+/** A connection that is cut ends: the client leaves a rejection behind that nobody can catch when its reader fails. */
+function endingWhenCut({ body, status, headers }: Response): Response {
+  const reader = body?.getReader();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await reader?.read().catch(() => undefined);
+      if (next?.value === undefined) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: () => reader?.cancel().catch(() => {}),
+  });
+  return new Response(stream, { status, headers });
+}
+
+/** The official client, with the one method that it leaves to whoever has a server to come back to. */
+class ReturningAgent extends HttpAgent {
+  readonly #stream: string;
+  posts = 0;
+
+  constructor(url: string, thread: string) {
+    const counted = async (input: string, init: RequestInit) => {
+      this.posts += 1;
+      return endingWhenCut(await fetch(input, init));
+    };
+    super({ url: `${url}/v1/ag-ui/agents/assistant/runs`, threadId: thread, fetch: counted });
+    this.#stream = `${url}/v1/ag-ui/threads/${thread}/stream?protocolVersion=1.0`;
+  }
+
+  protected override connect(): ReturnType<HttpAgent["run"]> {
+    return transformHttpEventStream(runHttpRequest(async () => endingWhenCut(await fetch(this.#stream))));
+  }
+
+  said(): unknown {
+    return this.messages.findLast(({ role }) => role === "assistant")?.content;
+  }
 }
 
 const soon = { timeout: 30_000, interval: 50 };
@@ -68,4 +106,33 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(page.posts).toBe(2);
     page.unmount();
   });
+});
+
+test("protocols 6, 14: the AG-UI client: killed while an approval waits and in the middle of the answer, it has what is on record, and the tool ran once", async () => {
+  await using site = await openKillable("sqlite");
+  const agent = new ReturningAgent(site.url, "t-ag-ui");
+  agent.addMessage({ id: "u1", role: "user", content: "pay slow" });
+  await agent.runAgent({ runId: "r1" });
+  expect(agent.pendingInterrupts).toHaveLength(1);
+  await site.kill();
+  await site.again();
+  // A page that is loaded again has nothing of before.
+  const page = new ReturningAgent(site.url, "t-ag-ui");
+  await page.connectAgent();
+  const [asked] = page.pendingInterrupts;
+  expect(asked).toEqual(agent.pendingInterrupts[0]);
+  const resume = [{ interruptId: asked?.id ?? "", status: "resolved" as const, payload: { approved: true } }];
+  const lost = page.runAgent({ runId: "r2", resume }).catch(() => {});
+  await waitFor(() => expect(page.said()).toContain("one two"), soon);
+  await site.kill();
+  await lost;
+  await site.again();
+  // It did not hear that its answer was taken, and wants it named; it is not sent again.
+  await page.connectAgent({ resume });
+  expect(page.said()).toBe("one two three four five.");
+  expect(page.pendingInterrupts).toEqual([]);
+  const history = await (await fetch(`${site.url}/v1/ag-ui/threads/t-ag-ui/messages`)).json();
+  expect(JSON.parse(JSON.stringify(page.messages))).toEqual(history.messages);
+  expect(site.journal()).toEqual(["paid 120"]);
+  expect(page.posts + agent.posts).toBe(2);
 });
