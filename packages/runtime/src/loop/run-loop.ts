@@ -118,8 +118,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   const open = finishOpenCalls(ctx);
   const ended = open === undefined ? undefined : await open;
   if (ended !== undefined) return ended;
-  const started = ctx.phases.run("runStart", { isContinuation });
-  if ((typeof started === "string" ? started : await started) === "cancelled") return { type: "cancelled" };
+  if ((await ctx.phases.run("runStart", { isContinuation })) === "cancelled") return { type: "cancelled" };
   // Decided ones, too: somebody may have been quicker than this.
   const isSuspended = hasSuspended(ctx) || hasNext(ctx);
   const awaits = await openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);

@@ -50,8 +50,7 @@ function ending(ctx: RunContext): StepOutcome | undefined {
 export async function runStep(ctx: RunContext, messageId: MessageId): Promise<StepOutcome> {
   const { steps: step } = ctx.tally;
   for (const phase of BEFORE) {
-    const outcome = ctx.phases.run(phase, { step });
-    if ((typeof outcome === "string" ? outcome : await outcome) === "cancelled") return CANCELLED;
+    if ((await ctx.phases.run(phase, { step })) === "cancelled") return CANCELLED;
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
@@ -64,8 +63,8 @@ export async function runStep(ctx: RunContext, messageId: MessageId): Promise<St
   count(ctx, turn);
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
   try {
-    const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if ((typeof after === "string" ? after : await after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
+    const after = await ctx.phases.run("afterInference", { step, turn, offeredTools });
+    if (after === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
   } catch (thrown) {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);
