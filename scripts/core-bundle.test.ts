@@ -37,7 +37,18 @@ async function playWithoutNode(code: string): Promise<unknown> {
   }
 }
 
+/** One file of each part that a program without it does not load; a static import from anywhere would bring it back. */
+const BEHIND_DOORS = [
+  "mailbox/mailbox.ts",
+  "mailbox/on-busy.ts",
+  "mailbox/dead-letters.ts",
+  "relay/follow.ts",
+  "inference/pool/create-pool.ts",
+];
+
 describe("the core in a browser", () => {
+  const whole = bundle('export { createRuntime, defineTool, memoryStore } from "awaken";', { hasZod: false });
+
   it.each(PARTS)("$name stays under its ceiling and needs nothing of Node and no schema library", async ({ source, ceiling }) => {
     const { code, gzipBytes, imports } = await bundle(source, { hasZod: false });
     expect(imports).toEqual([]);
@@ -51,6 +62,13 @@ describe("the core in a browser", () => {
     expect(modules.filter((file) => file.includes("packages/extensions"))).toEqual([]);
     const one = await bundle('export { permission } from "awaken/permission";', { hasZod: false });
     expect(one.modules.some((file) => file.includes("packages/extensions/src/permission"))).toBe(true);
+  });
+
+  it.each(BEHIND_DOORS)("%s is loaded when it is first needed", async (file) => {
+    const { modules, modulesAtOnce } = await whole;
+    const isIt = (path: string) => path.endsWith(`packages/runtime/src/${file}`);
+    expect(modules.filter(isIt)).toHaveLength(1);
+    expect(modulesAtOnce.filter(isIt)).toEqual([]);
   });
 
   it("sees what only Node has, and not the same words in a text", async () => {

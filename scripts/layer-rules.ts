@@ -45,6 +45,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "index.ts": "composition",
       "create-runtime.ts": "composition",
       "runtime-init.ts": "composition",
+      "runtime-mailbox.ts": "composition",
       "runtime-parts.ts": "composition",
       "runtime-plugins.ts": "composition",
       "runtime-verbs.ts": "composition",

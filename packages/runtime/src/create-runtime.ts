@@ -1,5 +1,6 @@
 import { AwakenError, consoleLog, scopeId } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
+import { plainNode } from "./mailbox/node.ts";
 import type { QueueWatcher } from "./mailbox/watchers.ts";
 import { OpenPlugins } from "./plugin/open-plugins.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
@@ -12,7 +13,8 @@ import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
-import { closeParts, openMailbox, openParts, openRelays } from "./runtime-parts.ts";
+import { openMailbox } from "./runtime-mailbox.ts";
+import { closeParts, openParts, openRelays } from "./runtime-parts.ts";
 import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
@@ -116,8 +118,9 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const opened = openRegistry(init, problems, closing.signal);
   const { registry } = opened;
   const { resolver = opened.resolver, remoteAgents = [] } = init;
-  const mailbox = openMailbox(init, () => parts);
-  const parts: RunParts = openParts(init, resolver, closing.signal, mailbox);
+  const { node = plainNode(uuidIds()) } = init;
+  const mailbox = openMailbox(init, node, () => parts);
+  const parts: RunParts = openParts(init, { resolver, closing: closing.signal, node, mailbox });
   const relays = openRelays(init, parts);
   mailbox?.start();
   let closed: Promise<void> | undefined;
@@ -130,7 +133,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
     ...verbsOf(parts, relays, mailbox),
     recover: async () => {
       if (closing.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
-      await mailbox?.recover();
+      await (await mailbox?.open())?.recover();
     },
     watch: (watcher) => mailbox?.watch(watcher) ?? (() => {}),
     registry,

@@ -1,14 +1,12 @@
 import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
-import { DEFAULT_RETENTION, type LiveStore, type ProfileStore, type StreamCheckpointStore } from "@awaken/contract/store";
+import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "./builtin/background/open-tasks.ts";
 import { TaskTable } from "./builtin/background/task-table.ts";
 import type { TaskPost } from "./builtin/background/thread-tasks.ts";
 import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { MessageSink } from "./loop/message-sink.ts";
 import type { RunRecords } from "./loop/run-records.ts";
-import { Mailbox } from "./mailbox/mailbox.ts";
-import { plainNode } from "./mailbox/node.ts";
-import { servesQueue } from "./mailbox/tenant-queue.ts";
+import type { NodeIdentity } from "./mailbox/node.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
 import { boundRelayStore, type RelayStore } from "./relay/relay-store.ts";
 import { Relays } from "./relay/relays.ts";
@@ -23,6 +21,7 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { wakeThread } from "./run/wake-thread.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
+import type { RuntimeMailbox } from "./runtime-mailbox.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
@@ -65,26 +64,11 @@ function placesInMemory(now: () => number): FindPlace {
   };
 }
 
-const LEASE_MS = 30_000;
-const MAX_ATTEMPTS = 5;
-const CONCURRENCY = 10;
-
-/** Undefined for a store without a queue: its runs live in the process that started them. */
-export function openMailbox(init: RuntimeInit, parts: () => RunParts): Mailbox | undefined {
-  const { store, node = plainNode(uuidIds()), leaseMs = LEASE_MS, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENCY } = init;
-  if (store === undefined || !servesQueue(store)) return undefined;
-  const workers = init.workers === true ? "stays" : init.workers !== false;
-  const { yieldBefore: before, retention = DEFAULT_RETENTION } = init;
-  const yieldBefore = typeof before === "number" ? () => before : before;
-  return new Mailbox({ store, parts, node, leaseMs, maxAttempts, concurrency, workers, yieldBefore, retention: retention || undefined });
-}
-
 const MAX_TASKS = 64;
 
 /** Background work of all tenants. */
-function openTasks(init: RuntimeInit, closing: AbortSignal, mailbox: Mailbox | undefined): TaskTable {
+function openTasks(init: RuntimeInit, closing: AbortSignal, node: NodeIdentity): TaskTable {
   const { clock = systemClock, log = consoleLog, maxRunningTasks: maxRunning = MAX_TASKS } = init;
-  const node = mailbox?.node ?? init.node ?? plainNode(uuidIds());
   return new TaskTable({ clock, log, maxRunning, host: node.name, isGone: (name) => node.isGone(name), closing });
 }
 
@@ -105,14 +89,22 @@ function messagePort({ messageSink, messageDelivery, store }: RuntimeInit, holds
   return { sink: messageSink ?? own, delivery: messageDelivery ?? (store === undefined ? "direct" : "outbox") };
 }
 
+/** What the parts of all tenants share besides the options. */
+export interface PartsInit {
+  readonly resolver: Resolver;
+  readonly closing: AbortSignal;
+  readonly node: NodeIdentity;
+  readonly mailbox: RuntimeMailbox | undefined;
+}
+
 /** The parts of the default tenant, from which those of all others are made. */
-export function openParts(init: RuntimeInit, resolver: Resolver, closing: AbortSignal, mailbox: Mailbox | undefined): RunParts {
+export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox }: PartsInit): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
   const limits = toLimits(init.limits);
   const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
   const active = new ActiveRuns();
   const outputs = new LiveOutputs();
-  const tasks = openTasks(init, closing, mailbox);
+  const tasks = openTasks(init, closing, node);
   const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
   const { maxDelegationDepth = MAX_DEPTH } = init;
   const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing };

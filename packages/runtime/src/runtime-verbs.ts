@@ -1,13 +1,10 @@
 import { AwakenError, checkOptions, type PartRules, RULES, type ScopeId, threadId } from "@awaken/contract";
-import { cancelElsewhere, endElsewhere } from "./mailbox/control.ts";
-import { type DeadLetterVerbs, deadLetterVerbs } from "./mailbox/dead-letters.ts";
-import { type Interrupted, interrupt } from "./mailbox/interrupt.ts";
-import type { Mailbox } from "./mailbox/mailbox.ts";
-import { submit } from "./mailbox/on-busy.ts";
-import { type PendingVerbs, pendingVerbs } from "./mailbox/pending.ts";
-import { type SendOptions, type Sent, sendDurably } from "./mailbox/send.ts";
-import { type Started, type StartRequest, start } from "./mailbox/submit.ts";
-import type { Tenant } from "./mailbox/tenant.ts";
+import type { DeadLetterVerbs } from "./mailbox/dead-letters.ts";
+import type { Interrupted } from "./mailbox/interrupt.ts";
+import type { PendingVerbs } from "./mailbox/pending.ts";
+import type { QueueVerbs } from "./mailbox/queue-verbs.ts";
+import type { SendOptions, Sent } from "./mailbox/send.ts";
+import type { Started, StartRequest } from "./mailbox/submit.ts";
 import { attach } from "./relay/attach.ts";
 import type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 import type { Relays } from "./relay/relays.ts";
@@ -15,6 +12,7 @@ import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./r
 import { decide } from "./run/decide.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
+import { submit, type ThroughQueue } from "./run/on-busy.ts";
 import { type Finding, reconcile } from "./run/reconcile.ts";
 import { type RewindOptions, type Rewound, rewind } from "./run/rewind.ts";
 import type { RunParts } from "./run/run-parts.ts";
@@ -22,6 +20,7 @@ import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-run.ts";
+import type { RuntimeMailbox } from "./runtime-mailbox.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -99,14 +98,6 @@ export interface ScopedRuntime {
   readonly deadLetters: DeadLetterVerbs;
 }
 
-/** What needs a queue is refused without one. */
-function tenantOf(verb: string, { scopeId }: RunParts, mailbox: Mailbox | undefined): Tenant {
-  if (mailbox !== undefined) return mailbox.tenant(scopeId);
-  throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
-    details: { verb },
-  });
-}
-
 const SEND_OPTIONS: PartRules<SendOptions> = { mode: RULES.oneOf("queue", "steer", "interrupt") };
 
 /** For a run that is at work here, and nobody else. */
@@ -116,23 +107,50 @@ function sendLive(parts: RunParts, id: string, input: RunRequest["input"]): Sent
   return { status: isSent ? "steered" : "refused", messageIds: messages.map((message) => message.id) };
 }
 
+/** What needs a queue, which is refused without one, and waits until the mailbox is loaded. */
+function pendingOf(queue: (verb: string) => Promise<QueueVerbs>): PendingVerbs {
+  const verbs = async () => (await queue("pending")).pending;
+  return {
+    list: async (thread) => (await verbs()).list(thread),
+    edit: async (thread, message, edit) => (await verbs()).edit(thread, message, edit),
+    retract: async (thread, message, revision) => (await verbs()).retract(thread, message, revision),
+    reorder: async (thread, order, revision) => (await verbs()).reorder(thread, order, revision),
+  };
+}
+
+function deadLettersOf(queue: (verb: string) => Promise<QueueVerbs>): DeadLetterVerbs {
+  const verbs = async () => (await queue("deadLetters")).deadLetters;
+  return {
+    list: async (query) => (await verbs()).list(query),
+    replay: async (id) => (await verbs()).replay(id),
+    drop: async (id) => (await verbs()).drop(id),
+  };
+}
+
 /** The verbs of one tenant, each refused when the runtime is closed. */
-export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | undefined): ScopedRuntime {
+export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox | undefined): ScopedRuntime {
+  const { scopeId } = parts;
   const open = (): RunParts => {
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     return parts;
   };
+  const queue = async (verb: string): Promise<QueueVerbs> => {
+    open();
+    if (mailbox !== undefined) return (await mailbox.open()).verbs(scopeId);
+    throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
+      details: { verb },
+    });
+  };
+  const throughQueue: ThroughQueue | undefined =
+    mailbox && (async (start) => (await queue("onBusy")).submit(start, (id) => attach(relays, scopeId, id)));
   const beginAs =
-    (request: Pick<RunRequest, "onBusy">): Begin =>
-    (order, listen) => {
-      const { onBusy = "refuse" } = request;
-      const tenant = onBusy === "refuse" ? undefined : mailbox?.tenant(parts.scopeId);
-      return submit({ parts, tenant, follow: (id) => attach(relays, parts.scopeId, id) }, order, onBusy, listen);
-    };
+    ({ onBusy = "refuse" }: Pick<RunRequest, "onBusy">): Begin =>
+    (order, listen) =>
+      submit(parts, order, onBusy, listen, throughQueue);
   return {
-    scopeId: parts.scopeId,
+    scopeId,
     run: async (request) => startRequest(parts, request, beginAs(request)).result,
-    start: async (request) => start(tenantOf("start", open(), mailbox), request),
+    start: async (request) => (await queue("start")).start(request),
     stream: (request) => openStream(parts, request, beginAs(request)),
     decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
     decideAll: async (decisions) => decide(open(), decisions),
@@ -142,25 +160,19 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: Mailbox | unde
     resume: async (id) =>
       resume(open(), id).catch((thrown: unknown) => {
         // A worker of this process was faster: the run goes on, as it was asked to.
-        if (typeof id === "string" && mailbox?.isTakenUp(parts.scopeId, id) === true) return wait(parts, id);
+        if (typeof id === "string" && mailbox?.opened?.isTakenUp(scopeId, id) === true) return wait(parts, id);
         throw thrown;
       }),
-    cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && cancelElsewhere(mailbox.tenant(parts.scopeId), id)),
-    cancelAndWait: async (id, options) => {
-      const elsewhere = mailbox && ((named: string, ms: number) => endElsewhere(mailbox.tenant(parts.scopeId), named, ms));
-      return cancelAndWait(open(), id, options, elsewhere);
-    },
-    attach: (id, options) => attach(relays, parts.scopeId, id, options),
+    cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && (await queue("cancel")).cancel(id)),
+    cancelAndWait: async (id, options) =>
+      cancelAndWait(open(), id, options, mailbox && (async (named, ms) => (await queue("cancelAndWait")).end(named, ms))),
+    attach: (id, options) => attach(relays, scopeId, id, options),
     send: async (id, input, options) => {
       if (options !== undefined) checkOptions("invalid_activation", "send", options, SEND_OPTIONS);
-      if (options?.mode === undefined) return sendLive(open(), id, input);
-      const sent = await sendDurably(tenantOf("send with a mode", open(), mailbox), id, input, options.mode);
-      // A run of this process need not wait for the hint.
-      if (sent.runId !== undefined) mailbox?.mail(parts.scopeId, sent.runId);
-      return sent;
+      return options?.mode === undefined ? sendLive(open(), id, input) : (await queue("send with a mode")).send(id, input, options.mode);
     },
-    interrupt: async (thread) => interrupt(tenantOf("interrupt", open(), mailbox), threadId(thread)),
-    pending: pendingVerbs(() => tenantOf("pending", open(), mailbox)),
-    deadLetters: deadLetterVerbs(() => tenantOf("deadLetters", open(), mailbox)),
+    interrupt: async (thread) => (await queue("interrupt")).interrupt(threadId(thread)),
+    pending: pendingOf(queue),
+    deadLetters: deadLettersOf(queue),
   };
 }

@@ -3,12 +3,14 @@ import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { openMailbox, openParts } from "../runtime-parts.ts";
+import { openMailbox } from "../runtime-mailbox.ts";
+import { openParts } from "../runtime-parts.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 import { sendAgentMessage } from "./agent-message.ts";
+import { plainNode } from "./node.ts";
 import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("theirs");
@@ -18,7 +20,7 @@ const HEARD: readonly ScriptStep[] = Array.from({ length: 4 }, () => text("heard
 
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
 
-function open(store: QueueStore, workers: boolean, turns = HEARD) {
+async function open(store: QueueStore, workers: boolean, turns = HEARD) {
   const init: RuntimeInit = {
     providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
@@ -29,9 +31,10 @@ function open(store: QueueStore, workers: boolean, turns = HEARD) {
     workers,
   };
   const runtime = createRuntime(init);
-  const mailbox = openMailbox({ ...init, workers: false }, () => parts);
-  const parts = openParts(init, runtime.resolver, new AbortController().signal, mailbox);
-  const tenant = mailbox?.tenant(DEFAULT_SCOPE) ?? expect.fail();
+  const node = plainNode("other");
+  const mailbox = openMailbox({ ...init, workers: false }, node, () => parts) ?? expect.fail();
+  const parts = openParts(init, { resolver: runtime.resolver, closing: new AbortController().signal, node, mailbox });
+  const tenant = (await mailbox.open()).tenant(DEFAULT_SCOPE);
   return { runtime, tenant };
 }
 
@@ -40,12 +43,12 @@ const MESSAGE = { messageId: "m1", recipientThreadId: "theirs", recipientAgentId
 describe.each(STORES)("a message from one agent to another, on %s", (_, make) => {
   test("server-and-durability 46: the same one delivered twice, and at one moment, appends one message and one run", async () => {
     await using store = make();
-    const { runtime, tenant } = open(store, false);
+    const { runtime, tenant } = await open(store, false);
     const ids = await Promise.all(Array.from({ length: 6 }, () => sendAgentMessage(tenant, MESSAGE)));
     expect(new Set(ids)).toEqual(new Set(["m1"]));
     expect((await store.pending.load(T)).entries).toMatchObject([{ pendingId: "m1", message: { metadata: { senderAgentId: "boss" } } }]);
     expect((await store.dispatches.list(T, {})).map(({ dispatchId, runId: id }) => [dispatchId, id])).toEqual([["m1", "durable-msg-m1"]]);
-    const worker = open(store, true);
+    const worker = await open(store, true);
     expect(await worker.runtime.wait("durable-msg-m1")).toMatchObject({ status: "done", text: "heard" });
     expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
     expect(await store.runs.count({})).toBe(1);
@@ -60,7 +63,7 @@ describe.each(STORES)("a message from one agent to another, on %s", (_, make) =>
 
   test("where a run waits for a decision it withdraws none: the run reads it when it goes on, once", async () => {
     await using store = make();
-    const { runtime, tenant } = open(store, true, [toolCall("pay", {}), text("paid it"), text("noted")]);
+    const { runtime, tenant } = await open(store, true, [toolCall("pay", {}), text("paid it"), text("noted")]);
     const waiting = await runtime.run({ agent: "scribe", thread: "theirs", input: "pay", runId: "r" });
     const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
     expect(await sendAgentMessage(tenant, MESSAGE)).toBe("m1");
@@ -79,7 +82,7 @@ describe.each(STORES)("a message from one agent to another, on %s", (_, make) =>
 
   test("without an agent it is for the one that the thread is with; blank ids are refused", async () => {
     await using store = make();
-    const { runtime, tenant } = open(store, false);
+    const { runtime, tenant } = await open(store, false);
     await runtime.run({ agent: "scribe", thread: "theirs", input: "hello" });
     await sendAgentMessage(tenant, { ...MESSAGE, recipientAgentId: "" });
     expect(await store.runs.load(runId("durable-msg-m1"))).toMatchObject({ agentId: "scribe", status: "created" });

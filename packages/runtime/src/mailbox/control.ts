@@ -5,9 +5,10 @@ import { endOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { beginRun } from "../run/start-run.ts";
+import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
-import { type Tenant, within } from "./tenant.ts";
+import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
 

@@ -146,10 +146,10 @@ async function atomically<T>({ queue, ask }: Tenant, what: string, work: (ports:
   }
 }
 
-export function deadLetterVerbs(tenantOf: () => Tenant): DeadLetterVerbs {
+export function deadLetterVerbs(tenant: Tenant): DeadLetterVerbs {
   return {
     list: async ({ after, limit } = {}) => {
-      const { queue, ask } = tenantOf();
+      const { queue, ask } = tenant;
       const page = await ask(
         "list dead letters",
         queue.dispatches.listAll({
@@ -160,10 +160,7 @@ export function deadLetterVerbs(tenantOf: () => Tenant): DeadLetterVerbs {
       );
       return { ...page, items: page.items.flatMap(onlyDead) };
     },
-    replay: async (id) => {
-      const tenant = tenantOf();
-      return atomically(tenant, "replay a dead letter", (ports) => replayIn(ports, tenant, id));
-    },
-    drop: async (id) => atomically(tenantOf(), "drop a dead letter", (ports) => dropIn(ports, id)),
+    replay: (id) => atomically(tenant, "replay a dead letter", (ports) => replayIn(ports, tenant, id)),
+    drop: (id) => atomically(tenant, "drop a dead letter", (ports) => dropIn(ports, id)),
   };
 }

@@ -1,13 +1,15 @@
 import { AwakenError, type RunId, type RunProjection, type ThreadId, runId as toRunId } from "@awaken/contract";
 import { type DispatchRecord, MAX_COMMIT_ATTEMPTS, resumeKey } from "@awaken/contract/store";
 import type { ActiveRun } from "../run/active-runs.ts";
+import { didNotStop, RELEASE_MS } from "../run/on-busy.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { onAbort } from "../stream/abort.ts";
+import { within } from "../stream/within.ts";
 import { cancelElsewhere, wish } from "./control.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import { openDispatches } from "./open-dispatches.ts";
 import { supersede } from "./supersede-queued.ts";
-import { isTaken, makeRoom, type Tenant, within } from "./tenant.ts";
+import { isTaken, makeRoom, type Tenant } from "./tenant.ts";
 
 /** What an interrupt did. */
 export interface Interrupted {
@@ -17,19 +19,11 @@ export interface Interrupted {
   readonly cancelled: boolean;
 }
 
-/** How long whoever is at work has for his last words. */
-export const RELEASE_MS = 5_000;
-
 const WHY = "the run was interrupted";
 
 /** Somebody has the thread. */
 const isHeld = (thrown: unknown): boolean =>
   AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
-
-export const didNotStop = (threadId: ThreadId): AwakenError =>
-  new AwakenError("thread_already_running", `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`, {
-    details: { threadId },
-  });
 
 /**
  * Somebody wants a thread for himself. What is at work there is told to stop, by a wish where another process has it, and its last commit

@@ -9,6 +9,7 @@ import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
+import { type QueueVerbs, queueVerbs } from "./queue-verbs.ts";
 import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
@@ -55,11 +56,6 @@ export class Mailbox {
     this.#init = init;
     const { store, retention } = init;
     this.#sweeper = new Sweeper({ store, retention, tenantOf: (scopeId) => this.tenant(scopeId) });
-  }
-
-  /** This process. */
-  get node(): NodeIdentity {
-    return this.#init.node;
   }
 
   get hasWorkers(): boolean {
@@ -141,6 +137,10 @@ export class Mailbox {
       },
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
     };
+  }
+
+  verbs(scopeId: ScopeId): QueueVerbs {
+    return queueVerbs(this.tenant(scopeId), (runId) => this.mail(scopeId, runId));
   }
 
   /** Made when it is asked for: nothing of a tenant stays here. */

@@ -31,24 +31,18 @@ function messageOf(tenant: Tenant, id: string, given: PendingEditInput["message"
   return message === undefined ? undefined : { message };
 }
 
-export function pendingVerbs(tenantOf: () => Tenant): PendingVerbs {
+export function pendingVerbs(tenant: Tenant): PendingVerbs {
+  const { queue, ask } = tenant;
   return {
-    list: async (thread) => {
-      const { queue, ask } = tenantOf();
-      return ask("load pending messages", queue.pending.load(threadId(thread)));
-    },
+    list: async (thread) => ask("load pending messages", queue.pending.load(threadId(thread))),
     edit: async (thread, id, { revision, message, deliveryMode }) => {
-      const tenant = tenantOf();
       const edit = { revision, ...messageOf(tenant, id, message), ...(deliveryMode === undefined ? undefined : { deliveryMode }) };
-      return tenant.ask("edit a message", tenant.queue.pending.update(threadId(thread), messageId(id), edit));
+      return ask("edit a message", queue.pending.update(threadId(thread), messageId(id), edit));
     },
     retract: async (thread, id, revision) => {
-      const { queue, ask } = tenantOf();
       await ask("retract a message", queue.pending.retract(threadId(thread), messageId(id), revision));
     },
-    reorder: async (thread, order, revision) => {
-      const { queue, ask } = tenantOf();
-      return ask("reorder messages", queue.pending.reorder(threadId(thread), order.map(messageId), revision));
-    },
+    reorder: async (thread, order, revision) =>
+      ask("reorder messages", queue.pending.reorder(threadId(thread), order.map(messageId), revision)),
   };
 }

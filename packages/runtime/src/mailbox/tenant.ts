@@ -1,7 +1,6 @@
 import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
-import { onAbort } from "../stream/abort.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { endRecord } from "./end-record.ts";
@@ -69,20 +68,4 @@ export async function endDead({ queue, ask, clock, log, watchers }: Tenant, disp
   } catch (thrown) {
     log.warn(`run ${dispatch.runId} is a dead letter and could not be ended: ${errorMessage(thrown)}`, { runId: dispatch.runId });
   }
-}
-
-/** Until the promise is there, `ms` are over, or the signal aborts. Leaves nothing behind. */
-export function within({ clock }: Pick<Tenant, "clock">, released: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    let stopTimer = () => {};
-    const off = onAbort(signal, () => done());
-    const done = () => {
-      off?.();
-      stopTimer();
-      resolve();
-    };
-    stopTimer = clock.timer(ms, done);
-    void released.then(done);
-    if (signal.aborted) done();
-  });
 }

@@ -3,12 +3,13 @@ import type { Holding } from "../commit/holding.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
 import type { RunOrder } from "../loop/run-order.ts";
+import type { Late } from "../stream/door.ts";
 import type { ActiveRun } from "./active-runs.ts";
 
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
 export interface Holds {
   /** What rides in the commits of the run; `given` is that of a dispatch which was claimed for it. The end of one that is awaited here wakes nobody. */
-  open(run: ActiveRun, given: Holding | undefined, isAwaited: boolean): Holding;
+  open(run: ActiveRun, given: Holding | undefined, isAwaited: boolean): Late<Holding>;
   /** Gives the thread of the run back as it is on record: another process goes on with it. Never rejects. */
   release(run: ActiveRun): Promise<void>;
   /** Puts a run into the queue: it is on record when this resolves, and workers of whatever process execute it. */

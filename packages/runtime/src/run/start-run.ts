@@ -187,7 +187,8 @@ interface PartsOfRun {
 async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
   const { holds } = both.parts;
   for (let tries = 1; ; tries++) {
-    const held = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
+    const opening = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
+    const held = opening instanceof Promise ? await opening : opening;
     try {
       return await bringToEnd(both, run, { ...order, holding: held }, onBegun);
     } catch (thrown) {

@@ -1,0 +1,75 @@
+import { type AgentEvent, AwakenError, type RunId, runId, type ThreadId } from "@awaken/contract";
+import type { LoopOutcome } from "../loop/finish.ts";
+import type { RunOrder } from "../loop/run-order.ts";
+import type { Listen } from "../stream/listeners.ts";
+import { within } from "../stream/within.ts";
+import type { RunParts } from "./run-parts.ts";
+import type { OnBusy } from "./run-request.ts";
+import { type BegunRun, startRun } from "./start-run.ts";
+
+/** How long whoever is at work has for his last words. */
+export const RELEASE_MS = 5_000;
+
+export const didNotStop = (threadId: ThreadId): AwakenError =>
+  new AwakenError("thread_already_running", `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`, {
+    details: { threadId },
+  });
+
+/** Who is told of the run while it happens. */
+export type Told = Listen<AgentEvent> | undefined;
+
+/** The ids of a run that begins when the thread is free. */
+export interface Handle {
+  runId: RunId;
+  readonly threadId: ThreadId;
+}
+
+/** A run that is to begin when its thread is free. */
+export interface BusyStart {
+  readonly order: RunOrder;
+  readonly onBusy: Exclude<OnBusy, "refuse">;
+  readonly handle: Handle;
+  readonly listen: Told;
+}
+
+/** Brings it to its end where other processes can get at the thread. */
+export type ThroughQueue = (start: BusyStart) => Promise<LoopOutcome>;
+
+/** Starts a run here, at once or when the thread is free, as whoever asks wants it. Throws, or rejects, when it cannot begin. */
+export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, listen: Told, throughQueue: ThroughQueue | undefined): BegunRun {
+  if (onBusy === "refuse") return startRun(parts, order, listen);
+  if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+  if (onBusy === "queue" && throughQueue === undefined) {
+    throw new AwakenError("capability_mismatch", "onBusy: 'queue' needs a store with a queue: give the runtime one, such as sqliteStore", {
+      details: { onBusy },
+    });
+  }
+  const run: Handle = { runId: order.intent.runId ?? runId(parts.ids()), threadId: order.threadId };
+  const start: BusyStart = { order: { ...order, newRunId: run.runId }, onBusy, handle: run, listen };
+  return { run, result: throughQueue === undefined ? instead(parts, start) : throughQueue(start) };
+}
+
+/** The run turns out to be one that exists: the handle says which. */
+export function begin(parts: RunParts, { order, handle, listen }: BusyStart): Promise<LoopOutcome> {
+  const { run, result } = startRun(parts, order, (event) => {
+    handle.runId = run.runId;
+    listen?.(event);
+  });
+  return result.then((ended) => {
+    handle.runId = ended.runId;
+    return ended;
+  });
+}
+
+/** Ends what is at work, where no other process can come between. */
+async function instead(parts: RunParts, start: BusyStart): Promise<LoopOutcome> {
+  const { threadId, signal } = start.order;
+  const here = parts.active.onThread(threadId);
+  if (here !== undefined) {
+    here.cancel("the run was interrupted");
+    await within(parts, here.released, RELEASE_MS, signal ?? parts.closing);
+    if (signal?.aborted) throw new AwakenError("cancelled", "nobody waits for the thread any more");
+    if (parts.active.onThread(threadId) === here) throw didNotStop(threadId);
+  }
+  return begin(parts, start);
+}

@@ -1,0 +1,18 @@
+import { onAbort } from "./abort.ts";
+import type { Clock } from "./clock.ts";
+
+/** Until the promise is there, `ms` are over, or the signal aborts. Leaves nothing behind. */
+export function within({ clock }: { readonly clock: Clock }, released: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let stopTimer = () => {};
+    const off = onAbort(signal, () => done());
+    const done = () => {
+      off?.();
+      stopTimer();
+      resolve();
+    };
+    stopTimer = clock.timer(ms, done);
+    void released.then(done);
+    if (signal.aborted) done();
+  });
+}
