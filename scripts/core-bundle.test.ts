@@ -43,6 +43,10 @@ const BEHIND_DOORS = [
   "mailbox/on-busy.ts",
   "mailbox/dead-letters.ts",
   "relay/follow.ts",
+  "relay/exchange.ts",
+  "run/decide.ts",
+  "run/rewind.ts",
+  "run/child-runs.ts",
   "inference/pool/create-pool.ts",
 ];
 

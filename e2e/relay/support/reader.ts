@@ -75,12 +75,9 @@ export const factsOf = (events: readonly AttachedEvent[]): readonly AgentEvent[]
 
 /** Everything that there is to read now. */
 export async function readAll(runtime: Pick<Runtime, "attach">, id: string, after?: string): Promise<readonly AttachedEvent[]> {
-  const reader = new Reader(runtime.attach(id, after === undefined ? {} : { after }));
-  for (let [count, quiet] = [0, 0]; quiet < (count === 0 ? 12 : 4); quiet++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    if (count !== reader.events.length) quiet = 0;
-    count = reader.events.length;
-  }
+  const caughtUp = Promise.withResolvers<void>();
+  const reader = new Reader(runtime.attach(id, { onCaughtUp: caughtUp.resolve, ...(after === undefined ? undefined : { after }) }));
+  await Promise.race([caughtUp.promise, reader.ended]);
   return reader.leave();
 }
 

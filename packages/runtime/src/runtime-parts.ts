@@ -17,6 +17,7 @@ import { deliverHere } from "./run/deliver-here.ts";
 import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
+import type { More } from "./run/more-door.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { wakeThread } from "./run/wake-thread.ts";
@@ -24,7 +25,10 @@ import type { RuntimeInit } from "./runtime-init.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
+import { Door } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
+
+const more: More = new Door(() => import("./run/more.ts"));
 
 const CANCEL_GRACE_MS = 30_000;
 const MAX_DEPTH = 8;
@@ -107,7 +111,7 @@ export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox 
   const tasks = openTasks(init, closing, node);
   const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
   const { maxDelegationDepth = MAX_DEPTH } = init;
-  const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing };
+  const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing, more };
   function scoped(scopeId: ScopeId): RunParts {
     const place = placeOf(scopeId);
     const holds = mailbox?.holdsOf(scopeId);

@@ -8,13 +8,12 @@ import type { Started, StartRequest } from "./mailbox/submit.ts";
 import { attach } from "./relay/attach.ts";
 import type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 import type { Relays } from "./relay/relays.ts";
-import { cancel, cancelAndWait, resume, send, type WaitOptions, wait } from "./run/control.ts";
-import { decide } from "./run/decide.ts";
+import { cancel, cancelAndWait, send, type WaitOptions } from "./run/control.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
 import { submit, type ThroughQueue } from "./run/on-busy.ts";
-import { type Finding, reconcile } from "./run/reconcile.ts";
-import { type RewindOptions, type Rewound, rewind } from "./run/rewind.ts";
+import type { Finding } from "./run/reconcile.ts";
+import type { RewindOptions, Rewound } from "./run/rewind.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
@@ -134,6 +133,11 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     return parts;
   };
+  /** What reads runs that are on record. */
+  const recorded = () => {
+    open();
+    return parts.more.open();
+  };
   const queue = async (verb: string): Promise<QueueVerbs> => {
     open();
     if (mailbox !== undefined) return (await mailbox.open()).verbs(scopeId);
@@ -144,25 +148,27 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
   const throughQueue: ThroughQueue | undefined =
     mailbox && (async (start) => (await queue("onBusy")).submit(start, (id) => attach(relays, scopeId, id)));
   const beginAs =
-    ({ onBusy = "refuse" }: Pick<RunRequest, "onBusy">): Begin =>
+    (request: Pick<RunRequest, "onBusy">): Begin =>
     (order, listen) =>
-      submit(parts, order, onBusy, listen, throughQueue);
+      submit(parts, order, request.onBusy ?? "refuse", listen, throughQueue);
   return {
     scopeId,
     run: async (request) => startRequest(parts, request, beginAs(request)).result,
     start: async (request) => (await queue("start")).start(request),
     stream: (request) => openStream(parts, request, beginAs(request)),
-    decide: async (ticket, decision) => decide(open(), [{ ticket, decision }]),
-    decideAll: async (decisions) => decide(open(), decisions),
-    reconcile: async (target, finding) => reconcile(open(), target, finding),
-    rewind: async (thread, options) => rewind(open(), thread, options),
-    wait: async (id, options) => wait(open(), id, options),
-    resume: async (id) =>
-      resume(open(), id).catch((thrown: unknown) => {
+    decide: async (ticket, decision) => (await recorded()).decide(open(), [{ ticket, decision }]),
+    decideAll: async (decisions) => (await recorded()).decide(open(), decisions),
+    reconcile: async (target, finding) => (await recorded()).reconcile(open(), target, finding),
+    rewind: async (thread, options) => (await recorded()).rewind(open(), thread, options),
+    wait: async (id, options) => (await recorded()).wait(open(), id, options),
+    resume: async (id) => {
+      const { resume, wait } = await recorded();
+      return resume(open(), id).catch((thrown: unknown) => {
         // A worker of this process was faster: the run goes on, as it was asked to.
         if (typeof id === "string" && mailbox?.opened?.isTakenUp(scopeId, id) === true) return wait(parts, id);
         throw thrown;
-      }),
+      });
+    },
     cancel: async (id) => (await cancel(open(), id)) || (mailbox !== undefined && (await queue("cancel")).cancel(id)),
     cancelAndWait: async (id, options) =>
       cancelAndWait(open(), id, options, mailbox && (async (named, ms) => (await queue("cancelAndWait")).end(named, ms))),

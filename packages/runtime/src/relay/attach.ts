@@ -1,5 +1,6 @@
 import { checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
+import { following } from "./relay.ts";
 import type { Relays } from "./relays.ts";
 
 /** From whatever realm it comes. */
@@ -74,16 +75,12 @@ class Attached implements AsyncIterator<AttachedEvent, undefined> {
   }
 }
 
-/** Most programs follow nobody: what it takes is loaded with the first who does. */
-let following: Promise<typeof import("./follow.ts")> | undefined;
-
 async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, AttachOptions, AbortSignal]): Batches {
   checkOptions("invalid_activation", "attach", options, ATTACH_OPTIONS);
   const relay = relays.enter(scopeId);
   try {
-    following ??= import("./follow.ts");
-    const { follow } = await following;
-    yield* follow(relay, id, options, leaving);
+    const { follow } = await following.open();
+    yield* follow(await relay.exchange(), id, options, leaving);
   } finally {
     relays.exit(scopeId);
   }

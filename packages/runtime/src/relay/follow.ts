@@ -12,10 +12,11 @@ import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
+import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type PassingEvent } from "./live-event.ts";
 import { LogReader } from "./read-log.ts";
 import { type Position, Rebuild } from "./rebuild.ts";
-import { ASK_AGAIN_MS, type Relay } from "./relay.ts";
+import type { Relay } from "./relay.ts";
 
 interface Target {
   readonly threadId: ThreadId;
@@ -103,16 +104,17 @@ type Batch = readonly AttachedEvent[];
 
 /** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export async function* follow(
-  relay: Relay,
+  exchange: Exchange,
   id: string,
   options: AttachOptions,
   leaving: AbortSignal,
 ): AsyncGenerator<Batch, void, undefined> {
+  const { relay } = exchange;
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
   const signals = [leaving, relay.closing, ...(options.signal === undefined ? [] : [options.signal])];
-  const reader = new Reader(relay, target, from, signals);
+  const reader = new Reader(exchange, target, from, signals);
   try {
     yield* reader.read(options.onCaughtUp);
   } finally {
@@ -121,6 +123,7 @@ export async function* follow(
 }
 
 class Reader {
+  readonly #exchange: Exchange;
   readonly #relay: Relay;
   readonly #target: Target;
   readonly #signals: readonly AbortSignal[];
@@ -139,8 +142,10 @@ class Reader {
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
-  constructor(relay: Relay, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
+  constructor(exchange: Exchange, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
     const { threadId, scope, openRunId, writtenAt } = target;
+    const { relay } = exchange;
+    this.#exchange = exchange;
     this.#relay = relay;
     this.#target = target;
     this.#signals = signals;
@@ -154,7 +159,7 @@ class Reader {
       this.#isLogRung = true;
       ring();
     });
-    const leaveThread = relay.follow(threadId, { changed: (passing) => this.#hear(passing) });
+    const leaveThread = exchange.follow(threadId, { changed: (passing) => this.#hear(passing) });
     this.#leave.push(
       leaveThread,
       () => leaveLog?.(),
@@ -172,7 +177,7 @@ class Reader {
     for (let isFirst = true; !this.#isOver; isFirst = false) {
       this.#listen();
       // Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts.
-      const live = this.#relay.current(this.#target.threadId);
+      const live = this.#exchange.current(this.#target.threadId);
       if (live !== undefined && !this.#rebuild.isShowing(live.soFar.start.messageId) && this.#readFor !== live.soFar.start.messageId) {
         this.#readFor = live.soFar.start.messageId;
         this.#isLogRung = true;
@@ -301,7 +306,7 @@ class Reader {
       return;
     }
     if (this.#stopTimer !== undefined) return;
-    if (isElsewhere) this.#relay.ask(threadId);
+    if (isElsewhere) this.#exchange.ask(threadId);
     this.#stopTimer = this.#relay.clock.timer(isPolling ? POLL_MS : ASK_AGAIN_MS, () => {
       this.#stopTimer = undefined;
       this.#isLogRung = true;

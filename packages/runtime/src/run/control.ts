@@ -9,15 +9,11 @@ import {
   threadId,
   runId as toRunId,
 } from "@awaken/contract";
-import { endOrder, resumeOrder } from "../loop/run-order.ts";
+import { endOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
-import { type RunResult, toUntypedResult } from "./run-result.ts";
-import { followed, loadRun, settled } from "./settled.ts";
-import { beginRun, startRun } from "./start-run.ts";
+import { beginRun } from "./start-run.ts";
 
-const WAIT_MS = 300_000;
 const CANCEL_WAIT_MS = 5_000;
 
 export interface WaitOptions {
@@ -25,14 +21,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
-
-/** The result of a run: when it is over or waits. One that another process executes is answered from its record, when that says so. */
-export async function wait(parts: RunParts, id: string, options: WaitOptions = {}): Promise<RunResult> {
-  checkOptions("invalid_activation", "wait", options, WAIT_OPTIONS);
-  const { timeoutMs = WAIT_MS } = options;
-  return toUntypedResult(await withFamily(parts, await settled(parts, toRunId(id), parts.clock.now() + timeoutMs)));
-}
+export const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
 
 /** The run that waits under this run id or thread id. */
 async function waitingRun(parts: RunParts, id: string): Promise<RunRecord | undefined> {
@@ -101,19 +90,4 @@ export function send(parts: RunParts, id: string, messages: readonly Message[]):
   const found = parts.active.find(id);
   if (found.type !== "found" || messages.length === 0) return false;
   return found.run.inbox.push({ type: "messages", messages });
-}
-
-/** Somebody may still decide about everything that it waits for. */
-function isUndecided(run: RunRecord, now: number): boolean {
-  if (run.status !== "waiting" || run.waiting.tickets.length === 0) return false;
-  return !run.waiting.tickets.some(({ expiresAt }) => expiresAt !== undefined && now >= expiresAt);
-}
-
-/** Goes on with a run that was cut off. A run that is over, or waits for a decision that has not expired, has nothing to go on with. */
-export async function resume(parts: RunParts, id: string): Promise<RunResult> {
-  const run = await loadRun(parts, id);
-  if (run.status === "done" || isUndecided(run, parts.clock.now())) {
-    throw new AwakenError("invalid_resume", `invalid resume: run '${id}' is ${run.status}`, { details: { runId: id, status: run.status } });
-  }
-  return toUntypedResult(await withFamily(parts, await followed(parts, startRun(parts, resumeOrder(run, [])).result)));
 }

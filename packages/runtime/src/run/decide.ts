@@ -17,7 +17,7 @@ import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
 import { resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isOrphan } from "./called-run.ts";
-import { cancel, wait } from "./control.ts";
+import { cancel } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
 import { withFamily } from "./family-usage.ts";
 import { followFamily } from "./follow-family.ts";
@@ -26,6 +26,7 @@ import type { RunParts } from "./run-parts.ts";
 import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
 import { followed } from "./settled.ts";
 import { beginRun } from "./start-run.ts";
+import { wait } from "./wait.ts";
 
 /** Decisions about tickets of one run. */
 interface RunDecisions {

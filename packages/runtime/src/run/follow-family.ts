@@ -6,12 +6,13 @@ import { storedCalls } from "../state/tool-call-states.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { Listen } from "../stream/listeners.ts";
 import { isCalled } from "./called-run.ts";
-import { wait } from "./control.ts";
+
 import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunResult } from "./run-result.ts";
 import { RunStream } from "./run-stream.ts";
 import { startRun } from "./start-run.ts";
+import { wait } from "./wait.ts";
 
 const FOLLOW_MS = 300_000;
 

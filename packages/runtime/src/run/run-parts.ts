@@ -10,6 +10,7 @@ import type { Ids } from "../stream/ids.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
+import type { More } from "./more-door.ts";
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
 export interface RunParts {
@@ -26,6 +27,8 @@ export interface RunParts {
   readonly tasks: TenantTasks;
   /** How messages of agents travel to other threads. */
   readonly messages: MessagePort;
+  /** What is loaded when it is first needed. */
+  readonly more: More;
   /** Undefined where no other process can get at the threads. */
   readonly holds?: Holds | undefined;
   readonly clock: Clock;

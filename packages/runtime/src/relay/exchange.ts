@@ -1,0 +1,63 @@
+import type { JsonObject, ThreadId } from "@awaken/contract";
+import type { ActiveRun } from "../run/active-runs.ts";
+import type { Clock } from "../stream/clock.ts";
+import type { Ids } from "../stream/ids.ts";
+import type { LiveStep } from "./live-event.ts";
+import { type MirrorReader, Mirrors } from "./mirrors.ts";
+import { ASK, readParcel } from "./parcels.ts";
+import { ASKED_MS, Publisher } from "./publisher.ts";
+import type { Relay } from "./relay.ts";
+
+/** Asks are repeated before they are over. */
+export const ASK_AGAIN_MS = ASKED_MS / 3;
+
+/** What the processes that share a store say to each other of the runs of one tenant. */
+export class Exchange {
+  readonly relay: Relay;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #mirrors = new Mirrors();
+  readonly #publishers = new Map<ActiveRun, Publisher>();
+
+  constructor(relay: Relay, { clock, ids }: { readonly clock: Clock; readonly ids: Ids }) {
+    this.relay = relay;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  receive(threadId: ThreadId, body: JsonObject): void {
+    const parcel = readParcel(body);
+    if (parcel?.type === "ask") this.#asked(threadId);
+    else if (parcel !== undefined) this.#mirrors.receive(threadId, parcel);
+  }
+
+  /** The step that is under way, wherever that is, as far as is known here. */
+  current(threadId: ThreadId): LiveStep | undefined {
+    const run = this.relay.localRun(threadId);
+    if (run === undefined) return this.#mirrors.current(threadId);
+    const { ctx, runId } = run;
+    const soFar = ctx?.progress.current;
+    return ctx === undefined || soFar === undefined ? undefined : { runId, writtenAt: ctx.writer.writtenAt, soFar };
+  }
+
+  /** Tells a reader of what other processes say about a thread. */
+  follow(threadId: ThreadId, reader: MirrorReader): () => void {
+    return this.#mirrors.enter(threadId, reader);
+  }
+
+  /** Asks whoever executes the thread to tell of it. */
+  ask(threadId: ThreadId): void {
+    this.relay.store.live?.send({ threadId, body: ASK });
+  }
+
+  #asked(threadId: ThreadId): void {
+    const run = this.relay.localRun(threadId);
+    const { live } = this.relay.store;
+    if (run === undefined || live === undefined) return;
+    const known = this.#publishers.get(run);
+    const send = (body: JsonObject) => live.send({ threadId, body });
+    const publisher = known ?? new Publisher({ run, by: this.#ids(), clock: this.#clock, send, onEnd: () => this.#publishers.delete(run) });
+    this.#publishers.set(run, publisher);
+    publisher.asked();
+  }
+}
