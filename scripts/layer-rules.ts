@@ -46,6 +46,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "create-runtime.ts": "composition",
       "runtime-init.ts": "composition",
       "runtime-mailbox.ts": "composition",
+      "runtime-more.ts": "composition",
       "runtime-parts.ts": "composition",
       "runtime-plugins.ts": "composition",
       "runtime-verbs.ts": "composition",

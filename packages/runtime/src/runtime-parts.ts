@@ -17,18 +17,15 @@ import { deliverHere } from "./run/deliver-here.ts";
 import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
-import type { More } from "./run/more-door.ts";
 import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { wakeThread } from "./run/wake-thread.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
+import { more } from "./runtime-more.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
-import { Door } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
-
-const more: More = new Door(() => import("./run/more.ts"));
 
 const CANCEL_GRACE_MS = 30_000;
 const MAX_DEPTH = 8;

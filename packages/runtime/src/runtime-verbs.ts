@@ -20,6 +20,7 @@ import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-run.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
+import { moreRoom } from "./runtime-more.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -136,7 +137,7 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
   /** What reads runs that are on record. */
   const recorded = () => {
     open();
-    return parts.more.open();
+    return moreRoom.open();
   };
   const queue = async (verb: string): Promise<QueueVerbs> => {
     open();

@@ -1,6 +1,6 @@
 import { checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
-import { following } from "./relay.ts";
+import { following } from "./relay-door.ts";
 import type { Relays } from "./relays.ts";
 
 /** From whatever realm it comes. */
@@ -80,7 +80,7 @@ async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, Scope
   const relay = relays.enter(scopeId);
   try {
     const { follow } = await following.open();
-    yield* follow(await relay.exchange(), id, options, leaving);
+    yield* follow({ relay, exchange: await relay.exchange() }, id, options, leaving);
   } finally {
     relays.exit(scopeId);
   }

@@ -6,23 +6,27 @@ import type { LiveStep } from "./live-event.ts";
 import { type MirrorReader, Mirrors } from "./mirrors.ts";
 import { ASK, readParcel } from "./parcels.ts";
 import { ASKED_MS, Publisher } from "./publisher.ts";
-import type { Relay } from "./relay.ts";
+import type { RelayStore } from "./relay-store.ts";
 
 /** Asks are repeated before they are over. */
 export const ASK_AGAIN_MS = ASKED_MS / 3;
 
+export interface ExchangeInit {
+  readonly store: RelayStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** The run of this process on the thread, if there is one. */
+  readonly localRun: (threadId: ThreadId) => ActiveRun | undefined;
+}
+
 /** What the processes that share a store say to each other of the runs of one tenant. */
 export class Exchange {
-  readonly relay: Relay;
-  readonly #clock: Clock;
-  readonly #ids: Ids;
+  readonly #init: ExchangeInit;
   readonly #mirrors = new Mirrors();
   readonly #publishers = new Map<ActiveRun, Publisher>();
 
-  constructor(relay: Relay, { clock, ids }: { readonly clock: Clock; readonly ids: Ids }) {
-    this.relay = relay;
-    this.#clock = clock;
-    this.#ids = ids;
+  constructor(init: ExchangeInit) {
+    this.#init = init;
   }
 
   receive(threadId: ThreadId, body: JsonObject): void {
@@ -33,7 +37,7 @@ export class Exchange {
 
   /** The step that is under way, wherever that is, as far as is known here. */
   current(threadId: ThreadId): LiveStep | undefined {
-    const run = this.relay.localRun(threadId);
+    const run = this.#init.localRun(threadId);
     if (run === undefined) return this.#mirrors.current(threadId);
     const { ctx, runId } = run;
     const soFar = ctx?.progress.current;
@@ -47,16 +51,17 @@ export class Exchange {
 
   /** Asks whoever executes the thread to tell of it. */
   ask(threadId: ThreadId): void {
-    this.relay.store.live?.send({ threadId, body: ASK });
+    this.#init.store.live?.send({ threadId, body: ASK });
   }
 
   #asked(threadId: ThreadId): void {
-    const run = this.relay.localRun(threadId);
-    const { live } = this.relay.store;
+    const run = this.#init.localRun(threadId);
+    const { clock, ids, store } = this.#init;
+    const { live } = store;
     if (run === undefined || live === undefined) return;
     const known = this.#publishers.get(run);
     const send = (body: JsonObject) => live.send({ threadId, body });
-    const publisher = known ?? new Publisher({ run, by: this.#ids(), clock: this.#clock, send, onEnd: () => this.#publishers.delete(run) });
+    const publisher = known ?? new Publisher({ run, by: ids(), clock, send, onEnd: () => this.#publishers.delete(run) });
     this.#publishers.set(run, publisher);
     publisher.asked();
   }

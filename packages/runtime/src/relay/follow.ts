@@ -102,19 +102,23 @@ async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise
 
 type Batch = readonly AttachedEvent[];
 
+interface Following {
+  readonly relay: Relay;
+  readonly exchange: Exchange;
+}
+
 /** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export async function* follow(
-  exchange: Exchange,
+  { relay, exchange }: Following,
   id: string,
   options: AttachOptions,
   leaving: AbortSignal,
 ): AsyncGenerator<Batch, void, undefined> {
-  const { relay } = exchange;
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
   const signals = [leaving, relay.closing, ...(options.signal === undefined ? [] : [options.signal])];
-  const reader = new Reader(exchange, target, from, signals);
+  const reader = new Reader({ relay, exchange }, target, from, signals);
   try {
     yield* reader.read(options.onCaughtUp);
   } finally {
@@ -142,9 +146,8 @@ class Reader {
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
-  constructor(exchange: Exchange, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
+  constructor({ relay, exchange }: Following, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
     const { threadId, scope, openRunId, writtenAt } = target;
-    const { relay } = exchange;
     this.#exchange = exchange;
     this.#relay = relay;
     this.#target = target;

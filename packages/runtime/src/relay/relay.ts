@@ -1,9 +1,9 @@
 import type { ThreadId } from "@awaken/contract";
 import type { ActiveRun, ActiveRuns, Found } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
-import { Door, whenThere } from "../stream/door.ts";
+import { Door, type Late, whenThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, ExchangeInit } from "./exchange.ts";
 import type { RelayStore } from "./relay-store.ts";
 
 export interface RelayInit {
@@ -13,10 +13,9 @@ export interface RelayInit {
   readonly ids: Ids;
   /** Aborted when the runtime is closed. */
   readonly closing: AbortSignal;
+  /** Loaded when it is first needed. */
+  readonly openExchange: (init: ExchangeInit) => Late<Exchange>;
 }
-
-/** Most programs follow nobody, and are followed by nobody: what it takes is loaded with the first who does. */
-export const following = new Door(() => import("./following.ts"));
 
 /** What happens in the runs of one tenant, for whoever follows them here or elsewhere. */
 export class Relay {
@@ -33,7 +32,9 @@ export class Relay {
     this.store = init.store;
     this.clock = init.clock;
     this.closing = init.closing;
-    this.#exchange = new Door(() => whenThere(following.open(), (room) => new room.Exchange(this, init)));
+    const { store, clock, ids } = init;
+    const localRun = (threadId: ThreadId) => this.localRun(threadId);
+    this.#exchange = new Door(() => init.openExchange({ store, clock, ids, localRun }));
   }
 
   /** Hears of others what they ask and tell, as long as there is a run or a reader of this tenant here. */
@@ -56,7 +57,7 @@ export class Relay {
   }
 
   /** What is said to and heard of other processes. */
-  exchange(): Exchange | Promise<Exchange> {
+  exchange(): Late<Exchange> {
     return this.#exchange.open();
   }
 

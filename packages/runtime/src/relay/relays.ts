@@ -1,8 +1,11 @@
 import { AwakenError, type ScopeId } from "@awaken/contract";
 import type { ActiveRuns } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { Exchange, ExchangeInit } from "./exchange.ts";
 import { Relay } from "./relay.ts";
+import { following } from "./relay-door.ts";
 import type { RelayStore } from "./relay-store.ts";
 
 export interface RelaysInit {
@@ -14,6 +17,8 @@ export interface RelaysInit {
   readonly ids: Ids;
   readonly closing: AbortSignal;
 }
+
+const openExchange = (init: ExchangeInit): Late<Exchange> => whenThere(following.open(), (room) => new room.Exchange(init));
 
 /** The relays of the tenants that have a run or a reader here; there is nothing in it for any other one. */
 export class Relays {
@@ -49,7 +54,7 @@ export class Relays {
     const { storeOf, active, clock, ids, closing } = this.#init;
     const store = storeOf(scopeId);
     if (store === undefined) return undefined;
-    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing });
+    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing, openExchange });
     this.#relays.set(scopeId, relay);
     return relay;
   }

@@ -27,7 +27,7 @@ import type { ActiveRun } from "./active-runs.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
 import { cancelledResult, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
 import { toMessages } from "./message-input.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { RunParts, StartRun } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
 
 /** The same parts with something else in the place of some, for one run and what it waits for. */
@@ -56,9 +56,6 @@ const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.co
 /** Somebody else has the run by now, or will have it: what is known of it here is not how it ended. */
 const isElsewhere = (ended: LoopOutcome): boolean =>
   isLeft(ended) || (ended.termination.type === "error" && ended.termination.code === "fence_lost");
-
-/** How a run is started. */
-type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
 
 /** The runs that one run starts in this process. Agents come from the registry snapshot of the run. */
 export class ChildRuns implements Children {

@@ -1,5 +1,5 @@
 /*
- * What a run that is started here, and asks no other agent, does without: loaded in one piece, behind a door that the composition hands down (`RunParts.more`).
+ * What a run that is started here, and asks no other agent, does without: loaded in one piece, behind the door of `runtime-more.ts`.
  */
 export { ChildRuns } from "./child-runs.ts";
 export { decide } from "./decide.ts";

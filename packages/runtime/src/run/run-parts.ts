@@ -2,15 +2,28 @@ import type { Log, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
+import type { Children } from "../loop/children.ts";
+import type { LeftRun, LoopOutcome, LoopResult } from "../loop/finish.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { RunRecords } from "../loop/run-records.ts";
-import type { Resolver } from "../resolve/resolver.ts";
+import type { Resolution, Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
-import type { ActiveRuns } from "./active-runs.ts";
+import type { ActiveRun, ActiveRuns } from "./active-runs.ts";
 import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
-import type { More } from "./more-door.ts";
+
+/** How a run is started. */
+export type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
+
+/** What most runs do without. Handed down: it is loaded when it is first needed, and starts runs itself. */
+export interface More {
+  /** The runs that a run starts. */
+  children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
+  /** What becomes of a run that went on elsewhere. */
+  followedElsewhere(parts: RunParts, left: LeftRun): Promise<LoopResult>;
+}
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
 export interface RunParts {

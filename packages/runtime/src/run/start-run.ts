@@ -32,7 +32,6 @@ import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
 import { withFamily } from "./family-usage.ts";
-import { laterChildren } from "./more-door.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
@@ -129,8 +128,7 @@ class TypedOutput<O> {
   }
 
   async #resultElsewhere(parts: RunParts, left: LeftRun): Promise<RunResult<O>> {
-    const { followedElsewhere } = await parts.more.open();
-    const ended = await followedElsewhere(parts, left);
+    const ended = await parts.more.followedElsewhere(parts, left);
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }
@@ -277,7 +275,7 @@ async function prepare({ parts, ofRuntime }: PartsOfRun, run: ActiveRun, order: 
         return resolve(agentId);
       }),
       wayOut: order.holding?.wayOut,
-      children: laterChildren(parts, run, resolution, startRun),
+      children: parts.more.children(parts, run, resolution, startRun),
       tasks: (scene) => {
         const runs = new BackgroundRuns(ofRuntime, resolution, startRun);
         const { tasks: tenant, ids, log, messages } = ofRuntime;

@@ -1,18 +1,14 @@
 import { AwakenError, errorMessage, type RunId, type RunIdentity, type RunRecord, runId, type TaskEvent, threadId } from "@awaken/contract";
 import type { TaskFate, TaskRunOrder, TaskRuns } from "../builtin/background/task-runs.ts";
-import type { LoopOutcome } from "../loop/finish.ts";
 import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import { derivedId } from "../stream/derived-id.ts";
-import type { ActiveRun } from "./active-runs.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
 import { toMessages } from "./message-input.ts";
 import { RunBell } from "./run-bell.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { RunParts, StartRun } from "./run-parts.ts";
 import { settled } from "./settled.ts";
 import { endNews, endOfTask } from "./task-news.ts";
-
-type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
 
 const OPEN = ["created", "running", "waiting"] as const;
 

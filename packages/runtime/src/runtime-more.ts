@@ -1,0 +1,25 @@
+import type { ChildRuns } from "./run/child-runs.ts";
+import type { More } from "./run/run-parts.ts";
+import { Door, type Late, whenThere } from "./stream/door.ts";
+
+/** Verbs on runs that are on record, and runs that a run starts. */
+export const moreRoom = new Door(() => import("./run/more.ts"));
+
+export const more: More = {
+  children(...init) {
+    let made: ChildRuns | undefined;
+    const open = (): Late<ChildRuns> =>
+      made ??
+      whenThere(moreRoom.open(), (room) => {
+        made ??= new room.ChildRuns(...init);
+        return made;
+      });
+    return {
+      run: async (order) => (await open()).run(order),
+      find: async (id) => (await open()).find(id),
+      cancel: async (ids) => (await open()).cancel(ids),
+      tickets: async () => (await open()).tickets(),
+    };
+  },
+  followedElsewhere: async (parts, left) => (await moreRoom.open()).followedElsewhere(parts, left),
+};
