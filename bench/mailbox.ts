@@ -1,31 +1,53 @@
 /**
  * Runs through the queue: how many a second for one and two worker processes, and how long it takes from a submit to its first event,
- * beside the bare claim-and-done of the same engine in the same run.
- * Run: npm run bench:mailbox [runs, default 400]
+ * beside the bare claim-and-done of the same engine and, on the same PostgreSQL, graphile-worker and DBOS (`npm run bench:queues` installs
+ * them); then what runs that wait cost a node that is idle.
+ * Run: npm run bench:mailbox [-- --runs 400 --waiting 10000], or `-- --quick` for a look whether it works
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import type { QueueStore } from "@awaken/contract/store";
 import type { Runtime } from "@awaken/runtime";
+import { isInstalled } from "./field/install.ts";
 import { median } from "./field/statistics.ts";
 import { digits, table } from "./field/tables.ts";
 import { ASKED, type Kind, openRuntime, openStore, type Place } from "./mailbox/agent.ts";
 import { barePostgres, bareSqlite } from "./mailbox/bare.ts";
+import type { IdleFigures } from "./mailbox/idle.ts";
+import { QUEUES } from "./mailbox/peer-list.ts";
+import type { QueueFigures } from "./mailbox/queues.ts";
 import { startPostgres } from "./store/server.ts";
 
-const RUNS = Number(process.argv[2] ?? 400);
-const BARE_JOBS = 2_000;
+const { values } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, runs: { type: "string" }, waiting: { type: "string" } },
+});
+const { quick: isQuick } = values;
+const RUNS = Number(values.runs ?? (isQuick ? 20 : 400));
+const WAITING = Number(values.waiting ?? (isQuick ? 40 : 10_000));
+const JOBS = isQuick ? 100 : 2_000;
+const FLOWS = isQuick ? 20 : 500;
 /** The first second of a process is slow: these runs are not counted. */
-const WARM_RUNS = 60;
-const SUBMITS = 30;
-const WORKER = join(import.meta.dirname, "mailbox", "worker.ts");
+const WARM_RUNS = isQuick ? 4 : 60;
+const SUBMITS = isQuick ? 3 : 30;
+const moduleOf = (name: string): string => join(import.meta.dirname, "mailbox", `${name}.ts`);
+const CONDITIONS = ["--conditions=awaken-source"];
+
+/** What a process of its own measured. */
+async function measuredBy<T>(name: string, args: readonly string[], execArgv: readonly string[]): Promise<T> {
+  const child = fork(moduleOf(name), args, { execArgv: [...execArgv] });
+  const ended = once(child, "exit");
+  const figures = await Promise.race([once(child, "message").then(([told]: T[]) => told), ended.then(() => undefined)]);
+  if (figures === undefined) throw new Error(`${name} ended without figures`);
+  await ended;
+  return figures;
+}
 
 async function openWorkers(place: Place, count: number): Promise<readonly ChildProcess[]> {
-  const options = { execArgv: ["--conditions=awaken-source"] };
-  const workers = Array.from({ length: count }, () => fork(WORKER, [JSON.stringify(place)], options));
+  const workers = Array.from({ length: count }, () => fork(moduleOf("worker"), [JSON.stringify(place)], { execArgv: CONDITIONS }));
   await Promise.all(workers.map((worker) => once(worker, "message")));
   for (const worker of workers) worker.send("go");
   return workers;
@@ -103,12 +125,51 @@ const HEAD = [
   ...["one-turn of bare", "submit to first event, ms"],
 ];
 
+/** Runs that wait for a decision, on a thread each. */
+async function park(place: Place, count: number): Promise<void> {
+  await using store = openStore(place);
+  await using runtime = openRuntime(store, false);
+  for (let at = 0; at < count; at += 16) {
+    await Promise.all(Array.from({ length: Math.min(16, count - at) }, () => runtime.run({ input: ASKED.waiting })));
+  }
+}
+
+const IDLE_HEAD = ["engine", "runs that wait", "heap of an idle node, MiB", "statements in 10 minutes"];
+
+/** Beside what the runs before have left: the difference is what those that wait cost. */
+async function idle(name: string, place: Place): Promise<readonly (readonly string[])[]> {
+  const look = () => measuredBy<IdleFigures>("idle", [JSON.stringify(place)], [...CONDITIONS, "--expose-gc"]);
+  const row = (waiting: number, { heapBytes, statements }: IdleFigures) => [
+    ...[name, digits(waiting), digits(heapBytes / 2 ** 20), `${statements}`],
+  ];
+  const before = row(0, await look());
+  await park(place, WAITING);
+  return [before, row(WAITING, await look())];
+}
+
+async function queues(url: string): Promise<string> {
+  if (!isInstalled(QUEUES)) return "graphile-worker and DBOS are not installed: `npm run bench:queues` does that.";
+  const { graphile, direct, queued } = await measuredBy<QueueFigures>("queues", [url, `${JOBS}`, `${FLOWS}`], []);
+  const rows = [
+    ["graphile-worker, jobs, 8 at a time", digits(graphile)],
+    ["DBOS, workflows of three steps, started directly", digits(direct)],
+    ["DBOS, the same through its queue", digits(queued)],
+  ];
+  return table(["on the same PostgreSQL", "/s"], rows);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "awaken-bench-mailbox-"));
 const server = await startPostgres();
+const [inFile, onServer]: readonly [Place, Place] = [
+  { type: "sqlite", file: join(folder, "runs.db") },
+  { type: "postgres", url: server.url },
+];
 try {
-  const sqlite = await measure("SQLite", { type: "sqlite", file: join(folder, "runs.db") }, bareSqlite(join(folder, "bare.db"), BARE_JOBS));
-  const postgres = await measure("PostgreSQL", { type: "postgres", url: server.url }, await barePostgres(server.url, BARE_JOBS));
+  const sqlite = await measure("SQLite", inFile, bareSqlite(join(folder, "bare.db"), JOBS));
+  const postgres = await measure("PostgreSQL", onServer, await barePostgres(server.url, JOBS));
   console.log(table(HEAD, [sqlite, postgres]));
+  console.log(`\n${await queues(server.url)}\n`);
+  console.log(table(IDLE_HEAD, [...(await idle("SQLite", inFile)), ...(await idle("PostgreSQL", onServer))]));
   console.log(`\nNode ${process.version}, ${RUNS} runs a figure, each on a thread of its own, 16 at a time in each process.`);
 } finally {
   await server.stop();

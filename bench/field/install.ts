@@ -42,8 +42,10 @@ export function installInto(folder: string, manifest: Manifest): void {
   writeFileSync(receiptOf(folder), textOf(manifest));
 }
 
-export const isInstalled = (peer: Peer): boolean => hasInstalled(folderOf(peer.name), peer);
+type Named = Manifest & { readonly name: string };
+
+export const isInstalled = (peer: Named): boolean => hasInstalled(folderOf(peer.name), peer);
 
 export const installedPeers = (): readonly Peer[] => PEERS.filter(isInstalled);
 
-export const install = (peer: Peer): void => installInto(folderOf(peer.name), peer);
+export const install = (peer: Named): void => installInto(folderOf(peer.name), peer);

@@ -1,6 +1,6 @@
 import { messageText, type Provider } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { createRuntime, defineTool, type Runtime } from "@awaken/runtime";
+import { ask, type Clock, createRuntime, defineTool, type Runtime } from "@awaken/runtime";
 import { scripted, text, toolCall } from "@awaken/runtime/testing";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -12,8 +12,8 @@ export type Place = { readonly type: "sqlite"; readonly file: string } | { reado
 export const openStore = (place: Place): QueueStore =>
   place.type === "sqlite" ? sqliteStore(place.file) : postgresStore(place.url, { connections: 8 });
 
-/** What a run is asked: a plain answer, or a tool between two turns. */
-export const ASKED = { "one turn": "hello", "three steps": "look" } as const;
+/** What a run is asked: a plain answer, a tool between two turns, or what it then waits for a decision about. */
+export const ASKED = { "one turn": "hello", "three steps": "look", waiting: "pay" } as const;
 export type Kind = keyof typeof ASKED;
 
 /** A model that answers at once. */
@@ -21,19 +21,23 @@ const model: Provider = {
   name: "instant",
   stream(request, options) {
     const last = request.messages.at(-1);
-    const isAsked = last?.role === "user" && messageText(last) === ASKED["three steps"];
-    return scripted([isAsked ? toolCall("look", {}) : text("hello")]).stream(request, options);
+    const asked = last?.role === "user" ? messageText(last) : "";
+    const isCall = asked === ASKED["three steps"] || asked === ASKED.waiting;
+    return scripted([isCall ? toolCall(asked, {}) : text("hello")]).stream(request, options);
   },
 };
 
 const look = defineTool({ id: "look", description: "Looks", input: z.object({}), idempotent: true, execute: () => ({ ok: true }) });
 
-export const openRuntime = (store: QueueStore, workers: boolean): Runtime =>
+const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+export const openRuntime = (store: QueueStore, workers: boolean, clock?: Clock): Runtime =>
   createRuntime({
+    ...(clock === undefined ? undefined : { clock }),
     providers: { instant: model },
     models: { fast: { provider: "instant", model: "m" } },
     agents: { default: { model: "fast" } },
-    tools: [look],
+    tools: [look, pay],
     store,
     workers,
     concurrency: 16,
