@@ -94,6 +94,22 @@ describe("the programs of docs/api.md", () => {
     ]);
   });
 
+  it("5: many agents", async () => {
+    const found = { content: "42 chairs.", ...usage(1) };
+    mock.on(
+      { model: "gpt-5-mini", userMessage: "sales in May", hasToolResult: false },
+      { ...calls("search", { query: "May" }), ...usage(2) },
+    );
+    mock.on({ model: "gpt-5-mini", userMessage: "sales in May", hasToolResult: true }, found);
+    mock.on({ model: "gpt-5-mini", userMessage: "Bill what we sold in May" }, { content: "The invoice is out.", ...usage(3) });
+    mock.on({ model: "gpt-5", hasToolResult: false }, { ...calls("agent_run_researcher", { prompt: "sales in May" }), ...usage(10) });
+    mock.on({ model: "gpt-5", hasToolResult: true }, { ...calls("handoff", { agent: "billing" }), ...usage(20) });
+    expect(await play("05-many-agents.ts")).toEqual([
+      "lead > researcher Search for May?",
+      "done The invoice is out. [ 'lead: 33', 'lead > researcher: 3' ]",
+    ]);
+  });
+
   it("6: change it while it runs", async () => {
     mock.on({ model: /^claude/ }, { content: "Hello from the other vendor." });
     mock.on({ systemMessage: "Be kind." }, { content: "Hello, dear!" });

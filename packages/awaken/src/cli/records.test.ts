@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { scripted, text } from "@awaken/runtime/testing";
+import { ask, defineTool } from "@awaken/runtime";
+import { scripted, text, toolCall } from "@awaken/runtime/testing";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
 import { cli, Folders, jsonLines, startCli, Watch } from "./test-cli.ts";
 
@@ -205,6 +207,31 @@ describe.concurrent("awaken cancel and resume", () => {
     await cli(["run", "crash", "--agent", "assistant", "--thread", "t"], { cwd, env: { CRASH: "1" } });
     const { code, stdout } = await cli(["cancel", "t", "--cut-off", "--json"], { cwd });
     expect({ code, lines: jsonLines(stdout) }).toMatchObject({ code: 0, lines: [{ type: "cancelled", threadId: "t", status: "done" }] });
+  });
+
+  it("show prints the runs below a run as a tree, with what they used, and what waits anywhere below", async () => {
+    const file = join(folders.empty(), "awaken.db");
+    const store = sqliteStore(file);
+    const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+    const passOn = (to: string) => scripted([toolCall(`agent_run_${to}`, { prompt: "x" })]);
+    const runtime = createRuntime({
+      providers: { lead: passOn("writer"), writer: passOn("clerk"), clerk: scripted([toolCall("pay", {})]) },
+      models: Object.fromEntries(["lead", "writer", "clerk"].map((id) => [id, { provider: id, model: "m" }])),
+      agents: {
+        lead: { model: "lead", delegates: ["writer"] },
+        writer: { model: "writer", description: "Writes", delegates: ["clerk"] },
+        clerk: { model: "clerk", description: "Pays" },
+      },
+      ...{ tools: [pay], store, workers: false },
+    });
+    const { runId } = await runtime.run({ agent: "lead", thread: "t", input: "go" });
+    await runtime.close();
+    await store.close();
+    const { stdout, code } = await cli(["show", runId, "--store", file], { cwd: folders.empty() });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^2 below it, 45 tokens in all\n {2}writer waiting\S*, 15 tokens, \S+\n {4}clerk waiting\S*, 15 tokens, \S+$/m);
+    expect(stdout).toMatch(/waits for a decision: \S+\n(.*\n)*? +agent +lead → writer → clerk/);
+    expect(stdout).not.toContain("withdrawn");
   });
 
   it("show tells the input that a call ran with, and who decided", async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunId, runId, threadId } from "@awaken/contract";
 import { fakeClock } from "@awaken/runtime/testing";
+import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterEach, expect, test, vi } from "vitest";
 import { textPart } from "./a2a.test-support.ts";
@@ -101,4 +102,32 @@ test("a process that lost its run to another one does not cancel the task that t
   await until(() => far.sockets.size === 0);
   await harness.close();
   for (const store of stores) await store.close();
+});
+
+test("a run that has to be out of its process leaves the task as it is, and whoever goes on follows it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const far = await harness.agent({
+    async act(turn) {
+      turn.accept();
+      turn.status("TASK_STATE_WORKING");
+      await gate.promise;
+      turn.status("TASK_STATE_COMPLETED", "by law, yes");
+    },
+  });
+  const store = memoryStore();
+  const clock = fakeClock(1);
+  const first = harness.open(far.url, { init: { store, clock, yieldBefore: 10_000, workers: true } });
+  const { runId: id } = await first.runtime.start({ agent: "far", thread: "t", input: "may I?" });
+  await until(() => far.seen.length === 2);
+  await clock.advance(10_000);
+  await until(() => far.sockets.size === 0);
+  const second = harness.open(far.url, { init: { store, workers: true } });
+  const over = second.runtime.wait(id);
+  await until(() => far.seen.length === 3);
+  gate.resolve();
+  expect(await over).toMatchObject({ status: "done", text: "by law, yes", runId: id });
+  expect(far.turns).toHaveLength(1);
+  expect(far.cancelled).toEqual([]);
+  expect(await store.dispatches.list(threadId("t"), { statuses: ["dead-letter"] })).toEqual([]);
+  await harness.close();
 });

@@ -346,6 +346,24 @@ describe("an A2A agent as a delegate", () => {
     await until(() => far.sockets.size === 0);
   });
 
+  test("how far it is reaches those who listen to its caller", async () => {
+    const far = await harness.agent({
+      act(turn) {
+        turn.accept();
+        turn.status("TASK_STATE_WORKING", "reading");
+        turn.artifact("a", [textPart("granted")]);
+        turn.status("TASK_STATE_COMPLETED");
+      },
+    });
+    const { runtime } = harness.open(far.url, { turns: [asks, text("ok")] });
+    const events = await collect(runtime.stream({ agent: "lead", input: "x" }));
+    const told = events.flatMap((event) => (event.type === "activity-snapshot" && event.activityType === "a2a-task-progress" ? event : []));
+    expect(told.every(({ messageId }) => messageId === far.turns[0]?.taskId)).toBe(true);
+    expect(told.at(-1)?.content).toMatchObject({ state: "TASK_STATE_COMPLETED", text: "granted" });
+    const order = events.flatMap((event) => (event.type === "child-start" || told.some((each) => each === event) ? event.type : []));
+    expect(order[0]).toBe("child-start");
+  });
+
   test("multi-agent 16: one that asks back leaves the call waiting with its question", async () => {
     const far = await harness.agent({
       act(turn) {

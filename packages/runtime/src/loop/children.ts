@@ -30,6 +30,8 @@ export interface ChildOrder {
   begun(child: ChildRun): void;
   /** What happens in it, while it runs here. */
   hear(event: AgentEvent): void;
+  /** How far one is that runs elsewhere. */
+  report(event: AgentEvent): void;
 }
 
 /** What became of a child, as far as it is known. */

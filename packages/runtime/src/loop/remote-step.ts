@@ -13,12 +13,13 @@ import {
 } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { backendOutput, remoteBackend } from "../state/remote-backend.ts";
-import { raceAbort } from "../stream/abort.ts";
+import { childController, onAbort, raceAbort } from "../stream/abort.ts";
 import { assistantMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepOutcome } from "./step.ts";
 
 const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
+const LEFT: StepOutcome = { type: "left", failure: undefined };
 
 /** What was said since the agent spoke last, or what this run brought of it: messages may come while it works. */
 function turnOf({ transcript, input: [first] }: RunContext): readonly Message[] {
@@ -27,7 +28,7 @@ function turnOf({ transcript, input: [first] }: RunContext): readonly Message[] 
   return since.slice(Math.max(0, first === undefined ? 0 : since.findIndex(({ id }) => id === first.message.id)));
 }
 
-function requestOf(ctx: RunContext, backend: Backend): RootRequest {
+function requestOf(ctx: RunContext, signal: AbortSignal): RootRequest {
   const { identity, options, isContinuation, transcript } = ctx;
   return {
     role: "root",
@@ -40,7 +41,7 @@ function requestOf(ctx: RunContext, backend: Backend): RootRequest {
     ...(options.overrides === undefined ? undefined : { overrides: options.overrides }),
     isContinuation,
     emit: ctx.emit,
-    signal: backend.profile.cancellation === "none" ? new AbortController().signal : ctx.signal,
+    signal,
     remote: {
       stored: storedOf(ctx),
       keep: async (state: JsonObject) => {
@@ -100,18 +101,37 @@ function outcomeOf(result: BackendResult): StepOutcome {
   }
 }
 
+/**
+ * When the run has to leave this process, somebody else goes on with what the other side keeps: it is not told to stop. What it does not keep
+ * is waited for, as a tool is.
+ */
+const leavingOf = ({ wayOut }: RunContext, { profile }: Backend): AbortSignal | undefined =>
+  profile.continuation === "remote-state" ? wayOut?.signal : undefined;
+
 /** One turn of an agent that runs elsewhere. */
 export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backend: Backend): Promise<StepOutcome> {
   const startedAt = ctx.clock.now();
-  let raced: Awaited<ReturnType<typeof raceAbort<BackendResult>>>;
+  const { controller, dispose } = childController(backend.profile.cancellation === "none" ? undefined : ctx.signal);
+  const leaving = leavingOf(ctx, backend);
+  const away = childController(ctx.signal);
+  const off = leaving === undefined ? () => {} : onAbort(leaving, () => leave(controller, away.controller));
   try {
-    raced = await raceAbort(backend.run(requestOf(ctx, backend)), ctx.signal);
+    const raced = await raceAbort(backend.run(requestOf(ctx, controller.signal)), away.controller.signal);
+    if (raced.type === "aborted") return ctx.signal.aborted ? CANCELLED : LEFT;
+    say(ctx, messageId, raced.value, startedAt);
+    return outcomeOf(raced.value);
   } catch (thrown) {
     if (ctx.signal.aborted) return CANCELLED;
     const code = AwakenError.is(thrown) ? thrown.code : "remote_failed";
     return { type: "ended", termination: { type: "error", code, message: errorMessage(thrown) } };
+  } finally {
+    off();
+    dispose();
+    away.dispose();
   }
-  if (raced.type === "aborted") return CANCELLED;
-  say(ctx, messageId, raced.value, startedAt);
-  return outcomeOf(raced.value);
+}
+
+function leave(request: AbortController, here: AbortController): void {
+  here.abort();
+  request.abort(new AwakenError("fence_lost", "the run is left to another process"));
 }

@@ -110,6 +110,7 @@ export function agentRunner(ctx: RunContext, { call }: LiveCall, { signal, idemp
         hear(event);
         stream?.hear(event);
       },
+      report: (event) => ctx.tell(event),
     });
     ctx.tally.addBelow(end.unrecorded);
     tellEnd(ctx, end);

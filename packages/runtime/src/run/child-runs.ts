@@ -192,7 +192,8 @@ export class ChildRuns implements Children {
     const messages = toMessages(order.input, this.#parts.ids);
     order.begun(child);
     const asked = backend.run({
-      ...{ role: "delegate", agentId, messages, newMessages: messages, emit: order.hear },
+      ...{ role: "delegate", agentId, messages, newMessages: messages },
+      emit: (event) => (event.type === "activity-snapshot" ? order.report(event) : order.hear(event)),
       parent: { runId: parentRunId, threadId: parentThreadId, toolCallId },
       policy: { persistence: "ephemeral", continuation: "disabled" },
       signal: backend.profile.cancellation === "none" ? new AbortController().signal : signal,

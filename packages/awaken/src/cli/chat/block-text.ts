@@ -14,6 +14,8 @@ export const userText = ({ text, how }: BlockOf<"user">): string => `> ${indent(
 
 export const noteText = ({ tone, text }: BlockOf<"note">): string => `${MARK[tone]} ${indent(text, "  ")}`;
 
+export const taskText = ({ taskId, about, status }: BlockOf<"task">): string => `+ ${taskId} ${about}: ${status}`;
+
 /** What the runtime puts before a detail for the model: beside the outcome it would say the same twice. */
 const SAID_ALREADY = /^(?:cancelled|denied|execution failed)(?:: |$)/i;
 
@@ -89,6 +91,8 @@ export function blockText(block: Block): string {
       return toolText(block);
     case "ticket":
       return ticketText(block);
+    case "task":
+      return taskText(block);
     case "note":
       return noteText(block);
   }

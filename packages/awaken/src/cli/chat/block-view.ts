@@ -1,6 +1,6 @@
 import { type Component, Markdown, Text } from "@earendil-works/pi-tui";
 import type { Block, BlockOf } from "./block.ts";
-import { inputText, noteText, overText, ticketText, userText } from "./block-text.ts";
+import { inputText, noteText, overText, taskText, ticketText, userText } from "./block-text.ts";
 import type { Theme } from "./theme.ts";
 
 const TONES = { listing: "dim", info: "dim", warning: "warning", error: "bad" } as const;
@@ -35,6 +35,8 @@ function styled(block: Exclude<Block, { readonly type: "answer" }>, theme: Theme
       return toolText(block, theme);
     case "ticket":
       return block.state.type === "open" ? theme.warning(ticketText(block)) : theme.dim(ticketText(block));
+    case "task":
+      return theme.dim(taskText(block));
     case "note":
       return theme[TONES[block.tone]](noteText(block));
   }

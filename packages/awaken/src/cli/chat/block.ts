@@ -40,6 +40,8 @@ export type Block =
       readonly state: ToolState;
     }
   | { readonly type: "ticket"; readonly ask: NumberedTicket; readonly message: string; readonly input: string; readonly state: TicketState }
+  /** Work in the background of the thread. */
+  | { readonly type: "task"; readonly taskId: string; readonly about: string; readonly status: string }
   | { readonly type: "note"; readonly tone: NoteTone; readonly text: string };
 
 export type BlockOf<T extends Block["type"]> = Extract<Block, { readonly type: T }>;

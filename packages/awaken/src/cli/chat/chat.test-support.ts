@@ -13,10 +13,12 @@ import type { InputHistory } from "./input-history.ts";
 import { localHost } from "./local-host.ts";
 import { terminalFace } from "./terminal-face.ts";
 
-export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins" | "node"> {
+export interface ProjectParts extends Pick<RuntimeInit, "tools" | "plugins" | "node" | "workers"> {
   readonly provider: NonNullable<RuntimeInit["providers"]>[string];
   readonly store?: Store;
   readonly outputs?: ReadonlyMap<string, Schema<unknown>>;
+  /** Beside what both agents have, for the one that is talked to. */
+  readonly support?: { readonly delegates?: readonly string[] };
 }
 
 /** A project with the agents `support` and `planner` over one model. */
@@ -28,13 +30,15 @@ export function openProject({
   plugins = [],
   // A chat that is opened after another one knows that it is gone, and works alone.
   node = soleNode(crypto.randomUUID()),
+  workers = false,
+  support = {},
 }: ProjectParts): Project {
   const runtime = createRuntime({
     node,
-    workers: false,
+    workers,
     providers: { scripted: provider },
     models: { fast: { provider: "scripted", model: "scripted-1" } },
-    agents: { support: { model: "fast", plugins: plugins.map(({ id }) => id) }, planner: { model: "fast" } },
+    agents: { support: { model: "fast", plugins: plugins.map(({ id }) => id), ...support }, planner: { model: "fast" } },
     tools,
     plugins,
     store,

@@ -1,4 +1,13 @@
-import { type AgentEvent, isJsonObject, type JsonValue, type Termination, type Ticket, type ToolResult } from "@awaken/contract";
+import {
+  type AgentEvent,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Termination,
+  type Ticket,
+  type ToolResult,
+} from "@awaken/contract";
+import { brief } from "../printable.ts";
 import { clean, cutAt, TextCleaner } from "../sanitize.ts";
 import {
   ANSWERED,
@@ -14,6 +23,9 @@ import { BlockList } from "./block-list.ts";
 import type { Retry } from "./retry.ts";
 import { ANSWER_LIMIT, jsonLine, prettyJson, TICKET_LIMIT } from "./text-limits.ts";
 import { progressNote, resultText, resumedText, terminationNote, toolEnd } from "./tool-text.ts";
+
+/** Of what a task is about. */
+const ABOUT_LIMIT = 60;
 
 type TextBlock = "answer" | "thought" | "draft";
 
@@ -116,12 +128,12 @@ export class Conversation {
     if (block?.type === "tool") this.#list.replace(index, { ...block, input: jsonLine(input) });
   }
 
-  /** Calls without a result: nobody executes them any more. */
-  endCalls(result: string): void {
+  /** Calls without a result: nobody executes them any more. In a run that waits, some wait for the runs of others. */
+  endCalls(result: string, isWaiting = false): void {
     const open = new Set<string>(this.tickets.map(({ ticket }) => ticket.toolCallId));
     for (const [index, block] of this.blocks.entries()) {
       if (block.type !== "tool" || block.state.type === "over") continue;
-      if (block.state.type === "waiting" && open.has(block.callId)) continue;
+      if (block.state.type === "waiting" && (isWaiting || open.has(block.callId))) continue;
       this.#list.replace(index, { ...block, state: { type: "over", outcome: "cancelled", result } });
     }
   }
@@ -207,8 +219,9 @@ export class Conversation {
         this.#report(event.toolCallId, clean(event.delta).trim().split("\n").at(-1) ?? "");
         return;
       case "activity-snapshot":
-        if (event.activityType !== "tool-call-progress" || !isJsonObject(event.content)) return;
-        this.#report(event.messageId, progressNote(event.content));
+        if (!isJsonObject(event.content)) return;
+        if (event.activityType === "tool-call-progress") this.#report(event.messageId, progressNote(event.content));
+        if (event.activityType === "background-task") this.#task(event.content);
         return;
       case "tool-call-cancel":
         this.note("warning", `the call of ${event.toolName} was lost: ${event.reason}`);
@@ -228,6 +241,17 @@ export class Conversation {
       default:
         event.type satisfies Unshown;
     }
+  }
+
+  /** Work in the background is one line, which says how far it is. Ids are unique in a thread. */
+  #task({ taskId, taskType, name, description, status }: JsonObject): void {
+    if (typeof taskId !== "string" || typeof status !== "string") return;
+    const index = this.#list.findLast((block) => block.type === "task" && block.taskId === taskId);
+    const before = this.blocks[index];
+    const about = brief(String(name ?? description ?? taskType), ABOUT_LIMIT);
+    const block = { type: "task", taskId: clean(taskId), about, status: clean(status) } as const;
+    if (before?.type !== "task") this.#list.add(block);
+    else if (before.status !== block.status) this.#list.replace(index, block);
   }
 
   /** The ticket of a call that a person answered for its tool says so. */
@@ -251,7 +275,7 @@ export class Conversation {
     if (result?.output !== undefined) this.#showOutput(result.output);
     this.#closeDrafts();
     this.ask(tickets);
-    this.endCalls(termination.type === "cancelled" ? "cancelled" : "no result");
+    this.endCalls(termination.type === "cancelled" ? "cancelled" : "no result", termination.type === "suspended");
     this.#tellEnd(termination);
   }
 

@@ -1,6 +1,6 @@
-import { type AgentEvent, openTicketsOf, runId, threadId } from "@awaken/contract";
+import { type AgentEvent, type RunId, runId, runIdentity, threadId, ticketId } from "@awaken/contract";
 import { eventCursor } from "@awaken/contract/store";
-import type { RunRequest } from "@awaken/runtime";
+import { onAbort, type RunRequest, type TicketDecision, ticketsBelow } from "@awaken/runtime";
 import { loadEdited } from "../executed-inputs.ts";
 import type { Project } from "../project.ts";
 import { shortThread, threadToUse } from "../short-id.ts";
@@ -25,10 +25,11 @@ function toRequest(request: TalkRequest): Pick<RunRequest, "agent" | "input" | "
 async function standing(project: Project, thread: string): Promise<ThreadStanding> {
   const head = await project.store.threads.loadHead(threadId(thread));
   const { openRun } = head ?? {};
+  const tickets = openRun === undefined ? [] : await ticketsBelow(project.store, runIdentity(openRun));
   return {
     agent: actingAgent(head, project.agents),
-    rest: restState(openRun),
-    tickets: openRun === undefined ? [] : openTicketsOf(openRun),
+    rest: restState(openRun, tickets),
+    tickets,
     elsewhere: (await isElsewhere(project, openRun)) ? openRun?.runId : undefined,
   };
 }
@@ -61,13 +62,52 @@ async function events({ store }: Project, thread: string, after: string | undefi
   };
 }
 
+/** By the run that asks: decisions that are made together are about one. */
+async function byRun({ store }: Project, root: RunId, decisions: readonly TicketDecision[]): Promise<ReadonlyMap<RunId, TicketDecision[]>> {
+  const run = await store.runs.load(root);
+  const owners = new Map((run === undefined ? [] : await ticketsBelow(store, runIdentity(run))).map((ticket) => [ticket.id, ticket.runId]));
+  const groups = new Map<RunId, TicketDecision[]>();
+  for (const decision of decisions) {
+    const owner = owners.get(ticketId(decision.ticket)) ?? root;
+    groups.set(owner, [...(groups.get(owner) ?? []), decision]);
+  }
+  return groups;
+}
+
+/** What is decided for runs below the one that is talked to. An agent in the background is heard by following it; its end wakes the run. */
+async function* decideBelow({ runtime }: Project, root: RunId, groups: Iterable<readonly TicketDecision[]>): AsyncIterable<AgentEvent> {
+  for (const decisions of groups) {
+    const decided = await runtime.decideAll(decisions);
+    for await (const event of decided) {
+      if (decided.id === root || event.type === "ticket-open" || event.type === "decision-taken") yield event;
+    }
+    await decided.result;
+  }
+}
+
 /** The agents of a project, which run in this process. */
 export function localHost(project: Project): ChatHost {
   const { runtime, store, agents, outputs } = project;
   const run = (thread: string, request: TalkRequest, signal: AbortSignal): AsyncIterable<AgentEvent> => {
     const schema = outputs.get(request.type === "say" ? request.agent : request.run.agentId);
-    return runtime.stream({ ...toRequest(request), thread, signal, ...(schema === undefined ? {} : { output: schema }) });
+    const own = () => runtime.stream({ ...toRequest(request), thread, signal, ...(schema === undefined ? {} : { output: schema }) });
+    return request.type === "decide" ? decide(runId(request.run.runId), request.decisions, own, signal) : own();
   };
+  async function* decide(
+    root: RunId,
+    decisions: readonly TicketDecision[],
+    own: () => AsyncIterable<AgentEvent>,
+    signal: AbortSignal,
+  ): AsyncIterable<AgentEvent> {
+    const groups = await byRun(project, root, decisions);
+    if (groups.size === 1 && groups.has(root)) return yield* own();
+    const off = onAbort(signal, () => void runtime.cancel(root));
+    try {
+      yield* decideBelow(project, root, groups.values());
+    } finally {
+      off();
+    }
+  }
   return {
     root: project.root,
     historyKey: project.root,

@@ -79,7 +79,7 @@ class PlainPrinter {
     else if (block.type === "tool") this.#toolChanged(block, before);
     else if (block.type === "ticket" && block.state.type === "closed") this.line(`? #${block.ask.number} ${block.state.how}`, "remark");
     else if (block.type === "thought" && !block.isOpen) this.#block(block);
-    else if (block.type !== before.type) this.#block(block);
+    else if (block.type === "task" || block.type !== before.type) this.#block(block);
   }
 
   #toolChanged(block: BlockOf<"tool">, before: Block): void {

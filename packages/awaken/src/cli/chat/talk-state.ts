@@ -1,4 +1,4 @@
-import type { RunRecord } from "@awaken/contract";
+import type { RunRecord, Ticket } from "@awaken/contract";
 import type { ThreadHead } from "@awaken/contract/store";
 import { activeAgent } from "@awaken/runtime";
 import type { Change } from "./block.ts";
@@ -20,10 +20,11 @@ export type TalkState =
 /** How a thread is when nothing of it is executed here. */
 export type RestState = Exclude<TalkState, { readonly type: "running" }>;
 
-export function restState(run: RunRecord | undefined): RestState {
+/** `tickets`: what it and all runs below it wait for. */
+export function restState(run: RunRecord | undefined, tickets: readonly Ticket[]): RestState {
   switch (run?.status) {
     case "waiting":
-      return run.waiting.tickets.length > 0 ? { type: "waiting", run } : { type: "idle" };
+      return tickets.length > 0 ? { type: "waiting", run } : { type: "idle" };
     case "running":
     case "created":
       return { type: "cut-off", run };

@@ -86,7 +86,7 @@ export class ThreadTalk {
     showHistory(this.conversation, rows, edited);
     this.conversation.countTokens(tokens);
     const rest = await this.#load();
-    this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result");
+    this.conversation.endCalls(rest.type === "cut-off" ? "cut off" : "no result", rest.type === "waiting");
     if (rest.type === "cut-off" && this.#elsewhere === undefined) {
       this.note("warning", `run ${rest.run.runId} was cut off (or another process executes it): /resume goes on with it, /cancel ends it`);
     }

@@ -1,5 +1,16 @@
-import { type JsonValue, type Message, messageText, messageToolCalls, type RunRecord, standingOf, type ThreadId } from "@awaken/contract";
+import {
+  type JsonValue,
+  type Message,
+  messageText,
+  messageToolCalls,
+  type RunRecord,
+  runIdentity,
+  standingOf,
+  type ThreadId,
+  type Ticket,
+} from "@awaken/contract";
 import type { MessageRecord, ScopedStore } from "@awaken/contract/store";
+import { ticketsBelow } from "@awaken/runtime";
 import { COMMAND, sameProject } from "../command-name.ts";
 import { loadDecisions, printDecisions, type TakenDecision } from "../decisions.ts";
 import { type EditedCall, editOf, loadEdited, runsOf } from "../executed-inputs.ts";
@@ -53,6 +64,24 @@ interface Shown {
   readonly decisions: readonly TakenDecision[];
 }
 
+/** What a run that is not over waits for: decisions, also those of runs below it, and its calls that do not have their results. */
+interface Awaited {
+  readonly tickets: readonly Ticket[];
+  readonly calls: ReadonlySet<string>;
+}
+
+async function loadAwaited(store: ScopedStore, run: RunRecord | undefined): Promise<Awaited> {
+  if (run === undefined || run.status === "done") return { tickets: [], calls: new Set() };
+  const tickets = await ticketsBelow(store, runIdentity(run));
+  const { items: children } = await store.runs.list({
+    parentRunId: run.runId,
+    statuses: ["created", "running", "waiting"],
+    limit: MAX_FAMILY,
+  });
+  const own = tickets.flatMap((ticket) => (ticket.runId === run.runId ? ticket.toolCallId : []));
+  return { tickets, calls: new Set([...own, ...children.flatMap(({ activation }) => activation.trace.parentToolCallId ?? [])]) };
+}
+
 async function loadShown(store: ScopedStore, thread: ThreadId, run: RunRecord | undefined, limit: number): Promise<Shown> {
   const messages = await listMessages(store, thread, run, limit);
   const [edited, decisions] = await Promise.all([loadEdited(store, messages), loadDecisions(store, runsOf(messages))]);
@@ -62,22 +91,25 @@ async function loadShown(store: ScopedStore, thread: ThreadId, run: RunRecord | 
 const WAITED = { decided: "it waited for a decision", withdrawn: "the call was given up without a decision: it did not run" } as const;
 
 /** A row that says "awaiting decision" stays in the log: a result follows, or the run of the call is over and the call was given up. */
-function waitedRow({ message, seq }: MessageRecord, { messages }: Shown, open: RunRecord | undefined): keyof typeof WAITED | undefined {
+function waitedRow(
+  { message, seq }: MessageRecord,
+  { messages }: Shown,
+  open: RunRecord | undefined,
+  { calls }: Awaited,
+): keyof typeof WAITED | undefined {
   if (message.role !== "tool" || message.status !== "pending") return undefined;
   const { toolCallId } = message;
   const isDecided = messages.some(({ message: later, seq: at }) => at > seq && later.role === "tool" && later.toolCallId === toolCallId);
   if (isDecided) return "decided";
   if (open === undefined || open.runId !== message.metadata?.runId) return "withdrawn";
-  return hasOpen(open, toolCallId) ? undefined : "withdrawn";
+  // One that runs may still come to it.
+  const isOpen = open.status === "waiting" ? calls.has(toolCallId) : open.status !== "done";
+  return isOpen ? undefined : "withdrawn";
 }
 
-/** One that runs may still come to it. */
-const hasOpen = (run: RunRecord, call: string): boolean =>
-  run.status === "waiting" ? run.waiting.tickets.some(({ toolCallId }) => toolCallId === call) : run.status !== "done";
-
-function printMessage(out: Output, record: MessageRecord, shown: Shown, open: RunRecord | undefined): void {
+function printMessage(out: Output, record: MessageRecord, shown: Shown, open: RunRecord | undefined, awaited: Awaited): void {
   const { message, seq, createdAt } = record;
-  const waited = waitedRow(record, shown, open);
+  const waited = waitedRow(record, shown, open, awaited);
   out.line(`#${seq} ${timeText(createdAt)} ${speakerOf(message)}${waited === undefined ? "" : `, ${waited}`}`, "dim");
   const text = waited === undefined ? messageText(message) : WAITED[waited];
   if (text.trim() !== "") out.line(message.role === "tool" ? brief(text, MAX_DETAIL) : text);
@@ -91,10 +123,10 @@ function printMessage(out: Output, record: MessageRecord, shown: Shown, open: Ru
   }
 }
 
-function printShown(out: Output, shown: Shown, open: RunRecord | undefined, options: ProjectOptions): void {
-  for (const message of shown.messages) printMessage(out, message, shown, open);
+function printShown(out: Output, shown: Shown, open: RunRecord | undefined, awaited: Awaited, options: ProjectOptions): void {
+  for (const message of shown.messages) printMessage(out, message, shown, open, awaited);
   printDecisions(out, shown.decisions);
-  printOpen(out, open, options);
+  printOpen(out, open, awaited, options);
 }
 
 function runFields(run: RunRecord): readonly (readonly [string, string])[] {
@@ -113,8 +145,8 @@ function runFields(run: RunRecord): readonly (readonly [string, string])[] {
   ];
 }
 
-function printOpen(out: Output, run: RunRecord | undefined, options: ProjectOptions): void {
-  if (run?.status === "waiting") printTickets(out, run.waiting.tickets, options);
+function printOpen(out: Output, run: RunRecord | undefined, { tickets }: Awaited, options: ProjectOptions): void {
+  if (run?.status === "waiting") printTickets(out, tickets, options);
   if (run?.status === "running")
     out.note(
       `run ${run.runId} is running here or elsewhere; when it was cut off: ${COMMAND} resume ${run.runId}${sameProject(options)}`,
@@ -144,7 +176,7 @@ async function showRun(out: Output, store: ScopedStore, run: RunRecord, options:
   if (options.json === true) return out.json({ type: "run", run, ...shown, ...(family.length === 0 ? undefined : { family }) });
   out.fields(runFields(run));
   if (run.rootRunId === undefined) printFamily(out, run, family);
-  printShown(out, shown, run, options);
+  printShown(out, shown, run, await loadAwaited(store, run), options);
 }
 
 /** A thread with its messages, or a run with those that it wrote. */
@@ -173,6 +205,6 @@ export async function show(shell: Shell, id: string, options: ListOptions): Prom
     ["open run", openRun === undefined ? "-" : `${openRun.runId} (${openRun.status})`],
     ["messages", total > shown.messages.length ? `${total}, the last ${shown.messages.length} below` : String(total)],
   ]);
-  printShown(out, shown, openRun, options);
+  printShown(out, shown, openRun, await loadAwaited(store, openRun), options);
   return EXIT.ok;
 }
