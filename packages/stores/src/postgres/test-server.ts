@@ -40,6 +40,8 @@ export async function startServer({ isDurable = false } = {}): Promise<TestServe
     port,
     user: "awaken",
     password: "awaken",
+    // Tests connect thousands of times, and this is the check that costs least.
+    authMethod: "md5",
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
