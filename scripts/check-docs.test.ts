@@ -60,11 +60,16 @@ describe("the documents", () => {
         "## A `part` of it",
         ...block("preamble=p", "const n: string = given;"),
         ...block("in=examples/api/program.ts", "first();", "second();"),
+        "<!-- sample: preamble=p -->",
+        `${FENCE}tsx`,
+        "const view = <b title={given}>{given}</b>;",
+        FENCE,
         ...block("file=one.ts", "export const one = 1;"),
         ...block("file=two.ts", 'import { one } from "./one.ts";', "const text: string = one;"),
       ].join("\n"),
     );
     writeFileSync(join(root, "docs/preambles/p.ts"), "\ndeclare const given: number;\n");
+    writeFileSync(join(root, "docs/preambles/p.tsx"), "declare const given: number;\n");
     writeFileSync(join(root, "examples/api/program.ts"), "// @ts-nocheck\nsecond();\nfirst();\n");
     expect(checkDocs(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
       "docs/page.md:9 examples/api/program.ts does not have the line: second();",
@@ -73,8 +78,9 @@ describe("the documents", () => {
       expect.stringMatching(/^README\.md:3 error TS2339/),
       expect.stringMatching(/^examples\/api\/program\.ts:2 error TS2304/),
       expect.stringMatching(/^examples\/api\/program\.ts:3 error TS2304/),
+      expect.stringMatching(/^docs\/page\.md:14 error TS2322/),
       expect.stringMatching(/^docs\/page\.md:5 error TS2322/),
-      expect.stringMatching(/^docs\/page\.md:19 error TS2322/),
+      expect.stringMatching(/^docs\/page\.md:23 error TS2322/),
     ]);
   });
 

@@ -21,9 +21,12 @@ const COMPILER_OPTIONS = {
   allowImportingTsExtensions: true,
   skipLibCheck: true,
   noEmit: true,
+  jsx: "react-jsx",
   types: ["node"],
   customConditions: ["awaken-source"],
 };
+
+const COMPILED: readonly string[] = ["ts", "tsx"];
 
 interface Page {
   /** Path from the root. */
@@ -72,7 +75,10 @@ class Workbench {
   }
 
   compile(): Finding[] {
-    writeFileSync(join(this.#folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["**/*.ts"] }));
+    writeFileSync(
+      join(this.#folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["**/*.ts", "**/*.tsx"] }),
+    );
     const tsc = join(this.#root, "node_modules/typescript/bin/tsc");
     const args = [tsc, "-p", "tsconfig.json", "--pretty", "false"];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: this.#folder, encoding: "utf8" });
@@ -92,7 +98,7 @@ class Workbench {
 function checkSample(root: string, bench: Workbench, { path }: Page, block: DocBlock): Finding[] {
   const rule = readRule(path, block);
   const folder = basename(path, ".md");
-  const alone = `${folder}/line-${block.line}.ts`;
+  const alone = `${folder}/line-${block.line}.${block.language}`;
   const source = { path, offset: block.line - 1 };
   switch (rule.type) {
     case "module":
@@ -102,7 +108,7 @@ function checkSample(root: string, bench: Workbench, { path }: Page, block: DocB
       bench.put(`${folder}/${rule.name}`, block.code, source);
       return [];
     case "fragment": {
-      const preamble = readFileSync(join(root, PREAMBLES, `${rule.preamble}.ts`), "utf8");
+      const preamble = readFileSync(join(root, PREAMBLES, `${rule.preamble}.${block.language}`), "utf8");
       bench.put(alone, preamble + block.code, { path, offset: source.offset - (preamble.split("\n").length - 1) });
       return [];
     }
@@ -147,7 +153,7 @@ export function checkDocs(root: string): Finding[] {
     const pages = listPages(root);
     const samples = pages.flatMap((page) => readBlocks(page.path, page.text).map((block) => ({ page, block })));
     const findings = samples
-      .filter(({ block }) => block.language === "ts")
+      .filter(({ block }) => COMPILED.includes(block.language))
       .flatMap(({ page, block }) => checkSample(root, bench, page, block));
     for (const name of readdirSync(join(root, PROGRAMS)).filter((name) => name.endsWith(".ts"))) {
       const path = `${PROGRAMS}/${name}`;

@@ -43,7 +43,7 @@ export type SampleRule =
   | { readonly type: "module" }
   /** A whole module that others of its page may import by this name. */
   | { readonly type: "file"; readonly name: string }
-  /** Compiled behind `docs/preambles/<name>.ts`. */
+  /** Compiled behind `docs/preambles/<name>`, with the ending of its language. */
   | { readonly type: "fragment"; readonly preamble: string }
   /** Its lines stand in this file, in their order. */
   | { readonly type: "printed"; readonly file: string };
