@@ -69,9 +69,9 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   const plan = planRows(commit, readsOf(tx, access, commit), env);
   const { thread, messages, run, ledger, pending, dispatch, events, wishes, next, outbound } = plan;
 
-  insertMessages(tx, scopeId, messages, env.blobBytes);
   const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
   written.threads.put(scopeId, threadId, text, thread.after.record);
+  insertMessages(tx, scopeId, messages, env.blobBytes);
   if (run !== undefined) writeRun(tx, access, run.before, run.after);
   writeLedger(tx, scopeId, ledger, env.blobBytes);
   writePending(tx, access, { threadId, ...pending });

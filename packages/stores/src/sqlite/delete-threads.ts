@@ -5,6 +5,7 @@ import type { Bells } from "../sql/listeners.ts";
 import { textOf } from "../sql/rows.ts";
 import { readThread, readThreadIds } from "../sql/thread-row.ts";
 import type { Connection, Tx } from "./database.ts";
+import { DELETE_MESSAGES } from "./messages.ts";
 
 export interface Deletion {
   readonly id: ThreadId;
@@ -64,7 +65,7 @@ const DELETIONS: readonly string[] = [
   `DELETE FROM run_ticket WHERE scope_id = ?1 AND run_id IN ${OWN_RUNS}`,
   "DELETE FROM event WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM run WHERE scope_id = ?1 AND thread_id = ?2",
-  "DELETE FROM message WHERE scope_id = ?1 AND thread_id = ?2",
+  DELETE_MESSAGES,
   "DELETE FROM pending WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM wish WHERE scope_id = ?1 AND thread_id = ?2",
   "DELETE FROM dispatch WHERE scope_id = ?1 AND thread_id = ?2",

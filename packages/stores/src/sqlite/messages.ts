@@ -1,6 +1,6 @@
 import { AwakenError, isJsonObject, type Message, type MessageId, type ScopeId, type ThreadId } from "@awaken/contract";
-import { clampLimit, type MessageRecord, type MessageStore } from "@awaken/contract/store";
-import { MESSAGE_COLUMNS, messageKey, messageRow, readMessage } from "../sql/columns.ts";
+import { clampLimit, type MessageFilter, type MessageRecord, type MessageStore } from "@awaken/contract/store";
+import { messageKey, messageRow, readMessage } from "../sql/columns.ts";
 import { Conditions, isFiltered, messageConditions } from "../sql/conditions.ts";
 import { numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
@@ -8,7 +8,7 @@ import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
 import { isConstraint } from "./errors.ts";
 
-const COLUMNS = "thread_id, seq, message_id, run_id, parts, record";
+const COLUMNS = "seq, message_id, run_id, parts, record";
 
 /** The JSON of a row leaves out what its columns say; in rows of older versions it is in both. */
 function withoutColumns({ id: _id, metadata, ...message }: Message): object {
@@ -27,20 +27,41 @@ function withColumns(row: Row, stored: unknown): unknown {
   return { ...stored, message: { id, ...message, metadata: { runId, ...(isJsonObject(metadata) ? metadata : undefined) } } };
 }
 
-const readOf = (db: Connection, scopeId: ScopeId) => (row: Row) =>
-  readMessage(row, withColumns(row, decode(db, scopeId, row, messageKey(row))));
+const readOf = (db: Connection, scopeId: ScopeId, threadId: ThreadId) => (found: Row) => {
+  const row = { ...found, thread_id: threadId };
+  return readMessage(row, withColumns(row, decode(db, scopeId, row, messageKey(row))));
+};
 
-/** Rows of one thread; `tail` is what stands behind the conditions. */
-export function loadMessages(db: Connection, scopeId: ScopeId, where: Conditions, tail: string): readonly MessageRecord[] {
-  const sql = `SELECT ${COLUMNS} FROM message ${where.where} ${tail}`;
-  return db.all(sql, ...where.values).map(readOf(db, scopeId));
+const NUMBER = "(SELECT number FROM thread WHERE scope_id = ? AND thread_id = ?)";
+const MAX_SEQ = 2 ** 32 - 1;
+
+/** A place of the thread. Numbers of a program are bound as floating ones, and a place needs all of its 64 bits. */
+const PLACE = `(${NUMBER} << 32) + CAST(? AS INTEGER)`;
+
+/** Rows of one thread. */
+function inThread(
+  scopeId: ScopeId,
+  threadId: ThreadId,
+  { afterSeq = 0, beforeSeq = Number.POSITIVE_INFINITY, ...filter }: MessageFilter = {},
+) {
+  const first = Math.min(Math.max(Math.floor(afterSeq), 0), MAX_SEQ) + 1;
+  const last = Math.max(Math.min(Math.ceil(beforeSeq) - 1, MAX_SEQ), 0);
+  const where = new Conditions("?").add(`place >= ${PLACE}`, scopeId, threadId, first).add(`place <= ${PLACE}`, scopeId, threadId, last);
+  return messageConditions(where, filter);
 }
 
-export const inThread = (scopeId: ScopeId, threadId: ThreadId): Conditions =>
-  new Conditions("?").add("scope_id = ?", scopeId).add("thread_id = ?", threadId);
+/** The log behind a row of it. */
+export function loadAfter(db: Connection, scopeId: ScopeId, threadId: ThreadId, afterSeq: number): readonly MessageRecord[] {
+  const { where, values } = inThread(scopeId, threadId, { afterSeq });
+  return db.all(`SELECT ${COLUMNS} FROM message ${where} ORDER BY place`, ...values).map(readOf(db, scopeId, threadId));
+}
 
-const INSERT_MESSAGE = `INSERT INTO message (scope_id, ${MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+export const DELETE_MESSAGES = `DELETE FROM message WHERE place >= (SELECT number << 32 FROM thread WHERE scope_id = ?1 AND thread_id = ?2)
+  AND place <= (SELECT (number << 32) + ${MAX_SEQ} FROM thread WHERE scope_id = ?1 AND thread_id = ?2)`;
 
+const INSERT_MESSAGE = `INSERT INTO message (place, message_id, run_id, is_internal, record, parts) VALUES (${PLACE}, ?, ?, ?, ?, ?)`;
+
+/** The thread is there already. */
 export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly MessageRecord[], blobBytes: number): void {
   for (const record of messages) {
     const { values, blobs } = messageRow(record, blobBytes, withoutColumns(record.message));
@@ -60,7 +81,7 @@ export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly Mess
 
 /** Those of the ids that are in the log. */
 export function loadCommitted(db: Connection, scopeId: ScopeId, threadId: ThreadId, ids: readonly MessageId[]): ReadonlySet<string> {
-  const sql = "SELECT message_id FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?";
+  const sql = `SELECT message_id FROM message WHERE thread = ${NUMBER} AND message_id = ?`;
   return new Set(ids.flatMap((id) => db.all(sql, scopeId, threadId, id)).map((row) => textOf(row, "message_id")));
 }
 
@@ -68,10 +89,11 @@ export function messagePort({ scopeId, session }: Access): MessageStore {
   return {
     list: (threadId, { order = "ascending", limit, ...filter }) =>
       session.read((db) => {
-        const where = messageConditions(inThread(scopeId, threadId), filter);
+        const where = inThread(scopeId, threadId, filter);
         const size = clampLimit(limit);
-        const tail = where.bind(`ORDER BY seq ${order === "descending" ? "DESC" : "ASC"} LIMIT ?`, size + 1);
-        return toPage(loadMessages(db, scopeId, where, tail), size, (record) => record.seq);
+        const tail = where.bind(`ORDER BY place ${order === "descending" ? "DESC" : "ASC"} LIMIT ?`, size + 1);
+        const rows = db.all(`SELECT ${COLUMNS} FROM message ${where.where} ${tail}`, ...where.values);
+        return toPage(rows.map(readOf(db, scopeId, threadId)), size, (record) => record.seq);
       }),
 
     count: (threadId, filter = {}) =>
@@ -80,15 +102,15 @@ export function messagePort({ scopeId, session }: Access): MessageStore {
           const row = db.get("SELECT message_count AS n FROM thread WHERE scope_id = ? AND thread_id = ?", scopeId, threadId);
           return row === undefined ? 0 : numberOf(row, "n");
         }
-        const { where, values } = messageConditions(inThread(scopeId, threadId), filter);
+        const { where, values } = inThread(scopeId, threadId, filter);
         return numberOf(db.get(`SELECT count(*) AS n FROM message ${where}`, ...values) ?? {}, "n");
       }),
 
     load: (threadId, ids) =>
       session.snapshot((db) => {
-        const sql = `SELECT ${COLUMNS} FROM message WHERE scope_id = ? AND thread_id = ? AND message_id = ?`;
+        const sql = `SELECT ${COLUMNS} FROM message WHERE thread = ${NUMBER} AND message_id = ?`;
         const rows = [...new Set(ids)].flatMap((id) => db.all(sql, scopeId, threadId, id));
-        return rows.map(readOf(db, scopeId)).sort((a, b) => a.seq - b.seq);
+        return rows.map(readOf(db, scopeId, threadId)).sort((a, b) => a.seq - b.seq);
       }),
   };
 }

@@ -149,6 +149,29 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   // Few rows: of the runs that wait, those that wait for tasks.
   `CREATE INDEX run_tasks ON run (scope_id, thread_id) WHERE status = 'waiting' AND instr(record, '"reason":"awaiting-tasks"') > 0`,
+  // A thread has a number, and the place of a message is that number and its own: the table is in the order of the logs without an index.
+  `
+  ALTER TABLE thread ADD COLUMN number INTEGER;
+  UPDATE thread SET number = n.number
+    FROM (SELECT scope_id, thread_id, row_number() OVER (ORDER BY scope_id, thread_id) AS number FROM thread) AS n
+    WHERE n.scope_id = thread.scope_id AND n.thread_id = thread.thread_id;
+  CREATE UNIQUE INDEX thread_number ON thread (number);
+
+  DROP INDEX message_id;
+  ALTER TABLE message RENAME TO old_message;
+  CREATE TABLE message (
+    place INTEGER PRIMARY KEY, thread INTEGER NOT NULL AS (place >> 32), seq INTEGER NOT NULL AS (place & 4294967295),
+    message_id TEXT NOT NULL, run_id TEXT, is_internal INTEGER NOT NULL, record TEXT NOT NULL, parts TEXT
+  ) STRICT;
+  INSERT INTO message (place, message_id, run_id, is_internal, record, parts)
+    SELECT (t.number << 32) + m.seq, m.message_id, m.run_id, m.is_internal, m.record, m.parts
+    FROM old_message m JOIN thread t ON t.scope_id = m.scope_id AND t.thread_id = m.thread_id ORDER BY 1;
+  DROP TABLE old_message;
+  CREATE UNIQUE INDEX message_id ON message (thread, message_id);
+
+  -- What is claimed is found by dispatch_claim, and all of it is looked at anyway.
+  DROP INDEX dispatch_lease;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

@@ -69,7 +69,10 @@ describe("the JSON of a row", () => {
     withDatabase(store, (db) => {
       for (const table of ["run", "dispatch", "message"]) {
         for (const [index, record] of (whole[table] ?? []).entries()) {
-          db.prepare(`UPDATE ${table} SET record = ? WHERE rowid = ?`).run(JSON.stringify(record), index + 1);
+          db.prepare(`UPDATE ${table} SET record = ? WHERE rowid = (SELECT rowid FROM ${table} ORDER BY rowid LIMIT 1 OFFSET ?)`).run(
+            JSON.stringify(record),
+            index,
+          );
         }
       }
       const events = before.event.map(

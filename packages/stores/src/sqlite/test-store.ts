@@ -59,7 +59,10 @@ async function reopenTestStore(store: QueueStore, clock: () => number): Promise<
 function damage(store: QueueStore, row: StoredRow, fields: JsonObject): void {
   const at = placeOf(row);
   const { table, key, column = "record" } = at;
-  const where = `WHERE ${["scope_id", ...Object.keys(key)].map((name) => `${name} = ?`).join(" AND ")}`;
+  const where =
+    table === "message"
+      ? "WHERE thread = (SELECT number FROM thread WHERE scope_id = ? AND thread_id = ?) AND seq = ?"
+      : `WHERE ${["scope_id", ...Object.keys(key)].map((name) => `${name} = ?`).join(" AND ")}`;
   const values = [DEFAULT_SCOPE, ...Object.values(key)];
   const db = new DatabaseSync(fileOf(store));
   try {

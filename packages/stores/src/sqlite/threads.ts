@@ -30,12 +30,14 @@ import { isBehind, type LogState } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
 import { deleteThreads } from "./delete-threads.ts";
-import { inThread, loadMessages } from "./messages.ts";
+import { loadAfter } from "./messages.ts";
 import { loadRun } from "./runs.ts";
 
 const OF_THREAD = "WHERE scope_id = ? AND thread_id = ?";
 const SELECT_ROW = `SELECT ${THREAD_ROW} FROM thread ${OF_THREAD}`;
-const INSERT_ROW = `INSERT INTO thread (scope_id, ${THREAD_COLUMNS}, incarnation, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+/** Its number is free: whoever had it is gone with all of its rows. */
+const INSERT_ROW = `INSERT INTO thread (scope_id, ${THREAD_COLUMNS}, incarnation, state, number)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM thread))`;
 const UPDATE_ROW = `UPDATE thread SET updated_at = ?, latest_run_id = ?, open_run_id = ?, message_count = ?, folded = ?, run_count = ?,
   record = ?, state = coalesce(?, state) ${OF_THREAD}`;
 const MOVE_ROW = `UPDATE thread SET resource_id = ?, parent_thread_id = ? ${OF_THREAD}`;
@@ -96,8 +98,7 @@ const missing = (id: ThreadId): AwakenError => new AwakenError("storage_not_foun
 
 /** What a model may see of the log. Costs what was added since the last time, if that is known. */
 function loadView(db: Connection, { scopeId, views }: Access, id: ThreadId, log: LogState): readonly SequencedMessage[] {
-  const load = (after: number) =>
-    loadMessages(db, scopeId, inThread(scopeId, id).add("seq > ?", after), "ORDER BY seq").map(({ seq, message }) => ({ seq, message }));
+  const load = (after: number) => loadAfter(db, scopeId, id, after).map(({ seq, message }) => ({ seq, message }));
   if (views === undefined) return effectiveMessages(load(log.folded));
   const known = views.find(scopeId, id);
   const extended = known !== undefined && isBehind(known, log) ? views.extend(scopeId, id, log, load(known.count)) : undefined;

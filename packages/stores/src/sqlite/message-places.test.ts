@@ -1,0 +1,40 @@
+import { DatabaseSync } from "node:sqlite";
+import { messageId } from "@awaken/contract";
+import { describe, expect, test } from "vitest";
+import { append, T1, T2, user } from "../conformance/records.ts";
+import { fileOf, openTestStore } from "./test-store.ts";
+
+const of = (thread: typeof T1, count: number, ids: readonly string[]) => ({
+  ...append(
+    count,
+    ids.map((id) => user(id)),
+  ),
+  threadId: thread,
+});
+
+describe("the places of messages", () => {
+  test("keep threads apart and logs in order, also past the numbers that a program can count to", async () => {
+    await using store = openTestStore();
+    for (const id of [T1, T2]) await store.threads.create({ id });
+    const db = new DatabaseSync(fileOf(store));
+    db.exec(
+      `UPDATE thread SET number = 2147483646 WHERE thread_id = '${T1}'; UPDATE thread SET number = 2147483647 WHERE thread_id = '${T2}'`,
+    );
+    db.close();
+    await store.commit(of(T1, 0, ["a1", "a2"]));
+    await store.commit(of(T2, 0, ["b1"]));
+    await store.commit(of(T1, 2, ["a3"]));
+    const ids = async (query: Parameters<typeof store.messages.list>[1]) =>
+      (await store.messages.list(T1, query)).items.map(({ seq, message }) => `${seq} ${message.id}`);
+    expect(await ids({})).toEqual(["1 a1", "2 a2", "3 a3"]);
+    expect(await ids({ afterSeq: 1, order: "descending" })).toEqual(["3 a3", "2 a2"]);
+    expect(await ids({ beforeSeq: 3, limit: 1 })).toEqual(["1 a1"]);
+    for (const none of [{ afterSeq: 3 }, { afterSeq: 2 ** 40 }, { beforeSeq: 1 }, { beforeSeq: -1 }]) expect(await ids(none)).toEqual([]);
+    expect(await ids({ beforeSeq: 2 ** 40, afterSeq: -5 })).toHaveLength(3);
+    expect(await store.messages.load(T2, [messageId("a1"), messageId("b1")])).toMatchObject([{ threadId: T2, seq: 1 }]);
+    await store.threads.delete(T1, "detach");
+    expect([await ids({}), await store.messages.count(T2)]).toEqual([[], 1]);
+    await store.commit(of(T1, 0, ["a1"]));
+    expect(await ids({})).toEqual(["1 a1"]);
+  });
+});
