@@ -18,6 +18,7 @@ import {
   validate,
 } from "@awaken/contract";
 import { checkRoot } from "../backend/profile.ts";
+import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import { OpenTasks } from "../builtin/background/open-tasks.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
@@ -25,6 +26,7 @@ import type { RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
+import { describeTools, listIds } from "../loop/to-plan.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
@@ -252,13 +254,23 @@ function supporting(plan: RunPlan, { options, intent }: RunOrder, run: ActiveRun
   return plan;
 }
 
+/** A model whose run is a task of another thread can give it up, whatever its tools are. */
+function inBackground(plan: RunPlan, { trace, intent }: RunOrder): RunPlan {
+  const record = intent.type === "new" ? intent.created : intent.seen;
+  if ((trace.taskId ?? record?.activation.trace.taskId) === undefined || plan.backend !== undefined || plan.tools.has(cancelTaskTool.id))
+    return plan;
+  const tools = new Map([...plan.tools, [cancelTaskTool.id, cancelTaskTool]]);
+  const descriptors = describeTools(tools);
+  return { ...plan, tools, descriptors, toolIds: listIds(descriptors) };
+}
+
 /** Everything before the loop. What throws here leaves the run as it was on record. */
 async function prepare({ parts, ofRuntime }: PartsOfRun, run: ActiveRun, order: RunOrder, opened: OpenTasks[]): Promise<RunContext> {
   const resolution = parts.resolver.open();
   run.inbox.onRefused = (item) => {
     if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
   };
-  const resolve = (agentId: string): RunPlan => supporting(resolution.resolve(agentId), order, run);
+  const resolve = (agentId: string): RunPlan => inBackground(supporting(resolution.resolve(agentId), order, run), order);
   const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
   const { ctx } = await takeUp({
     order,

@@ -14,7 +14,12 @@ export interface ChildRequest {
    * What it says is output of the call while it says it, and `streamed` of the result. How it fails, if it does, is shown in brackets, or
    * dropped. Default false: its words are heard by following it.
    */
-  readonly stream?: boolean | { readonly errors?: "show" | "drop" };
+  readonly stream?:
+    | boolean
+    | {
+        /** What is shown of its failure. Default `show`. */
+        readonly errors?: "show" | "drop";
+      };
   /** Throws `child_not_completed` unless it comes to its end. Default false: whatever became of it is a result. */
   readonly mustComplete?: boolean;
 }
