@@ -63,13 +63,21 @@ describe("who is let in", () => {
   test("pages of other origins may not ask, those that are listed may", async () => {
     await using shared = await openShared("memory");
     await using runtime = openNode(shared.stores[0]);
-    const server = openServer({ runtime, origins: ["https://app.example.com"] });
+    const server = openServer({ runtime, origins: ["https://app.example.com", "http://localhost:*"] });
     const preflight = (origin: string) =>
       ask(server, "OPTIONS", "/v1/runs", {
         headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
       });
     expect((await preflight("https://app.example.com")).headers.get("access-control-allow-origin")).toBe("https://app.example.com");
-    expect((await preflight("https://evil.example.com")).headers.get("access-control-allow-origin")).toBeNull();
+    expect((await preflight("http://localhost:5173")).headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+    const strangers = [
+      "https://evil.example.com",
+      "http://localhost",
+      "http://localhost:",
+      "https://localhost:5173",
+      "http://localhost:1.evil.example.com",
+    ];
+    for (const origin of strangers) expect((await preflight(origin)).headers.get("access-control-allow-origin"), origin).toBeNull();
   });
 });
 

@@ -35,7 +35,7 @@ export interface ServerInit {
   readonly only?: Protocol;
   /** What all paths stand below, `/api` for example. Default: nothing. */
   readonly basePath?: `/${string}`;
-  /** Origins whose pages may ask from a browser. Default: none. */
+  /** Origins whose pages may ask from a browser; `http://localhost:*` is any port there. Default: none. */
   readonly origins?: readonly string[];
   /** How much and how long. Each has a default. */
   readonly limits?: Partial<ServerLimits>;
@@ -91,9 +91,18 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
 const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
 
+const ANY_PORT = ":*";
+const isPort = (text: string): boolean => /^\d+$/.test(text);
+
+function isAllowed(origin: string, allowed: string): boolean {
+  if (!allowed.endsWith(ANY_PORT)) return origin === allowed;
+  const host = allowed.slice(0, 1 - ANY_PORT.length);
+  return origin.startsWith(host) && isPort(origin.slice(host.length));
+}
+
 const allowing = (origins: readonly string[]) =>
   cors({
-    origin: [...origins],
+    origin: (origin) => (origins.some((allowed) => isAllowed(origin, allowed)) ? origin : null),
     allowMethods: CORS_METHODS,
     allowHeaders: CORS_HEADERS,
     exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],

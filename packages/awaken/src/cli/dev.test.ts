@@ -91,6 +91,11 @@ test("each change is served without a break; one that does not load leaves the o
   write(cwd, config("the third"));
   await expect.poll(answer, PATIENCE).toBe("the third");
   expect((await fetch(`${dev.url}/openapi.json`)).status).toBe(200);
+  // A page that somebody works on beside it may ask; one of elsewhere may not.
+  const allows = async (origin: string) =>
+    (await fetch(`${dev.url}/v1/ai-sdk/chat`, { method: "OPTIONS", headers: { origin } })).headers.get("access-control-allow-origin");
+  expect(await allows("http://localhost:5173")).toBe("http://localhost:5173");
+  expect(await allows("https://elsewhere.example.com")).toBeNull();
   expect(await dev.terminate()).toBe(0);
   await expect(fetch(dev.url)).rejects.toThrow();
 });

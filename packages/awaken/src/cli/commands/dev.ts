@@ -20,10 +20,13 @@ function readPort(text: string): number {
   throw usageError("--port must be a whole number from 0 to 65535", "--port 3000");
 }
 
+/** Pages that somebody works on beside it: the dev servers of Vite and others. */
+const OWN_PAGES = ["http://localhost:*", "http://127.0.0.1:*"];
+
 const argsOf = ({ config, store, origin = [] }: DevOptions): readonly string[] => [
   ...(config === undefined ? [] : ["--config", config]),
   ...(store === undefined ? [] : ["--store", store]),
-  ...origin.flatMap((each) => ["--origin", each]),
+  ...[...OWN_PAGES, ...origin].flatMap((each) => ["--origin", each]),
 ];
 
 /** Has one process serve at a time. What changes while one begins is served by the next. */
@@ -113,6 +116,7 @@ export async function dev(shell: Shell, options: DevOptions): Promise<number> {
   out.fields([
     ["run", `${url}/v1/runs`],
     ["AI SDK", `${url}/v1/ai-sdk/chat`],
+    ["AG-UI", `${url}/v1/ag-ui/run`],
     ["OpenAPI", `${url}/openapi.json`],
   ]);
   if (!interrupts.signal.aborted) await new Promise((resolve) => interrupts.signal.addEventListener("abort", resolve, { once: true }));

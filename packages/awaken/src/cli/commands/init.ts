@@ -56,5 +56,6 @@ export async function init(shell: Shell, dir: string, { force = false }: InitOpt
   out.line("  npm install");
   out.line("  npx awaken chat");
   out.line('  npx awaken run "weather in Oslo"');
+  out.line("  npx awaken dev");
   return EXIT.ok;
 }
