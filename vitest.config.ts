@@ -27,7 +27,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     setupFiles: "scripts/test-patience.ts",
     // On two cores it would be one: most of the long tests wait for other processes.
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Every process that a test starts reads what the ones before it compiled: that halves what its start costs.
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(import.meta.dirname, "node_modules/.cache/awaken/compiled") },
