@@ -2,8 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { cli, Folders, hide, jsonLines, link, writeFiles } from "./test-cli.ts";
+import { cli, Folders, hide, jsonLines, link, useSources, writeFiles } from "./test-cli.ts";
 
+// A project that is made in a checkout depends on it, and is compiled against it.
+useSources();
 const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
 

@@ -9,10 +9,19 @@ import { text } from "node:stream/consumers";
 
 const CHECKOUT = join(import.meta.dirname, "../../../..");
 const MODULES = join(CHECKOUT, "node_modules");
-/** Of our sources, in few files when the whole of the tests has made them: most of what a process costs is to load a file for each module. */
-const MADE = process.env["AWAKEN_TEST_PROGRAMS"];
-const PACKAGE = join(MADE ?? CHECKOUT, "packages/awaken");
-const MAIN = join(PACKAGE, MADE === undefined ? "src/cli/main.ts" : "src/cli/main.js");
+
+/**
+ * Where the package is: in few files, when the run of the tests has made them of our sources, since most of what a process costs is to load
+ * a file for each module.
+ */
+function place(): { readonly folder: string; readonly main: string } {
+  const made = process.env["AWAKEN_TEST_PROGRAMS"];
+  const folder = join(made ?? CHECKOUT, "packages/awaken");
+  return { folder, main: join(folder, made === undefined ? "src/cli/main.ts" : "src/cli/main.js") };
+}
+
+/** For a test file that is about the checkout itself. */
+export const useSources = (): void => void Reflect.deleteProperty(process.env, "AWAKEN_TEST_PROGRAMS");
 
 export interface CliResult {
   readonly code: number | null;
@@ -35,7 +44,7 @@ const BASE_ENV = {
 };
 
 export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions) {
-  return spawn(process.execPath, ["--conditions=awaken-source", MAIN, ...args], { cwd, env: { ...BASE_ENV, ...env } });
+  return spawn(process.execPath, ["--conditions=awaken-source", place().main, ...args], { cwd, env: { ...BASE_ENV, ...env } });
 }
 
 export async function cli(args: readonly string[], options: CliOptions): Promise<CliResult> {
@@ -110,7 +119,7 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
 
 export function link(folder: string): void {
   mkdirSync(join(folder, "node_modules"), { recursive: true });
-  symlinkSync(PACKAGE, join(folder, "node_modules/awaken"));
+  symlinkSync(place().folder, join(folder, "node_modules/awaken"));
   symlinkSync(join(MODULES, "zod"), join(folder, "node_modules/zod"));
 }
 
