@@ -60,6 +60,12 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     const following = await there.fetch(request("GET", "/v1/threads/t/events/stream", { headers: { "last-event-id": last } }));
     await readFrames(await here.fetch(request("POST", "/v1/runs", { body: hello("say") })));
     expect((await readFrames(following, isEnd))[0]?.data).toMatchObject({ type: "run-start" });
+    // Nothing will come behind the end of a run: a browser that is told 204 does not come again.
+    const { body: ended } = await ask(there, "GET", "/v1/threads/t/runs?limit=1");
+    const run = `/v1/runs/${Object(ended["items"])[0].runId}/events/stream`;
+    const whole = await readFrames(await there.fetch(request("GET", run)));
+    expect(whole.at(-1)).toMatchObject({ data: { type: "run-end" } });
+    expect((await there.fetch(request("GET", run, { headers: { "last-event-id": whole.at(-1)?.id ?? "" } }))).status).toBe(204);
     for (const path of ["/v1/threads/t/events/stream", "/v1/threads/t/events"]) {
       expect(await ask(there, "GET", `${path}?cursor=nonsense`), path).toMatchObject({ status: 410, body: { code: "cursor_expired" } });
       expect(await ask(there, "GET", `${path}?cursor=%20`), path).toMatchObject({ status: 400, body: { code: "invalid_id" } });

@@ -27,6 +27,7 @@ export const SAMPLES: Readonly<Record<RouteName, Sample>> = {
   systemInfo: {},
   systemModules: {},
   runsSummary: {},
+  listQueue: { query: "limit=5" },
   listDeadLetters: { query: "limit=5" },
   replayDeadLetter: {},
   dropDeadLetter: {},

@@ -4,7 +4,17 @@ import { type AttachedEvent, follow } from "./events.ts";
 import { type PendingVerbs, pendingOf } from "./pending.ts";
 import { type Begun, RunHandle, type RunResult, readResult, waitFor } from "./run-handle.ts";
 import { type ClientInit, insist, Transport } from "./transport.ts";
-import type { AttachOptions, Client, DecisionInput, MessageInput, RunRequest, RunVerbs, StartRequest, ThreadVerbs } from "./verbs.ts";
+import type {
+  AdminVerbs,
+  AttachOptions,
+  Client,
+  DecisionInput,
+  MessageInput,
+  RunRequest,
+  RunVerbs,
+  StartRequest,
+  ThreadVerbs,
+} from "./verbs.ts";
 
 const toMessages = (input: RunRequest["input"]): readonly MessageInput[] =>
   typeof input === "string" ? [{ role: "user", content: input, id: crypto.randomUUID() }] : input;
@@ -40,6 +50,7 @@ class HttpClient implements Client {
   readonly threads: ThreadVerbs;
   readonly runs: RunVerbs;
   readonly pending: PendingVerbs;
+  readonly admin: AdminVerbs;
 
   constructor(init: ClientInit) {
     const transport = new Transport(init);
@@ -62,6 +73,12 @@ class HttpClient implements Client {
       send: (id, input, options) => transport.ask("sendInputs", { ids: { id }, body: toSend(input, options) }),
     };
     this.pending = pendingOf(transport);
+    this.admin = {
+      queue: (query) => transport.insist("listQueue", { query }),
+      deadLetters: (query) => transport.insist("listDeadLetters", { query }),
+      replay: (id) => transport.ask("replayDeadLetter", { ids: { id } }),
+      drop: (id) => transport.tell("dropDeadLetter", { ids: { id } }),
+    };
   }
 
   async run<O>(request: RunRequest<O>): Promise<RunResult<O>> {

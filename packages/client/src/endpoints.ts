@@ -29,6 +29,10 @@ export const ENDPOINTS = {
   listPending: "GET /v1/threads/:id/pending",
   editPending: "PATCH /v1/threads/:id/pending/:pendingId",
   retractPending: "DELETE /v1/threads/:id/pending/:pendingId",
+  listQueue: "GET /v1/queue",
+  listDeadLetters: "GET /v1/dead-letters",
+  replayDeadLetter: "POST /v1/dead-letters/:id/replay",
+  dropDeadLetter: "DELETE /v1/dead-letters/:id",
   reorderPending: "PUT /v1/threads/:id/pending/order",
 } as const satisfies { readonly [Name in RouteName]?: `${Routes[Name]["method"]} ${Routes[Name]["path"]}` };
 

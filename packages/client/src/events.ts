@@ -122,6 +122,11 @@ class Following {
   }
 
   async *#read(response: Response, leave: AbortController, both: AbortSignal): AsyncGenerator<AttachedEvent, undefined> {
+    // There is nothing behind the cursor, and nothing will come.
+    if (response.status === 204) {
+      this.#isOver = true;
+      return;
+    }
     try {
       for await (const frames of framesOf(response, leave, both)) {
         this.#failures = 0;

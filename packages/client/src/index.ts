@@ -10,6 +10,7 @@ export type { Begun, RunHandle, RunResult } from "./run-handle.ts";
 export type { ClientInit } from "./transport.ts";
 // Public: what users of a client meet.
 export type {
+  AdminVerbs,
   AttachOptions,
   Client,
   DecisionInput,

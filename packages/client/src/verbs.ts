@@ -72,6 +72,19 @@ export interface Client {
   readonly runs: RunVerbs;
   /** Messages that were sent and that no run has read. */
   readonly pending: PendingVerbs;
+  /** For whoever runs the server: the token is the admin's. */
+  readonly admin: AdminVerbs;
+}
+
+export interface AdminVerbs {
+  /** What waits for a worker or is with one, the oldest first, and messages that no run has read. */
+  queue(query?: Query<"listQueue">): Promise<Answer<"listQueue">>;
+  /** Work that nobody could bring to an end, the oldest first. */
+  deadLetters(query?: Query<"listDeadLetters">): Promise<Answer<"listDeadLetters">>;
+  /** Puts a dead letter into the queue again, for a new run. */
+  replay(deadLetter: string): Promise<Begun>;
+  /** Gives a dead letter up for good. */
+  drop(deadLetter: string): Promise<void>;
 }
 
 export interface ThreadVerbs {

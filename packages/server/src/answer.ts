@@ -148,6 +148,8 @@ function replyOf(desk: Desk, { answer, path }: Route, reply: unknown, requestId:
     case "text":
       return { status: 200, headers: { "content-type": answer.contentType, ...own }, body: String(reply) };
     case "events":
+      // Whoever has all of it need not come again.
+      if (reply === undefined) return { status: 204, headers: own, body: undefined };
       if (!isEventReply(reply)) throw new AwakenError("internal", `${path} gave no events`);
       return streamed(desk, { path, reply, requestId });
     case "frames":

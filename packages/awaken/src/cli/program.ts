@@ -131,7 +131,7 @@ function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
       const { show } = await (options.server === undefined ? import("./commands/show.ts") : import("./remote/records.ts"));
       outcome.code = await show(shell, id, options);
     });
-  addProjectOptions(program.command("events").description("list what happened in a thread or a run"), RECORDS)
+  orServer(addProjectOptions(program.command("events").description("list what happened in a thread or a run"), RECORDS))
     .argument("<thread|run>")
     .option("--after <cursor>", "only what came after this one")
     .option("--limit <count>", "how many; 100 when left out")
@@ -139,7 +139,7 @@ function addRecords(program: Command, shell: Shell, outcome: Outcome): void {
     .option("--json", "one line of JSON for each, with its cursors")
     .addHelpText("after", example("awaken events t1 --limit 20", "awaken events t1 --follow"))
     .action(async (id: string, options: EventsOptions) => {
-      const { events } = await import("./commands/events.ts");
+      const { events } = await (options.server === undefined ? import("./commands/events.ts") : import("./remote/events.ts"));
       outcome.code = await events(shell, id, options);
     });
   orServer(addProjectOptions(program.command("attach").description("follow a thread or a run of whatever process, as it happens"), RECORDS))
@@ -175,22 +175,26 @@ function addSetup(program: Command, shell: Shell, outcome: Outcome): void {
 }
 
 function addQueue(program: Command, shell: Shell, outcome: Outcome): void {
-  addProjectOptions(program.command("queue").description("list what is queued, who has it, and messages that no run has read"), RECORDS)
+  orServer(
+    addProjectOptions(program.command("queue").description("list what is queued, who has it, and messages that no run has read"), RECORDS),
+  )
     .option("--limit <count>", "how many; 50 when left out")
     .option("--json", "one line of JSON for each")
     .addHelpText("after", example("awaken queue"))
     .action(async (options: ListOptions) => {
-      const { queue } = await import("./commands/queue.ts");
+      const { queue } = await (options.server === undefined ? import("./commands/queue.ts") : import("./remote/queue.ts"));
       outcome.code = await queue(shell, options);
     });
-  addProjectOptions(program.command("dead-letters").description("list work that nobody could bring to an end, or deal with it"), RECORDS)
+  orServer(
+    addProjectOptions(program.command("dead-letters").description("list work that nobody could bring to an end, or deal with it"), RECORDS),
+  )
     .option("--replay <id>", "put it into the queue again, for a new run")
     .option("--drop <id>", "give it up for good")
     .option("--limit <count>", "how many; 50 when left out")
     .option("--json", "one line of JSON for each")
     .addHelpText("after", example("awaken dead-letters", "awaken dead-letters --replay 01a1e092"))
     .action(async (options: DeadLetterOptions) => {
-      const { deadLetters } = await import("./commands/dead-letters.ts");
+      const { deadLetters } = await (options.server === undefined ? import("./commands/dead-letters.ts") : import("./remote/queue.ts"));
       outcome.code = await deadLetters(shell, options);
     });
 }

@@ -2,11 +2,12 @@ import { join } from "node:path";
 import { threadId } from "@awaken/contract";
 import { ask, defineTool } from "@awaken/runtime";
 import { scripted, text, toolCall } from "@awaken/runtime/testing";
+import { serve } from "@awaken/server";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
-import { cli, Folders, jsonLines } from "./test-cli.ts";
+import { cli, cliAll, Folders, jsonLines } from "./test-cli.ts";
 
 const folders = new Folders();
 afterAll(() => folders[Symbol.dispose]());
@@ -96,5 +97,63 @@ describe("the queue of a store", () => {
     expect((await read("queue", "--limit", "no")).code).toBe(2);
     const none = await cli(["queue", "--store", join(elsewhere, "none.db")], { cwd: elsewhere });
     expect(none.code).toBe(2);
+  });
+
+  it("events, queue and dead-letters over a server: what its own store shows, for whoever runs it", async () => {
+    await using records = sqliteStore(store);
+    await using runtime = createRuntime({
+      providers: { scripted: scripted([]) },
+      models: { fast: { provider: "scripted", model: "m" } },
+      agents: { assistant: { model: "fast" } },
+      store: records,
+      workers: false,
+    });
+    const letter = async (thread: string) => {
+      const { runId } = await runtime.start({ agent: "assistant", thread, input: "x" });
+      const claim = await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 });
+      await records.dispatches.deadLetter(claim ?? expect.fail(), `the disk is full of ${thread}`);
+      return runId;
+    };
+    const [one, two] = [await letter("one"), await letter("two")];
+    const waiting = (await records.threads.load(threadId("waits")))?.openRunId ?? expect.fail();
+    const third = (await records.events.list({ type: "thread", threadId: threadId("waits") }, { limit: 3 })).items[2]?.cursors.thread;
+    const token = "the-token-of-the-admin";
+    await using server = await serve({ runtime, port: 0, admin: { token } });
+    const there = ["--server", server.url, "--key", token];
+    const both = (...args: readonly string[]) => [
+      [...args, ...there],
+      [...args, "--store", store],
+    ];
+    const lines = [
+      ...[...both("queue"), ...both("dead-letters"), ...both("events", "waits"), ...both("events", "waits", "--after", String(third))],
+      ["queue", "--json", "--limit", "1", ...there],
+      ["events", "waits", "--limit", "3", ...there],
+      ["queue", "--server", server.url, "--key", "not-the-token-of-the-admin"],
+      ["dead-letters", "--drop", "nobody-knows-it", ...there],
+      ["dead-letters", "--drop", one.slice(-8), ...there],
+      ["dead-letters", "--replay", two, "--json", ...there],
+      ["events", waiting, "--follow", "--json", ...there],
+    ];
+    const told = await cliAll(lines, { cwd: elsewhere }, async (shown) => {
+      // The last of them, which stays for what comes.
+      await shown.shows('"type":"replayed"');
+      await shown.shows('"kind":"run-suspended"');
+      expect(await runtime.cancel(waiting)).toBe(true);
+    });
+    const plain = (result = told[0]) => ({ ...result, stdout: result?.stdout.replaceAll(/lease \d+ s/g, "lease") });
+    for (const index of [0, 2, 4, 6]) {
+      expect(plain(told[index])).toEqual(plain(told[index + 1]));
+      expect(told[index]).toMatchObject({ code: 0, stdout: expect.stringContaining("\n") });
+    }
+    const [json, some, refused, nobody, dropped, replayed, followed] = told.slice(8);
+    expect(jsonLines(json?.stdout ?? "")).toMatchObject([{ status: "queued", runId: ids.queued, threadId: "t1", pending: 1 }]);
+    expect(some?.stderr).toContain(`events waits --after ${third} --server ${server.url}`);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("who are you") });
+    expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("nobody-knows-it") });
+    expect(dropped).toMatchObject({ code: 0, stdout: `dead letter ${one} is dropped\n` });
+    expect(jsonLines(replayed?.stdout ?? "")).toMatchObject([{ type: "replayed", threadId: "two" }]);
+    expect(followed?.code).toBe(0);
+    const log = await records.events.list({ type: "run", runId: waiting }, { limit: 200, visibilities: ["public", "internal"] });
+    expect(jsonLines(followed?.stdout ?? "").map(({ eventId }) => eventId)).toEqual(log.items.map(({ eventId }) => eventId));
   });
 });

@@ -87,6 +87,19 @@ export async function shortDeadLetter(store: QueuePorts, id: string): Promise<st
   return (await onlyOne(id, deadLetterIds(store, id), "dead letters", () => true)) ?? id;
 }
 
+interface LetterIds {
+  readonly id: string;
+  readonly runId: string;
+}
+
+/** The same among those that a server lists. */
+export async function shortListedLetter(letters: AsyncIterable<LetterIds>, part: string): Promise<string> {
+  async function* meant(): AsyncGenerator<string> {
+    for await (const { id, runId: run } of letters) if (isPartOf(part, id) || isPartOf(part, run)) yield id;
+  }
+  return (await onlyOne(part, meant(), "dead letters", () => true)) ?? part;
+}
+
 /** The same for a run. */
 export async function shortRun(store: ScopedStore, id: string): Promise<string> {
   if ((await store.runs.load(runId(id))) !== undefined) return id;

@@ -54,6 +54,28 @@ export async function cli(args: readonly string[], options: CliOptions): Promise
   return { code: child.exitCode, stdout, stderr };
 }
 
+const PLAYER = join(import.meta.dirname, "play-commands.test-support.ts");
+
+/** Several command lines, one after the other in one process; `whileTheyRun` may look at what they show. */
+export async function cliAll(
+  lines: readonly (readonly string[])[],
+  { cwd, env = {} }: CliOptions,
+  whileTheyRun: (shown: Watch) => Promise<void> = async () => {},
+): Promise<readonly CliResult[]> {
+  const args = ["--conditions=awaken-source", PLAYER, JSON.stringify(lines)];
+  const child = spawn(process.execPath, args, { cwd, env: { ...BASE_ENV, ...env } });
+  child.stdin.end();
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  await whileTheyRun(new Watch(child.stdout));
+  const [stdout, stderr] = await ended;
+  const [told, remarks] = [stdout.split("\0"), stderr.split("\0")];
+  return lines.map((_, index) => ({
+    code: Number(told[2 * index + 1]),
+    stdout: told[2 * index] ?? "",
+    stderr: remarks[index] ?? "",
+  }));
+}
+
 /** Collects what a stream shows. */
 export class Watch {
   #seen = "";

@@ -1,6 +1,7 @@
 import * as s from "../schema/all.ts";
 import { countSchema, nonBlankSchema } from "../store/schemas.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
+import { queuePageSchema } from "./queue-schema.ts";
 import { CHAT_BODY_BYTES, type Route } from "./route.ts";
 import {
   deadLetterSchema,
@@ -437,7 +438,16 @@ const ADMIN_ROUTES = {
   },
 } as const satisfies Record<string, Route>;
 
-const DEAD_LETTER_ROUTES = {
+const QUEUE_ROUTES = {
+  listQueue: {
+    method: "GET",
+    path: "/v1/queue",
+    gate: "admin",
+    summary: "What waits for a worker or is with one, the oldest first, and messages that no run has read.",
+    query: pagingQuerySchema,
+    answer: json(200, queuePageSchema),
+    errors: ["invalid_cursor"],
+  },
   listDeadLetters: {
     method: "GET",
     path: "/v1/dead-letters",
@@ -469,7 +479,7 @@ const DEAD_LETTER_ROUTES = {
 export const ROUTES = {
   ...OPEN_ROUTES,
   ...ADMIN_ROUTES,
-  ...DEAD_LETTER_ROUTES,
+  ...QUEUE_ROUTES,
   ...THREAD_ROUTES,
   ...PENDING_ROUTES,
   ...RUN_ROUTES,

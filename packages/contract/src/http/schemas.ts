@@ -3,6 +3,7 @@ import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
 import { messageSchema, userContentListSchema } from "../store/message-schema.ts";
 import { BOUNDARIES } from "../store/pending.ts";
+import { agentUsageSchema } from "../store/run-schema.ts";
 import {
   countSchema,
   finalTerminationSchema,
@@ -115,6 +116,8 @@ const ended = {
   steps: countSchema,
   /** Tokens of the whole run. */
   usage: namedUsageSchema,
+  /** What that is the sum of, by agent and place: the run itself first. */
+  usageByAgent: s.array(agentUsageSchema),
   /** Why it ended, in one word and what belongs to it. */
   termination: terminationSchema,
 };

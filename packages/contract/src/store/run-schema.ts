@@ -82,7 +82,7 @@ const endingSchema = s.strictObject({
   output: s.exactOptional(jsonValueSchema),
 }) satisfies Schema<RunEnding>;
 
-const agentUsageSchema = s.strictObject({
+export const agentUsageSchema = s.strictObject({
   agentPath: s.array(s.string()),
   runs: countSchema,
   usage: usageSchema,

@@ -1,7 +1,7 @@
 import type { QueryOf, Routes } from "@awaken/contract/http";
 import { clampLimit, type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
 import type { AttachOptions } from "@awaken/runtime";
-import { openEvents } from "./open-events.ts";
+import { openEnded, openEvents } from "./open-events.ts";
 import { type Call, type Handlers, idOf, type Tenant, theRun, theThread } from "./served.ts";
 import { viewEvent } from "./views.ts";
 
@@ -58,7 +58,9 @@ export const eventHandlers: Handlers<"listThreadEvents" | "streamThreadEvents" |
     return { events: await openEvents(call.tenant.runtime, id, placeOf(call)), threadId: id };
   },
   async streamRunEvents(call) {
-    const { runId, threadId } = await theRun(call.tenant, idOf(call));
-    return { events: await openEvents(call.tenant.runtime, runId, placeOf(call)), runId, threadId };
+    const { runId, threadId, status } = await theRun(call.tenant, idOf(call));
+    const open = status === "done" ? openEnded : openEvents;
+    const events = await open(call.tenant.runtime, runId, placeOf(call));
+    return events === undefined ? undefined : { events, runId, threadId };
   },
 };

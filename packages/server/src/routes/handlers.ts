@@ -4,6 +4,7 @@ import { deadLetterHandlers } from "./dead-letters.ts";
 import { type Endpoint, endpointsOf } from "./endpoint.ts";
 import { eventHandlers } from "./events.ts";
 import { pendingHandlers } from "./pending.ts";
+import { queueHandlers } from "./queue.ts";
 import { runHandlers } from "./runs.ts";
 import type { Handlers } from "./served.ts";
 import { systemHandlers } from "./system.ts";
@@ -13,6 +14,7 @@ import { threadHandlers } from "./threads.ts";
 const HANDLERS: Handlers<RouteName> = {
   ...systemHandlers,
   ...deadLetterHandlers,
+  ...queueHandlers,
   ...threadHandlers,
   ...pendingHandlers,
   ...runHandlers,

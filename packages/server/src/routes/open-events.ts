@@ -46,6 +46,13 @@ export interface OpenOptions extends AttachOptions {
   readonly begun?: Promise<unknown>;
 }
 
+/** Follows a run that is over: what it told behind the reader's place, or undefined when he has all of it. */
+export async function openEnded(runtime: ScopedRuntime, id: string, attach: AttachOptions): Promise<Events | undefined> {
+  const events = runtime.attach(id, attach)[Symbol.asyncIterator]();
+  const first = events.next();
+  return (await first).done ? undefined : new Opened(events, first, () => false);
+}
+
 /** Follows a run or thread. Resolves when there is something to tell or to wait for; whatever is refused is refused here. */
 export async function openEvents(runtime: ScopedRuntime, id: string, options: OpenOptions = {}): Promise<Events> {
   const { isLast = () => false, begun, ...attach } = options;

@@ -141,13 +141,12 @@ type ResultView = AnswerOf<Routes["waitForRun"]>;
 
 /** What a schema in this process made of an answer stays here: what is on record of it travels. */
 function toResult(result: RunResult): ResultView {
+  const usageByAgent = result.usageByAgent.map(({ agentPath, ...used }) => ({ ...used, agentPath: [...agentPath] }));
   if (result.status === "done") {
     const { output, ...done } = result;
-    return isJson(output) ? { ...done, output } : done;
+    return { ...done, usageByAgent, ...(isJson(output) ? { output } : undefined) };
   }
-  if (result.status !== "waiting") return result;
-  const { tickets, ...waiting } = result;
-  return { ...waiting, tickets: [...tickets] };
+  return result.status === "waiting" ? { ...result, usageByAgent, tickets: [...result.tickets] } : { ...result, usageByAgent };
 }
 
 const WAIT_MS = 30_000;

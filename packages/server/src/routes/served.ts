@@ -1,6 +1,16 @@
 import { AwakenError, type JsonObject, type RunRecord, runId, threadId } from "@awaken/contract";
 import type { AnswerOf, BodyOf, QueryOf, Route, RouteName, Routes } from "@awaken/contract/http";
-import type { EventStore, MessageStore, QueueStoreStats, RunStore, StoreStats, ThreadRecord, ThreadStore } from "@awaken/contract/store";
+import type {
+  DispatchStore,
+  EventStore,
+  MessageStore,
+  PendingStore,
+  QueueStoreStats,
+  RunStore,
+  StoreStats,
+  ThreadRecord,
+  ThreadStore,
+} from "@awaken/contract/store";
 import type { AttachedEvent, Clock, Runtime, ScopedRuntime } from "@awaken/runtime";
 
 /** What the server calls of a store beside the verbs of the runtime: lists of what is there. */
@@ -9,6 +19,8 @@ export interface ServedRecords {
   readonly messages: Pick<MessageStore, "list" | "count" | "load">;
   readonly runs: Pick<RunStore, "load" | "list" | "count" | "countByStatus" | "loadLatest" | "listOpenTickets" | "listByTicket">;
   readonly events: Pick<EventStore, "list">;
+  readonly dispatches: Pick<DispatchStore, "listAll" | "countByStatus">;
+  readonly pending: Pick<PendingStore, "load" | "listUnattended">;
 }
 
 export interface ServedStore extends ServedRecords {
@@ -81,7 +93,7 @@ export interface FrameReply extends EventReply {
 }
 
 export type ReplyOf<R extends Route> = R["answer"] extends { readonly type: "events" }
-  ? EventReply
+  ? EventReply | undefined
   : R["answer"] extends { readonly type: "frames" }
     ? FrameReply | undefined
     : R["answer"] extends { readonly type: "text" }

@@ -2,9 +2,10 @@ import type { DispatchPosition } from "@awaken/contract/store";
 import type { DeadLetter } from "@awaken/runtime";
 import type { Runtime } from "../../create-runtime.ts";
 import { usageError } from "../cli-error.ts";
+import { printDeadLetters, replayedLine } from "../dead-letter-table.ts";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
-import { Output, timeText } from "../output.ts";
+import { Output } from "../output.ts";
 import { withQueue } from "../queue-store.ts";
 import { readLimit } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
@@ -29,20 +30,6 @@ async function list({ deadLetters }: Runtime, limit: number) {
   return { found, hasMore: after !== undefined };
 }
 
-async function show(out: Output, runtime: Runtime, { limit, json }: DeadLetterOptions, label: string): Promise<void> {
-  const { found, hasMore } = await list(runtime, readLimit(limit, 50));
-  if (json === true) {
-    for (const letter of found) out.json(letter);
-    return;
-  }
-  if (found.length === 0) return out.note(`there are no dead letters in ${label}`);
-  out.table(
-    ["DEAD LETTER", "RUN", "THREAD", "FAILED", "DIED (UTC)", "WHY"],
-    found.map(({ id, runId, threadId, attempts, diedAt, error }) => [id, runId, threadId, String(attempts), timeText(diedAt), error]),
-  );
-  if (hasMore) out.note(`the first ${found.length}: --limit shows more`);
-}
-
 /** Work that nobody could bring to an end: listed, put into the queue again, or given up. */
 export async function deadLetters(shell: Shell, options: DeadLetterOptions): Promise<number> {
   const { replay, drop } = options;
@@ -56,11 +43,14 @@ export async function deadLetters(shell: Shell, options: DeadLetterOptions): Pro
   if (replay !== undefined) {
     const { runId, threadId } = await runtime.deadLetters.replay(await shortDeadLetter(store, replay));
     if (options.json === true) out.json({ type: "replayed", runId, threadId });
-    else out.line(`run ${runId} is queued on thread ${threadId}: a process that serves the queue takes it up`);
+    else out.line(replayedLine(runId, threadId));
   } else if (drop !== undefined) {
     const letter = await runtime.deadLetters.drop(await shortDeadLetter(store, drop));
     if (options.json === true) out.json({ type: "dropped", ...letter });
     else out.line(`dead letter ${letter.id} is dropped`);
-  } else await show(out, runtime, options, records.label);
+  } else {
+    const listed = await list(runtime, readLimit(options.limit, 50));
+    printDeadLetters(out, { ...listed, label: records.label, isJson: options.json === true });
+  }
   return EXIT.ok;
 }

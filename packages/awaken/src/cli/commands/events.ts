@@ -39,7 +39,7 @@ async function listEvents({ events: log }: ScopedStore, scope: EventScope, from:
   }
 }
 
-function eventLine({ createdAt, kind, payload }: StoredEvent): string {
+export function eventLine({ createdAt, kind, payload }: Pick<StoredEvent, "createdAt" | "kind" | "payload">): string {
   const { threadId: _thread, runId: _run, ...rest } = payload;
   return `${timeText(createdAt)}  ${kind.padEnd(20)}  ${brief(JSON.stringify(rest), MAX_DETAIL)}`;
 }

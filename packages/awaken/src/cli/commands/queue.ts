@@ -2,8 +2,9 @@ import type { ThreadId } from "@awaken/contract";
 import type { DispatchPosition, DispatchRecord, PendingRecord, QueuePorts } from "@awaken/contract/store";
 import { EXIT } from "../exit-codes.ts";
 import { openRecords } from "../load-project.ts";
-import { counted, Output, timeText } from "../output.ts";
+import { Output } from "../output.ts";
 import { withQueue } from "../queue-store.ts";
+import { printQueue, type QueueEntry } from "../queue-table.ts";
 import { readLimit } from "../read-option.ts";
 import type { Shell } from "../shell.ts";
 import type { ListOptions } from "./threads.ts";
@@ -33,15 +34,12 @@ async function listPending(
   return new Map(queues.filter(([, entries]) => entries.length > 0));
 }
 
-const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
-
-/** When it is due, or whose it is. */
-function standing(dispatch: DispatchRecord, now: number): readonly [when: string, by: string] {
-  if (dispatch.status === "claimed") {
-    const left = dispatch.leaseUntil - now;
-    return [left < 0 ? "lease is over" : `lease ${seconds(left)}`, dispatch.claimedBy];
-  }
-  return [dispatch.availableAt <= now ? "due" : `due in ${seconds(dispatch.availableAt - now)}`, "-"];
+function entryOf(dispatch: DispatchRecord, pending: number): readonly QueueEntry[] {
+  const { runId, threadId, priority, attemptCount: attempts, maxAttempts, createdAt } = dispatch;
+  const work = { runId, threadId, priority, attempts, maxAttempts, createdAt, pending };
+  if (dispatch.status === "queued") return [{ ...work, status: "queued", availableAt: dispatch.availableAt }];
+  if (dispatch.status !== "claimed") return [];
+  return [{ ...work, status: "claimed", leaseUntil: dispatch.leaseUntil, claimedBy: dispatch.claimedBy }];
 }
 
 /** What waits for a worker or is with one, of the default tenant, and messages that no run has read. */
@@ -60,35 +58,17 @@ export async function queue(shell: Shell, options: ListOptions): Promise<number>
   }
   const busy = new Set(found.map(({ threadId }) => threadId));
   const left = [...pending].filter(([threadId]) => !busy.has(threadId));
-  if (found.length + left.length === 0) {
-    out.note(`nothing is queued in ${records.label}`);
-    return EXIT.ok;
-  }
-  const now = Date.now();
-  out.table(
-    ["RUN", "THREAD", "STATUS", "WHEN", "BY", "FAILED", "PENDING", "QUEUED (UTC)"],
-    [
-      ...found.map((dispatch) => {
-        const waiting = pending.get(dispatch.threadId)?.length ?? 0;
-        const tries = `${dispatch.attemptCount} of ${dispatch.maxAttempts}`;
-        const { runId, threadId, status, createdAt } = dispatch;
-        return [runId, threadId, status, ...standing(dispatch, now), tries, String(waiting), timeText(createdAt)];
+  const { "dead-letter": deadLetters } = await store.dispatches.countByStatus();
+  printQueue(out, {
+    entries: [
+      ...found.flatMap((dispatch) => entryOf(dispatch, pending.get(dispatch.threadId)?.length ?? 0)),
+      ...left.map(([threadId, { length, 0: first }]) => {
+        return { status: "pending", threadId, pending: length, createdAt: first?.createdAt ?? 0 } as const;
       }),
-      // They wait for a decision, or for a worker to find them.
-      ...left.map(([threadId, entries]) => [
-        "-",
-        threadId,
-        "pending",
-        "-",
-        "-",
-        "-",
-        String(entries.length),
-        timeText(entries[0]?.createdAt ?? 0),
-      ]),
     ],
-  );
-  if (hasMore) out.note(`the first ${found.length}: --limit shows more`);
-  const { "dead-letter": dead } = await store.dispatches.countByStatus();
-  if (dead > 0) out.note(`${counted(dead, "dead letter")}: \`awaken dead-letters\` lists them`);
+    hasMore,
+    deadLetters,
+    label: records.label,
+  });
   return EXIT.ok;
 }
