@@ -25,6 +25,25 @@ async function busy(store: QueueStore, init: Parameters<typeof open>[2] = {}) {
   return { runtime, run, release: last.release };
 }
 
+/** Whoever looks what is on a thread for the first time begins when so many have looked. */
+function meeting(count: number): (store: QueueStore) => QueueStore {
+  const { promise: all, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  return (store) => {
+    let isFirst = true;
+    const list: QueueStore["dispatches"]["list"] = async (...given) => {
+      const found = await store.dispatches.list(...given);
+      if (!isFirst) return found;
+      isFirst = false;
+      left -= 1;
+      if (left === 0) resolve();
+      await all;
+      return found;
+    };
+    return { ...store, dispatches: { ...store.dispatches, list } };
+  };
+}
+
 const openWork = async (store: QueueStore) => (await store.dispatches.list(T, { statuses: ["queued", "claimed"] })).length;
 
 onEveryStore("a thread that is busy", (it) => {
@@ -106,7 +125,11 @@ onEveryStore("a thread that is busy", (it) => {
     const tried = [b.run(INSTEAD), b.start({ ...INSTEAD, runId: "bg" }), b.send("t", "instead", { mode: "interrupt" }), b.interrupt("t")];
     const refusals = Promise.allSettled(tried);
     await expect.poll(async () => (await store.wishes.listOpen(R)).length).toBeGreaterThan(3);
-    for (let ms = 0; ms < 6_000; ms += 500) {
+    let isOver = false;
+    void refusals.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
       await clock.advance(500);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -128,8 +151,10 @@ onEveryStore("a thread that is busy", (it) => {
       const { runtime, release } = await busy(deaf(store));
       const begun = await store.runs.count({});
       const last = slow();
-      await using b = open(store, [toolCall("slow", {}), text("one")], { tools: [last.tool] });
-      await using c = open(peer, [toolCall("slow", {}), text("two")], { tools: [last.tool] });
+      // Their clock stands still: neither gives up because the machine is slow.
+      const init = { tools: [last.tool], clock: fakeClock(Date.now()) };
+      await using b = open(store, [toolCall("slow", {}), text("one")], init);
+      await using c = open(peer, [toolCall("slow", {}), text("two")], init);
       const refused = Promise.withResolvers<void>();
       const both = [b, c].map((each) => each.run(INSTEAD).catch((thrown: unknown) => Promise.reject(refused.resolve() ?? thrown)));
       const settled = Promise.allSettled(both);
@@ -151,11 +176,15 @@ onEveryStore("a thread that is busy", (it) => {
   it("server-and-durability 35: the same on an idle thread, whatever they want of others", async ({ store, peer }) => {
     for (const onBusy of ["refuse", "interrupt"] as const) {
       const last = slow();
-      await using b = open(store, [toolCall("slow", {}), text("one")], { tools: [last.tool] });
-      await using c = open(peer, [toolCall("slow", {}), text("two")], { tools: [last.tool] });
-      const both = Promise.allSettled([b.run({ ...INSTEAD, onBusy }), c.run({ ...INSTEAD, onBusy })]);
+      // Whoever interrupts leaves those alone that came when he had looked.
+      const meet = meeting(onBusy === "interrupt" ? 2 : 1);
+      await using b = open(meet(store), [toolCall("slow", {}), text("one")], { tools: [last.tool] });
+      await using c = open(meet(peer), [toolCall("slow", {}), text("two")], { tools: [last.tool] });
+      const refused = Promise.withResolvers<void>();
+      const tries = [b, c].map((each) => each.run({ ...INSTEAD, onBusy }).catch((thrown) => Promise.reject(refused.resolve() ?? thrown)));
+      const both = Promise.allSettled(tries);
       await last.began;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await refused.promise;
       last.release();
       const told = await both;
       expect(told.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

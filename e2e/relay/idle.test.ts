@@ -12,7 +12,15 @@ afterEach(() => vi.restoreAllMocks());
 
 const HOUR_MS = 3_600_000;
 const ask = { agent: "assistant", thread: "t" } as const;
-const settle = () => new Promise((resolve) => setTimeout(resolve, 700));
+
+/** Until nothing was asked for in a whole second: what was under way has come to its end. */
+async function settle(statements: () => number): Promise<void> {
+  for (let seen = -1, looks = 0; looks < 10; looks++) {
+    if (statements() !== seen) looks = 0;
+    seen = statements();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
 
 /** Counts what reaches the engine. On SQLite a look at the count of writes is all that a process may do to hear of others. */
 function countStatements(engine: Engine, store: QueueStore): () => number {
@@ -58,11 +66,11 @@ describe.each(ENGINES)("on %s", (engine) => {
     await worker.run({ ...ask, thread: "waiting", input: "approve say" });
     const followers = ["t", "t", "waiting"].map((id) => new Reader(idle.attach(id)));
     for (const follower of followers) await follower.until(({ type }) => type === "run-end");
-    await settle();
+    await settle(statements);
     const before = statements();
     expect(before).toBeGreaterThan(0);
     await clock.advance(HOUR_MS);
-    await settle();
+    await settle(statements);
     expect(statements()).toBe(before);
     expect(clock.pendingTimers).toBe(0);
     // They are awake as soon as something happens.

@@ -102,7 +102,9 @@ export async function playChaos(init: ChaosInit): Promise<Chaos> {
   await store.stats();
   await using fleet = new Fleet({ place, folder, seed, startedAt: Date.now(), leaseMs, maxAttempts: MAX_ATTEMPTS }, workers);
   const storm = new Storm(init, fleet);
-  await storm.blow();
+  // On a machine that is slow there may be nobody to hit, and nothing to lose, for all of that time.
+  do await storm.blow();
+  while (storm.kills === 0 || (await store.runs.count({})) === 0);
   const { kills, stops, restarts } = storm;
   say(`${kills} kills, ${stops} stops, ${restarts} restarts; waiting until nothing is left`);
   fleet.drain();
