@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeTree, writeLastingTree } from "./write-tree.ts";
@@ -117,6 +117,17 @@ describe("build", () => {
     const run = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8", cwd: ROOT, env, timeout: 600_000 });
     expect(run.stdout).toBe("built\n");
     expect(run.status).toBe(0);
+  });
+
+  it.each(["contract", "runtime"])("joins the modules of %s, with maps that lead to its sources", (name) => {
+    const dist = join(ROOT, "packages", name, "dist");
+    const files = readdirSync(dist, { recursive: true, encoding: "utf8" });
+    expect(files.filter((file) => file.endsWith(".js")).length).toBeLessThan(40);
+    const sourcesOf = (file: string): readonly string[] => JSON.parse(readFileSync(join(dist, file), "utf8")).sources;
+    const maps = files.filter((file) => file.endsWith(".js.map"));
+    const sources = maps.flatMap((file) => sourcesOf(file).map((source) => join(dist, dirname(file), source)));
+    expect(sources.length).toBeGreaterThan(50);
+    expect(sources.filter((source) => !existsSync(source))).toEqual([]);
   });
 
   it("publishes sources and maps, and no tests", () => {

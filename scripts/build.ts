@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { rolldown } from "rolldown";
 
 // Builds each package into its dist/, in the order of their dependencies: each is compiled against what the ones before it emitted.
 
@@ -40,4 +41,47 @@ function build(name: string): void {
   console.log(`built ${name}`);
 }
 
-for (const name of PACKAGES) build(name);
+/** They read nothing that lies beside them, so it does not matter in which file their code is: importing a dozen files is four times as fast as some hundred. */
+const JOINED: ReadonlySet<string> = new Set(["contract", "runtime"]);
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly default: string }>>;
+}
+
+/** The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. */
+async function joinModules(name: string): Promise<void> {
+  const folder = join(ROOT, "packages", name);
+  const dist = join(folder, "dist");
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const entries = Object.values(manifest.exports).map((entry) => entry.default.replace("./dist/", ""));
+  const joining = await rolldown({
+    input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.js$/, ""), join(dist, entry)])),
+    platform: "neutral",
+    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    plugins: [
+      {
+        name: "maps of the compiler",
+        load: (id) => ({ code: readFileSync(id, "utf8"), map: readFileSync(`${id}.map`, "utf8") }),
+      },
+    ],
+  });
+  const { output } = await joining.generate({
+    format: "esm",
+    dir: dist,
+    sourcemap: true,
+    entryFileNames: "[name].js",
+    chunkFileNames: "parts/[name]-[hash].js",
+  });
+  await joining.close();
+  for (const file of globSync("**/*.js{,.map}", { cwd: dist })) rmSync(join(dist, file));
+  for (const file of output) {
+    const path = join(dist, file.fileName);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.type === "chunk" ? file.code : file.source);
+  }
+}
+
+for (const name of PACKAGES) {
+  build(name);
+  if (JOINED.has(name)) await joinModules(name);
+}
