@@ -55,22 +55,39 @@ function run(command: string, args: readonly string[], cwd: string): string {
   return stdout;
 }
 
-/** Packs a package and unpacks it where `npm install` would. */
-function install(name: string, root: string): void {
-  const folder = join(root, "node_modules", readManifest(name).name);
+interface Tarball {
+  readonly name: string;
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** All packages as they would be published, in a folder. */
+function pack(root: string): readonly Tarball[] {
+  const args = ["pack", "--json", "--ignore-scripts", "--workspaces", "--pack-destination", root];
+  const made: Readonly<Record<string, Tarball>> | readonly Tarball[] = JSON.parse(run("npm", args, ROOT));
+  return Object.values(made);
+}
+
+/** Unpacks a package where `npm install` would. */
+function install({ name, filename }: Tarball, root: string): void {
+  const folder = join(root, "node_modules", name);
   mkdirSync(folder, { recursive: true });
-  const packed = run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", root], join(ROOT, "packages", name));
-  const file = /"filename": "([^"]+)"/.exec(packed)?.[1] ?? "";
-  run("tar", ["-xzf", join(root, file), "--strip-components=1", "-C", folder], root);
+  run("tar", ["-xzf", join(root, filename), "--strip-components=1", "-C", folder], root);
+}
+
+interface Project {
+  readonly root: string;
+  readonly tarballs: readonly Tarball[];
 }
 
 /** A project with the tarballs and what they depend on. Optional peers are not there. */
-function writeProject(): string {
+function writeProject(): Project {
   const manifests = PACKAGES.map(readManifest);
   const entries = manifests.flatMap(({ name, exports }) => Object.keys(exports).map((key) => name + key.slice(1)));
   const everything = entries.map((entry, index) => `export * as e${index} from "${entry}";`).join("\n");
   const root = writeLastingTree({ "main.ts": PROGRAM, "everything.ts": everything, "package.json": '{ "type": "module" }' });
-  for (const name of PACKAGES) install(name, root);
+  const tarballs = pack(root);
+  for (const tarball of tarballs) install(tarball, root);
   const own = new Set(manifests.map(({ name }) => name));
   const needed = new Set(["zod", "@types/node", ...manifests.flatMap(({ dependencies = {} }) => Object.keys(dependencies))]);
   for (const name of needed) {
@@ -79,28 +96,20 @@ function writeProject(): string {
     mkdirSync(dirname(path), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), path);
   }
-  return root;
+  return { root, tarballs };
 }
 
-let made: string | undefined;
+let made: Project | undefined;
 
 /** Made once, when the packages are built. */
-function project(): string {
+function project(): Project {
   made ??= writeProject();
   return made;
 }
 
-/** What would be published of a package. */
-function packed(name: string): readonly string[] {
-  const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
-  const { stdout } = spawnSync("npm", args, { encoding: "utf8", cwd: join(ROOT, "packages", name), timeout: 600_000 });
-  const found = stdout.match(/"path": "[^"]+"/g) ?? [];
-  return found.map((line) => line.slice('"path": "'.length, -1));
-}
-
 describe("build", () => {
   afterAll(() => {
-    if (made !== undefined) removeTree(made);
+    if (made !== undefined) removeTree(made.root);
   });
   beforeAll(() => {
     const build = spawnSync(process.execPath, [join(ROOT, "scripts/build.ts")], { encoding: "utf8", timeout: 600_000 });
@@ -131,8 +140,10 @@ describe("build", () => {
   });
 
   it("publishes sources and maps, and no tests", () => {
-    for (const name of PACKAGES) {
-      const files = packed(name);
+    const { tarballs } = project();
+    expect(tarballs.map(({ name }) => name).sort()).toEqual(PACKAGES.map((name) => readManifest(name).name).sort());
+    for (const tarball of tarballs) {
+      const files = tarball.files.map(({ path }) => path);
       expect(files).toEqual(
         expect.arrayContaining(["README.md", "LICENSE", "package.json", "dist/index.js.map", "dist/index.d.ts.map", "src/index.ts"]),
       );
@@ -141,7 +152,7 @@ describe("build", () => {
   });
 
   it("gives tarballs against which a strict program compiles without skipLibCheck on TypeScript 5.9, 6.0 and 7.0", () => {
-    const folder = project();
+    const { root: folder } = project();
     const language = ["--target", "es2024", "--module", "nodenext", "--types", "node"];
     for (const [version, path] of Object.entries(COMPILERS)) {
       const compiler = join(ROOT, "node_modules", path);
@@ -174,7 +185,7 @@ describe("build", () => {
         console.log((await runtime.run({ agent: "plain", input: "hi" })).text);
         await runtime.close();
       }`;
-    const lines = run(process.execPath, ["--input-type=module", "-e", program], project()).trim().split("\n");
+    const lines = run(process.execPath, ["--input-type=module", "-e", program], project().root).trim().split("\n");
     expect(lines).toEqual([
       expect.stringMatching(/mcp\(\) needs the package @modelcontextprotocol\/client: npm install @modelcontextprotocol\/client@2$/),
       "hi",
