@@ -186,3 +186,13 @@ test("without a queue there are no dead letters, and that is said", async () => 
   });
   await expect(runtime.deadLetters.list()).rejects.toMatchObject({ code: "capability_mismatch", details: { verb: "deadLetters" } });
 });
+
+test.each([{ limit: 0 }, { limit: -1 }, { limit: 201 }, { limit: "a" }, { after: "x" }, { after: {} }, { cursor: "x" }, null])(
+  "a query that cannot be is refused: %o",
+  async (query) => {
+    await using store = memoryStore();
+    await using runtime = open(store, []);
+    // @ts-expect-error: plain JavaScript may give anything.
+    await expect(runtime.deadLetters.list(query)).rejects.toMatchObject({ code: "invalid_activation" });
+  },
+);

@@ -1,8 +1,11 @@
 import {
   AwakenError,
   type CreatedRun,
+  checkOptions,
   type DispatchId,
   dispatchId,
+  type PartRules,
+  partRule,
   type RunId,
   type RunRecord,
   runId,
@@ -52,6 +55,17 @@ export interface DeadLetterVerbs {
   /** Gives it up for good, and what nobody but its run would have read. `storage_not_found` for an id that is unknown. */
   drop(id: string): Promise<DeadLetter>;
 }
+
+const isPosition = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  typeof Reflect.get(value, "createdAt") === "number" &&
+  typeof Reflect.get(value, "dispatchId") === "string";
+
+const QUERY: PartRules<DeadLetterQuery> = {
+  after: partRule("`next` of the page before", isPosition),
+  limit: partRule("a whole number from 1 to 200", (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 200),
+};
 
 type Ports = StorePorts & QueuePorts;
 
@@ -148,7 +162,9 @@ async function atomically<T>({ queue, ask }: Tenant, what: string, work: (ports:
 
 export function deadLetterVerbs(tenant: Tenant): DeadLetterVerbs {
   return {
-    list: async ({ after, limit } = {}) => {
+    list: async (query = {}) => {
+      checkOptions("invalid_activation", "deadLetters.list", query, QUERY);
+      const { after, limit } = query;
       const { queue, ask } = tenant;
       const page = await ask(
         "list dead letters",
