@@ -123,12 +123,18 @@ async function handle(
   });
 }
 
+/** Events that nobody will read any more. */
+const letGo = (reply: unknown): void => {
+  if (isEventReply(reply)) void Promise.resolve(reply.events.return?.()).catch(() => {});
+};
+
 /** Within the time that a request has. What comes later reaches nobody. */
-async function within<T>({ clock, limits }: Desk, work: Promise<T>): Promise<T> {
+async function within({ clock, limits }: Desk, work: Promise<unknown>): Promise<unknown> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const stop = clock.timer(limits.requestMs, () =>
-    reject(new AwakenError("timeout", `the request took longer than ${limits.requestMs} ms`)),
-  );
+  const stop = clock.timer(limits.requestMs, () => {
+    work.then(letGo, () => {});
+    reject(new AwakenError("timeout", `the request took longer than ${limits.requestMs} ms`));
+  });
   try {
     return await Promise.race([work, promise]);
   } finally {

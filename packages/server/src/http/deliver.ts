@@ -15,6 +15,8 @@ export interface NodeOutgoing {
   write(chunk: string): boolean;
   end(chunk?: string): unknown;
   destroy(error?: Error): unknown;
+  /** Whether the connection is gone. */
+  readonly destroyed: boolean;
   on(event: "drain" | "close", listener: () => void): unknown;
 }
 
@@ -50,6 +52,8 @@ function writeStream(streams: EventStreams, outgoing: NodeOutgoing, body: Stream
   });
   outgoing.on("drain", () => writer.drained());
   outgoing.on("close", () => writer.left());
+  // Whoever left before his answer began is told of by nobody any more.
+  if (outgoing.destroyed) writer.left();
   // Whoever follows what is silent has to know that he does. What comes at once goes with the head, in one write.
   afterThisTick(() => {
     if (!hasWritten) outgoing.flushHeaders();
