@@ -1,4 +1,4 @@
-import { dispatchId, messageId, messageText, threadId } from "@awaken/contract";
+import { AwakenError, dispatchId, messageId, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -132,7 +132,18 @@ test.each(STORES)("a cancel of a run that ends while it is looked for says that 
 });
 
 test.each(STORES)("a decision in a process that stood still reaches the one that has the run now, on %s", async (_, make) => {
-  await using store = make();
+  await using shared = make();
+  let isAway = false;
+  const store: QueueStore = {
+    ...shared,
+    dispatches: {
+      ...shared.dispatches,
+      extendLease: async (fence, ms) => {
+        if (isAway) throw new AwakenError("storage_io", "the database is starting up");
+        return shared.dispatches.extendLease(fence, ms);
+      },
+    },
+  };
   const began = Promise.withResolvers<void>();
   const lasting = defineTool({
     id: "slow",
@@ -152,12 +163,42 @@ test.each(STORES)("a decision in a process that stood still reaches the one that
   await using next = open(store, [toolCall("pay", {}, { id: "c2" }), text("paid it")], true, [quick, pay]);
   const waiting = await next.wait("r");
   const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
-  // It does not know that the run is another one's, nor of the ticket.
+  // It does not know that the run is another one's, nor of the ticket; and while the store is away it cannot find out.
+  isAway = true;
+  await expect(old.decide(ticket?.id ?? "", { action: "approve" })).rejects.toMatchObject({ code: "storage_io" });
+  isAway = false;
   await old.decide(ticket?.id ?? "", { action: "approve" });
   await expect.poll(async () => (await next.wait("r")).text).toBe("paid it");
   expect(await run.result).toMatchObject({ status: "failed", error: { code: "fence_lost" } });
   expect(await old.wait("r")).toMatchObject({ status: "done", text: "paid it" });
   await old.close();
+});
+
+test.each(STORES)("a decision about a ticket that somebody else decides while the run is read comes too late, on %s", async (_, make) => {
+  await using store = make();
+  await using first = open(store, [toolCall("pay", {}), text("paid it")]);
+  const waiting = await first.run({ thread: "t", input: "pay" });
+  const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+  const id = ticket?.id ?? "";
+  let isRead = false;
+  const late: QueueStore = {
+    ...store,
+    threads: {
+      ...store.threads,
+      // Behind the record of the run, and before its thread.
+      loadHead: async (thread) => {
+        if (!isRead) {
+          isRead = true;
+          await (await first.decide(id, { action: "approve" })).result;
+        }
+        return store.threads.loadHead(thread);
+      },
+    },
+  };
+  await using other = open(late, []);
+  await expect(other.decide(id, { action: "deny" })).rejects.toMatchObject({ code: "ticket_not_open" });
+  expect(isRead).toBe(true);
+  expect(await first.wait(waiting.runId)).toMatchObject({ status: "done", text: "paid it" });
 });
 
 /** A process whose clock is ahead by `jump`: it stood still for so long. */

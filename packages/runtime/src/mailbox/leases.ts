@@ -91,9 +91,9 @@ export class Leases {
     if (this.#isOld(lease)) this.#lose(lease, "its lease could not be renewed in time");
   }
 
-  /** Renews it now, whatever its age. Never rejects. */
-  async check(lease: Lease): Promise<void> {
-    if (this.#renewedAt.has(lease)) await this.#renew(lease);
+  /** Renews it now, whatever its age. False when the store does not say whether it holds. Never rejects. */
+  async check(lease: Lease): Promise<boolean> {
+    return !this.#renewedAt.has(lease) || this.#renew(lease);
   }
 
   all(): readonly Lease[] {

@@ -1,4 +1,4 @@
-import { DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/contract";
+import { AwakenError, DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } from "@awaken/contract";
 import type { ClaimedDispatch, Retention, ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
@@ -122,7 +122,10 @@ export class Mailbox {
       message: (request) => postAgentMessage(this.tenant(scopeId), request),
       isHeld: async (run) => {
         const held = this.#holds().filter((each) => each.isOf(scopeId, run.runId));
-        for (const hold of held) await this.#leases?.check(hold);
+        for (const hold of held) {
+          if ((await this.#leases?.check(hold)) === false)
+            throw new AwakenError("storage_io", `the store does not say who has run '${run.runId}'`, { details: { runId: run.runId } });
+        }
         return held.some((hold) => hold.isHeld);
       },
       cancel: (run) => cancelByWish(this.tenant(scopeId), run),

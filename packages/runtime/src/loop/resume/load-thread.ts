@@ -63,6 +63,12 @@ async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
 }
 
+/** Whether the run is as it was when the thread was read: what the thread says of its calls is of that moment. */
+async function stands(records: RunRecords, head: ThreadHead | undefined, named: RunRecord): Promise<boolean> {
+  const seen = [head?.openRun, head?.latestRun].find((run) => run?.runId === named.runId) ?? (await records.runs.load(named.runId));
+  return seen !== undefined && sameJson(seen, named);
+}
+
 interface Hint {
   readonly runId: RunId;
   readonly created: RunRecord | undefined;
@@ -103,7 +109,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   if (intent.type === "new" && order.trace.parentThreadId !== undefined) await checkParent(records, order.trace.parentThreadId);
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const head = await records.threads.loadHead(threadId);
-  if (named !== undefined && head?.openRun?.runId === named.runId && !sameJson(head.openRun, named)) throw takenUp(named);
+  if (named !== undefined && !(await stands(records, head, named))) throw takenUp(named);
   const hinted = intent.type === "new" && intent.runId !== undefined ? { runId: intent.runId, created: intent.created } : undefined;
   const resumed = named ?? (hinted === undefined ? waitingRun(head) : await hintedRun(records, threadId, hinted));
   const work = openWork(records, head, resumed);
