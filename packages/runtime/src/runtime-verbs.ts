@@ -21,6 +21,7 @@ import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-run.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
 import { moreRoom } from "./runtime-more.ts";
+import { type Late, whenThere, withRoom } from "./stream/door.ts";
 
 /**
  * The verbs over the threads, runs, tickets and profiles of one tenant. Ids of two tenants may be the same and never meet. It is cheap,
@@ -108,22 +109,24 @@ function sendLive(parts: RunParts, id: string, input: RunRequest["input"]): Sent
 }
 
 /** What needs a queue, which is refused without one, and waits until the mailbox is loaded. */
-function pendingOf(queue: (verb: string) => Promise<QueueVerbs>): PendingVerbs {
-  const verbs = async () => (await queue("pending")).pending;
+type Queue = (verb: string) => Late<QueueVerbs>;
+
+function pendingOf(queue: Queue): PendingVerbs {
+  const verbs = () => whenThere(queue("pending"), ({ pending }) => pending);
   return {
-    list: async (thread) => (await verbs()).list(thread),
-    edit: async (thread, message, edit) => (await verbs()).edit(thread, message, edit),
-    retract: async (thread, message, revision) => (await verbs()).retract(thread, message, revision),
-    reorder: async (thread, order, revision) => (await verbs()).reorder(thread, order, revision),
+    list: async (thread) => withRoom(verbs(), thread, (room, given) => room.list(given)),
+    edit: async (...edit) => withRoom(verbs(), edit, (room, given) => room.edit(...given)),
+    retract: async (...message) => withRoom(verbs(), message, (room, given) => room.retract(...given)),
+    reorder: async (...order) => withRoom(verbs(), order, (room, given) => room.reorder(...given)),
   };
 }
 
-function deadLettersOf(queue: (verb: string) => Promise<QueueVerbs>): DeadLetterVerbs {
-  const verbs = async () => (await queue("deadLetters")).deadLetters;
+function deadLettersOf(queue: Queue): DeadLetterVerbs {
+  const verbs = () => whenThere(queue("deadLetters"), ({ deadLetters }) => deadLetters);
   return {
-    list: async (query) => (await verbs()).list(query),
-    replay: async (id) => (await verbs()).replay(id),
-    drop: async (id) => (await verbs()).drop(id),
+    list: async (query) => withRoom(verbs(), query, (room, given) => room.list(given)),
+    replay: async (id) => withRoom(verbs(), id, (room, given) => room.replay(given)),
+    drop: async (id) => withRoom(verbs(), id, (room, given) => room.drop(given)),
   };
 }
 
@@ -139,9 +142,9 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
     open();
     return moreRoom.open();
   };
-  const queue = async (verb: string): Promise<QueueVerbs> => {
+  const queue: Queue = (verb) => {
     open();
-    if (mailbox !== undefined) return (await mailbox.open()).verbs(scopeId);
+    if (mailbox !== undefined) return whenThere(mailbox.open(), (room) => room.verbs(scopeId));
     throw new AwakenError("capability_mismatch", `${verb} needs a store with a queue: give the runtime one, such as sqliteStore`, {
       details: { verb },
     });
@@ -155,13 +158,13 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
   return {
     scopeId,
     run: async (request) => startRequest(parts, request, beginAs(request)).result,
-    start: async (request) => (await queue("start")).start(request),
+    start: async (request) => withRoom(queue("start"), request, (room, given) => room.start(given)),
     stream: (request) => openStream(parts, request, beginAs(request)),
-    decide: async (ticket, decision) => (await recorded()).decide(open(), [{ ticket, decision }]),
-    decideAll: async (decisions) => (await recorded()).decide(open(), decisions),
-    reconcile: async (target, finding) => (await recorded()).reconcile(open(), target, finding),
-    rewind: async (thread, options) => (await recorded()).rewind(open(), thread, options),
-    wait: async (id, options) => (await recorded()).wait(open(), id, options),
+    decide: async (ticket, decision) => withRoom(recorded(), [{ ticket, decision }], (room, given) => room.decide(open(), given)),
+    decideAll: async (decisions) => withRoom(recorded(), decisions, (room, given) => room.decide(open(), given)),
+    reconcile: async (...finding) => withRoom(recorded(), finding, (room, given) => room.reconcile(open(), ...given)),
+    rewind: async (...options) => withRoom(recorded(), options, (room, given) => room.rewind(open(), ...given)),
+    wait: async (id, options) => withRoom(recorded(), options, (room, given) => room.wait(open(), id, given)),
     resume: async (id) => {
       const { resume, wait } = await recorded();
       return resume(open(), id).catch((thrown: unknown) => {
@@ -176,7 +179,9 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
     attach: (id, options) => attach(relays, scopeId, id, options),
     send: async (id, input, options) => {
       if (options !== undefined) checkOptions("invalid_activation", "send", options, SEND_OPTIONS);
-      return options?.mode === undefined ? sendLive(open(), id, input) : (await queue("send with a mode")).send(id, input, options.mode);
+      const mode = options?.mode;
+      if (mode === undefined) return sendLive(open(), id, input);
+      return withRoom(queue("send with a mode"), input, (room, given) => room.send(id, given, mode));
     },
     interrupt: async (thread) => (await queue("interrupt")).interrupt(threadId(thread)),
     pending: pendingOf(queue),

@@ -183,14 +183,21 @@ interface PartsOfRun {
   readonly ofRuntime: RunParts;
 }
 
+/** The same, with what was registered when the run began. */
+interface ResolvedParts extends PartsOfRun {
+  readonly resolution: Resolution;
+}
+
 /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
 async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const { holds } = both.parts;
+  const { holds, resolver } = both.parts;
+  // In the synchronous part of the call: what is registered from now on is not for this run.
+  const resolution = resolver.open();
   for (let tries = 1; ; tries++) {
     const opening = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
     const held = opening instanceof Promise ? await opening : opening;
     try {
-      return await bringToEnd(both, run, { ...order, holding: held }, onBegun);
+      return await bringToEnd({ ...both, resolution }, run, { ...order, holding: held }, onBegun);
     } catch (thrown) {
       if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
       if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
@@ -202,13 +209,13 @@ async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegu
 }
 
 async function bringToEnd(
-  { parts, ofRuntime }: PartsOfRun,
+  { parts, ofRuntime, resolution }: ResolvedParts,
   run: ActiveRun,
   order: RunOrder,
   onBegun: (() => void) | undefined,
 ): Promise<LoopOutcome> {
   const opened: OpenTasks[] = [];
-  const ctx = await prepare({ parts, ofRuntime }, run, order, opened);
+  const ctx = await prepare({ parts, ofRuntime, resolution }, run, order, opened);
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
@@ -265,8 +272,12 @@ function inBackground(plan: RunPlan, { trace, intent }: RunOrder): RunPlan {
 }
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare({ parts, ofRuntime }: PartsOfRun, run: ActiveRun, order: RunOrder, opened: OpenTasks[]): Promise<RunContext> {
-  const resolution = parts.resolver.open();
+async function prepare(
+  { parts, ofRuntime, resolution }: ResolvedParts,
+  run: ActiveRun,
+  order: RunOrder,
+  opened: OpenTasks[],
+): Promise<RunContext> {
   run.inbox.onRefused = (item) => {
     if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
   };

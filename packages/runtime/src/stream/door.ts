@@ -5,6 +5,25 @@ export type Late<T> = T | Promise<T>;
 export const whenThere = <T, U>(late: Late<T>, use: (value: T) => Late<U>): Late<U> =>
   late instanceof Promise ? late.then(use) : use(late);
 
+/** Code and what cannot be copied stay as they are. */
+function asItIsNow<T>(given: T): T {
+  try {
+    return structuredClone(given);
+  } catch {
+    if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype) return given;
+    const copy = { ...given };
+    for (const key in copy) copy[key] = asItIsNow(copy[key]);
+    return copy;
+  }
+}
+
+/** What is handed in is read as it was then, also when the room comes later: it is the caller's, who may change it. */
+export const withRoom = <Room, Given, T>(late: Late<Room>, given: Given, use: (room: Room, given: Given) => T | Promise<T>): Late<T> => {
+  if (!(late instanceof Promise)) return use(late, given);
+  const now = asItIsNow(given);
+  return late.then((room) => use(room, now));
+};
+
 /**
  * A part of the runtime that most programs do without, loaded when it is first needed. From then on it is there at once, without a promise.
  * What could not be loaded is asked for again by whoever needs it next.
