@@ -171,6 +171,28 @@ describe.each(STORES)("a run whose last commit fails, on %s", (_, make) => {
     expect(await runtime.wait("r")).toMatchObject({ status: "done", text: "kept" });
   });
 
+  test.each(["in the foreground", "from the queue"])("and that was told to stop stays so, %s", async (from) => {
+    await using store = make();
+    const began = Promise.withResolvers<void>();
+    const lasting = defineTool({
+      id: "lasting",
+      description: "",
+      input: z.object({}),
+      idempotent: true,
+      execute: (_input, { signal }) => {
+        began.resolve();
+        return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("stopped")));
+      },
+    });
+    await using runtime = open(refusingEnds(store, 1), [toolCall("lasting", {}), text("went on")], { tools: [lasting] });
+    const request = { thread: "t", input: "x", runId: "r" };
+    const begun = from === "from the queue" ? runtime.start(request) : runtime.run(request).catch(() => {});
+    await began.promise;
+    expect(await runtime.cancel("r")).toBe(true);
+    await begun;
+    await expect.poll(() => store.runs.load(runId("r"))).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+  });
+
   test("server-and-durability 32: on its last try is a dead letter and over, in the foreground and from the queue", async () => {
     await using store = make();
     await using runtime = open(refusingEnds(store, 2), [text("lost"), text("lost")], { maxAttempts: 1 });

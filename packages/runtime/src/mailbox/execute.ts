@@ -172,7 +172,9 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
     if (isCancelled) run.cancel();
     const outcome = await result;
     isSettled = !isLeft(outcome);
-    if (isLeft(outcome)) await settleFailure(executor, opening.claimed, whyLeft(outcome));
+    if (!isLeft(outcome)) return;
+    if (hold.isCancelled) await keepCancel(executor, opening.claimed);
+    await settleFailure(executor, opening.claimed, whyLeft(outcome));
   } finally {
     hold.settle();
     watchers.dispatched(opening.claimed, { startedAt, endedAt: clock.now(), isSettled });
@@ -188,6 +190,11 @@ function whyLeft({ failure }: LeftRun): Failure {
   return failure.code === "fence_lost"
     ? { type: "lost" }
     : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };
+}
+
+/** A run that was told to stop here, and could not put that on record, is told so wherever it goes on. */
+export async function keepCancel({ queue, ask }: Executor, { threadId, runId: id }: ClaimedDispatch): Promise<void> {
+  await ask("put a wish on record", queue.wishes.append({ type: "cancel", wishId: `cancel:${id}`, threadId, runId: id }));
 }
 
 /** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */

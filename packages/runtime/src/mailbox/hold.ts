@@ -148,6 +148,12 @@ export class Hold implements Holding, Lease {
     return this.#fence !== undefined && !this.#isSettled;
   }
 
+  /** It was told to stop. */
+  get isCancelled(): boolean {
+    const reason: unknown = this.#run?.controller.signal.reason;
+    return AwakenError.is(reason) && reason.code === "cancelled";
+  }
+
   get isSettled(): boolean {
     return this.#isSettled;
   }

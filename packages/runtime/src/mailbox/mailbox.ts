@@ -4,7 +4,7 @@ import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { type Failure, judgeFailure } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
-import { executeDispatch, settleFailure } from "./execute.ts";
+import { executeDispatch, keepCancel, settleFailure } from "./execute.ts";
 import { Hold } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
@@ -234,27 +234,29 @@ export class Mailbox {
 
   /** What a run could not settle itself: its last commit failed, or it never came to one. */
   async #giveBack(hold: Hold, scopeId: ScopeId): Promise<void> {
-    const { claimed } = hold;
+    const { claimed, isCancelled } = hold;
     if (claimed === undefined) return;
     const isDue = hold.wayOut?.isDue === true;
     hold.settle();
     const failure: Failure = isDue ? { type: "hand-over" } : { type: "retry", error: "the run was left without an end" };
-    if (!(await this.#settle(claimed, failure, scopeId))) void this.#settleLater(claimed, failure, scopeId);
+    const settle = () => this.#settle(claimed, failure, scopeId, isCancelled);
+    if (!(await settle())) void this.#settleLater(settle, scopeId);
   }
 
   /** The store may be back before the lease is over: then nobody has to wait for that. */
-  async #settleLater(claimed: ClaimedDispatch, failure: Failure, scopeId: ScopeId): Promise<void> {
+  async #settleLater(settle: () => Promise<boolean>, scopeId: ScopeId): Promise<void> {
     const { clock } = this.tenant(scopeId);
     const until = clock.now() + this.#init.leaseMs;
     do {
       await new Promise<void>((resolve) => void (clock.idleTimer ?? clock.timer).call(clock, AGAIN_MS, resolve));
-    } while (clock.now() < until && !this.#closing.signal.aborted && !(await this.#settle(claimed, failure, scopeId)));
+    } while (clock.now() < until && !this.#closing.signal.aborted && !(await settle()));
   }
 
   /** False: the store did not take it. */
-  async #settle(claimed: ClaimedDispatch, failure: Failure, scopeId: ScopeId): Promise<boolean> {
+  async #settle(claimed: ClaimedDispatch, failure: Failure, scopeId: ScopeId, isCancelled: boolean): Promise<boolean> {
     const tenant = this.tenant(scopeId);
     try {
+      if (isCancelled) await keepCancel(tenant, claimed);
       await settleFailure(tenant, claimed, failure);
       return true;
     } catch (thrown) {
