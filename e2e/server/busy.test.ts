@@ -179,3 +179,20 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     expect(JSON.stringify(body).split('"text":"say"')).toHaveLength(3);
   });
 });
+
+test("who is refused because a thread is busy is not told which process has it", async () => {
+  await using shared = await openShared("memory");
+  const { runtime, response, release } = await busy(shared.stores[0]);
+  await using other = openNode(shared.stores[1], { workers: false });
+  const refused = { error: "thread already has an active run: t", code: "thread_already_running" };
+  const body = hello("say", { onBusy: "refuse" });
+  for (const server of [openServer({ runtime }), openServer({ runtime: other })]) {
+    for (const path of ["/v1/runs", "/v1/runs/start"]) {
+      const reply = await ask(server, "POST", path, { body });
+      expect([reply.status, reply.body]).toEqual([409, refused]);
+    }
+  }
+  release();
+  expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+  await runtime.close();
+});

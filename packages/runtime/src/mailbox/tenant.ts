@@ -20,11 +20,9 @@ export interface Tenant extends Executor {
   readonly maxAttempts: number;
 }
 
-/** Somebody else is at work on the thread. */
+/** Somebody else is at work on the thread. Messages reach tenants: which process has it is for operators, and stands in the details alone. */
 export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
-  new AwakenError("thread_already_running", `thread already has an active run: ${threadId} (in process '${by}')`, {
-    details: { threadId, consumer: by },
-  });
+  new AwakenError("thread_already_running", `thread already has an active run: ${threadId}`, { details: { threadId, consumer: by } });
 
 /** How long the last transaction of a process that is gone may still be under way at the database: its row is passed over until then. */
 const LAST_WORDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
