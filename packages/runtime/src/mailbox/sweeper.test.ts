@@ -1,7 +1,8 @@
-import { dispatchId, messageId, messageText, runId, scopeId, threadId } from "@awaken/contract";
+import { AwakenError, dispatchId, messageId, messageText, runId, scopeId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
+import { leading, office, process } from "../builtin/background/tasks.test-support.ts";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text } from "../testing/script.ts";
@@ -66,6 +67,39 @@ describe.each(STORES)("what was left behind, on %s", (_, make) => {
   });
 });
 
+describe.each(AT_ONCE)("a thread that cannot be read, on %s", (_, make) => {
+  test("is logged, and the threads behind it are mended all the same", async () => {
+    await using store = make();
+    const before = office({ lead: leading }, { ...process(store), workers: false });
+    before.does(async ({ tasks }) => void (await tasks.spawn({}, () => new Promise(() => {}))));
+    for (const thread of ["a", "b", "c"]) await before.runtime.run({ agent: "lead", thread, input: "go" });
+    const broken = new Map([
+      ["a", new AwakenError("storage_corrupt", "it is not JSON")],
+      ["b", new AwakenError("storage_too_new", "it is of a later version")],
+    ]);
+    const threads: QueueStore["threads"] = {
+      ...store.threads,
+      loadHead: async (id) => {
+        const error = broken.get(id);
+        if (error !== undefined) throw error;
+        return store.threads.loadHead(id);
+      },
+    };
+    const warned: string[] = [];
+    const log = { warn: (message: string) => void warned.push(message), error() {} };
+    const after = office({ lead: leading }, { ...process({ ...store, threads }), workers: false, log });
+    await after.runtime.recover();
+    const queued = async (id: string) => (await store.dispatches.list(threadId(id), { statuses: ["queued"] })).length;
+    expect([await queued("a"), await queued("b"), await queued("c")]).toEqual([0, 0, 1]);
+    expect(warned).toEqual([
+      "what is left over of thread a could not be mended: it is not JSON",
+      "what is left over of thread b could not be mended: it is of a later version",
+    ]);
+    await after.runtime.close();
+    await before.runtime.close();
+  });
+});
+
 /** Days may pass in it without a look at each of their half minutes. */
 function leapClock() {
   const clock = fakeClock(1_000);
@@ -78,12 +112,13 @@ function leapClock() {
 }
 
 describe.each(AT_ONCE)("retention, on %s", (_, make) => {
-  const play = async (init: Partial<RuntimeInit>) => {
+  const play = async (init: Partial<RuntimeInit>, queue: Partial<QueueStore["queue"]> = {}) => {
     const clock = leapClock();
     const store = make(() => clock.now());
     const swept: unknown[] = [];
     const counting: QueueStore = {
       ...store,
+      queue: { ...store.queue, ...queue },
       sweep: (retention) => {
         swept.push(retention);
         return store.sweep(retention);
@@ -124,6 +159,16 @@ describe.each(AT_ONCE)("retention, on %s", (_, make) => {
     await clock.leap(2 * DAY);
     expect(await left()).toEqual(before);
     if (!("retention" in init) || init.retention === false) expect(swept).toEqual([]);
+    await runtime.close();
+    await store.close();
+  });
+
+  test("also where the store cannot say what else is left over", async () => {
+    const listAwaitingTasks = () => Promise.reject(new AwakenError("storage_corrupt", "a row is broken"));
+    const { clock, store, runtime, swept } = await play({}, { listAwaitingTasks });
+    await expect(runtime.recover()).rejects.toMatchObject({ code: "storage_corrupt" });
+    await clock.leap(DAY);
+    expect(swept.length).toBeGreaterThan(0);
     await runtime.close();
     await store.close();
   });

@@ -49,25 +49,27 @@ export class Sweeper {
       });
   }
 
-  /** Ends runs that are dead letters, queues messages that wait for nobody, and wakes runs whose tasks were lost. */
+  /**
+   * Ends runs that are dead letters, queues messages that wait for nobody, and wakes runs whose tasks were lost. What cannot be mended of
+   * one thread is logged, and keeps nobody else from it. Rejects when the store does not say what there is.
+   */
   async mend(): Promise<void> {
-    await this.#endUnended();
-    await this.#wakeStranded();
-    await this.#wakeAwaiting();
+    await inTurn([() => this.#endUnended(), () => this.#wakeStranded(), () => this.#wakeAwaiting()]);
   }
 
   async #sweep(deletes: boolean): Promise<void> {
-    await this.mend();
     const { store, retention } = this.#init;
     // In transactions of its own, as many as there are: no limit of one call is right for all of them.
-    if (deletes && retention !== undefined) await store.sweep(retention);
+    const remove = async () => (deletes && retention !== undefined ? await store.sweep(retention) : undefined);
+    await inTurn([() => this.mend(), remove]);
   }
 
   async #endUnended(): Promise<void> {
     const { store, tenantOf } = this.#init;
     const { ask } = tenantOf(DEFAULT_SCOPE);
     for (const { scopeId, dispatch } of await ask("list dead letters", store.queue.listUnended(PAGE))) {
-      if (dispatch.status === "dead-letter") await endDead(tenantOf(scopeId), dispatch);
+      if (dispatch.status !== "dead-letter") continue;
+      await this.#tryOn(dispatch.threadId, () => endDead(tenantOf(scopeId), dispatch));
     }
   }
 
@@ -96,11 +98,28 @@ export class Sweeper {
         "list threads that nobody comes to",
         list({ ...(last === undefined ? undefined : { after: last }), limit: PAGE }),
       );
-      for (const { scopeId, threadId } of threads) await mend(scopeId, threadId);
+      for (const { scopeId, threadId } of threads) await this.#tryOn(threadId, () => mend(scopeId, threadId));
       this.#after[place] = threads.length < PAGE ? undefined : threads.at(-1);
       if (this.#after[place] === undefined) return;
     }
   }
+
+  /** A thread that cannot be read is no reason to leave the others alone. */
+  async #tryOn(threadId: ThreadId, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (thrown) {
+      const { log } = this.#init.tenantOf(DEFAULT_SCOPE);
+      log.warn(`what is left over of thread ${threadId} could not be mended: ${errorMessage(thrown)}`, { threadId });
+    }
+  }
+}
+
+/** All of them, also behind one that fails; the first failure is thrown in the end. */
+async function inTurn(works: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const work of works) await work().catch((thrown: unknown) => failures.push(thrown));
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Threads that may need something, and what is done about one. */
