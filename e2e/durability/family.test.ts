@@ -111,7 +111,11 @@ onEveryStore("family and principal of a run", (current) => {
     const id = "given-by-its-maker";
     expect(await maker.start({ thread: "queued", runId: id, input: "x", principal: PRINCIPAL, trace: TRACE })).toMatchObject({ runId: id });
     expect(await load(id)).toMatchObject({ status: "created", ...ON_RECORD });
-    const dying = open(points.commits(store, "commit", "transaction"), scripted([toolCall("pay", {})]), seen, {
+    const failing = points.commits(store, "commit", "transaction");
+    const claim: QueueStore["dispatches"]["claim"] = async (...given) => (points.hasCrashed ? undefined : store.dispatches.claim(...given));
+    // A process that is dead takes nothing up: else it would use up the attempts of its heir.
+    const dead: QueueStore = { ...failing, dispatches: { ...failing.dispatches, claim } };
+    const dying = open(dead, scripted([toolCall("pay", {})]), seen, {
       ...{ asks: false, workers: true, tools: points.tools([paying(seen, { asks: false })]) },
     });
     await dying.recover();

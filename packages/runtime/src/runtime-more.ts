@@ -21,5 +21,5 @@ export const more: More = {
       tickets: async () => (await open()).tickets(),
     };
   },
-  followedElsewhere: async (parts, left) => (await moreRoom.open()).followedElsewhere(parts, left),
+  followedElsewhere: async (...left) => (await moreRoom.open()).followedElsewhere(...left),
 };

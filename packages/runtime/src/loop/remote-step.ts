@@ -14,6 +14,7 @@ import {
 import { command } from "../phase/command.ts";
 import { backendOutput, remoteBackend } from "../state/remote-backend.ts";
 import { childController, onAbort, raceAbort } from "../stream/abort.ts";
+import { takenBack } from "./finish.ts";
 import { assistantMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepOutcome } from "./step.ts";
@@ -110,6 +111,9 @@ const leavingOf = ({ wayOut }: RunContext, { profile }: Backend): AbortSignal | 
 
 /** One turn of an agent that runs elsewhere. */
 export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backend: Backend): Promise<StepOutcome> {
+  const assured = ctx.writer.assure();
+  if (assured !== undefined) await assured;
+  if (ctx.signal.aborted) return CANCELLED;
   const startedAt = ctx.clock.now();
   const { controller, dispose } = childController(backend.profile.cancellation === "none" ? undefined : ctx.signal);
   const leaving = leavingOf(ctx, backend);
@@ -122,6 +126,7 @@ export async function runRemoteStep(ctx: RunContext, messageId: MessageId, backe
     return outcomeOf(raced.value);
   } catch (thrown) {
     if (ctx.signal.aborted) return CANCELLED;
+    if (takenBack(ctx, thrown) !== undefined) throw thrown;
     const code = AwakenError.is(thrown) ? thrown.code : "remote_failed";
     return { type: "ended", termination: { type: "error", code, message: errorMessage(thrown) } };
   } finally {

@@ -125,7 +125,8 @@ function ifTaken(thrown: unknown): false {
 }
 
 /** One that is over needs no word. */
-export const cancelByWish = async (tenant: Tenant, { threadId: thread, runId: id }: RunRecord): Promise<void> => {
+export const cancelByWish = async (tenant: Tenant, run: Pick<RunRecord, "runId" | "threadId">): Promise<void> => {
+  const { threadId: thread, runId: id } = run;
   await wish(tenant, [{ type: "cancel", wishId: `cancel:${id}`, threadId: thread, runId: id }]).catch(ifOver);
 };
 

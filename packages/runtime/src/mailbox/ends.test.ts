@@ -144,6 +144,39 @@ describe.each(STORES)("a run in whose midst the store fails for a moment, on %s"
     expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 1 }]);
   });
 
+  test("also when it cannot put on record that a call with an effect is about to run: the call runs once", async () => {
+    await using store = make();
+    const begun: string[] = [];
+    const effect = defineTool({ id: "effect", description: "", input: z.object({}), execute: () => void begun.push("effect") });
+    let left = 1;
+    const failing: QueueStore = {
+      ...store,
+      commit: async (given) => {
+        if ((given.ledger?.claims.length ?? 0) > 0 && left-- > 0) throw new AwakenError("storage_io", "the database is starting up");
+        return store.commit(given);
+      },
+    };
+    await using runtime = open(failing, [toolCall("effect", {}), toolCall("effect", {}), text("done")], { tools: [effect] });
+    expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({ status: "done", text: "done" });
+    expect(begun).toEqual(["effect"]);
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 1 }]);
+  });
+
+  test("is told to stop by the signal of whoever waits for it, wherever it goes on", async () => {
+    await using store = make();
+    const [away, controller] = [Promise.withResolvers<void>(), new AbortController()];
+    const lasting = () => {
+      away.resolve();
+      return { items: [{ type: "until", promise: new Promise<void>(() => {}) } as const] };
+    };
+    const turns = [toolCall("add", {}), toolCall("add", {}), lasting];
+    await using runtime = open(failingInMidst(store), turns, { tools: [add] });
+    const running = runtime.run({ thread: "t", input: "x", signal: controller.signal });
+    await away.promise;
+    controller.abort();
+    expect(await running).toMatchObject({ status: "cancelled" });
+  });
+
   test("and fails with that when there is no other try", async () => {
     await using store = make();
     await using runtime = open(failingInMidst(store), TWO_STEPS, { tools: [add], maxAttempts: 1 });
@@ -171,7 +204,7 @@ describe.each(STORES)("a run whose last commit fails, on %s", (_, make) => {
     expect(await runtime.wait("r")).toMatchObject({ status: "done", text: "kept" });
   });
 
-  test.each(["in the foreground", "from the queue"])("and that was told to stop stays so, %s", async (from) => {
+  test.each(["in the foreground", "by its signal", "from the queue"])("and that was told to stop stays so, %s", async (from) => {
     await using store = make();
     const began = Promise.withResolvers<void>();
     const lasting = defineTool({
@@ -186,9 +219,12 @@ describe.each(STORES)("a run whose last commit fails, on %s", (_, make) => {
     });
     await using runtime = open(refusingEnds(store, 1), [toolCall("lasting", {}), text("went on")], { tools: [lasting] });
     const request = { thread: "t", input: "x", runId: "r" };
-    const begun = from === "from the queue" ? runtime.start(request) : runtime.run(request).catch(() => {});
+    const controller = new AbortController();
+    const begun =
+      from === "from the queue" ? runtime.start(request) : runtime.run({ ...request, signal: controller.signal }).catch(() => {});
     await began.promise;
-    expect(await runtime.cancel("r")).toBe(true);
+    if (from === "by its signal") controller.abort();
+    else expect(await runtime.cancel("r")).toBe(true);
     await begun;
     await expect.poll(() => store.runs.load(runId("r"))).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
   });

@@ -4,7 +4,7 @@ import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
-import type { Clock } from "../stream/clock.ts";
+import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
@@ -173,7 +173,14 @@ async function runOnce(executor: Executor, order: RunOrder, opening: Opening, is
     const outcome = await result;
     isSettled = !isLeft(outcome);
     if (!isLeft(outcome)) return;
-    if (hold.isCancelled) await keepCancel(executor, opening.claimed);
+    for (let tries = 1; hold.isCancelled; tries++) {
+      const isKept = await keepCancel(executor, opening.claimed).then(
+        () => true,
+        () => tries === MAX_KEEPS,
+      );
+      if (isKept) break;
+      await sleep(clock, KEEP_AGAIN_MS, executor.parts.closing);
+    }
     await settleFailure(executor, opening.claimed, whyLeft(outcome));
   } finally {
     hold.settle();
@@ -191,6 +198,10 @@ function whyLeft({ failure }: LeftRun): Failure {
     ? { type: "lost" }
     : { type: "retry", error: failure.message, minDelayMs: failure.retryAfterMs ?? 0 };
 }
+
+/** The store that failed the run may fail this too, for a while. */
+const MAX_KEEPS = 10;
+const KEEP_AGAIN_MS = 1_000;
 
 /** A run that was told to stop here, and could not put that on record, is told so wherever it goes on. */
 export async function keepCancel({ queue, ask }: Executor, { threadId, runId: id }: ClaimedDispatch): Promise<void> {

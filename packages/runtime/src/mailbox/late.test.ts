@@ -319,6 +319,36 @@ test.each(STORES)("a lease whose renewals are all answered too late is lost, and
   expect(begun).toEqual(["second"]);
 });
 
+test.each(STORES)("a lease that the store refuses to renew for a moment is not lost before it is over, on %s", async (_, make) => {
+  await using store = make();
+  const clock = fakeClock(1_000);
+  const late = { ...clock, now: () => clock.now() + late.jump, jump: 0 };
+  const refused: number[] = [];
+  const slow: QueueStore = {
+    ...store,
+    commit: async (commit) => {
+      const result = await store.commit(commit);
+      if ((commit.ledger?.claims.length ?? 0) > 0) late.jump += 16_000;
+      return result;
+    },
+    dispatches: {
+      ...store.dispatches,
+      extendLease: async (fence, ms) => {
+        if (refused.push(late.now()) <= 4) throw new AwakenError("storage_io", "the database is starting up");
+        return store.dispatches.extendLease(fence, ms);
+      },
+    },
+  };
+  const effect = defineTool({ id: "effect", description: "", input: z.object({}), idempotent: true, execute: () => "happened" });
+  await using runtime = open(slow, [toolCall("effect", {}), text("done")], false, [effect], late);
+  const running = runtime.run({ thread: "t", input: "x" });
+  for (const tries of [1, 2, 3, 4]) {
+    await expect.poll(() => refused.length).toBeGreaterThanOrEqual(tries);
+    await clock.advance(3_000);
+  }
+  expect(await running).toMatchObject({ status: "done", text: "done" });
+});
+
 describe.each(STORES)("a process whose claim of the thread was answered late, on %s", (_, make) => {
   /** Most of the lease is over when the answer is read; how often the lease was renewed by the time that a call with an effect begins. */
   const renewedBefore = async (workers: boolean): Promise<number[]> => {

@@ -234,12 +234,13 @@ export class Mailbox {
 
   /** What a run could not settle itself: its last commit failed, or it never came to one. */
   async #giveBack(hold: Hold, scopeId: ScopeId): Promise<void> {
-    const { claimed, isCancelled } = hold;
+    const { claimed } = hold;
     if (claimed === undefined) return;
     const isDue = hold.wayOut?.isDue === true;
     hold.settle();
     const failure: Failure = isDue ? { type: "hand-over" } : { type: "retry", error: "the run was left without an end" };
-    const settle = () => this.#settle(claimed, failure, scopeId, isCancelled);
+    // Somebody may tell it to stop as long as it is not given back.
+    const settle = () => this.#settle(claimed, failure, scopeId, hold.isCancelled);
     if (!(await settle())) void this.#settleLater(settle, scopeId);
   }
 

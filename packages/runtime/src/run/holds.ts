@@ -24,7 +24,7 @@ export interface Holds {
   /** Asks the store whether this process still has the run. One that it lost is told so. */
   isHeld(run: ActiveRun): Promise<boolean>;
   /** Tells a run to stop, whoever executes it. */
-  cancel(run: RunRecord): Promise<void>;
+  cancel(run: Pick<RunRecord, "runId" | "threadId">): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */
   leave(holding: Holding): Promise<void> | undefined;
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */

@@ -22,7 +22,7 @@ export interface More {
   /** The runs that a run starts. */
   children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
   /** What becomes of a run that went on elsewhere. */
-  followedElsewhere(parts: RunParts, left: LeftRun): Promise<LoopResult>;
+  followedElsewhere(parts: RunParts, left: LeftRun, signal?: AbortSignal): Promise<LoopResult>;
 }
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */

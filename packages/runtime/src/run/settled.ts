@@ -1,6 +1,7 @@
 import {
   AwakenError,
   concludeRecord,
+  errorMessage,
   isSettled,
   type RunId,
   type RunRecord,
@@ -10,6 +11,7 @@ import {
 } from "@awaken/contract";
 import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
+import { onAbort } from "../stream/abort.ts";
 import { sleep } from "../stream/clock.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
@@ -54,8 +56,23 @@ export async function followed(parts: RunParts, result: Promise<LoopOutcome>): P
 const ASKS = 30;
 const ASK_AGAIN_MS = 1_000;
 
-/** How a run that left before its end comes to it. */
-export async function followedElsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<LoopResult> {
+/** How a run that left before its end comes to it. Whoever waits for it may still tell it to stop. */
+export async function followedElsewhere(parts: RunParts, left: LeftRun, signal?: AbortSignal): Promise<LoopResult> {
+  const stop = () => {
+    const here = parts.active.byRun(left.runId);
+    if (here === undefined)
+      parts.holds?.cancel(left).catch((thrown: unknown) => parts.log.warn(`a run could not be told to stop: ${errorMessage(thrown)}`));
+    else here.cancel();
+  };
+  const off = signal === undefined ? undefined : onAbort(signal, stop);
+  try {
+    return await elsewhere(parts, left);
+  } finally {
+    off?.();
+  }
+}
+
+async function elsewhere(parts: RunParts, { runId: id }: LeftRun): Promise<LoopResult> {
   for (let asked = 1; ; asked++) {
     try {
       return await settled(parts, id, Number.POSITIVE_INFINITY);

@@ -5,15 +5,24 @@ export type Late<T> = T | Promise<T>;
 export const whenThere = <T, U>(late: Late<T>, use: (value: T) => Late<U>): Late<U> =>
   late instanceof Promise ? late.then(use) : use(late);
 
-/** Code and what cannot be copied stay as they are. */
+const PLAIN: ReadonlySet<unknown> = new Set([Object.prototype, Array.prototype, null]);
+
+/** Data alone, all the way down: what has methods would lose them. */
+const isData = (given: unknown): boolean =>
+  typeof given === "object" && given !== null
+    ? ArrayBuffer.isView(given) || (PLAIN.has(Object.getPrototypeOf(given)) && Object.values(given).every(isData))
+    : typeof given !== "function" && typeof given !== "symbol";
+
+/** What is no data, and what cannot be read, stays as it is. */
 function asItIsNow<T>(given: T): T {
   try {
-    return structuredClone(given);
-  } catch {
+    if (isData(given)) return structuredClone(given);
     if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype) return given;
     const copy = { ...given };
     for (const key in copy) copy[key] = asItIsNow(copy[key]);
     return copy;
+  } catch {
+    return given;
   }
 }
 

@@ -87,16 +87,29 @@ function startingWith<T>(first: Promise<T>, rest: { next(): Promise<T> }): () =>
   };
 }
 
+const lastTurn = (past: readonly AttachedEvent[]) => past.findLast((event) => event.type === "run-end" || event.type === "run-start");
+
 /** The run came to its end. */
-export function isOver(past: readonly AttachedEvent[]): boolean {
-  const last = past.findLast(({ type }) => type === "run-end" || type === "run-start");
+function isOver(past: readonly AttachedEvent[]): boolean {
+  const last = lastTurn(past);
   return last?.type === "run-end" && last.result.status !== "waiting";
 }
 
+/** The run has ended, or parked: what was at work when its record was read may be at rest when its events are. */
+export const isAtRest = (past: readonly AttachedEvent[]): boolean => lastTurn(past)?.type === "run-end";
+
+/** Something will come of it without anybody's doing: it works, or will begin. */
+export const isAtWork = ({ status }: RunRecord): boolean => status === "running" || status === "created";
+
+export interface FollowedRun extends Followed {
+  /** It works, or will begin: events come. */
+  readonly isLive: boolean;
+}
+
 /** What a run has said and says, when nothing is asked of it. */
-export async function followRun({ tenant }: Talk, run: RunRecord): Promise<Followed> {
+export async function followRun({ tenant }: Talk, run: RunRecord): Promise<FollowedRun> {
   const { past, coming } = await tellEvents(tenant.runtime, run.runId);
-  const isLive = run.status === "running" && !isOver(past);
+  const isLive = isAtWork(run) && !isAtRest(past);
   if (!isLive) await coming.return?.();
   return {
     past,
@@ -104,6 +117,7 @@ export async function followRun({ tenant }: Talk, run: RunRecord): Promise<Follo
     runId: run.runId,
     threadId: run.threadId,
     waiting: nothing,
+    isLive,
   };
 }
 

@@ -1,7 +1,7 @@
 import { type RunRecord, threadId } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
 import { activeRun, type FrameReply, type Tenant, theThread } from "../../routes/served.ts";
-import { isOver, openTickets } from "../../routes/talk.ts";
+import { isAtRest, isAtWork, openTickets } from "../../routes/talk.ts";
 import { tellEvents, telling, until } from "../../routes/told-events.ts";
 import type { AgUiEncoder } from "./encoder.ts";
 import type { AgUiFrame } from "./frame.ts";
@@ -22,11 +22,14 @@ function writtenIn(past: readonly AttachedEvent[], from: number, encoder: AgUiEn
   return new Set(frames.slice(from).flatMap(idsIn));
 }
 
-/** The activation that is at work, from its beginning. What it writes it writes again, so that is not among the messages that are given before. */
+/**
+ * The activation that is at work or will begin, from its beginning. What it writes it writes again, so that is not among the messages that are given before.
+ * Undefined when it has come to rest meanwhile.
+ */
 async function working(tenant: Tenant, { runId, threadId: thread }: RunRecord, open: () => AgUiEncoder): Promise<FrameReply | undefined> {
   const messages = await loadMessages(tenant, thread);
   const { past, coming } = await tellEvents(tenant.runtime, runId);
-  if (isOver(past)) {
+  if (isAtRest(past)) {
     await coming.return?.();
     return undefined;
   }
@@ -39,12 +42,23 @@ async function working(tenant: Tenant, { runId, threadId: thread }: RunRecord, o
   return { events, runId, threadId: thread, encoder: new AgUiStream(encoder) };
 }
 
+/** The run that works or will begin; else the one that the thread has come to. */
+async function runOf(tenant: Tenant, thread: string): Promise<RunRecord | undefined> {
+  const active = await activeRun(tenant, await theThread(tenant, thread));
+  return active?.status === "running" ? active : tenant.records.runs.loadLatest(threadId(thread));
+}
+
+/** How often a run may come to rest and go on while it is looked at. */
+const MAX_LOOKS = 3;
+
 /** For a client that lost its stream, or was loaded again: all messages, and what is written now, or what is waited for. */
 export async function comeBack(tenant: Tenant, thread: string, open: () => AgUiEncoder): Promise<FrameReply> {
-  const active = await activeRun(tenant, await theThread(tenant, thread));
-  const live = active?.status === "running" ? await working(tenant, active, open) : undefined;
-  if (live !== undefined) return live;
-  const run = await tenant.records.runs.loadLatest(threadId(thread));
+  let run = await runOf(tenant, thread);
+  for (let looks = 0; looks < MAX_LOOKS && run !== undefined && isAtWork(run); looks++) {
+    const live = await working(tenant, run, open);
+    if (live !== undefined) return live;
+    run = await runOf(tenant, thread);
+  }
   const tickets = run?.status === "waiting" ? await openTickets({ tenant }, run) : [];
   const encoder = open();
   encoder.begin({ messages: await loadMessages(tenant, thread), isAnew: true });

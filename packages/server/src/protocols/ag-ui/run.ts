@@ -1,4 +1,4 @@
-import { AwakenError, type RunRecord, type Ticket, threadId } from "@awaken/contract";
+import { AwakenError, type RunRecord, threadId } from "@awaken/contract";
 import type { AttachedEvent, RunRequest } from "@awaken/runtime";
 import type { FrameEncoder, FrameReply, Tenant } from "../../routes/served.ts";
 import { decide, type Followed, followRun, openTalk, openTickets, submit, type Talk, takeUp } from "../../routes/talk.ts";
@@ -64,7 +64,8 @@ interface Asked extends Talk {
  * that there are.
  */
 function beginning({ runId, resume, messages: sent }: AgUiRequest, messages: readonly AgUiMessage[]): AgUiStreamInit {
-  const isMadeUp = (message: SaidMessage) => message.role === "tool" && !messages.some(({ id }) => id === message.id);
+  const known = new Set(messages.map(({ id }) => id));
+  const isMadeUp = ({ role, id }: SaidMessage) => role === "tool" && (id === undefined || !known.has(id));
   return { messages, isAnew: resume.length > 0 && sent.some(isMadeUp), ...(runId === undefined ? undefined : { runId }) };
 }
 
@@ -105,10 +106,13 @@ const failing = ({ request }: Asked, { code, message }: Unanswerable): FrameRepl
 };
 
 /** What was answered before is as it is: the stream says how it stands. */
-async function standing(asked: Asked, run: RunRecord, tickets: readonly Ticket[]): Promise<FrameReply> {
+async function standing(asked: Asked, run: RunRecord): Promise<FrameReply> {
   const { tenant, thread, request } = asked;
   const followed = await followRun(asked, run);
-  if (run.status === "running") return streaming(asked, followed);
+  if (followed.isLive) return streaming(asked, followed);
+  // It may have come to rest since its record was read.
+  const now = (await tenant.records.runs.load(run.runId)) ?? run;
+  const tickets = now.status === "waiting" ? await openTickets(asked, now) : [];
   const encoder = new AgUiEncoder({ dialect: request.dialect });
   for (const event of followed.past) encoder.encode(event);
   encoder.begin(beginning(request, await loadMessages(tenant, thread)));
@@ -172,5 +176,5 @@ export async function run(tenant: Tenant, request: AgUiRequest, now: number): Pr
   } else if (!isStale) throw refuse("there is nothing new in the request: no message, no result of a tool, and no resume");
   const latest = await tenant.records.runs.loadLatest(threadId(thread));
   if (latest === undefined) throw refuse("there is nothing to go on with");
-  return standing(asked, latest, latest.status === "waiting" ? await openTickets(asked, latest) : []);
+  return standing(asked, latest);
 }

@@ -1,18 +1,7 @@
 import { AwakenError, type RunRecord, threadId } from "@awaken/contract";
 import type { RunRequest } from "@awaken/runtime";
 import type { FrameReply, Tenant } from "../../routes/served.ts";
-import {
-  type AboutTicket,
-  decide,
-  type Followed,
-  followRun,
-  isOver,
-  openTalk,
-  openTickets,
-  submit,
-  type Talk,
-  takeUp,
-} from "../../routes/talk.ts";
+import { type AboutTicket, decide, type Followed, followRun, openTalk, openTickets, submit, type Talk, takeUp } from "../../routes/talk.ts";
 import { findMessage, knownIds } from "../../routes/thread-view.ts";
 import { readContents } from "./attachments.ts";
 import { decisionsOf, readSaid, type Said } from "./decisions.ts";
@@ -97,7 +86,7 @@ async function repeat(chat: Chat, said: readonly Said[]): Promise<FrameReply> {
   const run = chat.open ?? (await chat.tenant.records.runs.loadLatest(threadId(chat.thread)));
   if (run === undefined) throw refuse("there is nothing new in the request");
   const followed = await followRun(chat, run);
-  if (run.status === "running" && !isOver(followed.past)) return continuing(chat, run, followed, said);
+  if (followed.isLive) return continuing(chat, run, followed, said);
   const encoder = encoderFor(chat, run.activation.options.frontendTools);
   for (const event of followed.past) encoder.encode(event);
   const chunks = encoder.repeat(said.map(({ toolCallId }) => toolCallId));
