@@ -10,7 +10,7 @@ export interface DatabaseOptions {
   readonly synchronous?: "full" | "normal";
   /** How long a read, a write or the opening waits for another process that has locked the file: 5 s when left out. Nothing else waits. */
   readonly busyTimeoutMs?: number;
-  /** What would make the file larger is `storage_io`. */
+  /** What would make the file larger is `storage_io`; only an upgrade of the tables may do so. */
   readonly maxBytes?: number;
   /** Changes nothing, and so can be used where the file or its folder cannot be written. Its tables must be of this version. */
   readonly readOnly?: boolean;
@@ -24,6 +24,9 @@ const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 8000; P
   PRAGMA cache_size = -16000; PRAGMA synchronous = `;
 
 export const DEFAULT_BUSY_MS = 5_000;
+
+/** The name of a database that nobody else can open. */
+export const IN_MEMORY = ":memory:";
 
 function hasLog(path: string): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -84,14 +87,12 @@ export class Database implements Tx {
 
   /** Tries once: SQLite itself never waits here, since it would do so in the only thread. */
   static open(place: string, options: DatabaseOptions): Database {
-    const { synchronous = "full", maxBytes, readOnly = false } = options;
+    const { synchronous = "full", readOnly = false } = options;
     let handle: DatabaseSync | undefined;
     try {
       handle = readOnly ? openReadOnly(place) : new DatabaseSync(place, { timeout: 0 });
       if (!readOnly) handle.exec(SETTINGS + (synchronous === "full" ? "FULL" : "NORMAL"));
-      const database = new Database(place, options, handle);
-      if (maxBytes !== undefined) database.#limit(maxBytes);
-      return database;
+      return new Database(place, options, handle);
     } catch (thrown) {
       handle?.close();
       throw toStorageError(thrown, place);
@@ -125,14 +126,15 @@ export class Database implements Tx {
     this.#handle.exec(sql);
   }
 
+  /** From now on. A file that is larger already stays as large as it is. */
+  limit(maxBytes: number): void {
+    const pageSize = Number(this.get("PRAGMA page_size")?.["page_size"]);
+    this.#handle.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+  }
+
   close(): void {
     this.#statements.clear();
     this.#handle.close();
-  }
-
-  #limit(maxBytes: number): void {
-    const pageSize = Number(this.get("PRAGMA page_size")?.["page_size"]);
-    this.#handle.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
   }
 
   #prepare(sql: string): StatementSync {

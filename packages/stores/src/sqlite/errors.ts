@@ -4,6 +4,7 @@ const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 const CONSTRAINT = 19;
+const MISMATCH = 20;
 const FAILED_SYNCS: readonly number[] = [1034, 1290];
 
 const HINTS: Readonly<Record<number, string>> = {
@@ -39,7 +40,9 @@ export function toStorageError(thrown: unknown, place: string): AwakenError {
   if (primary === CORRUPT || primary === NOT_A_DATABASE) {
     return new AwakenError("storage_corrupt", `SQLite database '${place}' is damaged or no database: ${errorMessage(thrown)}`, init);
   }
-  if (primary === CONSTRAINT) return new AwakenError("data_integrity", `SQLite database '${place}': ${errorMessage(thrown)}`, init);
+  if (primary === CONSTRAINT || primary === MISMATCH) {
+    return new AwakenError("data_integrity", `SQLite database '${place}': ${errorMessage(thrown)}`, init);
+  }
   return new AwakenError("storage_io", `SQLite database '${place}': ${hint}`, init);
 }
 

@@ -1,6 +1,7 @@
 import type { AwakenError } from "@awaken/contract";
 import type { Database, Tx } from "./database.ts";
 import { isBusy, toCommitError, toStorageError } from "./errors.ts";
+import { checkVersion } from "./migrations.ts";
 
 /** Writing work that waits for its turn. */
 export interface Job {
@@ -14,6 +15,17 @@ export interface Job {
 interface Done {
   readonly job: Job;
   readonly answer: () => void;
+}
+
+/** Holds the lock of the file, hence the version of its tables, until the transaction ends; leaves none behind when it throws. */
+export function begin(db: Database): void {
+  db.run("BEGIN IMMEDIATE");
+  try {
+    checkVersion(db);
+  } catch (thrown) {
+    rollBack(db);
+    throw thrown;
+  }
 }
 
 export function inSavepoint<T>(db: Database, work: () => T): T {
@@ -60,7 +72,7 @@ export function commitGroup(db: Database, group: readonly Job[]): readonly Job[]
     if (group.length > 1) {
       const done = performTogether(db, group);
       if (done !== undefined) return commitDone(db, done);
-      db.run("BEGIN IMMEDIATE");
+      begin(db);
     }
     return performApart(db, group);
   } catch (thrown) {

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { messageId } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import { append, T1, T2, user } from "../conformance/records.ts";
-import { fileOf, openTestStore } from "./test-store.ts";
+import { fileOf, openTestStore, reopenTestStore } from "./test-store.ts";
 
 const of = (thread: typeof T1, count: number, ids: readonly string[]) => ({
   ...append(
@@ -36,5 +36,51 @@ describe("the places of messages", () => {
     expect([await ids({}), await store.messages.count(T2)]).toEqual([[], 1]);
     await store.commit(of(T1, 0, ["a1"]));
     expect(await ids({})).toEqual(["1 a1"]);
+  });
+});
+
+describe("a thread without a number, made by an older program that has the file open", () => {
+  const COLUMNS = "updated_at, message_count, folded, run_count, record";
+  const WITHOUT_NUMBER = `DROP TRIGGER thread_has_number; UPDATE thread SET number = NULL WHERE thread_id = '${T2}';`;
+
+  function withFile(file: string, sql: string): void {
+    const db = new DatabaseSync(file);
+    try {
+      db.exec(sql);
+    } finally {
+      db.close();
+    }
+  }
+
+  async function openWithTwo() {
+    const store = openTestStore();
+    for (const id of [T1, T2]) await store.threads.create({ id });
+    await store.commit(of(T1, 0, ["a1"]));
+    return store;
+  }
+
+  const logOf = async ({ messages }: ReturnType<typeof openTestStore>, id: typeof T1) =>
+    (await messages.list(id, {})).items.map(({ message }) => message.id);
+
+  test("cannot be made", async () => {
+    await using store = await openWithTwo();
+    const sql = `INSERT INTO thread (scope_id, thread_id, ${COLUMNS}) SELECT scope_id, 'old', ${COLUMNS} FROM thread WHERE thread_id = '${T2}'`;
+    expect(() => withFile(fileOf(store), sql)).toThrow("newer version");
+    expect(await store.threads.count({})).toBe(2);
+  });
+
+  test("has one after the next opening, and a log of its own", async () => {
+    await using store = await openWithTwo();
+    withFile(fileOf(store), `${WITHOUT_NUMBER} PRAGMA user_version = 8`);
+    await using again = await reopenTestStore(store, Date.now);
+    await again.commit(of(T2, 0, ["b1"]));
+    expect([await logOf(again, T1), await logOf(again, T2)]).toEqual([["a1"], ["b1"]]);
+  });
+
+  test("takes no message: it would be in the log of another one", async () => {
+    await using store = await openWithTwo();
+    withFile(fileOf(store), WITHOUT_NUMBER);
+    await expect(store.commit(of(T2, 0, ["b1"]))).rejects.toMatchObject({ code: "data_integrity" });
+    expect([await logOf(store, T1), await store.messages.count(T2), (await store.stats()).messages]).toEqual([["a1"], 0, 1]);
   });
 });

@@ -59,7 +59,9 @@ export function loadAfter(db: Connection, scopeId: ScopeId, threadId: ThreadId, 
 export const DELETE_MESSAGES = `DELETE FROM message WHERE place >= (SELECT number << 32 FROM thread WHERE scope_id = ?1 AND thread_id = ?2)
   AND place <= (SELECT (number << 32) + ${MAX_SEQ} FROM thread WHERE scope_id = ?1 AND thread_id = ?2)`;
 
-const INSERT_MESSAGE = `INSERT INTO message (place, message_id, run_id, is_internal, record, parts) VALUES (${PLACE}, ?, ?, ?, ?, ?)`;
+/** A place that is null would be taken for one to be found, behind the log of another thread: a text is refused. */
+const INSERT_MESSAGE = `INSERT INTO message (place, message_id, run_id, is_internal, record, parts)
+  VALUES (coalesce(${PLACE}, 'no number'), ?, ?, ?, ?, ?)`;
 
 /** The thread is there already. */
 export function insertMessages(tx: Tx, scopeId: ScopeId, messages: readonly MessageRecord[], blobBytes: number): void {

@@ -86,6 +86,22 @@ describe("migrations", () => {
     });
   });
 
+  test("a store that is as large as it may be is migrated, and may not grow afterwards", async () => {
+    const bytes = at((db) => {
+      migrate(db, MIGRATIONS.slice(0, 7));
+      db.exec(`
+        INSERT INTO thread (scope_id, thread_id, updated_at, message_count, folded, run_count, record) VALUES ('s', 't', 1, 64, 0, 0, '{}');
+        WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 64)
+          INSERT INTO message (scope_id, thread_id, seq, message_id, is_internal, record)
+          SELECT 's', 't', seq, 'm' || seq, 0, hex(zeroblob(4000)) FROM n`);
+      return Number(db.get("PRAGMA page_count")?.["page_count"]) * Number(db.get("PRAGMA page_size")?.["page_size"]);
+    });
+    await using store = sqliteStore(file, { maxBytes: bytes });
+    expect(await store.stats()).toMatchObject({ messages: 64 });
+    const large = user("m1", "x".repeat(4 * bytes));
+    await expect(store.commit(append(0, [large]))).rejects.toMatchObject({ code: "storage_io" });
+  });
+
   test("several processes may open a new file at once", async () => {
     const script = `
       import { sqliteStore } from "@awaken/stores/sqlite";

@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { Database } from "./database.ts";
+import { type Database, IN_MEMORY } from "./database.ts";
 import { toStorageError } from "./errors.ts";
 import { unpackRows } from "./unpack-rows.ts";
 
@@ -172,6 +172,17 @@ export const MIGRATIONS: readonly Migration[] = [
   -- What is claimed is found by dispatch_claim, and all of it is looked at anyway.
   DROP INDEX dispatch_lease;
   `,
+  // A program of an older version that still has the file open makes threads without a number, and their messages would have no place.
+  `
+  UPDATE thread SET number = n.number
+    FROM (
+      SELECT scope_id, thread_id, (SELECT coalesce(max(number), 0) FROM thread) + row_number() OVER (ORDER BY scope_id, thread_id) AS number
+      FROM thread WHERE number IS NULL
+    ) AS n
+    WHERE n.scope_id = thread.scope_id AND n.thread_id = thread.thread_id;
+  CREATE TRIGGER thread_has_number BEFORE INSERT ON thread WHEN NEW.number IS NULL
+    BEGIN SELECT RAISE(ABORT, 'the tables are of a newer version than the program that makes this thread'); END;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);
@@ -185,6 +196,18 @@ function checkOwner(db: Database): void {
   throw new AwakenError("storage_corrupt", `SQLite database '${db.place}' belongs to another program`, { details: { place: db.place } });
 }
 
+function checkKnown(db: Database, known: number): void {
+  const found = pragma(db, "user_version");
+  if (found <= known) return;
+  const message = `SQLite database '${db.place}' has version ${found} of the tables, this program knows up to ${known}`;
+  throw new AwakenError("storage_too_new", message, { details: { place: db.place, found, known } });
+}
+
+/** Throws `storage_too_new` after a newer program has migrated the file that this one has open. */
+export function checkVersion(db: Database): void {
+  if (db.place !== IN_MEMORY) checkKnown(db, MIGRATIONS.length);
+}
+
 /** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
 export function migrate(db: Database, migrations: readonly Migration[] = MIGRATIONS): void {
   const known = migrations.length;
@@ -192,12 +215,8 @@ export function migrate(db: Database, migrations: readonly Migration[] = MIGRATI
     checkOwner(db);
     if (pragma(db, "user_version") === known) return;
     db.exec("BEGIN IMMEDIATE");
-    const found = pragma(db, "user_version");
-    if (found > known) {
-      const message = `SQLite database '${db.place}' has version ${found} of the tables, this program knows up to ${known}`;
-      throw new AwakenError("storage_too_new", message, { details: { place: db.place, found, known } });
-    }
-    for (const step of migrations.slice(found)) {
+    checkKnown(db, known);
+    for (const step of migrations.slice(pragma(db, "user_version"))) {
       if (typeof step === "string") db.exec(step);
       else step(db);
     }

@@ -3,13 +3,11 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AwakenError } from "@awaken/contract";
 import { type Channels, createChannels } from "../sql/listeners.ts";
-import { Database, type DatabaseOptions, DEFAULT_BUSY_MS } from "./database.ts";
+import { Database, type DatabaseOptions, DEFAULT_BUSY_MS, IN_MEMORY } from "./database.ts";
 import { isBusy, toStorageError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { watchNeighbours } from "./neighbours.ts";
 import { pauseMs, Writer } from "./session.ts";
-
-const IN_MEMORY = ":memory:";
 
 export interface OpenFile {
   readonly channels: Channels;
@@ -49,6 +47,8 @@ function openNow(path: string, options: DatabaseOptions, channels: Channels): Op
   const db = Database.open(path, options);
   try {
     migrate(db);
+    // A migration may need room for both forms of a table.
+    if (options.maxBytes !== undefined) db.limit(options.maxBytes);
     const writer = new Writer(db, path === IN_MEMORY ? "none" : options.synchronous === "normal" ? "moment" : "turn");
     return { writer, unwatch: watchNeighbours(db, channels) };
   } catch (thrown) {

@@ -14,6 +14,7 @@ let file: string;
 function open(options: Parameters<typeof Database.open>[1] = {}): void {
   db = Database.open(file, options);
   db.exec("CREATE TABLE IF NOT EXISTS note (id TEXT PRIMARY KEY, body TEXT)");
+  if (options.maxBytes !== undefined) db.limit(options.maxBytes);
   writer = new Writer(db, "turn");
 }
 

@@ -3,7 +3,8 @@ import { AwakenError } from "@awaken/contract";
 import { closedError, overError } from "../sql/env.ts";
 import type { Connection, Database, Tx } from "./database.ts";
 import { isBusy, toStorageError } from "./errors.ts";
-import { commit, commitGroup, inSavepoint, type Job, rollBack } from "./group-commit.ts";
+import { begin, commit, commitGroup, inSavepoint, type Job, rollBack } from "./group-commit.ts";
+import { checkVersion } from "./migrations.ts";
 
 /** How ports get at the database. Work is synchronous, so nothing comes between its statements. */
 export interface Session {
@@ -55,6 +56,8 @@ export class Writer implements Session {
   #tries = 0;
   #retry: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
+  /** Another process has brought the tables to a version that this program does not know: from then on it is told to everybody. */
+  #tooNew: AwakenError | undefined;
 
   constructor(db: Database, sharing: Sharing) {
     this.#db = db;
@@ -66,18 +69,18 @@ export class Writer implements Session {
   }
 
   #read<T>(work: (db: Connection) => T, waiting: { readonly tries: number; readonly since: number } | undefined): Promise<T> {
-    if (this.#closed !== undefined) return Promise.reject(closedError());
-    const db = this.#db;
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
     if (this.#isHeld) {
       return new Promise((resolve) => {
         this.#line.push({ type: "alone", start: () => resolve(this.#read(work, waiting)) });
       });
     }
     try {
-      return Promise.resolve(work(db));
+      return Promise.resolve(work(this.#db));
     } catch (thrown) {
       const { tries, since } = waiting ?? { tries: 0, since: performance.now() };
-      if (!isBusy(thrown) || this.#isLate(since)) return Promise.reject(toStorageError(thrown, db.place));
+      if (!isBusy(thrown) || this.#isLate(since)) return Promise.reject(this.#explain(thrown));
       return new Promise((resolve) => {
         setTimeout(() => resolve(this.#read(work, { tries: tries + 1, since })), pauseMs(tries));
       });
@@ -96,7 +99,8 @@ export class Writer implements Session {
   }
 
   write<T>(work: (tx: Tx) => T): Promise<T> {
-    if (this.#closed !== undefined) return Promise.reject(closedError());
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       const perform = (tx: Tx) => {
         const result = work(tx);
@@ -109,7 +113,8 @@ export class Writer implements Session {
   }
 
   transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
-    if (this.#closed !== undefined) return Promise.reject(closedError());
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#line.push({ type: "transaction", start: () => resolve(this.#hold(work)), fail: reject, since: performance.now() });
       this.#advance();
@@ -131,6 +136,20 @@ export class Writer implements Session {
       this.#advance();
     });
     return this.#closed;
+  }
+
+  #refusal(): AwakenError | undefined {
+    return this.#closed === undefined ? this.#tooNew : closedError();
+  }
+
+  /** What fails in tables that this program does not know says nothing of what it reads, whatever it looks like. */
+  #explain(thrown: unknown): AwakenError {
+    try {
+      checkVersion(this.#db);
+    } catch (newer) {
+      if (AwakenError.is(newer)) this.#tooNew = newer;
+    }
+    return this.#tooNew ?? toStorageError(thrown, this.#db.place);
   }
 
   #schedule(defer: (act: () => void) => unknown = setImmediate): void {
@@ -167,12 +186,13 @@ export class Writer implements Session {
   /** Begins a transaction for the first in line. Otherwise that one has failed, or is tried again later. */
   #begin(first: Exclude<Entry, { readonly type: "alone" }>): boolean {
     try {
-      this.#db.run("BEGIN IMMEDIATE");
+      begin(this.#db);
       this.#tries = 0;
       return true;
     } catch (thrown) {
       const isInVain = isBusy(thrown);
-      this.#fail((entry) => (isInVain ? this.#isLate(sinceOf(entry)) : entry === first), toStorageError(thrown, this.#db.place));
+      const error = isInVain ? toStorageError(thrown, this.#db.place) : this.#explain(thrown);
+      this.#fail((entry) => (isInVain ? this.#isLate(sinceOf(entry)) : entry === first), error);
       if (isInVain && this.#line[0] !== undefined && this.#line[0].type !== "alone") this.#waitForLock();
       return false;
     }

@@ -50,7 +50,7 @@ function testFileOf(store: QueueStore): TestFile {
 export const fileOf = (store: QueueStore): string => testFileOf(store).file;
 
 /** As after the end of a process: nothing is left but the file. */
-async function reopenTestStore(store: QueueStore, clock: () => number): Promise<QueueStore> {
+export async function reopenTestStore(store: QueueStore, clock: () => number): Promise<QueueStore> {
   const { file, inner, remove } = testFileOf(store);
   await inner.close();
   return closing({ file, remove, inner: sqliteStore(file, { clock, synchronous: "normal" }) });
