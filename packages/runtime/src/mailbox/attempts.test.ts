@@ -11,6 +11,7 @@ test("server-and-durability 28: retry delays are 250, 250, 500, 1000 ms, and nev
 test("what another node could do is given back, what nobody can is a dead letter, what may pass is tried again", () => {
   const of = (code: ConstructorParameters<typeof AwakenError>[0]) => judgeFailure(new AwakenError(code, "x")).type;
   expect(of("agent_not_found")).toBe("release");
+  expect(of("storage_too_new")).toBe("release");
   expect(of("model_not_found")).toBe("dead-letter");
   expect(of("storage_corrupt")).toBe("dead-letter");
   expect(of("storage_io")).toBe("retry");

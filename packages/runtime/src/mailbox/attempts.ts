@@ -8,7 +8,7 @@ const MAX_DOUBLINGS = 6;
 export const retryDelayMs = (attemptCount: number): number =>
   Math.min(FIRST_DELAY_MS * 2 ** Math.min(Math.max(attemptCount - 1, 0), MAX_DOUBLINGS), MAX_DELAY_MS);
 
-/** An agent that nobody here knows may be known by another node: that long, and asked for again so often. */
+/** What nobody here knows, an agent or a record of a newer program, may be known by another node: that long, and asked for again so often. */
 export const UNKNOWN_AGENT_MS = 10 * 60_000;
 export const UNKNOWN_AGENT_DELAY_MS = 5_000;
 
@@ -32,7 +32,8 @@ export type Failure =
 /** Another owner has the run, says the store. */
 const LOST: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fence_lost", "illegal_transition", "version_conflict"]);
 
-const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["agent_not_found"]);
+/** Another node may know it: one that has the agent, or one whose program is as new as the one that wrote the records. */
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["agent_not_found", "storage_too_new"]);
 
 const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "model_not_found",
@@ -45,7 +46,6 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_plugin_config",
   "capability_mismatch",
   "storage_corrupt",
-  "storage_too_new",
   "storage_validation",
   "data_integrity",
   "run_not_found",
