@@ -1,22 +1,45 @@
-import { AwakenError, dispatchId, type ThreadId } from "@awaken/contract";
-import { isRunning, storedTasks } from "../state/background-tasks.ts";
-import { inOne } from "./in-one.ts";
+import { AwakenError, dispatchId, messageId, type PersistedState, type TaskRecord, type ThreadId } from "@awaken/contract";
+import type { PendingRecord } from "@awaken/contract/store";
+import { taskMessage } from "../loop/task-message.ts";
+import { isRunning, lostTask, storedTasks } from "../state/background-tasks.ts";
+import { inOne, type Ports } from "./in-one.ts";
 import { listOpen } from "./open-dispatches.ts";
+import { NEWS } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** A run that waits for its tasks, some of which ended with their process, is woken: it reads that they are lost, and goes on. */
+/** Those that are known here to have ended with their process. */
+const lostOf = ({ parts }: Tenant, state: PersistedState | undefined): readonly TaskRecord[] =>
+  storedTasks(state).filter((task) => isRunning(task) && parts.tasks.isLost(task));
+
+const endIn = ({ message: { metadata } }: PendingRecord): string | undefined =>
+  metadata?.task === undefined || metadata.task.kind === "custom" ? undefined : metadata.task.taskId;
+
+/**
+ * A run that waits for its tasks, some of which ended with their process, is woken: it reads that they are lost, and goes on. The news are
+ * on record with the dispatch, as those of any task: whoever claims it may not be able to tell what became of that process.
+ */
 export async function wakeOrphaned(tenant: Tenant, thread: ThreadId): Promise<void> {
-  const { queue, ask, ids, maxAttempts, parts } = tenant;
-  const head = await ask("load a thread", queue.threads.loadHead(thread));
-  if (!storedTasks(head?.state).some((task) => isRunning(task) && parts.tasks.isLost(task))) return;
-  await inOne(tenant, "wake a run whose tasks are lost", async (ports) => {
-    const openId = (await ports.threads.load(thread))?.openRunId;
-    const open = openId === undefined ? undefined : await ports.runs.load(openId);
-    if (open?.status !== "waiting" || (await listOpen(ports.dispatches, thread)).length > 0) return;
-    const { runId } = open;
-    await ports.dispatches.enqueue({ dispatchId: dispatchId(ids()), threadId: thread, runId, maxAttempts, dedupeKey: `orphaned:${runId}` });
-  }).catch((thrown: unknown) => {
+  const { queue, ask } = tenant;
+  if (lostOf(tenant, await ask("load the state of a thread", queue.threads.loadState(thread))).length === 0) return;
+  await inOne(tenant, "wake a run whose tasks are lost", (ports) => postLost(tenant, ports, thread)).catch((thrown: unknown) => {
     // Another node was faster.
     if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists") throw thrown;
   });
+}
+
+async function postLost(tenant: Tenant, ports: Ports, thread: ThreadId): Promise<void> {
+  const { ids, maxAttempts } = tenant;
+  const openId = (await ports.threads.load(thread))?.openRunId;
+  const open = openId === undefined ? undefined : await ports.runs.load(openId);
+  if (open?.status !== "waiting" || open.waiting.reason !== "awaiting-tasks" || (await listOpen(ports.dispatches, thread)).length > 0)
+    return;
+  const lost = lostOf(tenant, await ports.threads.loadState(thread));
+  if (lost.length === 0) return;
+  const { runId } = open;
+  const told = new Set((await ports.pending.load(thread)).entries.map(endIn));
+  const append = lost
+    .filter(({ taskId }) => !told.has(taskId))
+    .map(({ taskId }) => ({ message: taskMessage(messageId(ids()), lostTask(taskId)), deliveryMode: NEWS }));
+  const dispatch = { dispatchId: dispatchId(ids()), threadId: thread, runId, maxAttempts, dedupeKey: `orphaned:${runId}` };
+  await ports.commit({ threadId: thread, runId, pending: { append }, dispatch: { type: "enqueue", dispatch } });
 }

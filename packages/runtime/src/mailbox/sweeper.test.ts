@@ -79,10 +79,10 @@ describe.each(AT_ONCE)("a thread that cannot be read, on %s", (_, make) => {
     ]);
     const threads: QueueStore["threads"] = {
       ...store.threads,
-      loadHead: async (id) => {
+      loadState: async (id) => {
         const error = broken.get(id);
         if (error !== undefined) throw error;
-        return store.threads.loadHead(id);
+        return store.threads.loadState(id);
       },
     };
     const warned: string[] = [];

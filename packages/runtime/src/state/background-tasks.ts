@@ -62,6 +62,13 @@ export function storedTasks(state: PersistedState | undefined): readonly TaskRec
   return stored.type === "valid" ? stored.value.tasks : [];
 }
 
+/** Of code that ended with its process. */
+export const lostTask = (taskId: string): TaskEvent => ({
+  kind: "failed",
+  taskId,
+  error: "task orphaned: runtime restarted while running",
+});
+
 /** The task as its last news leave it; undefined when they are not the last. */
 export function settledBy(task: TaskRecord, event: TaskEvent, completedAt: number): TaskRecord | undefined {
   switch (event.kind) {

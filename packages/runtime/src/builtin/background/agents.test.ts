@@ -255,6 +255,27 @@ describe.each(DURABLE)("tasks over restarts, on %s", (_, make) => {
     await before.runtime.close();
   });
 
+  test("multi-agent 41: the news are on record: a process of another machine, which cannot tell what is lost, goes on with them", async () => {
+    const store = make();
+    const before = office({ lead: leading }, { ...process(store), workers: false });
+    before.does(async ({ tasks }) => {
+      for (const name of ["a", "b"]) await tasks.spawn({ name }, () => new Promise(() => {}));
+    });
+    const waiting = await before.runtime.run(GO);
+    // Those that see that it is gone execute nothing; both of them look.
+    const seers = [1, 2].map(() => office({ lead: leading }, { ...process(store), workers: false }));
+    for (const { runtime } of seers) await runtime.recover();
+
+    const elsewhere = office({ lead: leading }, { store, node: { name: "elsewhere", isGone: () => false } });
+    await expect.poll(async () => (await store.runs.load(runId(waiting.runId)))?.status).toBe("done");
+    expect(newsIn(elsewhere.models["lead"]?.requests.at(-1))).toEqual(
+      ["bg_0", "bg_1"].map((taskId) => ({ kind: "failed", taskId, error: "task orphaned: runtime restarted while running" })),
+    );
+    const stored = storedTasks((await store.threads.loadHead(threadId("t")))?.state);
+    expect(stored.map(({ status }) => status)).toEqual(["failed", "failed"]);
+    for (const { runtime } of [elsewhere, ...seers, before]) await runtime.close();
+  });
+
   test("an agent in the background goes on in another process, and the run that waits for it is woken there", async () => {
     const store = make();
     const before = office({ lead: leading, clerk: saying("42") }, { ...process(store), workers: false });

@@ -11,7 +11,7 @@ import {
 import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.ts";
 import type { CallVerbs, RunTasks, TaskCaller, TaskScene } from "../../loop/run-tasks.ts";
 import { taskMessage } from "../../loop/task-message.ts";
-import { backgroundTasks, isRunning } from "../../state/background-tasks.ts";
+import { backgroundTasks, isRunning, lostTask } from "../../state/background-tasks.ts";
 import { onAbort } from "../../stream/abort.ts";
 import { derivedId } from "../../stream/derived-id.ts";
 import type { Ids } from "../../stream/ids.ts";
@@ -41,8 +41,6 @@ export interface MessagePort {
   /** `outbox`: after the commit that has them on record. `direct`: during the call. */
   readonly delivery: "outbox" | "direct";
 }
-
-export const ORPHANED = "task orphaned: runtime restarted while running";
 
 /** For whoever watches. */
 const shownAs = ({ taskId, taskType, name, description, status, childRunId }: TaskRecord): { readonly [key: string]: JsonValue } => ({
@@ -178,7 +176,7 @@ export class OpenTasks implements RunTasks {
   async #lookUp(task: TaskRecord): Promise<Message | undefined> {
     const { tenant, runs, ids } = this.#init;
     const { taskId, childRunId } = task;
-    const lost = () => taskMessage(messageId(ids()), { kind: "failed", taskId, error: ORPHANED });
+    const lost = () => taskMessage(messageId(ids()), lostTask(taskId));
     if (childRunId === undefined) return tenant.isLost(task) ? lost() : undefined;
     const fate = await runs.fate(childRunId);
     if (fate === undefined || fate.type === "lost") return lost();
