@@ -10,8 +10,8 @@ import {
 } from "@awaken/contract";
 import type { ChildEnd } from "../loop/children.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import type { RunRecords } from "../loop/run-records.ts";
 import { usageOfFamily } from "./family-usage.ts";
+import type { RunParts } from "./run-parts.ts";
 
 /** What a run that waits has to say to whoever asked it. */
 export function waitingStatus(reason: LoopResult["waitingReason"]): BackendStatus {
@@ -62,9 +62,13 @@ export function remoteEnding({ status, termination, output, response = "", usage
 }
 
 /** What became of a run that is over, from its records. */
-export async function endOf(records: RunRecords, run: SettledRun & RunRecord): Promise<Omit<ChildEnd, "isDurable" | "unrecorded">> {
+export async function endOf(
+  parts: Pick<RunParts, "records" | "log">,
+  run: SettledRun & RunRecord,
+): Promise<Omit<ChildEnd, "isDurable" | "unrecorded">> {
+  const { records } = parts;
   const { runId: id, threadId: thread, agentId, steps, activation } = run;
-  const usage = await usageOfFamily(records, run);
+  const usage = await usageOfFamily(parts, run);
   const { termination, ...outcome } = concludeRecord(run);
   const response = run.status === "done" ? run.outcome.response : "";
   const output = run.status === "done" ? run.outcome.output : undefined;

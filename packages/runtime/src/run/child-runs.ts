@@ -167,7 +167,7 @@ export class ChildRuns implements Children {
     const ended = await this.#await(parts, this.#order(order, child), order);
     const run = await records.runs.load(child.runId);
     const unrecorded = run === undefined ? [] : countedOf(child, run).usageByAgent;
-    if (run?.status === "done") return { ...(await endOf(records, run)), isDurable: false, unrecorded };
+    if (run?.status === "done") return { ...(await endOf(parts, run)), isDurable: false, unrecorded };
     const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
     const steps = run?.steps ?? 0;
     return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false, unrecorded };
@@ -247,6 +247,6 @@ export class ChildRuns implements Children {
   }
 
   async #ended(run: SettledRun & RunRecord): Promise<ChildEnd> {
-    return { ...(await endOf(this.#parts.records, run)), isDurable: true, unrecorded: [] };
+    return { ...(await endOf(this.#parts, run)), isDurable: true, unrecorded: [] };
   }
 }

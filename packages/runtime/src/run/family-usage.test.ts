@@ -1,4 +1,4 @@
-import { type AgentUsage, addUsage, NO_USAGE } from "@awaken/contract";
+import { type AgentUsage, AwakenError, addUsage, NO_USAGE } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
@@ -94,4 +94,30 @@ describe.each([
     ]);
     await after.runtime.close();
   });
+});
+
+test("multi-agent 70: a child that is done is done, also where nobody can read what the runs below it used", async () => {
+  const store = memoryStore();
+  const runs: typeof store.runs = {
+    ...store.runs,
+    list: (query) =>
+      query.rootRunId === undefined ? store.runs.list(query) : Promise.reject(new AwakenError("storage_io", "the disk is away")),
+  };
+  const warned: string[] = [];
+  const log = { warn: (message: string) => void warned.push(message), error() {} };
+  const turns = {
+    ...TURNS,
+    lead: always(({ role, text: said }) => (role === "user" ? toolCall("agent_run_writer", { prompt: "a" }) : text(said))),
+  };
+  const { runtime } = office(turns, { ...process({ ...store, runs }), agents: AGENTS, tools: [look], workers: false, log });
+  const run = runtime.stream(GO);
+  const ends: number[] = [];
+  for await (const event of run) if (event.type === "child-end" && event.agentId === "writer") ends.push(event.usage.totalTokens);
+  const result = await run.result;
+  expect(result).toMatchObject({ status: "done" });
+  expect(result.text).toContain("written: ");
+  // Two answers of its own; those of the clerk are not known.
+  expect(ends).toEqual([30]);
+  expect(warned).toContain("what the runs below used could not be read: the disk is away");
+  await runtime.close();
 });

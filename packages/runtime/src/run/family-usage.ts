@@ -3,6 +3,7 @@ import {
   addAgentUsage,
   addUsage,
   errorMessage,
+  type Log,
   NO_USAGE,
   type RunId,
   type RunRecord,
@@ -31,11 +32,19 @@ async function usageBelow({ runs }: RunRecords, id: RunId, rootRunId: RunId): Pr
 
 export const sumOf = (parts: readonly AgentUsage[]): Usage => parts.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 
-/** Of a run and of all that it started. */
-export async function usageOfFamily(records: RunRecords, run: RunRecord): Promise<Usage> {
+const warnUnread = (log: Log, thrown: unknown, runId: RunId): void =>
+  log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId });
+
+/** Of a run and of all that it started; what is known without asking for others, where they cannot be read. */
+export async function usageOfFamily({ records, log }: Pick<RunParts, "records" | "log">, run: RunRecord): Promise<Usage> {
   const { usage, usageByAgent, hasStarted } = countedOf(runIdentity(run), run);
   if (!hasStarted) return usage;
-  return sumOf([...usageByAgent, ...(await usageBelow(records, run.runId, run.rootRunId ?? run.runId))]);
+  try {
+    return sumOf([...usageByAgent, ...(await usageBelow(records, run.runId, run.rootRunId ?? run.runId))]);
+  } catch (thrown) {
+    warnUnread(log, thrown, run.runId);
+    return sumOf(usageByAgent);
+  }
 }
 
 /** What a run has used is what all runs below it have, too. One that started none is as it is; nobody is asked. */
@@ -49,7 +58,7 @@ async function withBelow({ records, log }: RunParts, result: LoopResult): Promis
     const rootRunId = (await records.runs.load(runId))?.rootRunId ?? runId;
     return { ...result, usageByAgent: addAgentUsage(result.usageByAgent, await usageBelow(records, runId, rootRunId)) };
   } catch (thrown) {
-    log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId });
+    warnUnread(log, thrown, runId);
     return result;
   }
 }
