@@ -29,7 +29,7 @@ const stream = (server: Asked, body: object, headers: Readonly<Record<string, st
 const endOf = (frames: readonly Frame[]) => frames.at(-1)?.data;
 
 /** A run at work in a tool, on a node that has a server of its own. */
-async function busy(store: QueueStore) {
+async function busy(store: QueueStore, more: object = {}, headers: Readonly<Record<string, string>> = {}) {
   const began = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
   const effect = defineTool({
@@ -45,7 +45,7 @@ async function busy(store: QueueStore) {
   });
   const runtime = openNode(store, { workers: false, tools: [effect] });
   const server = openServer({ runtime });
-  const response = await stream(server, hello("effect say"));
+  const response = await stream(server, hello("effect say", more), headers);
   await began.promise;
   return { runtime, response, release: end.resolve, runId: runId(response.headers.get("x-run-id") ?? expect.fail()) };
 }
@@ -194,5 +194,32 @@ test("who is refused because a thread is busy is not told which process has it",
   }
   release();
   expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+  await runtime.close();
+});
+
+test("a repeat with the same key that comes before the run is on record waits for it, and does not interrupt it", async () => {
+  await using shared = await openShared("memory");
+  const [store] = shared.stores;
+  const { runtime, response, release, runId: id } = await busy(store, { onBusy: "interrupt" }, { "idempotency-key": "k" });
+  let unseen = 0;
+  const scoped: QueueStore["scoped"] = (scope) => {
+    const records = store.scoped(scope);
+    const load: typeof records.runs.load = async (run) => (run === id && ++unseen <= 2 ? undefined : records.runs.load(run));
+    return { ...records, runs: { ...records.runs, load } };
+  };
+  const served = { scoped: runtime.scoped, recover: runtime.recover, watch: runtime.watch, store: { ...store, scoped } };
+  for (const path of ["/v1/runs", "/v1/runs/start"]) {
+    unseen = 0;
+    const body = hello("effect say", { onBusy: "interrupt" });
+    const again = await openServer({ runtime: served }).fetch(request("POST", path, { body, headers: { "idempotency-key": "k" } }));
+    expect([again.status, path.endsWith("start") ? (await again.json()).runId : again.headers.get("x-run-id")]).toEqual([
+      path.endsWith("start") ? 202 : 200,
+      id,
+    ]);
+    expect(unseen).toBeGreaterThan(2);
+  }
+  expect(await standing(runtime, id)).toMatchObject({ status: "running" });
+  release();
+  expect(endOf(await readFrames(response))).toMatchObject({ runId: id, result: { status: "done" } });
   await runtime.close();
 });

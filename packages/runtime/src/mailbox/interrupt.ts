@@ -1,5 +1,6 @@
 import { AwakenError, type RunId, type RunProjection, type ThreadId, runId as toRunId } from "@awaken/contract";
 import { type DispatchRecord, MAX_COMMIT_ATTEMPTS, resumeKey } from "@awaken/contract/store";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { didNotStop, RELEASE_MS } from "../run/on-busy.ts";
 import { RunBell } from "../run/run-bell.ts";
@@ -53,18 +54,23 @@ export class Interruption {
     this.#until = tenant.clock.now() + RELEASE_MS;
   }
 
-  /** Does all of it: `work` is the transaction, and is done again when a run that was queued was begun at that moment. */
+  /**
+   * Does all of it: `work` is the transaction, and is done again when a run that was queued was begun at that moment.
+   * `storage_already_exists` when the run that is asked for is there already: who asks twice does not end his own run.
+   */
   static async through<T>(
     tenant: Tenant,
     threadId: ThreadId,
     work: (interruption: Interruption) => Promise<T>,
-    signal?: AbortSignal,
+    order?: Pick<RunOrder, "intent" | "signal">,
   ): Promise<T> {
+    const { intent, signal } = order ?? {};
     const open = await openDispatches(tenant, threadId);
     const stop = new AbortController();
     const offs = [tenant.parts.closing, signal].map((each) => (each === undefined ? () => {} : onAbort(each, () => stop.abort())));
     const interruption = new Interruption(tenant, threadId, open, stop);
     try {
+      if (intent?.type === "new" && intent.runId !== undefined) interruption.#refuse(intent.runId);
       for (let attempt = 1; ; attempt++) {
         await interruption.#vacate();
         try {
@@ -97,6 +103,11 @@ export class Interruption {
     const { count, ended } = await supersede(this.#tenant, ports, this.#threadId, messages);
     this.#superseded = ended;
     return count;
+  }
+
+  #refuse(asked: RunId): void {
+    if (!this.#known.has(asked)) return;
+    throw new AwakenError("storage_already_exists", `run '${asked}' is at work or queued already`, { details: { runId: asked } });
   }
 
   async #vacate(): Promise<void> {

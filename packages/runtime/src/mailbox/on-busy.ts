@@ -29,7 +29,7 @@ async function interrupting(tenant: Tenant, start: BusyStart): Promise<LoopOutco
     const hold = new Hold(holdInit, undefined, (ports) => interruption.apply(ports, "stay"));
     return begin(parts, { ...start, order: { ...order, holding: hold } });
   };
-  return Interruption.through(tenant, order.threadId, work, order.signal);
+  return Interruption.through(tenant, order.threadId, work, order);
 }
 
 /** A thread that waits is not busy: it goes on with what is said now. */

@@ -109,14 +109,19 @@ export async function startOrder(tenant: Tenant, order: RunOrder, terms: StartTe
     }
     case "interrupt":
       await refuseBarrier(tenant, threadId);
-      return Interruption.through(tenant, threadId, async (interruption) => {
-        const commit = await planStart(tenant, order, terms);
-        await inOne(tenant, "start a run", async (ports) => {
-          await interruption.apply(ports, "stay");
-          await ports.commit(commit);
-        });
-        return { runId: commit.runId, threadId };
-      });
+      return Interruption.through(
+        tenant,
+        threadId,
+        async (interruption) => {
+          const commit = await planStart(tenant, order, terms);
+          await inOne(tenant, "start a run", async (ports) => {
+            await interruption.apply(ports, "stay");
+            await ports.commit(commit);
+          });
+          return { runId: commit.runId, threadId };
+        },
+        { intent: order.intent },
+      );
   }
 }
 

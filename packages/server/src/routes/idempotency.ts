@@ -1,4 +1,5 @@
 import { AwakenError, type ErrorCode, type RunRecord, runId, threadId } from "@awaken/contract";
+import type { Clock } from "@awaken/runtime";
 import { sha256 } from "../http/access.ts";
 import { activeRun, type Tenant } from "./served.ts";
 
@@ -32,9 +33,11 @@ const isOf = (thrown: unknown, ...codes: readonly ErrorCode[]): boolean => Awake
 /** Somebody else may have been faster with the same key. */
 const isTaken = (thrown: unknown): boolean => isOf(thrown, "storage_already_exists", "invalid_activation", "thread_already_running");
 
-const MAX_TRIES = 8;
+/** How long is waited for the record of who was faster, from try to try. */
+const WAITS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
 
 export interface Submit<T> {
+  readonly clock: Clock;
   readonly key: Repeatable | undefined;
   readonly threadId: string | undefined;
   /** Nobody has done so with this key. */
@@ -50,9 +53,9 @@ async function isBusy(tenant: Tenant, thread: string | undefined): Promise<boole
 }
 
 /** A submit with a key happens once, however often and wherever it is made. */
-export async function submitOnce<T>(tenant: Tenant, { key, threadId: thread, begin, again }: Submit<T>): Promise<T> {
+export async function submitOnce<T>(tenant: Tenant, { clock, key, threadId: thread, begin, again }: Submit<T>): Promise<T> {
   if (key === undefined) return begin();
-  for (let tries = 1; ; tries++) {
+  for (let tries = 0; ; tries++) {
     const before = await repeated(tenant, key);
     if (before !== undefined) return again(before);
     try {
@@ -61,8 +64,11 @@ export async function submitOnce<T>(tenant: Tenant, { key, threadId: thread, beg
       if (!isTaken(thrown)) throw thrown;
       const winner = await repeated(tenant, key);
       if (winner !== undefined) return again(winner);
-      // Who was faster may have ended the run that waited, and not begun his own yet.
-      if (tries >= MAX_TRIES || !isOf(thrown, "thread_already_running") || (await isBusy(tenant, thread))) throw thrown;
+      // Who was faster may have ended the run that waited, and not begun his own yet; or it has begun, and has no record yet.
+      const waitMs = WAITS_MS[tries];
+      const isHis = isOf(thrown, "storage_already_exists") || (isOf(thrown, "thread_already_running") && !(await isBusy(tenant, thread)));
+      if (waitMs === undefined || !isHis) throw thrown;
+      await new Promise<void>((resolve) => void clock.timer(waitMs, resolve));
     }
   }
 }

@@ -169,19 +169,21 @@ export const runHandlers: Handlers<
     return viewFamily(call.tenant, run);
   },
   listRuns: ({ tenant, query }) => listRuns(tenant, query),
-  async streamRun({ tenant, body, headers }) {
+  async streamRun({ tenant, body, headers, clock }) {
     const key = await readRepeatable(headers, body);
     return submitOnce(tenant, {
+      clock,
       key,
       threadId: body.threadId,
       begin: () => streamRun(tenant, body, key),
       again: (run) => streamAgain(tenant, run),
     });
   },
-  async startRun({ tenant, body, headers }) {
+  async startRun({ tenant, body, headers, clock }) {
     const { priority, dedupeKey, ...asked } = body;
     const key = await readRepeatable(headers, body);
     const { runId: id, threadId: thread } = await submitOnce<Started>(tenant, {
+      clock,
       key,
       threadId: body.threadId,
       begin: () =>
