@@ -99,7 +99,10 @@ export class ChildRuns implements Children {
 
   async find(id: RunId): Promise<ChildEnd | undefined> {
     const run = await this.#parts.records.runs.load(id);
-    return run?.status === "done" ? this.#ended(run) : undefined;
+    if (run?.status !== "done") return undefined;
+    // A parent that parked before this was on its record does not know yet that it has started others.
+    this.#parent.ctx?.tally.addBelow([]);
+    return this.#ended(run);
   }
 
   async cancel(ids: readonly RunId[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { type AgentUsage, AwakenError, addUsage, NO_USAGE } from "@awaken/contract";
+import { type AgentUsage, AwakenError, addUsage, NO_USAGE, runId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
@@ -120,4 +120,24 @@ test("multi-agent 70: a child that is done is done, also where nobody can read w
   expect(ends).toEqual([30]);
   expect(warned).toContain("what the runs below used could not be read: the disk is away");
   await runtime.close();
+});
+
+test("multi-agent 70: is whole for a run that parked before its record said that it had started others", async () => {
+  const asking = defineTool({ id: "look", description: "", input: z.object({}), approve: () => ask("Look?"), execute: () => "seen" });
+  const store = memoryStore();
+  const init = { agents: AGENTS, tools: [asking], workers: false };
+  const commit: typeof store.commit = (given) => {
+    if (given.run === undefined) return store.commit(given);
+    const { usageBelow: _below, ...run } = given.run;
+    return store.commit({ ...given, run });
+  };
+  const before = office(TURNS, { ...process({ ...store, commit }), ...init });
+  const waiting = await before.runtime.run(GO);
+  await before.runtime.close();
+  expect(await store.runs.load(runId(waiting.runId))).not.toHaveProperty("usageBelow");
+  const after = office(TURNS, { ...process(store), ...init });
+  const tickets = waiting.status === "waiting" ? waiting.tickets : [];
+  const last = await (await after.runtime.decide(tickets[0]?.id ?? "", { action: "approve" })).result;
+  expect(shown(last)).toContain("lead > writer: 2, 60");
+  await after.runtime.close();
 });
