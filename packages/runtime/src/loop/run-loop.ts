@@ -138,6 +138,8 @@ async function drive(ctx: RunContext): Promise<Termination | Leaving> {
       const { backend } = ctx.active.plan;
       reached = backend === undefined ? await runStep(ctx, id) : await runRemoteStep(ctx, id, backend);
     } catch (thrown) {
+      // The step is not over: whoever goes on with the run makes it again.
+      if (takenBack(ctx, thrown) !== undefined) throw thrown;
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
     if (reached.type === "left") return reached;

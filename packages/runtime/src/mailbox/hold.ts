@@ -148,10 +148,10 @@ export class Hold implements Holding, Lease {
     return this.#fence !== undefined && !this.#isSettled;
   }
 
-  /** It was told to stop. */
+  /** It was told to stop, by whomever; what was taken over goes on. */
   get isCancelled(): boolean {
-    const reason: unknown = this.#run?.controller.signal.reason;
-    return AwakenError.is(reason) && reason.code === "cancelled";
+    const signal = this.#run?.controller.signal;
+    return signal?.aborted === true && signal.reason !== this.#loss;
   }
 
   get isSettled(): boolean {

@@ -1,6 +1,6 @@
 import { errorMessage, type Log } from "@awaken/contract";
 import type { Fence } from "@awaken/contract/store";
-import type { Clock } from "../stream/clock.ts";
+import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** A claim that this process keeps alive. */
@@ -85,10 +85,13 @@ export class Leases {
     return heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs / 2;
   }
 
-  /** The answer may be as late as the one before. */
+  /** The answer may be as late as the one before. While the store refuses, it is tried again until the lease is over. */
   async #refresh(lease: Lease): Promise<void> {
-    for (let tries = 0; tries < MAX_REFRESHES && this.#isOld(lease); tries++) await this.#renew(lease);
-    if (this.#isOld(lease)) this.#lose(lease, "its lease could not be renewed in time");
+    const { clock, leaseMs } = this.#init;
+    for (let late = 0; this.#isOld(lease); ) {
+      if (!(await this.#renew(lease))) await sleep(clock, leaseMs / RETRIES);
+      else if (++late === MAX_REFRESHES && this.#isOld(lease)) this.#lose(lease, "its lease could not be renewed in time");
+    }
   }
 
   /** Renews it now, whatever its age. False when the store does not say whether it holds. Never rejects. */

@@ -88,7 +88,7 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: 
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
     const { run, result } = begin(output.addTo(order), listen);
-    return { run, result: output.resultOf(parts, result) };
+    return { run, result: output.resultOf(parts, result, order.signal) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
@@ -122,15 +122,15 @@ class TypedOutput<O> {
   }
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
-  resultOf(parts: RunParts, result: Promise<LoopOutcome>): Promise<RunResult<O>> {
+  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined): Promise<RunResult<O>> {
     return result.then((outcome) => {
-      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome);
+      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal);
       return outcome.hasStarted ? this.#resultOfFamily(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded));
     });
   }
 
-  async #resultElsewhere(parts: RunParts, left: LeftRun): Promise<RunResult<O>> {
-    const ended = await parts.more.followedElsewhere(parts, left);
+  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined): Promise<RunResult<O>> {
+    const ended = await parts.more.followedElsewhere(parts, left, signal);
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }
