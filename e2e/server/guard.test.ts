@@ -70,10 +70,12 @@ describe("who is let in", () => {
       });
     expect((await preflight("https://app.example.com")).headers.get("access-control-allow-origin")).toBe("https://app.example.com");
     expect((await preflight("http://localhost:5173")).headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+    expect((await preflight("http://localhost")).headers.get("access-control-allow-origin")).toBe("http://localhost");
     const strangers = [
       "https://evil.example.com",
-      "http://localhost",
       "http://localhost:",
+      "https://localhost",
+      "http://localhost.evil.example.com",
       "https://localhost:5173",
       "http://localhost:1.evil.example.com",
     ];

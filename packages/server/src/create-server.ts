@@ -96,8 +96,9 @@ const isPort = (text: string): boolean => /^\d+$/.test(text);
 
 function isAllowed(origin: string, allowed: string): boolean {
   if (!allowed.endsWith(ANY_PORT)) return origin === allowed;
-  const host = allowed.slice(0, 1 - ANY_PORT.length);
-  return origin.startsWith(host) && isPort(origin.slice(host.length));
+  // The usual port is not spelled in an origin.
+  const host = allowed.slice(0, -ANY_PORT.length);
+  return origin === host || (origin.startsWith(`${host}:`) && isPort(origin.slice(host.length + 1)));
 }
 
 const allowing = (origins: readonly string[]) =>

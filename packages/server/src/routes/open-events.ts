@@ -47,10 +47,16 @@ export interface OpenOptions extends AttachOptions {
 }
 
 /** Follows a run that is over: what it told behind the reader's place, or undefined when he has all of it. */
-export async function openEnded(runtime: ScopedRuntime, id: string, attach: AttachOptions): Promise<Events | undefined> {
-  const events = runtime.attach(id, attach)[Symbol.asyncIterator]();
+export async function openEnded(runtime: Pick<ScopedRuntime, "attach">, id: string, attach: AttachOptions): Promise<Events | undefined> {
+  const caughtUp = Promise.withResolvers<undefined>();
+  const events = runtime.attach(id, { ...attach, onCaughtUp: () => caughtUp.resolve(undefined) })[Symbol.asyncIterator]();
   const first = events.next();
-  return (await first).done ? undefined : new Opened(events, first, () => false);
+  const head = await Promise.race([first, caughtUp.promise]);
+  if (head !== undefined) return head.done ? undefined : new Opened(events, first, () => false);
+  // He has all of it, and whoever follows would wait for what never comes.
+  first.catch(() => {});
+  await events.return?.();
+  return undefined;
 }
 
 /** Follows a run or thread. Resolves when there is something to tell or to wait for; whatever is refused is refused here. */
