@@ -196,12 +196,17 @@ const call = (id: string, name: string, input: object) => [
 ];
 const stop = { type: "stop", reason: "end-turn" } as const;
 
+interface Said {
+  readonly role: string;
+  readonly content: readonly { readonly text?: string }[];
+}
+
 const model = {
   name: "rules",
-  async *stream({ messages }: { messages: readonly any[] }, { signal }: { signal: AbortSignal }) {
+  async *stream({ messages }: { messages: readonly Said[] }, { signal }: { signal: AbortSignal }) {
     const last = messages.at(-1);
-    const said = last.content.map((part: any) => part.text ?? "").join("");
-    if (last.role === "tool") yield { type: "text-delta", delta: "result: " + said } as const;
+    const said = last?.content.map((part) => part.text ?? "").join("");
+    if (last?.role === "tool") yield { type: "text-delta", delta: "result: " + said } as const;
     else if (said === "refund") yield* call("c1", "refund", { amount: 120 });
     else if (said === "two") yield* [...call("a1", "refund", { amount: 1 }), ...call("a2", "refund", { amount: 2 })];
     else if (said === "stubborn") yield* call("s1", "stubborn", {});

@@ -24,6 +24,16 @@ function newFile(): string {
   return join(folder, "awaken.db");
 }
 
+/** Takes the task, and brings it to its end when it may. */
+const answeringAfter = (gate: Promise<void>): Parameters<typeof harness.agent>[0] => ({
+  async act(turn) {
+    turn.accept();
+    turn.status("TASK_STATE_WORKING");
+    await gate;
+    turn.status("TASK_STATE_COMPLETED", "by law, yes");
+  },
+});
+
 test("multi-agent 26: a process that dies after acceptance leaves a running run with the task id; whoever takes it up finds the task and sends nothing again", async () => {
   const gate = Promise.withResolvers<void>();
   const far = await harness.agent({
@@ -72,14 +82,7 @@ test("multi-agent 26: a process that dies after acceptance leaves a running run 
 
 test("a process that lost its run to another one does not cancel the task that the other one follows", async () => {
   const gate = Promise.withResolvers<void>();
-  const far = await harness.agent({
-    async act(turn) {
-      turn.accept();
-      turn.status("TASK_STATE_WORKING");
-      await gate.promise;
-      turn.status("TASK_STATE_COMPLETED", "by law, yes");
-    },
-  });
+  const far = await harness.agent(answeringAfter(gate.promise));
   const file = newFile();
   const stores = [sqliteStore(file), sqliteStore(file)] as const;
   // It stands still, so that its lease runs out as that of a process that was stopped.
@@ -106,14 +109,7 @@ test("a process that lost its run to another one does not cancel the task that t
 
 test("a run that has to be out of its process leaves the task as it is, and whoever goes on follows it", async () => {
   const gate = Promise.withResolvers<void>();
-  const far = await harness.agent({
-    async act(turn) {
-      turn.accept();
-      turn.status("TASK_STATE_WORKING");
-      await gate.promise;
-      turn.status("TASK_STATE_COMPLETED", "by law, yes");
-    },
-  });
+  const far = await harness.agent(answeringAfter(gate.promise));
   const store = memoryStore();
   const clock = fakeClock(1);
   const first = harness.open(far.url, { init: { store, clock, yieldBefore: 10_000, workers: true } });
