@@ -84,7 +84,7 @@ function watched(signal: AbortSignal): { readonly listeners: () => number } {
 /** Parallel tools, a suspension that is decided, a slow stream, and a compaction. */
 async function richRun(controller: AbortController) {
   const clock = instantClock();
-  const decisionQueue = new Queue<readonly AddressedDecision[]>();
+  const late: { keep?: (batch: readonly AddressedDecision[]) => boolean } = {};
   const inbox = new Queue<InboxItem>();
   const thread = new ThreadLog();
   const quick = defineTool({ id: "quick", description: "", input: nothing, execute: tick });
@@ -117,17 +117,15 @@ async function richRun(controller: AbortController) {
     clock,
     thread,
     inbox,
-    decisionQueue,
     signal: controller.signal,
-    onEvent(event) {
-      if (event.type === "tool-call-ready" && event.toolCallId === "call-asks") {
-        decisionQueue.push([decide("call-asks", { action: "approve" })]);
-      }
+    onEvent(event, keep) {
+      late.keep = keep;
+      if (event.type === "tool-call-ready" && event.toolCallId === "call-asks") keep([decide("call-asks", { action: "approve" })]);
     },
   });
   // A summary that was on its way hears of the end in its own time.
   for (let wait = 0; wait < 5; wait++) await new Promise((resolve) => setImmediate(resolve));
-  return { ...run, clock, listeners: signal.listeners(), isClosed: inbox.isClosed && decisionQueue.isClosed };
+  return { ...run, clock, listeners: signal.listeners(), isClosed: inbox.isClosed && late.keep?.([]) !== true };
 }
 
 function expectPaired(messages: readonly Message[]): void {

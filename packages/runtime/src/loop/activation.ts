@@ -83,7 +83,6 @@ export interface RunHandles {
   /** While nobody listens, no event is made that only a listener would read. */
   readonly listeners: Listeners<AgentEvent>;
   readonly inbox: Queue<InboxItem>;
-  readonly decisions: Queue<readonly AddressedDecision[]>;
   /** Where its commits go. */
   readonly landing: Landing;
   readonly profileStore: ProfileStore | undefined;

@@ -16,7 +16,6 @@ import { defineTool, type ToolInit } from "../tool/define-tool.ts";
 import { fail, Reply, reply, wait } from "../tool/reply.ts";
 import type { Tool } from "../tool/tool.ts";
 import { answer, ask, suspend, type Verdict } from "../tool/verdict.ts";
-import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 
 const nothing = z.object({});
 
@@ -307,14 +306,15 @@ describe("decisions", () => {
 
   it("two people who decide about one call at once do it once, and the run goes on", async () => {
     const ran: unknown[] = [];
-    const decisionQueue = new Queue<readonly AddressedDecision[]>();
-    decisionQueue.push([decide("c1", { action: "approve" }, "ana")]);
-    decisionQueue.push([decide("c1", { action: "approve" }, "bob")]);
-    decisionQueue.push([decide("gone", { action: "approve" }, "eve")]);
     const { result } = await runScripted({
       turns: [toolCall("asks", {}, { id: "c1" }), text("done")],
       tools: [asking(ran)],
-      decisionQueue,
+      onEvent(event, keep) {
+        if (event.type !== "step-start" || event.step > 1) return;
+        keep([decide("c1", { action: "approve" }, "ana")]);
+        keep([decide("c1", { action: "approve" }, "bob")]);
+        keep([decide("gone", { action: "approve" }, "eve")]);
+      },
     });
     expect(result.text).toBe("done");
     expect(ran).toHaveLength(1);

@@ -86,7 +86,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { scopeId, signal, clock, ids, log, listeners, inbox, decisions, landing, profileStore, replan } = handles;
+  const { scopeId, signal, clock, ids, log, listeners, inbox, landing, profileStore, replan } = handles;
   const tell = teller(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
@@ -112,8 +112,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     tally,
     progress,
     inbox,
-    decisions,
-    desk: { isClosed: false, taking: undefined, untold: [] },
+    desk: { isClosed: false, taking: undefined, untold: [], early: [] },
     input: incomingOf(activation),
     seed: activation.seed,
     signal,

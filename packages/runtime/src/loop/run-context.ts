@@ -68,6 +68,8 @@ export interface Desk {
   taking: Promise<unknown> | undefined;
   /** Decisions that listeners have not heard of. */
   readonly untold: AgentEvent[];
+  /** Those about calls that do not wait yet, kept to the end of the step (`early-decisions.ts`). */
+  readonly early: (readonly AddressedDecision[])[];
 }
 
 /** Which try again it is, and why. */
@@ -106,8 +108,6 @@ export interface RunContext {
   /** What keys of a new run begin with, whatever its plugins begin with. */
   readonly seed: PersistedState | undefined;
   readonly inbox: Queue<InboxItem>;
-  /** Decisions about calls that do not wait yet, kept to the end of the step. */
-  readonly decisions: Queue<readonly AddressedDecision[]>;
   readonly desk: Desk;
   readonly signal: AbortSignal;
   readonly clock: Clock;

@@ -60,7 +60,6 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
   } finally {
     unbindPlugins(ctx);
     ctx.inbox.close();
-    ctx.decisions.close();
   }
 }
 
@@ -170,7 +169,7 @@ function openStep(ctx: RunContext): MessageId {
 function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<PhaseOutcome> {
   const at = ctx.clock.now();
   const close = command().update(runLifecycle, { type: "step-completed", at });
-  if (reached.type !== "suspended" && ctx.decisions.size > 0) dropEarly(ctx);
+  if (reached.type !== "suspended" && ctx.desk.early.length > 0) dropEarly(ctx);
   if (reached.type === "waits") close.update(runLifecycle, { type: "set-waiting", reason: reached.reason, at });
   if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), at });
   ctx.state.commit(close);
@@ -253,7 +252,7 @@ async function suspend(ctx: RunContext): Promise<Termination | undefined> {
   }
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
-    if (ctx.decisions.size > 0) await takeEarly(ctx);
+    if (ctx.desk.early.length > 0) await takeEarly(ctx);
     if (hasNext(ctx)) {
       const ended = await replayDecided(ctx);
       if (ended !== undefined) return ended;

@@ -282,10 +282,15 @@ describe("suspension", () => {
   it("a live decision about an unknown call is refused and the run keeps waiting", async () => {
     const paid: Payment[] = [];
     const { tools, turn } = await twoWaiting(paid);
-    const decisionQueue = new Queue<readonly AddressedDecision[]>();
-    decisionQueue.push([decide("c1", { action: "approve" }), decide("nope", { action: "approve" })]);
-    decisionQueue.push([]);
-    const { result } = await runScripted({ turns: [turn], tools, decisionQueue });
+    const { result } = await runScripted({
+      turns: [turn],
+      tools,
+      onEvent({ type }, keep) {
+        if (type !== "step-start") return;
+        keep([decide("c1", { action: "approve" }), decide("nope", { action: "approve" })]);
+        keep([]);
+      },
+    });
     expect(result).toMatchObject({ status: "waiting" });
     expect(paid).toEqual([]);
   });
@@ -293,9 +298,13 @@ describe("suspension", () => {
   it("decisions that come before the suspension are taken at once", async () => {
     const paid: Payment[] = [];
     const { tools, turn } = await twoWaiting(paid);
-    const decisionQueue = new Queue<readonly AddressedDecision[]>();
-    decisionQueue.push([decide("c1", { action: "approve" }), decide("c2", { action: "deny" })]);
-    const { result } = await runScripted({ turns: [turn, text("one of two")], tools, decisionQueue });
+    const { result } = await runScripted({
+      turns: [turn, text("one of two")],
+      tools,
+      onEvent({ type }, keep) {
+        if (type === "step-start") keep([decide("c1", { action: "approve" }), decide("c2", { action: "deny" })]);
+      },
+    });
     expect(result).toMatchObject({ status: "done", text: "one of two" });
     expect(paid.map((payment) => payment.amount)).toEqual([200]);
   });

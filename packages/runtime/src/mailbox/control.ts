@@ -2,7 +2,6 @@ import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, type Tic
 import type { NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
-import type { ActiveRun } from "../run/active-runs.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { beginRun } from "../run/start-run.ts";
 import { within } from "../stream/within.ts";
@@ -179,9 +178,12 @@ const PAST: ReadonlySet<string> = new Set(["run_not_found", "illegal_transition"
 /** The record knows more: the run has parked or ended. Not that somebody else decided before. */
 const isPast = (thrown: unknown): boolean => AwakenError.is(thrown) && PAST.has(thrown.code) && thrown.details["decisionId"] === undefined;
 
-/** Decisions about calls that a run of this process does not know yet. False: it has parked or ended, or never began. */
-export async function keepDecisions(tenant: Tenant, run: ActiveRun, decisions: readonly AddressedDecision[]): Promise<boolean> {
-  await run.recorded;
+/** Decisions about calls that a run does not know yet. False: it has parked or ended, or never began. */
+export async function keepDecisions(
+  tenant: Tenant,
+  run: Pick<RunRecord, "runId" | "threadId">,
+  decisions: readonly AddressedDecision[],
+): Promise<boolean> {
   try {
     const wishes = decisionWishes(run, decisions, ({ target }) => ticketId(target));
     const over = (await wish(tenant, wishes)).find(({ takenAt }) => takenAt !== undefined);

@@ -3,6 +3,7 @@ import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RunStream } from "../run/run-stream.ts";
 import { parts, text, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
@@ -83,6 +84,29 @@ describe.each(STORES)("decisions about calls that do not wait yet, on %s", (_, m
     expect(await run.result).toMatchObject({ status: "done", text: "over" });
     expect(paid.sort()).toEqual(["c1", "c2"]);
     expect([await isUsed(store, "d-c1"), await isUsed(store, "d-c2")]).toEqual([true, true]);
+  });
+
+  test("registry-and-runtime 44: whichever process they are made in, the one that executes the run takes them", async () => {
+    await using store = make();
+    const { paid, tools, let: letAsk } = world();
+    await using runtime = open(store, [toolCalls([call("pay", "c1"), call("pay", "c2")]), text("over")], { tools });
+    await using other = open(store, [], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    const decisions = ["c1", "c2"].map((ticket) => ({ ticket, decision: { ...APPROVE, id: `d-${ticket}` } }));
+    let followed: RunStream | undefined;
+    await at(run, "tool-call-ready", async () => {
+      followed = await other.decideAll(decisions);
+      expect((await store.wishes.listOpen(R)).map(({ wishId }) => wishId)).toEqual(["d-c1", "d-c2"]);
+      letAsk();
+    });
+    expect(await run.result).toMatchObject({ status: "done", text: "over" });
+    expect(await followed?.result).toMatchObject({ status: "done", text: "over" });
+    expect(paid.sort()).toEqual(["c1", "c2"]);
+    expect([await isUsed(store, "d-c1"), await isUsed(store, "d-c2")]).toEqual([true, true]);
+    // They are about a run that is over by now, and known: nothing comes of saying it once more.
+    expect(await (await other.decideAll(decisions)).result).toMatchObject({ status: "done", text: "over" });
+    await expect(other.decide("c3", APPROVE)).rejects.toMatchObject({ code: "ticket_not_found" });
+    expect(paid).toHaveLength(2);
   });
 
   test("registry-and-runtime 44: one that the run ends without has no effect, and is on record as unused", async () => {

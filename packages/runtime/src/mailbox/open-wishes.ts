@@ -1,6 +1,7 @@
 import { type AwakenError, errorMessage, type Log, type RunProjection } from "@awaken/contract";
 import type { Fence, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { keepForStep } from "../loop/decisions/early-decisions.ts";
 import { isKnown, isUnderWay, takeDecisions } from "../loop/decisions/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { isRefusal } from "./refusals.ts";
@@ -129,7 +130,7 @@ export class OpenWishes {
     const batch = wishes.map(toAddressed);
     if (ctx !== undefined && batch.some((addressed) => !isKnown(ctx, addressed) || isUnderWay(ctx, addressed))) {
       // The run looks at them where it stops. One that leaves without them: whoever goes on with it finds them.
-      if (!run.decisions.push(batch)) this.#forget(wishes);
+      if (!keepForStep(ctx, batch)) this.#forget(wishes);
       return;
     }
     try {

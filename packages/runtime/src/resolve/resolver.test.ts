@@ -63,7 +63,6 @@ async function run(view: Resolution, agentId: string) {
       log: recordedLog(),
       listeners: new Listeners(),
       inbox: new Queue(),
-      decisions: new Queue(),
       landing: new Landing({
         store,
         identity,

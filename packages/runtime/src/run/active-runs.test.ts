@@ -1,15 +1,8 @@
-import { decisionId, runId, threadId } from "@awaken/contract";
+import { runId, threadId } from "@awaken/contract";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
-import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { ActiveRun, ActiveRuns } from "./active-runs.ts";
-
-const decision = (target: string, id = "d1"): AddressedDecision => ({
-  target,
-  isCall: true,
-  decision: { id: decisionId(id), action: "approve", decidedAt: 0 },
-});
 
 const thread = threadId("thread-1");
 const handle = (id = "run-1") => new ActiveRun(thread, runId(id));
@@ -46,7 +39,7 @@ describe("seed 002", () => {
 
   it("seed 002: create_run_channels_returns_triple", () => {
     const run = handle();
-    expect([run.runId, run.controller.signal.aborted, run.decisions.size, run.decisions.isClosed]).toEqual(["run-1", false, 0, false]);
+    expect([run.runId, run.controller.signal.aborted, run.inbox.size, run.inbox.isClosed]).toEqual(["run-1", false, 0, false]);
   });
 
   it("seed 002: register_run_succeeds", () => {
@@ -77,26 +70,6 @@ describe("seed 002", () => {
     expect(run.controller.signal.aborted).toBe(true);
     expect(run.controller.signal.reason).toMatchObject({ code: "cancelled", message: "the run was cancelled" });
   });
-
-  it("seed 002: run_handle_send_decisions", () => {
-    const run = handle();
-    run.send([decision("call-1"), decision("call-2", "d2")]);
-    const batches = run.decisions.drain();
-    expect(batches).toHaveLength(1);
-    expect(batches[0]?.map((entry) => entry.target)).toEqual(["call-1", "call-2"]);
-  });
-
-  it("seed 002: run_handle_send_decision_single", () => {
-    const run = handle();
-    run.send([decision("call-2")]);
-    expect(run.decisions.drain()).toEqual([[decision("call-2")]]);
-  });
-
-  it("seed 002: run_handle_send_decisions_closed_channel", () => {
-    const run = handle();
-    run.decisions.close();
-    expect(() => run.send([decision("call-1")])).toThrow(expect.objectContaining({ code: "channel_closed", details: { runId: "run-1" } }));
-  });
 });
 
 describe("active runs", () => {
@@ -107,14 +80,7 @@ describe("active runs", () => {
     expect([runs.onThread("other"), runs.size]).toEqual([undefined, 1]);
   });
 
-  it("registry-and-runtime 42: the loop drains two sends as two batches, in order", () => {
-    const run = handle();
-    run.send([decision("a"), decision("b", "d2")]);
-    run.send([decision("c", "d3")]);
-    expect(run.decisions.drain().map((batch) => batch.length)).toEqual([2, 1]);
-  });
-
-  it("registry-and-runtime 43: the handle of a run that ended throws, and whoever waited for it goes on", async () => {
+  it("a run that ended reads nothing any more, and whoever waited for it goes on", async () => {
     const runs = new ActiveRuns();
     const run = runs.claim(thread, runId("r"));
     const waited = Promise.all([run.prepared, run.released]);
@@ -122,7 +88,6 @@ describe("active runs", () => {
     await waited;
     await Promise.all([run.prepared, run.released]);
     expect(run.ctx).toBeUndefined();
-    expect(() => run.send([decision("a")])).toThrow(expect.objectContaining({ code: "channel_closed" }));
     expect(run.inbox.push({ type: "wake" })).toBe(false);
   });
 

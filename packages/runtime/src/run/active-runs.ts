@@ -1,5 +1,4 @@
 import { type AgentEvent, AwakenError, DEFAULT_SCOPE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
-import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
@@ -13,8 +12,6 @@ export class ActiveRun {
   readonly threadId: ThreadId;
   readonly controller = new AbortController();
   readonly inbox = new Queue<InboxItem>();
-  /** Decisions about calls that do not wait yet, as far as they are known here. */
-  readonly decisions = new Queue<readonly AddressedDecision[]>();
   readonly listeners = new Listeners<AgentEvent>();
   /** Every id that it is known by: a claim may turn out to be for a run that exists. */
   readonly runIds: RunId[];
@@ -77,22 +74,9 @@ export class ActiveRun {
     this.controller.abort(new AwakenError("cancelled", why));
   }
 
-  /** Kept until a call of this step waits that it is about. Throws when the run does not take decisions any more. */
-  send(batch: readonly AddressedDecision[]): void {
-    this.checkListening();
-    this.decisions.push(batch);
-  }
-
-  /** Throws when the run does not take decisions any more. */
-  checkListening(): void {
-    if (!this.decisions.isClosed) return;
-    throw new AwakenError("channel_closed", `run '${this.runId}' takes no decisions any more`, { details: { runId: this.runId } });
-  }
-
   /** Nothing reaches the run any more, and whoever waits for it goes on. */
   close(): void {
     this.inbox.close();
-    this.decisions.close();
     // Whoever keeps the handle does not keep the run.
     this.#ctx = undefined;
     this.listeners.clear();

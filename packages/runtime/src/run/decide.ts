@@ -11,6 +11,7 @@ import {
 } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { checkListening, keepForStep } from "../loop/decisions/early-decisions.ts";
 import { isRepeated } from "../loop/decisions/same-decision.ts";
 import { isKnown, takeDecisions } from "../loop/decisions/take-decisions.ts";
 import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
@@ -115,26 +116,36 @@ const counted = async (parts: RunParts, result: Promise<LoopOutcome>): Promise<L
 const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
   run.result === undefined ? recorded(parts, run) : followRun(run, counted(parts, run.result));
 
-/** Decisions about calls of an active run that it does not know yet. Only its own id names it for good: threads see many runs. */
+/** Decisions about calls that a run at work does not know yet. Only its own id names it for good: threads see many runs. */
 async function keepEarly(parts: RunParts, { decisions, run: named }: RunDecisions): Promise<RunStream | undefined> {
   if (named === undefined) return undefined;
   const found = parts.active.find(named);
   if (found.type === "ambiguous") throw ambiguous(named, `'${named}' names two runs`);
-  if (found.type === "none" || !found.run.runIds.some((id) => id === named)) return undefined;
-  const { run } = found;
+  if (found.type === "none") return keepThere(parts, runId(named), decisions);
+  if (!found.run.runIds.some((id) => id === named)) return undefined;
+  return keepHere(parts, found.run, decisions);
+}
+
+/** The run is not executed here. Undefined: nobody executes it, it has parked or ended, or its record knows what they are about. */
+async function keepThere(parts: RunParts, named: RunId, decisions: readonly AddressedDecision[]): Promise<RunStream | undefined> {
+  const { holds, records } = parts;
+  const run = holds === undefined ? undefined : await records.runs.load(named);
+  if (holds === undefined || run?.status !== "running" || decisions.some((addressed) => hasTicket(run, addressed))) return undefined;
+  return (await holds.keep(run, decisions)) ? recorded(parts, run) : undefined;
+}
+
+/** Undefined: it has left, or knows what they are about. */
+async function keepHere(parts: RunParts, run: ActiveRun, decisions: readonly AddressedDecision[]): Promise<RunStream | undefined> {
   await run.prepared;
   const { ctx } = run;
   if (ctx === undefined || decisions.some((addressed) => isKnown(ctx, addressed))) return undefined;
+  checkListening(ctx);
   const stream = followActive(parts, run);
-  if (parts.holds === undefined) run.send(decisions);
-  else {
-    run.checkListening();
-    if (!(await parts.holds.keep(run, decisions))) {
-      await run.released;
-      return undefined;
-    }
-  }
-  return stream;
+  const { holds } = parts;
+  const isKept = holds === undefined ? keepForStep(ctx, decisions) : await run.recorded.then(() => holds.keep(run, decisions));
+  if (isKept) return stream;
+  await run.released;
+  return undefined;
 }
 
 /** Undefined: the thread is free, and the record knows more. */

@@ -30,10 +30,10 @@ export interface Holds {
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */
   decide(run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void>;
   /**
-   * Decisions about calls that a run of this process does not know yet. They are on record when it resolves, whoever goes on with the run;
-   * false: it has parked or ended meanwhile, and its record knows more.
+   * Decisions about calls that a run does not know yet, whoever executes it. They are on record when it resolves, whoever goes on with the
+   * run; false: it has parked or ended meanwhile, and its record knows more.
    */
-  keep(run: ActiveRun, decisions: readonly AddressedDecision[]): Promise<boolean>;
+  keep(run: Pick<RunRecord, "runId" | "threadId">, decisions: readonly AddressedDecision[]): Promise<boolean>;
   /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */
   makeRoom(threadId: ThreadId): Promise<void>;
 }

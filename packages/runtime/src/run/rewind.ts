@@ -178,7 +178,6 @@ export async function rewind(parts: RunParts, thread: string, options: RewindOpt
   const slot = parts.active.claim(id, runId(parts.ids()));
   // It reads nothing: whoever sends something is told so.
   slot.inbox.close();
-  slot.decisions.close();
   try {
     for (let tries = 1; ; tries++) {
       try {

@@ -252,12 +252,10 @@ function rememberOutput({ outputs }: RunParts, ctx: RunContext, { status, runId 
 }
 
 /** Before anything is sent to it: what is asked of an agent that runs elsewhere, its backend must be able to do. */
-function supporting(plan: RunPlan, { options, intent }: RunOrder, run: ActiveRun): RunPlan {
+function supporting(plan: RunPlan, { options, intent }: RunOrder): RunPlan {
   const { backend, agent } = plan;
   if (backend === undefined) return plan;
   checkRoot(agent.id, backend, { options, decisions: intent.type === "resume" ? intent.decisions.length : 0 });
-  // Whoever decides while it runs is told that nobody listens.
-  if (!backend.profile.decisions.startsWith("live")) run.decisions.close();
   return plan;
 }
 
@@ -281,7 +279,7 @@ async function prepare(
   run.inbox.onRefused = (item) => {
     if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
   };
-  const resolve = (agentId: string): RunPlan => inBackground(supporting(resolution.resolve(agentId), order, run), order);
+  const resolve = (agentId: string): RunPlan => inBackground(supporting(resolution.resolve(agentId), order), order);
   const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
   const { ctx } = await takeUp({
     order,
@@ -332,7 +330,6 @@ function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]
     log: parts.log,
     listeners: run.listeners,
     inbox: run.inbox,
-    decisions: run.decisions,
     profileStore: parts.profiles,
     streams: parts.streams,
     cancelGraceMs: parts.cancelGraceMs,

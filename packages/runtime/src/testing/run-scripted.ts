@@ -26,6 +26,7 @@ import { Landing } from "../commit/land.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
 import type { Activation } from "../loop/activation.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
+import { keepForStep } from "../loop/decisions/early-decisions.ts";
 import { takeSeededDecisions } from "../loop/decisions/take-decisions.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
 import { openRun } from "../loop/open-run.ts";
@@ -99,11 +100,11 @@ export interface ScriptedRunInit extends Omit<ScriptedAgent, "model"> {
   readonly ids?: Ids;
   readonly log?: Log;
   readonly inbox?: Queue<InboxItem>;
-  readonly decisionQueue?: Queue<readonly AddressedDecision[]>;
   /** Where commits go instead of right into the thread. */
   readonly store?: CommitStore;
   readonly holding?: Holding;
-  readonly onEvent?: (event: AgentEvent) => void;
+  /** `keep`: decisions about calls of the step that do not wait yet; false when the run takes none any more. */
+  readonly onEvent?: (event: AgentEvent, keep: (batch: readonly AddressedDecision[]) => boolean) => void;
 }
 
 export interface ScriptedRun {
@@ -193,7 +194,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
   listeners.add((event) => {
     events.push(event);
     checker.see(event);
-    init.onEvent?.(event);
+    init.onEvent?.(event, (batch) => keepForStep(ctx, batch));
   });
   const activation = activationOf(init, init.model ?? model ?? scripted([]), thread, ids);
   const ctx = openRun(activation, {
@@ -204,7 +205,6 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     log: init.log ?? SILENT,
     listeners,
     inbox: init.inbox ?? new Queue(),
-    decisions: init.decisionQueue ?? new Queue(),
     landing: landingOf(init, activation, thread, clock),
     profileStore: undefined,
     cancelGraceMs: 30_000,

@@ -4,9 +4,22 @@ import type { AddressedDecision } from "./addressed-decision.ts";
 import { applyDecisions, tellDecisions } from "./take-decisions.ts";
 
 /*
- * Decisions that came before their calls waited. Where there is a queue they are rows, and `ctx.decisions` is what their owner has read of
- * them; they are looked at where the run stops, and are over with the step.
+ * Decisions that came before their calls waited. Where there is a queue they are rows, and the desk has what their owner has read of them;
+ * they are looked at where the run stops, and are over with the step.
  */
+
+/** Whoever decides about an agent that runs elsewhere, while it runs, is told when nobody listens there. */
+export function checkListening({ active: { plan }, identity: { runId } }: RunContext): void {
+  if (plan.backend === undefined || plan.backend.profile.decisions.startsWith("live")) return;
+  throw new AwakenError("channel_closed", `run '${runId}' takes no decisions while it runs`, { details: { runId } });
+}
+
+/** False when the run is leaving: its record knows more then. */
+export function keepForStep({ desk }: RunContext, batch: readonly AddressedDecision[]): boolean {
+  if (desk.isClosed) return false;
+  desk.early.push(batch);
+  return true;
+}
 
 function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): void {
   writer.refuse(batch.map(({ decision }) => decision.id));
@@ -14,7 +27,7 @@ function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): vo
 
 /** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
 export async function takeEarly(ctx: RunContext): Promise<void> {
-  for (const batch of ctx.decisions.drain()) {
+  for (const batch of ctx.desk.early.splice(0)) {
     try {
       await applyDecisions(ctx, batch);
       tellDecisions(ctx);
@@ -28,7 +41,7 @@ export async function takeEarly(ctx: RunContext): Promise<void> {
 
 /** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */
 export function dropEarly(ctx: RunContext): void {
-  for (const batch of ctx.decisions.drain()) {
+  for (const batch of ctx.desk.early.splice(0)) {
     for (const { target } of batch) {
       ctx.log.warn(`decision refused: the call '${target}' did not wait`, { runId: ctx.identity.runId, code: "ticket_not_open" });
     }

@@ -51,10 +51,7 @@ function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: Load
   const { bounds: _own, streams: _none, ...live } = handles;
   try {
     const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan);
-    return openRun(
-      { ...activation, reading: "lenient" },
-      { ...live, listeners: new Listeners(), inbox: new Queue(), decisions: new Queue(), landing },
-    );
+    return openRun({ ...activation, reading: "lenient" }, { ...live, listeners: new Listeners(), inbox: new Queue(), landing });
   } catch (thrown) {
     handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });
     return undefined;
