@@ -27,6 +27,12 @@ function onAbort(signals: readonly AbortSignal[], act: () => void): () => void {
 /** Passes items on to whoever listens. */
 export class Broadcast<T> {
   readonly #listeners = new Set<Listener<T>>();
+  readonly #onWait: () => void;
+
+  /** `onWait`: whenever somebody comes to listen. */
+  constructor(onWait: () => void = () => {}) {
+    this.#onWait = onWait;
+  }
 
   get size(): number {
     return this.#listeners.size;
@@ -53,7 +59,10 @@ export class Broadcast<T> {
       inbox.wake();
     };
     if (isAborted(signals)) off();
-    else this.#listeners.add(listener);
+    else {
+      this.#listeners.add(listener);
+      this.#onWait();
+    }
     return drain(inbox, signals, stop);
   }
 }
@@ -110,6 +119,12 @@ export interface Ringer {
 /** Bells by what they wait for. */
 export class Bells {
   readonly #bells = new Map<string, Set<Ringer>>();
+  readonly #onWait: () => void;
+
+  /** `onWait`: whenever a bell is hung. */
+  constructor(onWait: () => void = () => {}) {
+    this.#onWait = onWait;
+  }
 
   get size(): number {
     return this.#bells.size;
@@ -118,6 +133,7 @@ export class Bells {
   hang(key: string, bell: Ringer): () => void {
     const bells = this.#bells.get(key) ?? new Set();
     this.#bells.set(key, bells.add(bell));
+    this.#onWait();
     return () => {
       bells.delete(bell);
       if (bells.size === 0 && this.#bells.get(key) === bells) this.#bells.delete(key);
@@ -147,9 +163,10 @@ export interface ScopedConfigKey {
   readonly key: ConfigKey;
 }
 
-export const createChannels = (): Channels => ({
-  bells: new Bells(),
-  hints: new Broadcast(),
+/** `onWait`: whenever somebody comes to wait for what a commit may bring. */
+export const createChannels = (onWait?: () => void): Channels => ({
+  bells: new Bells(onWait),
+  hints: new Broadcast(onWait),
   parcels: new Parcels(),
   config: new Broadcast(),
 });

@@ -6,7 +6,7 @@ import { type Channels, createChannels } from "../sql/listeners.ts";
 import { Database, type DatabaseOptions, DEFAULT_BUSY_MS, IN_MEMORY } from "./database.ts";
 import { isBusy, toStorageError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
-import { watchNeighbours } from "./neighbours.ts";
+import { NeighbourWatch } from "./neighbour-watch.ts";
 import { pauseMs, Writer } from "./session.ts";
 
 export interface OpenFile {
@@ -40,7 +40,7 @@ const settingsOf = ({ synchronous, busyTimeoutMs, maxBytes, readOnly }: Database
 
 interface Opened {
   readonly writer: Writer;
-  readonly unwatch: () => void;
+  readonly watch: NeighbourWatch;
 }
 
 function openNow(path: string, options: DatabaseOptions, channels: Channels): Opened {
@@ -50,7 +50,7 @@ function openNow(path: string, options: DatabaseOptions, channels: Channels): Op
     // A migration may need room for both forms of a table.
     if (options.maxBytes !== undefined) db.limit(options.maxBytes);
     const writer = new Writer(db, path === IN_MEMORY ? "none" : options.synchronous === "normal" ? "moment" : "turn");
-    return { writer, unwatch: watchNeighbours(db, channels) };
+    return { writer, watch: new NeighbourWatch(db, channels) };
   } catch (thrown) {
     db.close();
     throw toStorageError(thrown, path);
@@ -59,7 +59,7 @@ function openNow(path: string, options: DatabaseOptions, channels: Channels): Op
 
 /** One file and its users. What is wrong with it is thrown at once, unless another process is in its way: then it is opened later. */
 class SharedFile {
-  readonly channels = createChannels();
+  readonly channels = createChannels(() => this.#opened?.watch.awaited());
   readonly settings: string;
   users = 0;
   readonly #path: string;
@@ -90,7 +90,7 @@ class SharedFile {
   }
 
   async close(): Promise<void> {
-    this.#opened?.unwatch();
+    this.#opened?.watch.close();
     await this.#opened?.writer.close();
   }
 

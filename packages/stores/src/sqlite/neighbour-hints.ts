@@ -1,12 +1,9 @@
 import { runId, scopeId, threadId } from "@awaken/contract";
 import type { ScopedHint } from "@awaken/contract/store";
-import type { Channels } from "../sql/listeners.ts";
 import { numberOf, type Row, textOf } from "../sql/rows.ts";
 import { readWish, WISH_ROW } from "../sql/wish-rows.ts";
 import type { Database } from "./database.ts";
-import { isBusy } from "./errors.ts";
 
-const INTERVAL_MS = 200;
 const MAX_THREADS = 100;
 
 /** Threads with work that nobody holds: whoever enqueued it did so in another process. */
@@ -17,7 +14,7 @@ const QUEUED = `SELECT q.scope_id, q.thread_id FROM dispatch q WHERE q.status = 
 const placeOf = (row: Row) => ({ scopeId: scopeId(textOf(row, "scope_id")), threadId: threadId(textOf(row, "thread_id")) });
 
 /** What other processes want of runs and workers, as hints: SQLite carries none from process to process. */
-class NeighbourHints {
+export class NeighbourHints {
   readonly #db: Database;
   #lastWish: number;
 
@@ -54,32 +51,4 @@ class NeighbourHints {
       WHERE record ->> '$.deliveryMode.targetRunId' IS NOT NULL LIMIT ${MAX_THREADS}`;
     return this.#db.all(sql).map((row) => ({ type: "wake", ...placeOf(row), runId: runId(textOf(row, "target")) }));
   }
-}
-
-/**
- * Wakes whoever waits after another process has written to the file: SQLite tells nobody, but it counts such writes. Nobody looks while
- * nobody waits; who comes is woken once, so that nothing before it is missed.
- */
-export function watchNeighbours(db: Database, { bells, hints }: Channels): () => void {
-  const version = () => numberOf(db.get("PRAGMA data_version") ?? {}, "data_version");
-  const neighbours = new NeighbourHints(db);
-  let seen = version();
-  const look = () => {
-    if (bells.size === 0 && hints.size === 0) return;
-    const now = version();
-    if (now === seen) return;
-    bells.ringAll();
-    if (hints.size > 0) for (const hint of neighbours.read()) hints.send(hint);
-    seen = now;
-  };
-  const timer = setInterval(() => {
-    try {
-      look();
-    } catch (thrown) {
-      // Whoever has locked the file will be done by one of the next looks.
-      if (!isBusy(thrown)) bells.ringAll();
-    }
-  }, INTERVAL_MS);
-  timer.unref();
-  return () => clearInterval(timer);
 }
