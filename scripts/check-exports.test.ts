@@ -77,6 +77,19 @@ describe("check-exports", () => {
     ]);
   });
 
+  it("a mark in a statement excuses the name below it, and no other", () => {
+    const index = 'export {\n  a,\n  // Public: whoever shows runs has a word for each.\n  type B as C,\n  d,\n} from "./x.ts";\n';
+    expect(unused(tree(index, 'import { a } from "@awaken/a";'))).toEqual(["d"]);
+    expect(unused(tree(index, 'import { d } from "@awaken/a";'))).toEqual(["a"]);
+  });
+
+  it("a mark on what others use says nothing, and goes", () => {
+    const index = '// Public: stores of others spell it.\nexport type { X, Y } from "./x.ts";\n';
+    expect(checkExports(tree(index, 'import type { Y } from "@awaken/a";')).findings).toEqual([
+      { file: "packages/a/src/index.ts", message: "Y has users outside @awaken/a: it needs no mark that it is public" },
+    ]);
+  });
+
   it("a mark with a reason excuses the statement below it, and no other", () => {
     const index = '// Public: stores of others spell it.\nexport type { X } from "./x.ts";\nexport { y } from "./y.ts";\n';
     expect(unused(tree(index, ""))).toEqual(["y"]);
@@ -105,7 +118,7 @@ describe("check-exports", () => {
   it("prints the count of each package and exits with 1", () => {
     const { status, output } = runScript("check-exports.ts", tree('export { x, y } from "./x.ts";', 'import { x } from "@awaken/a";'));
     expect(output).toBe(
-      "packages/a/src/index.ts: y has no user outside @awaken/a, and no mark that it is public\nexports: @awaken/a 2, 1 unused\n",
+      "packages/a/src/index.ts: y has no user outside @awaken/a, and no mark that it is public\nexports: @awaken/a 2, 1 to look at\n",
     );
     expect(status).toBe(1);
   });

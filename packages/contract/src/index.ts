@@ -66,7 +66,6 @@ export type {
   ToolResultContent,
   UserContent,
 } from "./content.ts";
-// Public: clients map codes to statuses.
 export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
 export type { AgentEvent, ChildRun, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage } from "./event-table.ts";
@@ -120,12 +119,12 @@ export {
   type JsonValue,
   toJson,
 } from "./json.ts";
-// Public: whoever shows calls has a word for each.
 export {
   canToolCallMove,
   isToolCallOver,
   type RunLifecycle,
   runLifecycleSchema,
+  // Public: whoever shows calls has a word for each.
   TOOL_CALL_STATUSES,
   type ToolCallState,
   type ToolCallStates,
@@ -167,7 +166,6 @@ export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
-// Public: schemas of others hold JSON.
 export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";
 export {
@@ -182,14 +180,16 @@ export {
   type TaskRecord,
   type TaskStatus,
 } from "./task.ts";
-// Public: whoever shows runs has a word for each.
 export {
+  // Public: whoever shows runs has a word for each.
   CONCLUSIONS,
   canRunMove,
   errorTermination,
+  // Public: whoever shows runs has a word for each.
   RUN_STATUSES,
   type RunStatus,
   type Termination,
+  // Public: whoever shows runs has a word for each.
   WAITING_REASONS,
   type WaitingReason,
 } from "./termination.ts";

@@ -36,7 +36,6 @@ export {
 } from "./registry/remove-provider.ts";
 export type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
 export { createResolver, type ResolverInit } from "./resolve/resolver.ts";
-// Public: verbs and options name it.
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 // Public: verbs and options name it.
 export type { Finding } from "./run/reconcile.ts";

@@ -1,10 +1,10 @@
 export { openApiDocument } from "./open-api.ts";
-// Public: whoever asks a server without the client makes paths with it.
 export {
   type AnswerOf,
   type BodyInputOf,
   type BodyOf,
   DEFAULT_BODY_BYTES,
+  // Public: whoever asks a server without the client makes paths with it.
   pathOf,
   type QueryInputOf,
   type QueryOf,

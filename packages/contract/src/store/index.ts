@@ -1,7 +1,10 @@
 export { sameJson } from "../json.ts";
 export { checkCommit } from "./check-commit.ts";
-// Public: stores of others spell it.
-export type { DispatchChange, PendingChange } from "./commit.ts";
+export type {
+  DispatchChange,
+  // Public: stores of others spell it.
+  PendingChange,
+} from "./commit.ts";
 export {
   type CommitResult,
   type CommitThread,
@@ -26,9 +29,16 @@ export {
   stampConfigRecord,
   toConfigRow,
 } from "./config-records.ts";
-// Public: stores of others spell it.
-export type { AckedDispatch, CancelledDispatch, DeadLetterDispatch, DispatchEcho, DispatchResult } from "./dispatch-record.ts";
-// Public: whoever shows the queue has a word for each.
+export type {
+  // Public: stores of others spell it.
+  AckedDispatch,
+  // Public: stores of others spell it.
+  CancelledDispatch,
+  DeadLetterDispatch,
+  // Public: stores of others spell it.
+  DispatchEcho,
+  DispatchResult,
+} from "./dispatch-record.ts";
 export {
   type ClaimedDispatch,
   DISPATCH_STATUSES,
@@ -59,7 +69,6 @@ export {
   releaseDispatch,
   supersedeDispatch,
 } from "./dispatch-transitions.ts";
-// Public: stores of others spell it.
 export type {
   ClaimRequest,
   Consumer,
@@ -68,6 +77,7 @@ export type {
   DispatchStore,
   Fence,
   InterruptedThread,
+  // Public: stores of others spell it.
   LeaseRenewal,
   RunHint,
   ScopedDispatch,
@@ -108,8 +118,11 @@ export { isMediaList, messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
 export { clampLimit, MAX_LIMIT, type Order, type Page } from "./page.ts";
-// Public: stores of others spell it.
-export type { DeliveryMode, PendingEdit } from "./pending.ts";
+export type {
+  DeliveryMode,
+  // Public: stores of others spell it.
+  PendingEdit,
+} from "./pending.ts";
 export {
   type Boundary,
   inputModeOf,
