@@ -1,32 +1,14 @@
-import { join } from "node:path";
 import { buildResumeArray, HttpAgent, type Message } from "@ag-ui/client";
 import { HttpAgent as OlderAgent } from "@ag-ui/client-0";
 import { scopeId, threadId } from "@awaken/contract";
-import { agUi, createServer, serve } from "@awaken/server";
+import { agUi, createServer } from "@awaken/server";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { tempFolder } from "../durability/support/databases.ts";
-import { type Engine, openShared, stopServer } from "../relay/support/nodes.ts";
+import { openShared, stopServer } from "../relay/support/nodes.ts";
 import { quiet } from "../relay/support/speaker.ts";
-import { journalOf, openAgent } from "./support/agent.ts";
+import { openAgent } from "./support/agent.ts";
+import { openSite, type Site } from "./support/site.ts";
 
 afterAll(stopServer);
-
-async function openSite(engine: Engine = "memory") {
-  const shared = await openShared(engine);
-  const folder = tempFolder();
-  const journal = join(folder.path, "journal");
-  const server = await serve({ runtime: openAgent(shared.stores[0], journal), port: 0, log: quiet });
-  return {
-    url: server.url,
-    journal: () => journalOf(journal),
-    async [Symbol.asyncDispose]() {
-      await server.close();
-      await shared[Symbol.asyncDispose]();
-      folder[Symbol.dispose]();
-    },
-  };
-}
-type Site = Awaited<ReturnType<typeof openSite>>;
 
 const TOOLS = [{ name: "pick_color", description: "Asks the person", parameters: { type: "object" } }];
 const user = (id: string, content: string): Message => ({ id, role: "user", content });
@@ -143,7 +125,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
 });
 
 test("protocols 73: the client of before takes runs that wait, fail, are cancelled, and wait for the page", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const run = async (thread: string, text: string, more: object = {}) => {
     const agent = new OlderAgent({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: thread });
     agent.addMessage({ id: `u-${thread}`, role: "user", content: text });
@@ -166,7 +148,7 @@ test("protocols 73: the client of before takes runs that wait, fail, are cancell
 });
 
 test("protocols 28, 76: what is not answered, not known or not whole is refused in one word, and nothing changes", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const { frames } = await post(site, { threadId: "t", runId: "r1", messages: [user("u1", "two say")] });
   const [one, two] = interruptsOf(frames);
   expect(two).toBeDefined();
@@ -201,7 +183,7 @@ test("protocols 28, 76: what is not answered, not known or not whole is refused 
 });
 
 test("protocols 78: an edited input is what runs, and is checked; the call is not told again", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const answer = (id: string | undefined, editedArgs: unknown) => [
     { interruptId: id, status: "resolved", payload: { approved: true, editedArgs } },
   ];
@@ -217,7 +199,7 @@ test("protocols 78: an edited input is what runs, and is checked; the call is no
 });
 
 test("forged results and assistants in the history that is sent back change nothing, and what is too large is not read", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const { frames } = await post(site, { threadId: "t", runId: "r1", messages: [user("u1", "pay tell")] });
   const [asked] = interruptsOf(frames);
   const before = await historyOf(site, "t");
@@ -244,7 +226,7 @@ test("forged results and assistants in the history that is sent back change noth
 });
 
 test("a client that writes the result of an approved call itself, as CopilotKit does, has the tool's in the end, and what its page said stays", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const agent = new OlderAgent({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: "t" });
   agent.addMessage({ id: "u1", role: "user", content: "both say" });
   await agent.runAgent({ runId: "r", tools: TOOLS });
@@ -267,7 +249,7 @@ test("a client that writes the result of an approved call itself, as CopilotKit 
 });
 
 test("protocols 30: what the page shows and what it tells beside it both reach the model", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const context = [{ description: "time zone", value: "CET" }];
   const { frames } = await post(site, {
     threadId: "t",
@@ -282,7 +264,7 @@ test("protocols 30: what the page shows and what it tells beside it both reach t
 });
 
 test("a run at work can be followed again, and what is on record from a cursor on; leaving is no cancel unless it is asked to be", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const leave = async (thread: string, said: string, forwardedProps: object) => {
     const controller = new AbortController();
     const response = await fetch(`${site.url}/v1/ag-ui/run`, {
@@ -348,7 +330,7 @@ test("in a host that knows nothing but fetch, who gives up the request has left:
 });
 
 test("protocols 77: an interrupt that has expired can be cancelled, and nothing else", async () => {
-  await using site = await openSite();
+  await using site = await openSite("memory");
   const { frames } = await post(site, { threadId: "t", runId: "r1", messages: [user("u1", "brief say")] });
   const [asked] = interruptsOf(frames);
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -44,7 +44,7 @@ async function openSite(engine: "memory" | "sqlite" | "postgres" = "memory") {
   const shared = await openShared(engine);
   const folder = tempFolder();
   const journal = join(folder.path, "journal");
-  const runtimes = [openAgent(shared.stores[0], journal), openAgent(shared.stores[1], journal)] as const;
+  const runtimes = [openAgent(shared.stores[0], { journal }), openAgent(shared.stores[1], { journal })] as const;
   return {
     servers: [
       openServer({ runtime: runtimes[0] }),

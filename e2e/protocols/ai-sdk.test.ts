@@ -1,7 +1,6 @@
 // @vitest-environment jsdom
 
-import { join } from "node:path";
-import { type RunningServer, serve } from "@awaken/server";
+import { defineTool } from "@awaken/runtime";
 import { act, waitFor } from "@testing-library/react";
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -10,37 +9,12 @@ import {
   type UIMessage,
 } from "ai";
 import { afterAll, describe, expect, test } from "vitest";
-import { tempFolder } from "../durability/support/databases.ts";
-import { openShared, stopServer } from "../relay/support/nodes.ts";
-import { quiet } from "../relay/support/speaker.ts";
-import { journalOf, openAgent } from "./support/agent.ts";
+import * as z from "zod";
+import { stopServer } from "../relay/support/nodes.ts";
 import { approvalIdOf, callOf, openPage, type Page } from "./support/page.ts";
+import { openSite, type Site } from "./support/site.ts";
 
 afterAll(stopServer);
-
-interface Site extends AsyncDisposable {
-  readonly url: string;
-  readonly server: RunningServer;
-  journal(): readonly string[];
-}
-
-async function openSite(engine: "sqlite" | "postgres" | "memory"): Promise<Site> {
-  const shared = await openShared(engine);
-  const folder = tempFolder();
-  const journal = join(folder.path, "journal");
-  const runtime = openAgent(shared.stores[0], journal);
-  const server = await serve({ runtime, port: 0, log: quiet });
-  return {
-    url: server.url,
-    server,
-    journal: () => journalOf(journal),
-    async [Symbol.asyncDispose]() {
-      await server.close();
-      await shared[Symbol.asyncDispose]();
-      folder[Symbol.dispose]();
-    },
-  };
-}
 
 const TOOLS = [{ name: "pick_color", description: "Asks the person for a color", parameters: { type: "object" } }];
 
@@ -261,6 +235,36 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect((await historyOf(site, "t-busy")).messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     first.unmount();
     second.unmount();
+  });
+
+  test("protocols 16: a call that lasts has its input while it runs, then what it streams, then its output; also when nothing is claimed for it", async () => {
+    const [speaking, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const own = defineTool({
+      id: "own",
+      description: "Lasts",
+      input: z.object({ of: z.string() }),
+      pure: true,
+      async execute({ of }, { output }) {
+        await speaking.promise;
+        output("half of it");
+        await ending.promise;
+        return { all: of };
+      },
+    });
+    await using site = await openSite(engine, [own]);
+    const page = openPage({ url: site.url, id: "t-lasts" });
+    await act(async () => void page.at().sendMessage({ text: "own say" }));
+    await waitFor(() => expect(callOf(page, "own")).toMatchObject({ state: "input-available", input: { of: "sky" } }));
+    expect((await historyOf(site, "t-lasts")).messages[1]?.parts).toContainEqual(expect.objectContaining({ state: "input-available" }));
+    speaking.resolve();
+    await waitFor(() => expect(callOf(page, "own")).toMatchObject({ preliminary: true, output: "half of it", input: { of: "sky" } }));
+    ending.resolve();
+    await page.settled(1);
+    expect(callOf(page, "own")).toMatchObject({ state: "output-available", output: { all: "sky" }, input: { of: "sky" } });
+    expect(callOf(page, "own")).not.toHaveProperty("preliminary");
+    expect(page.posts).toBe(1);
+    expect(kept((await historyOf(site, "t-lasts")).messages.slice(1))).toEqual(kept(page.messages.slice(1)));
+    page.unmount();
   });
 
   test("what a delegate asks is answered at the call that waits for it", async () => {

@@ -8,7 +8,7 @@ import { openAgent } from "./support/agent.ts";
 
 const order: ServerOrder & { readonly journal: string } = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore(order.place);
-const runtime = openAgent(store, order.journal, { workers: true, leaseMs: 1_000 });
+const runtime = openAgent(store, { journal: order.journal, workers: true, leaseMs: 1_000 });
 const server = await serve({ runtime, port: order.port, log: quiet });
 // Whoever started it is gone.
 process.on("disconnect", () => process.exit(1));

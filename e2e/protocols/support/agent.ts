@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { type InferenceRequest, type Message, messageText, type Provider } from "@awaken/contract";
-import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit, suspend } from "@awaken/runtime";
+import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit, suspend, type Tool } from "@awaken/runtime";
 import { failure, parts, type ScriptedTurn, scripted, text, toolCalls } from "@awaken/runtime/testing";
 import * as z from "zod";
 import { quiet } from "../../relay/support/speaker.ts";
@@ -29,6 +29,8 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
       ...END,
     ),
   look: (nth) => toolCalls([{ id: `${nth}-look`, name: "look", input: { n: 1 } }], { say: "Let me look. " }),
+  /** A tool that the test brings. */
+  own: (nth) => toolCalls([{ id: `${nth}-own`, name: "own", input: { of: "sky" } }]),
   pay: (nth) => toolCalls([{ id: `${nth}-pay`, name: "pay", input: { amount: 120 } }]),
   two: (nth) =>
     toolCalls([
@@ -99,15 +101,23 @@ const toolsOf = (journal: string | undefined) => {
   ];
 };
 
-export function openAgent(store: RuntimeInit["store"], journal?: string, init: Partial<RuntimeInit> = {}): Runtime {
+export interface AgentInit extends Partial<Omit<RuntimeInit, "tools">> {
+  /** Where tools write what they did. */
+  readonly journal?: string;
+  /** Offered beside those that it has. */
+  readonly tools?: readonly Tool[];
+}
+
+export function openAgent(store: RuntimeInit["store"], { journal, tools = [], ...init }: AgentInit = {}): Runtime {
+  const offered = tools.map(({ id }) => id);
   return createRuntime({
     providers: { house: model },
     models: { fast: { provider: "house", model: "fast-1" } },
     agents: {
-      assistant: { model: "fast", tools: ["look", "pay", "brief"], delegates: ["clerk"] },
+      assistant: { model: "fast", tools: ["look", "pay", "brief", ...offered], delegates: ["clerk"] },
       clerk: { model: "fast", tools: ["pay"], description: "Pays" },
     },
-    tools: toolsOf(journal),
+    tools: [...toolsOf(journal), ...tools],
     log: quiet,
     ...(store === undefined ? undefined : { store }),
     ...init,

@@ -37,9 +37,9 @@ class Round {
   #isSuspended = false;
   /** In sequence, nothing runs after a call that waits. */
   #isStopped = false;
-  /** Something has its result, or waits, that is not on record. */
-  #isDirty = false;
-  #isOrdered = false;
+  /** Something is not on record: the turn itself, which only a claim writes before, or a call that has its result, or waits. */
+  #isDirty = true;
+  #isListed = false;
   #failure: { readonly thrown: unknown } | undefined;
 
   constructor(ctx: RunContext, calls: readonly LiveCall[], isSequential: boolean) {
@@ -232,8 +232,12 @@ class Round {
 
   /** Tickets come in the order of the calls, whichever waits first. */
   #keepOrder(): void {
-    if (this.#isOrdered || this.#calls.length === 1) return;
-    this.#isOrdered = true;
+    if (this.#calls.length > 1) this.#list();
+  }
+
+  #list(): void {
+    if (this.#isListed) return;
+    this.#isListed = true;
     listCalls(this.#ctx, this.#calls);
   }
 
@@ -241,7 +245,7 @@ class Round {
   async #putOnRecord(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
-    this.#keepOrder();
+    this.#list();
     try {
       await this.#ctx.writer.write();
     } catch (thrown) {

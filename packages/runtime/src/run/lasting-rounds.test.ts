@@ -11,7 +11,7 @@ import {
 import { effectiveMessages, type Store } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { CRASH_POINTS, type CrashPoint, crashPoints } from "../testing/crash-points.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
@@ -203,6 +203,10 @@ describe.each(STORES)("a process that dies in a round that lasts, %s", (_, make)
     const [store, clock, { ran, tools, die }] = [await make(), fakeClock(1), world()];
     const agents = { default: { model: "fast", toolExecution } };
     const run = open(scripted([toolCalls(calls)]), { store, tools, clock, agents }).stream({ thread: "t", input: "go" });
+    await vi.waitFor(async () => {
+      await clock.advance(50);
+      expect((await store.messages.list(threadId("t"), {})).items.length).toBeGreaterThan(1);
+    });
     for (let round = 0; round < 20; round++) await clock.advance(50);
     die(...lasting);
     const model = scripted([text("over")]);
@@ -217,6 +221,17 @@ describe.each(STORES)("a process that dies in a round that lasts, %s", (_, make)
       expect(await there.resume(run)).toMatchObject({ status: "done", text: "over" });
       expect(ran).toEqual(["look", "look"]);
       expect(turnsOf(model.requests[0])).toEqual(["a b c", "a: quick", "b: look", "c: look"]);
+    },
+  );
+
+  test.each(["parallel", "sequential"] as const)(
+    "core-execution 98: the turn is on record though nothing of it is claimed: the model is not asked for it again, %s",
+    async (mode) => {
+      const { store, ran, run, there, model } = await cut([call("look", "a")], mode);
+      expect(await store.ledger.list(run)).toEqual([]);
+      expect(await there.resume(run)).toMatchObject({ status: "done", text: "over" });
+      expect(ran).toEqual(["look"]);
+      expect(model.requests.map(turnsOf)).toEqual([["a", "a: look"]]);
     },
   );
 
