@@ -88,9 +88,13 @@ export function open(variant = "awaken"): Subject {
   let runs = 0;
   return {
     startRun(scenario) {
-      let runtime = create(scenario, memoryStore(), isPure);
+      let store = memoryStore();
+      let runtime = create(scenario, store, isPure);
       reopen = () => {
-        runtime = create(scenario, memoryStore(), isPure);
+        const left = store;
+        void runtime.close().then(() => left.close());
+        store = memoryStore();
+        runtime = create(scenario, store, isPure);
       };
       return () => play(runtime, { input: USER });
     },
