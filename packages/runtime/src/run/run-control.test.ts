@@ -158,6 +158,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     expect([(await first).termination, (await second).termination]).toEqual([{ type: "natural-end" }, { type: "natural-end" }]);
   });
 
+  // seed 002: run_handle_send_decisions, run_handle_send_decision_single
   it("registry-and-runtime 42: of a batch of two decisions both take effect or neither, and a single one is a batch of one", async () => {
     const paid: number[] = [];
     const runtime = open(scripted([twoPayments, text("both"), toolCall("pay", { amount: 3 }, { id: "c3" }), text("one")]), {
@@ -191,6 +192,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     expect(paid).toEqual([1, 20, 3]);
   });
 
+  // seed 002: run_handle_send_decisions_closed_channel
   it("registry-and-runtime 43: a run that ended takes no decision, and says so", async () => {
     const runtime = open(scripted([toolCall("pay", { amount: 1 }, { id: "c1" }), text("ok")]), storage());
     const first = await runtime.run({ thread: "t", input: "pay" });
