@@ -13,7 +13,7 @@ import {
 } from "@awaken/contract/store";
 import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import { isOrphan } from "../run/called-run.ts";
-import { hasTicket } from "../run/decide.ts";
+import { hasTicket } from "../run/known-tickets.ts";
 import { isRunning, storedTasks } from "../state/background-tasks.ts";
 import type { Opening } from "./hold.ts";
 import { batchesOf, toAddressed } from "./open-wishes.ts";

@@ -1,5 +1,6 @@
 import { AwakenError, errorMessage, type HookPhase } from "@awaken/contract";
 import { commonBase, type Update } from "../state/batch.ts";
+import { conflictingKey } from "../state/merge.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
 import { isPromise } from "../stream/bounds.ts";
@@ -59,11 +60,8 @@ function isStale(store: StateStore, given: Command, revision: number): boolean {
 }
 
 /** Both update an exclusive key. */
-function isClashing(store: StateStore, left: Command | undefined, right: Command): boolean {
-  if (left === undefined || left.updates.length === 0) return false;
-  const isTaken = (name: string) => left.updates.some(({ key }) => key.name === name);
-  return right.updates.some((update) => isTaken(update.key.name) && isExclusive(store, update));
-}
+const isClashing = (store: StateStore, left: Command, right: Command): boolean =>
+  conflictingKey(left, right, (key) => store.mergeRule(key)) !== undefined;
 
 /** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
 function behind(first: Command, given: Command, revision: number): Command {
@@ -93,7 +91,8 @@ function partition<P extends HookPhase>(
     const entry = entries[index];
     const one = given[index];
     if (entry === undefined || one === undefined) continue;
-    if (isStale(store, one, revision) || isClashing(store, first, one) || isClashing(store, whole, one)) deferred.push(entry);
+    if (isStale(store, one, revision) || isClashing(store, first, one) || (whole !== undefined && isClashing(store, whole, one)))
+      deferred.push(entry);
     else whole = whole === undefined ? one : extendCommand(whole, one);
   }
   return { whole: whole === undefined ? first : behind(first, whole, revision), deferred };

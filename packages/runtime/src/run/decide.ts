@@ -1,33 +1,21 @@
-import {
-  AwakenError,
-  type MessageId,
-  openTicketsOf,
-  type RunId,
-  type RunRecord,
-  runId,
-  type ThreadId,
-  threadId,
-  ticketId,
-} from "@awaken/contract";
+import { AwakenError, type RunRecord, runId, threadId, ticketId } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
-import { checkListening, keepForStep } from "../loop/decisions/early-decisions.ts";
 import { isRepeated } from "../loop/decisions/same-decision.ts";
-import { isKnown, takeDecisions } from "../loop/decisions/take-decisions.ts";
-import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
+import { takeDecisions } from "../loop/decisions/take-decisions.ts";
 import { resumeOrder } from "../loop/run-order.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isOrphan } from "./called-run.ts";
 import { cancel } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
-import { withFamily } from "./family-usage.ts";
 import { followFamily } from "./follow-family.ts";
+import { counted, followActive, recorded } from "./followed-run.ts";
 import type { Holds } from "./holds.ts";
+import { keepEarly } from "./keep-early.ts";
+import { hasTicket, isOpen, notOpen, tooLate, unknownTicket } from "./known-tickets.ts";
 import type { RunParts } from "./run-parts.ts";
-import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
-import { followed } from "./settled.ts";
+import { followRun, type RunStream } from "./run-stream.ts";
 import { beginRun } from "./start-run.ts";
-import { wait } from "./wait.ts";
 
 /** Decisions about tickets of one run. */
 interface RunDecisions {
@@ -38,24 +26,6 @@ interface RunDecisions {
 }
 
 const ambiguous = (id: string, why: string) => new AwakenError("ambiguous_id", why, { details: { id } });
-
-/** What closed the ticket instead of a decision, if something did. */
-const closedBy = ({ closed = [] }: RunRecord, ticket: string): MessageId | undefined =>
-  closed.find((entry) => entry.ticketId === ticket)?.closedBy;
-
-function notOpen(ticket: string, run: RunRecord): AwakenError {
-  const { runId } = run;
-  const by = closedBy(run, ticket);
-  if (by === undefined) {
-    const why = `the ticket '${ticket}' of run '${runId}' is not open any more`;
-    return new AwakenError("ticket_not_open", why, { details: { ticketId: ticket, runId } });
-  }
-  const why = `the ticket '${ticket}' of run '${runId}' was closed by the message '${by}'; if its call had been started, reconcile puts on record what became of it`;
-  return new AwakenError("ticket_not_open", why, { details: { ticketId: ticket, runId, closedBy: by } });
-}
-
-const unknownTicket = (ticket: string) =>
-  new AwakenError("ticket_not_found", `no run has the ticket '${ticket}'`, { details: { ticketId: ticket } });
 
 /** It may be alive in another process, or cut off: only whoever started it knows. */
 const isElsewhere = (ticket: string, { runId, threadId }: RunRecord) =>
@@ -86,7 +56,7 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
   let lost: AwakenError | undefined;
   let seen: RunRecord | undefined;
   for (;;) {
-    const early = await keepEarly(parts, asked);
+    const early = await keepEarly(parts, asked.run, asked.decisions);
     if (early !== undefined) return early;
     const record = await findRecord(parts, asked, lost);
     const active = parts.active.byRun(record.runId) ?? parts.active.onThread(record.threadId);
@@ -105,47 +75,6 @@ export async function decide(parts: RunParts, given: readonly TicketDecision[]):
     if (!AwakenError.is(resumed)) return followFamily(parts, record, resumed);
     lost = resumed;
   }
-}
-
-const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly threadId: ThreadId }): RunStream =>
-  recordedRun(run, () => wait(parts, run.runId));
-
-const counted = async (parts: RunParts, result: Promise<LoopOutcome>): Promise<LoopResult> =>
-  withFamily(parts, await followed(parts, result));
-
-const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
-  run.result === undefined ? recorded(parts, run) : followRun(run, counted(parts, run.result));
-
-/** Decisions about calls that a run at work does not know yet. Only its own id names it for good: threads see many runs. */
-async function keepEarly(parts: RunParts, { decisions, run: named }: RunDecisions): Promise<RunStream | undefined> {
-  if (named === undefined) return undefined;
-  const found = parts.active.find(named);
-  if (found.type === "ambiguous") throw ambiguous(named, `'${named}' names two runs`);
-  if (found.type === "none") return keepThere(parts, runId(named), decisions);
-  if (!found.run.runIds.some((id) => id === named)) return undefined;
-  return keepHere(parts, found.run, decisions);
-}
-
-/** The run is not executed here. Undefined: nobody executes it, it has parked or ended, or its record knows what they are about. */
-async function keepThere(parts: RunParts, named: RunId, decisions: readonly AddressedDecision[]): Promise<RunStream | undefined> {
-  const { holds, records } = parts;
-  const run = holds === undefined ? undefined : await records.runs.load(named);
-  if (holds === undefined || run?.status !== "running" || decisions.some((addressed) => hasTicket(run, addressed))) return undefined;
-  return (await holds.keep(run, decisions)) ? recorded(parts, run) : undefined;
-}
-
-/** Undefined: it has left, or knows what they are about. */
-async function keepHere(parts: RunParts, run: ActiveRun, decisions: readonly AddressedDecision[]): Promise<RunStream | undefined> {
-  await run.prepared;
-  const { ctx } = run;
-  if (ctx === undefined || decisions.some((addressed) => isKnown(ctx, addressed))) return undefined;
-  checkListening(ctx);
-  const stream = followActive(parts, run);
-  const { holds } = parts;
-  const isKept = holds === undefined ? keepForStep(ctx, decisions) : await run.recorded.then(() => holds.keep(run, decisions));
-  if (isKept) return stream;
-  await run.released;
-  return undefined;
 }
 
 /** Undefined: the thread is free, and the record knows more. */
@@ -195,16 +124,6 @@ async function decideBeside(parts: RunParts, active: ActiveRun, asked: RunDecisi
   throw tooLate(record, nextOf(record, asked));
 }
 
-const isOpen = (run: RunRecord, { target, isCall }: AddressedDecision): boolean =>
-  openTicketsOf(run).some((open) => open.id === target || (isCall && open.toolCallId === target));
-
-/** Whether the record knows what it is about, open or not. */
-export function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean {
-  const { target, isCall } = addressed;
-  const past = [...run.decided, ...(run.closed ?? [])];
-  return isOpen(run, addressed) || past.some((ticket) => ticket.ticketId === target || (isCall && ticket.toolCallId === target));
-}
-
 /** The run whose ticket this is. A ticket that is not open any more belongs to its run still. */
 async function findRecord(parts: RunParts, { first, run: named }: RunDecisions, lost: AwakenError | undefined): Promise<RunRecord> {
   const ticket = first.target;
@@ -238,9 +157,6 @@ function isDone(run: RunRecord, asked: readonly AddressedDecision[]): boolean {
 /** The first that was not taken before. */
 const nextOf = ({ decided }: RunRecord, { first, decisions }: RunDecisions): AddressedDecision =>
   decisions.find((addressed) => !isRepeated(decided, addressed)) ?? first;
-
-const tooLate = (run: RunRecord, addressed: AddressedDecision): AwakenError =>
-  hasTicket(run, addressed) ? notOpen(addressed.target, run) : unknownTicket(addressed.target);
 
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
 async function resumeWith(parts: RunParts, run: RunRecord, asked: RunDecisions): Promise<RunStream | AwakenError> {

@@ -2,11 +2,11 @@ import { AwakenError, type JsonValue } from "@awaken/contract";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { type Command, command } from "../phase/command.ts";
+import { type Command, command, extendCommand } from "../phase/command.ts";
 import { counter, slot, storeOf } from "../plugin/engine-bench.test-support.ts";
 import type { Batch } from "./batch.ts";
 import { type AnyStateKey, defineState } from "./key.ts";
-import { conflictingKey, extendBatch, mergeBatches } from "./merge.ts";
+import { conflictingKey, mergeBatches } from "./merge.ts";
 
 const RUNS = { numRuns: 300 };
 
@@ -99,7 +99,7 @@ describe("merge, for any commands", () => {
         expect(conflictingKey(a, b, ruleOf) !== undefined).toBe(isClash);
         if (isOffBase) expect(result).toBe("mutation_base_revision_mismatch");
         else if (isClash) expect(result).toBe("parallel_merge_conflict");
-        else expect(result).toEqual(outcome(() => extendBatch(a, b)));
+        else expect(result).toEqual(outcome(() => extendCommand(a, b)));
       }),
       RUNS,
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { command, extendCommand } from "../phase/command.ts";
 import { counter, slot, storeOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
 import { type Batch, commonBase } from "./batch.ts";
-import { conflictingKey, extendBatch, mergeBatches } from "./merge.ts";
+import { conflictingKey, mergeBatches } from "./merge.ts";
 
 const log = slot("log", {
   merge: "commutative",
@@ -44,7 +44,6 @@ describe("merge", () => {
     const bare = command().update(exclusive, 1);
     for (const work of [
       () => mergeBatches(at(1), command().update(exclusive, 1).from(2), ruleOf),
-      () => extendBatch(at(1), at(2)),
       () => extendCommand(at(1), at(2)),
       () => commonBase(1, 2),
     ]) {
@@ -52,15 +51,15 @@ describe("merge", () => {
     }
     expect(mergeBatches(at(3), bare, ruleOf).baseRevision).toBe(3);
     expect(mergeBatches(bare, at(3), ruleOf).baseRevision).toBe(3);
-    expect(extendBatch(at(3), at(3)).baseRevision).toBe(3);
-    expect(extendBatch(bare, bare).baseRevision).toBeUndefined();
+    expect(extendCommand(at(3), at(3)).baseRevision).toBe(3);
+    expect(extendCommand(bare, bare).baseRevision).toBeUndefined();
   });
 
   it("merges disjoint and empty batches always, and extends one author's own key freely", () => {
     expect(touchedKeys(mergeBatches(command().update(free, 1), command().update(exclusive, 1), ruleOf))).toEqual(["free", "exclusive"]);
     expect(mergeBatches(command(), command().update(exclusive, 1), ruleOf).updates).toHaveLength(1);
     expect(conflictingKey(command().update(exclusive, 1), command(), ruleOf)).toBeUndefined();
-    expect(touchedKeys(extendBatch(command().update(exclusive, 1), command().update(exclusive, 2)))).toEqual(["exclusive", "exclusive"]);
+    expect(touchedKeys(extendCommand(command().update(exclusive, 1), command().update(exclusive, 2)))).toEqual(["exclusive", "exclusive"]);
   });
 
   it("names the first conflicting key of the right side", () => {

@@ -4,16 +4,11 @@ import { type Batch, commonBase } from "./batch.ts";
 /** The rule of a key by name; a key that nobody registered is exclusive. */
 export type RuleOf = (key: string) => MergeRule;
 
-/** One after the other, by one author. */
-export function extendBatch(left: Batch, right: Batch): Batch {
-  return { updates: [...left.updates, ...right.updates], baseRevision: commonBase(left.baseRevision, right.baseRevision) };
-}
-
 /** The first key that both update and that does not commute. */
 export function conflictingKey(left: Batch, right: Batch, ruleOf: RuleOf): string | undefined {
-  if (left.updates.length === 0 || right.updates.length === 0) return undefined;
-  const taken = new Set(left.updates.map((update) => update.key.name));
-  return right.updates.find(({ key }) => taken.has(key.name) && ruleOf(key.name) === "exclusive")?.key.name;
+  if (left.updates.length === 0) return undefined;
+  const isTaken = (name: string) => left.updates.some(({ key }) => key.name === name);
+  return right.updates.find(({ key }) => isTaken(key.name) && ruleOf(key.name) === "exclusive")?.key.name;
 }
 
 /** Two authors who did not know of each other. All or nothing: one conflict refuses the whole merge. */

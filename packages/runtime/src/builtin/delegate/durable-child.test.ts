@@ -124,6 +124,54 @@ describe.each(STORES)("a durable child, on %s", (_, make) => {
     await Promise.all([asking.close(), working.close()]);
   });
 
+  test.each(["here", "elsewhere"])("the ticket of a child can be decided under the id of a root that is at work %s", async (place) => {
+    await using store = make();
+    const world = new World();
+    const { promise: looked, resolve: letLook } = Promise.withResolvers<void>();
+    const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => looked });
+    const open = (name: string) =>
+      team(
+        {
+          lead: {
+            turns: always(({ role, text: said }) =>
+              role === "tool"
+                ? text(`lead heard: ${said}`)
+                : toolCalls([
+                    { name: "look", input: {}, id: "l" },
+                    { name: "agent_run_clerk", input: { prompt: "ask" }, id: "c1" },
+                  ]),
+            ),
+            spec: { delegates: ["clerk"], tools: ["look"] },
+          },
+          clerk: {
+            turns: always(({ role, text: said }) =>
+              role === "tool" ? text(`clerk got ${said}`) : toolCall("pay", { n: 5 }, { id: "c1" }),
+            ),
+            spec: { tools: ["pay"] },
+          },
+        },
+        {
+          tools: [look, world.tool("pay", { approve: () => ask("Pay 5?"), reconcile: world.reconcile })],
+          node: { name, isGone: () => false },
+          store,
+          workers: false,
+        },
+      ).runtime;
+    await using runtime = open("one");
+    await using other = open("two");
+    const run = runtime.stream({ agent: "lead", thread: "t", input: "go" });
+    for await (const event of run) {
+      if (event.type !== "ticket-open") continue;
+      const decided = await (place === "here" ? runtime : other).decide(event.ticket.id, { action: "approve", run: run.id });
+      expect(decided.id).toBe(run.id);
+      expect((await store.runs.load(runId(event.ticket.runId)))?.decided).toMatchObject([{ ticketId: event.ticket.id }]);
+      letLook();
+    }
+    await run.result;
+    expect(await bringToEnd(runtime, run.id)).toMatchObject({ status: "done", text: 'lead heard: clerk got {"did":5}' });
+    expect(world.done).toEqual(["pay 5"]);
+  });
+
   test("multi-agent 63: two children whose calls have the same id have tickets of their own, and each decision finds its own", async () => {
     await using store = make();
     const world = new World();

@@ -8,12 +8,6 @@ import { applyDecisions, tellDecisions } from "./take-decisions.ts";
  * they are looked at where the run stops, and are over with the step.
  */
 
-/** Whoever decides about an agent that runs elsewhere, while it runs, is told when nobody listens there. */
-export function checkListening({ active: { plan }, identity: { runId } }: RunContext): void {
-  if (plan.backend === undefined || plan.backend.profile.decisions.startsWith("live")) return;
-  throw new AwakenError("channel_closed", `run '${runId}' takes no decisions while it runs`, { details: { runId } });
-}
-
 /** False when the run is leaving: its record knows more then. */
 export function keepForStep({ desk }: RunContext, batch: readonly AddressedDecision[]): boolean {
   if (desk.isClosed) return false;

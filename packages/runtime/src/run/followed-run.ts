@@ -1,0 +1,18 @@
+import type { RunId, ThreadId } from "@awaken/contract";
+import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
+import type { ActiveRun } from "./active-runs.ts";
+import { withFamily } from "./family-usage.ts";
+import type { RunParts } from "./run-parts.ts";
+import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
+import { followed } from "./settled.ts";
+import { wait } from "./wait.ts";
+
+/** A run whose end is read from its record. */
+export const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly threadId: ThreadId }): RunStream =>
+  recordedRun(run, () => wait(parts, run.runId));
+
+export const counted = async (parts: RunParts, result: Promise<LoopOutcome>): Promise<LoopResult> =>
+  withFamily(parts, await followed(parts, result));
+
+export const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
+  run.result === undefined ? recorded(parts, run) : followRun(run, counted(parts, run.result));
