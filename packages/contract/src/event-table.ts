@@ -3,7 +3,7 @@ import type { RunIdentity } from "./identity.ts";
 import { STOP_REASONS } from "./inference.ts";
 import * as s from "./schema/all.ts";
 import type { Schema } from "./schema.ts";
-import { messageSchema, toolResultSchema } from "./store/message-schema.ts";
+import { mediaListSchema, messageSchema, toolResultSchema } from "./store/message-schema.ts";
 import {
   adapterSchema,
   countSchema,
@@ -249,6 +249,7 @@ export const EVENT_TABLE: { readonly [T in AgentEventType]: EventRow<T> } = {
       ticketId: s.exactOptional(ticketIdSchema),
       outcome: s.enum(["succeeded", "failed", "denied"]),
       result: jsonValueSchema,
+      media: s.exactOptional(mediaListSchema),
     }),
     isStored: true,
     stage: "between",

@@ -1,4 +1,5 @@
 import type { Conclusion } from "./conclusion.ts";
+import type { MediaContent } from "./content.ts";
 import type { RunIdentity } from "./identity.ts";
 import type { MessageId, RunId, ThreadId, TicketId, ToolCallId } from "./ids.ts";
 import type { StopReason } from "./inference.ts";
@@ -176,6 +177,8 @@ interface ToolCallResumed extends OfCall {
   readonly outcome: "succeeded" | "failed" | "denied";
   /** What the model reads of it, as JSON. */
   readonly result: JsonValue;
+  /** Images and documents of a tool that ran, beside it. */
+  readonly media?: readonly MediaContent[];
 }
 
 /** The model began this call and the stream broke before it was complete. */

@@ -98,7 +98,7 @@ export const messageSchema = s
   ])
   .check(s.refine(hasUniqueCalls, "tool call ids must be unique within the message")) satisfies Schema<Message>;
 
-const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));
+export const mediaListSchema = s.array(s.taggedUnion("type", mediaSchemas));
 export const isMediaList = (value: unknown): value is readonly MediaContent[] => mediaListSchema.fits(value, 0);
 
 const resultBase = { message: s.exactOptional(s.string()), metadata: s.exactOptional(jsonObjectSchema) };

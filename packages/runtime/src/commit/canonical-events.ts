@@ -125,6 +125,10 @@ function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
       const { toolCallId, toolName, messageId, outcome, result } = event;
       return { toolCallId, toolName, messageId, outcome, result: factOfResult(result) };
     }
+    case "tool-call-resumed": {
+      const { type: _type, media: _media, ...fact } = event;
+      return fact;
+    }
     default:
   }
   const { type: _type, ...rest } = event;

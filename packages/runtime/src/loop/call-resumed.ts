@@ -1,4 +1,4 @@
-import type { AgentEvent, JsonValue, MessageId, TicketId, ToolCall, ToolResult } from "@awaken/contract";
+import type { AgentEvent, MessageId, TicketId, ToolCall, ToolResult } from "@awaken/contract";
 
 /** A call of an earlier activation, and the ticket that it waited with, if it did. */
 export interface EarlierCall {
@@ -11,13 +11,14 @@ export interface EarlierCall {
 /** What became of it. */
 export type CallEnding = ToolResult | { readonly type: "denied"; readonly reason: string | undefined };
 
-function told(ending: CallEnding): { readonly outcome: "succeeded" | "failed" | "denied"; readonly result: JsonValue } {
+function told(ending: CallEnding): Pick<Extract<AgentEvent, { type: "tool-call-resumed" }>, "outcome" | "result" | "media"> {
   if (ending.type === "denied") {
     return { outcome: "denied", result: { action: "deny", ...(ending.reason === undefined ? {} : { reason: ending.reason }) } };
   }
   if (ending.type !== "success") return { outcome: "failed", result: { error: ending.message ?? "" } };
-  const { data, metadata = {} } = ending;
-  return { outcome: "succeeded", result: Object.keys(metadata).length === 0 ? data : { data, metadata } };
+  const { data, metadata = {}, media } = ending;
+  const result = Object.keys(metadata).length === 0 ? data : { data, metadata };
+  return { outcome: "succeeded", result, ...(media === undefined ? undefined : { media }) };
 }
 
 /** How it is told that such a call is closed, whoever closes it. */

@@ -14,6 +14,7 @@ import {
   type Schema,
   type Termination,
   type Ticket,
+  type ToolMessage,
   validateSync,
 } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
@@ -49,6 +50,8 @@ export function typeOfFact({ kind, visibility }: StoredEvent): AgentEventType | 
 export interface FactSources {
   readonly run: RunRecord;
   message(id: string): Message | undefined;
+  /** The result of a call that was committed with the fact. */
+  answer(toolCallId: string): ToolMessage | undefined;
   /** The turn that the fact is part of. */
   readonly turn: Message | undefined;
   /** What the run had said last when this was committed. */
@@ -99,6 +102,8 @@ function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: F
       return { runId, ...payload };
     case "tool-call-end":
       return { ...payload, result: resultOf(payload, sources) };
+    case "tool-call-resumed":
+      return { ...payload, ...mediaOf(isText(payload["toolCallId"]) ? sources.answer(payload["toolCallId"]) : undefined) };
     default:
       return payload;
   }
@@ -140,11 +145,17 @@ function resultOf({ result, messageId: id }: JsonObject, { message }: FactSource
   if (!isJsonObject(result) || result["type"] !== "success") return result;
   const { dataIs, ...said } = result;
   const answer = isText(id) ? message(id) : undefined;
-  const [first, ...media] = answer?.role === "tool" ? answer.content : [];
-  const more = media.length === 0 ? undefined : { media };
+  const first = answer?.role === "tool" ? answer.content[0] : undefined;
+  const more = mediaOf(answer);
   if (dataIs === undefined) return { ...said, ...more };
   const text = first?.type === "text" ? first.text : answer === undefined ? "" : messageText(answer);
   return { ...said, data: dataIs === "text" ? text : parse(text), ...more };
+}
+
+/** They stand behind the text. */
+function mediaOf(answer: Message | undefined): object | undefined {
+  const media = answer?.role === "tool" ? answer.content.slice(1) : [];
+  return media.length === 0 ? undefined : { media };
 }
 
 function parse(text: string): unknown {

@@ -1,9 +1,9 @@
-import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket } from "@awaken/contract";
+import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket, type ToolMessage } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
 import type { StepStart, StreamFact } from "../loop/step-progress.ts";
 import { KnownTickets } from "./known-tickets.ts";
 import type { LiveStep } from "./live-event.ts";
-import { readFact } from "./read-fact.ts";
+import { type FactSources, readFact } from "./read-fact.ts";
 import type { Commit } from "./read-log.ts";
 import { partsOf, ShownStep } from "./show-step.ts";
 
@@ -138,14 +138,13 @@ export class Rebuild {
   }
 
   #take(fact: StoredEvent, commit: Commit, turns: Message[]): void {
-    const { run, message, lastWords } = commit;
     if (fact.kind === "ticket-open") {
       this.#held.push(fact);
       // Of a run below, while this one waits.
       if (this.#run === undefined) this.#release(commit);
       return;
     }
-    const event = readFact(fact, { run, message, turn: turns[0], lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
+    const event = readFact(fact, this.#sources(commit, turns[0]));
     if (event === undefined) return;
     switch (event.type) {
       case "stream-reset":
@@ -170,7 +169,7 @@ export class Rebuild {
         this.#end(event, commit);
         return;
       case "decision-taken":
-        if (this.#run === undefined && event.runId === run.runId) this.#early.push(event);
+        if (this.#run === undefined && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
       case "tool-call-resumed":
@@ -178,6 +177,12 @@ export class Rebuild {
         this.#endStep();
     }
     this.#told.push(event);
+  }
+
+  #sources(commit: Commit, turn: Message | undefined): FactSources {
+    const { run, message, lastWords } = commit;
+    const answer = (id: string) => answerIn(commit, id);
+    return { run, message, answer, turn, lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) };
   }
 
   #openTurn(): Turn {
@@ -233,13 +238,21 @@ export class Rebuild {
   }
 
   #release(commit: Commit): void {
-    const { run, message, lastWords } = commit;
     for (const fact of this.#held.splice(0)) {
-      const event = readFact(fact, { run, message, turn: undefined, lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) });
+      const event = readFact(fact, this.#sources(commit, undefined));
       if (event !== undefined) this.#told.push(event);
       if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
     }
   }
+}
+
+function answerIn({ events, message }: Commit, toolCallId: string): ToolMessage | undefined {
+  for (const { kind, payload } of events) {
+    const { messageId: id } = payload;
+    const found = kind === "message-committed" && typeof id === "string" ? message(id) : undefined;
+    if (found?.role === "tool" && found.toolCallId === toolCallId && found.status === "success") return found;
+  }
+  return undefined;
 }
 
 const isTurnOf = (message: Message, run: RunId): boolean =>

@@ -1,7 +1,7 @@
-import { type AgentEvent, isJsonObject, type JsonValue, type ToolResult } from "@awaken/contract";
+import { type AgentEvent, isJsonObject, type JsonValue, type MediaContent, type ToolResult } from "@awaken/contract";
 import type { AgUiDialect, AgUiFrame, AgUiToolCall } from "./frame.ts";
 import type { Kept } from "./kept.ts";
-import { nthId, resultIdOf } from "./messages.ts";
+import { nthId, resultContent, resultIdOf } from "./messages.ts";
 import type { Words } from "./words.ts";
 
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
@@ -24,6 +24,13 @@ const denialOf = (result: JsonValue): string => {
   const reason = isJsonObject(result) ? result["reason"] : undefined;
   return `Denied: ${typeof reason === "string" && reason !== "" ? reason : "the call was not approved"}`;
 };
+
+/** What became of a call. */
+interface Ending {
+  readonly text: string;
+  readonly media?: readonly MediaContent[] | undefined;
+  readonly isError: boolean;
+}
 
 /** Who the calls of a run speak through. */
 export interface CallSpeaker {
@@ -88,7 +95,7 @@ export class Calls {
         this.#giveUp(this.#calls.get(event.toolCallId), event.reason);
         break;
       case "tool-call-end":
-        if (event.result.type !== "pending") this.#endCall(event.toolCallId, contentOf(event.result), event.result.type === "error");
+        if (event.result.type !== "pending") this.#endCall(event.toolCallId, endingOf(event.result));
         break;
       case "tool-call-resumed":
         this.#resume(event);
@@ -124,15 +131,16 @@ export class Calls {
     this.#speaker.say({ type: "TOOL_CALL_END", toolCallId: call.toolCallId });
   }
 
-  #endCall(toolCallId: string, content: string, isError: boolean): void {
+  #endCall(toolCallId: string, { text, media = [], isError }: Ending): void {
     const call = this.#calls.get(toolCallId);
     if (call === undefined || call.isOver) return;
     this.#closeArgs(call);
     call.isOver = true;
     const messageId = resultIdOf(this.#ownerOf(call), toolCallId);
+    const content = resultContent(text, media, this.#dialect);
     const metadata = isError && this.#dialect === "1.0" ? { metadata: { error: true } } : undefined;
     this.#speaker.say({ type: "TOOL_CALL_RESULT", messageId, toolCallId, content, role: "tool", ...metadata });
-    this.#kept.keep({ id: messageId, role: "tool", toolCallId, content, ...(isError ? { error: content } : undefined) });
+    this.#kept.keep({ id: messageId, role: "tool", toolCallId, content, ...(isError ? { error: text } : undefined) });
   }
 
   /** The turn that asked: a text of it may have an id of its own. */
@@ -141,7 +149,7 @@ export class Calls {
   }
 
   #giveUp(call: Call | undefined, reason: string): void {
-    if (call !== undefined) this.#endCall(call.toolCallId, reason, true);
+    if (call !== undefined) this.#endCall(call.toolCallId, { text: reason, isError: true });
   }
 
   #stream({ toolCallId, delta }: EventOf<"tool-call-stream-delta">): void {
@@ -160,7 +168,7 @@ export class Calls {
     });
   }
 
-  #resume({ toolCallId, outcome, result }: EventOf<"tool-call-resumed">): void {
+  #resume({ toolCallId, outcome, result, media }: EventOf<"tool-call-resumed">): void {
     const call = this.#calls.get(toolCallId);
     if (call === undefined || call.isOver) return;
     const id = resultIdOf(this.#ownerOf(call), toolCallId);
@@ -168,12 +176,18 @@ export class Calls {
     if (call.isClient && outcome === "succeeded" && (!this.#kept.isTold || this.#kept.has(id))) {
       call.isOver = true;
       this.#kept.keep({ id, role: "tool", toolCallId, content: textOf(result) });
-    } else this.#endCall(toolCallId, outcome === "denied" ? denialOf(result) : textOf(result), outcome !== "succeeded");
+      return;
+    }
+    const text = outcome === "denied" ? denialOf(result) : textOf(result);
+    this.#endCall(toolCallId, { text, media, isError: outcome !== "succeeded" });
   }
 }
 
-function contentOf(result: Exclude<ToolResult, { type: "pending" }>): string {
-  if (result.type === "error") return result.message.trim() === "" ? "tool error" : result.message;
-  const { data, metadata } = result;
-  return metadata === undefined || Object.keys(metadata).length === 0 ? textOf(data) : JSON.stringify({ data: data ?? null, metadata });
+function endingOf(result: Exclude<ToolResult, { type: "pending" }>): Ending {
+  if (result.type === "error") return { text: result.message.trim() === "" ? "tool error" : result.message, isError: true };
+  const { data, metadata, media, message } = result;
+  // Beside media the text is what the model reads there: the data of such a tool holds their bytes once more.
+  if (media !== undefined && media.length > 0) return { text: message ?? textOf(data), media, isError: false };
+  const isPlain = metadata === undefined || Object.keys(metadata).length === 0;
+  return { text: isPlain ? textOf(data) : JSON.stringify({ data: data ?? null, metadata }), isError: false };
 }

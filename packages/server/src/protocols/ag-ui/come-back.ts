@@ -3,8 +3,8 @@ import type { AttachedEvent } from "@awaken/runtime";
 import { activeRun, type FrameReply, type Tenant, theThread } from "../../routes/served.ts";
 import { isAtRest, isAtWork, openTickets } from "../../routes/talk.ts";
 import { tellEvents, telling, until } from "../../routes/told-events.ts";
-import type { AgUiEncoder } from "./encoder.ts";
-import type { AgUiFrame } from "./frame.ts";
+import { AgUiEncoder } from "./encoder.ts";
+import type { AgUiDialect, AgUiFrame } from "./frame.ts";
 import { AgUiStream, loadMessages, NOTHING } from "./run.ts";
 
 const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
@@ -26,16 +26,16 @@ function writtenIn(past: readonly AttachedEvent[], from: number, encoder: AgUiEn
  * The activation that is at work or will begin, from its beginning. What it writes it writes again, so that is not among the messages that are given before.
  * Undefined when it has come to rest meanwhile.
  */
-async function working(tenant: Tenant, { runId, threadId: thread }: RunRecord, open: () => AgUiEncoder): Promise<FrameReply | undefined> {
-  const messages = await loadMessages(tenant, thread);
+async function working(tenant: Tenant, { runId, threadId: thread }: RunRecord, dialect: AgUiDialect): Promise<FrameReply | undefined> {
+  const messages = await loadMessages(tenant, thread, dialect);
   const { past, coming } = await tellEvents(tenant.runtime, runId);
   if (isAtRest(past)) {
     await coming.return?.();
     return undefined;
   }
   const from = past.findLastIndex(isEnd) + 1;
-  const written = writtenIn(past, from, open());
-  const encoder = open();
+  const written = writtenIn(past, from, new AgUiEncoder({ dialect }));
+  const encoder = new AgUiEncoder({ dialect });
   for (const event of past.slice(0, from)) encoder.encode(event);
   encoder.begin({ messages: messages.filter(({ id }) => !written.has(id)), isAnew: true });
   const events = until(telling(tenant, coming), { past: past.slice(from), isLast: isEnd });
@@ -52,16 +52,16 @@ async function runOf(tenant: Tenant, thread: string): Promise<RunRecord | undefi
 const MAX_LOOKS = 3;
 
 /** For a client that lost its stream, or was loaded again: all messages, and what is written now, or what is waited for. */
-export async function comeBack(tenant: Tenant, thread: string, open: () => AgUiEncoder): Promise<FrameReply> {
+export async function comeBack(tenant: Tenant, thread: string, dialect: AgUiDialect): Promise<FrameReply> {
   let run = await runOf(tenant, thread);
   for (let looks = 0; looks < MAX_LOOKS && run !== undefined && isAtWork(run); looks++) {
-    const live = await working(tenant, run, open);
+    const live = await working(tenant, run, dialect);
     if (live !== undefined) return live;
     run = await runOf(tenant, thread);
   }
   const tickets = run?.status === "waiting" ? await openTickets({ tenant }, run) : [];
-  const encoder = open();
-  encoder.begin({ messages: await loadMessages(tenant, thread), isAnew: true });
+  const encoder = new AgUiEncoder({ dialect });
+  encoder.begin({ messages: await loadMessages(tenant, thread, dialect), isAnew: true });
   const last = () => encoder.settle({ threadId: thread, runId: run?.runId ?? thread }, tickets);
   return { events: NOTHING, threadId: thread, encoder: new AgUiStream(encoder, last) };
 }

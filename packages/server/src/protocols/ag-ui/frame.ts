@@ -10,11 +10,14 @@ export interface AgUiToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
+/** Text, or parts where a tool gave more than that: the older client takes text alone. */
+export type ResultContent = string | readonly JsonValue[];
+
 /** A message as AG-UI clients keep it. */
 export type AgUiMessage =
   | { readonly id: string; readonly role: "user" | "system"; readonly content: JsonValue }
   | { readonly id: string; readonly role: "assistant"; readonly content?: string; readonly toolCalls?: readonly AgUiToolCall[] }
-  | { readonly id: string; readonly role: "tool"; readonly toolCallId: string; readonly content: string; readonly error?: string };
+  | { readonly id: string; readonly role: "tool"; readonly toolCallId: string; readonly content: ResultContent; readonly error?: string };
 
 /** What has to be answered before the thread goes on. */
 export interface Interrupt {
@@ -87,7 +90,12 @@ export type AgUiFrame =
   | ({ readonly type: "TOOL_CALL_START"; readonly toolCallName: string; readonly parentMessageId: string } & OfCall)
   | ({ readonly type: "TOOL_CALL_ARGS"; readonly delta: string } & OfCall)
   | ({ readonly type: "TOOL_CALL_END" } & OfCall)
-  | ({ readonly type: "TOOL_CALL_RESULT"; readonly content: string; readonly role: "tool"; readonly metadata?: JsonObject } & OfCall &
+  | ({
+      readonly type: "TOOL_CALL_RESULT";
+      readonly content: ResultContent;
+      readonly role: "tool";
+      readonly metadata?: JsonObject;
+    } & OfCall &
       OfMessage)
   | { readonly type: "STATE_SNAPSHOT"; readonly snapshot: JsonValue }
   | { readonly type: "MESSAGES_SNAPSHOT"; readonly messages: readonly AgUiMessage[] }

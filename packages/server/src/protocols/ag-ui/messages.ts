@@ -1,5 +1,5 @@
 import { type Content, type JsonValue, type Message, messageText, type ToolMessage } from "@awaken/contract";
-import type { AgUiMessage, AgUiToolCall } from "./frame.ts";
+import type { AgUiDialect, AgUiMessage, AgUiToolCall, ResultContent } from "./frame.ts";
 
 /** Unique on its thread: the vendor's id of a call is not. */
 export const resultIdOf = (messageId: string, toolCallId: string): string => `${messageId}_${toolCallId}`;
@@ -22,6 +22,12 @@ function mediaOf(part: Content): JsonValue | undefined {
     default:
       return undefined;
   }
+}
+
+/** What a tool gave: its text, and what the client can show beside it. */
+export function resultContent(text: string, media: readonly Content[], dialect: AgUiDialect): ResultContent {
+  const shown = dialect === "1.0" ? media.flatMap((part) => mediaOf(part) ?? []) : [];
+  return shown.length === 0 ? text : [{ type: "text", text }, ...shown];
 }
 
 const contentOf = (message: Message): JsonValue => {
@@ -57,26 +63,27 @@ function assistantOf(message: Message): readonly AgUiMessage[] {
 /** The first text of a turn has the id of its message. */
 export const nthId = (messageId: string, n: number): string => (n === 0 ? messageId : `${messageId}_t${n + 1}`);
 
-const toolOf = (message: ToolMessage, asker: string): AgUiMessage => {
-  const content = messageText(message);
+const toolOf = (message: ToolMessage, asker: string, dialect: AgUiDialect): AgUiMessage => {
+  const text = messageText(message);
+  const media = message.content.filter(({ type }) => type !== "text");
   return {
     id: resultIdOf(asker, message.toolCallId),
     role: "tool",
     toolCallId: message.toolCallId,
-    content,
-    ...(message.status === "error" ? { error: content } : undefined),
+    content: resultContent(text, media, dialect),
+    ...(message.status === "error" ? { error: text } : undefined),
   };
 };
 
 /** What is in view of a log, from the oldest row on: each call has the last result that it was given. */
-export function agUiMessages(rows: readonly Message[]): readonly AgUiMessage[] {
+export function agUiMessages(rows: readonly Message[], dialect: AgUiDialect): readonly AgUiMessage[] {
   const messages: AgUiMessage[] = [];
   const askers = new Map<string, string>();
   for (const message of rows) {
     if (message.role === "tool") {
       const asker = message.metadata?.callMessageId ?? askers.get(message.toolCallId);
       if (asker === undefined) continue;
-      const result = toolOf(message, asker);
+      const result = toolOf(message, asker, dialect);
       const at = messages.findLastIndex(({ id }) => id === result.id);
       if (message.visibility === "internal" || message.status === "pending") continue;
       if (at === -1) messages.push(result);

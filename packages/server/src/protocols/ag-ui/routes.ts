@@ -8,6 +8,7 @@ import { openTickets } from "../../routes/talk.ts";
 import { tellEvents, until } from "../../routes/told-events.ts";
 import { comeBack } from "./come-back.ts";
 import { AG_UI_ENCODER_VERSION, AgUiEncoder } from "./encoder.ts";
+import type { AgUiDialect } from "./frame.ts";
 import { interruptOf, isFrontendCall } from "./interrupts.ts";
 import { type PathIds, readRun, runInputSchema } from "./request.ts";
 import { AgUiStream, loadMessages, run } from "./run.ts";
@@ -62,6 +63,7 @@ const ROUTES = {
     gate: "invoke",
     path: "/threads/:threadId/messages",
     summary: "The thread as AG-UI messages, and what it waits for.",
+    query: s.strictObject({ protocolVersion: s.exactOptional(s.string()) }),
     answer: anyJson(200),
     errors: ["thread_not_found"],
   },
@@ -98,7 +100,7 @@ const threadOf = (call: Pick<Call<Route>, "params">): string => idOf(call, "thre
 const ask = (call: Asked & Pick<Call<(typeof ROUTES)["agUiRun"]>, "body" | "clock">, path: PathIds) =>
   run(call.tenant, readRun(call.body, path), call.clock.now());
 
-const encoderOf = (version: string | undefined) => new AgUiEncoder({ dialect: version === undefined ? "older" : "1.0" });
+const dialectOf = (version: string | undefined): AgUiDialect => (version === undefined ? "older" : "1.0");
 
 interface Place {
   readonly version: string | undefined;
@@ -123,7 +125,7 @@ async function replay(tenant: Tenant, thread: string, { version, cursor, limit }
     return isShown;
   };
   const events = until(coming, { past: past.slice(0, end), isLast: () => false });
-  return { events, threadId: thread, encoder: new AgUiStream(encoderOf(version), undefined, isFirst) };
+  return { events, threadId: thread, encoder: new AgUiStream(new AgUiEncoder({ dialect: dialectOf(version) }), undefined, isFirst) };
 }
 
 function limitOf(text: string | undefined): number {
@@ -137,14 +139,14 @@ export const agUi = defineProtocol("ag-ui", ROUTES, {
   agUiRun: async (call) => ask(call, {}),
   agUiThreadRun: async (call) => ask(call, { threadId: threadOf(call) }),
   agUiAgentRun: async (call) => ask(call, { agentId: idOf(call, "agentId") }),
-  agUiStream: (call) => comeBack(call.tenant, threadOf(call), () => encoderOf(call.query.protocolVersion)),
+  agUiStream: (call) => comeBack(call.tenant, threadOf(call), dialectOf(call.query.protocolVersion)),
   agUiReplay: async (call) =>
     replay(call.tenant, threadOf(call), {
       version: call.query.protocolVersion,
       cursor: call.query.cursor ?? call.headers.get("last-event-id") ?? undefined,
       limit: limitOf(call.query.limit),
     }),
-  async agUiMessages({ tenant, params }) {
+  async agUiMessages({ tenant, params, query }) {
     const thread = threadOf({ params });
     const open = await activeRun(tenant, await theThread(tenant, thread));
     const tickets = open === undefined ? [] : await openTickets({ tenant }, open);
@@ -152,7 +154,9 @@ export const agUi = defineProtocol("ag-ui", ROUTES, {
       .filter((ticket) => !isFrontendCall(ticket))
       .map((ticket) => interruptOf(ticket, ticket.runId !== open?.runId));
     const pendingToolCallIds = tickets.filter(isFrontendCall).map(({ toolCallId }) => toolCallId);
-    return JSON.parse(JSON.stringify({ messages: await loadMessages(tenant, thread), interrupts, pendingToolCallIds }));
+    return JSON.parse(
+      JSON.stringify({ messages: await loadMessages(tenant, thread, dialectOf(query.protocolVersion)), interrupts, pendingToolCallIds }),
+    );
   },
   agUiCapabilities: async (call) => ({
     identity: { name: idOf(call, "agentId"), type: "awaken" },

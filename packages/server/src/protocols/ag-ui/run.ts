@@ -5,7 +5,7 @@ import { decide, type Followed, followRun, openTalk, openTickets, submit, type T
 import { knownIds, rowsBackwards } from "../../routes/thread-view.ts";
 import { readAnswers, type Unanswerable } from "./answers.ts";
 import { AgUiEncoder, type AgUiStreamInit } from "./encoder.ts";
-import type { AgUiFrame, AgUiMessage } from "./frame.ts";
+import type { AgUiDialect, AgUiFrame, AgUiMessage } from "./frame.ts";
 import { agUiMessages } from "./messages.ts";
 import { type AgUiRequest, refuse, type SaidMessage } from "./request.ts";
 
@@ -49,10 +49,10 @@ export class AgUiStream implements FrameEncoder {
 }
 
 /** All that is in view of a thread. */
-export async function loadMessages(tenant: Tenant, thread: string): Promise<readonly AgUiMessage[]> {
+export async function loadMessages(tenant: Tenant, thread: string, dialect: AgUiDialect): Promise<readonly AgUiMessage[]> {
   const rows = [];
   for await (const { message, isTaken } of rowsBackwards(tenant, thread)) if (!isTaken) rows.push(message);
-  return agUiMessages(rows.reverse());
+  return agUiMessages(rows.reverse(), dialect);
 }
 
 interface Asked extends Talk {
@@ -74,7 +74,7 @@ async function streaming({ tenant, thread, request }: Asked, followed: Followed)
   const encoder = new AgUiEncoder({ dialect: request.dialect });
   const { past, events, runId, threadId: of, waiting } = followed;
   for (const event of past) encoder.encode(event);
-  const messages = past.length === 0 && request.messages.length <= 1 ? [] : await loadMessages(tenant, thread);
+  const messages = past.length === 0 && request.messages.length <= 1 ? [] : await loadMessages(tenant, thread, request.dialect);
   encoder.begin(beginning(request, messages));
   const last = () => {
     const tickets = waiting();
@@ -115,7 +115,7 @@ async function standing(asked: Asked, run: RunRecord): Promise<FrameReply> {
   const tickets = now.status === "waiting" ? await openTickets(asked, now) : [];
   const encoder = new AgUiEncoder({ dialect: request.dialect });
   for (const event of followed.past) encoder.encode(event);
-  encoder.begin(beginning(request, await loadMessages(tenant, thread)));
+  encoder.begin(beginning(request, await loadMessages(tenant, thread, request.dialect)));
   const last = () => encoder.settle({ threadId: run.threadId, runId: run.runId }, tickets);
   return { events: NOTHING, runId: run.runId, threadId: run.threadId, encoder: new AgUiStream(encoder, last) };
 }

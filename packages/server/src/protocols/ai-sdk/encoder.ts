@@ -8,7 +8,7 @@ import type { EventOf } from "./shown-calls.ts";
 import { partsOf } from "./user-parts.ts";
 
 /** A change in what is sent is another version. */
-export const AI_SDK_ENCODER_VERSION = 1;
+export const AI_SDK_ENCODER_VERSION = 2;
 
 export interface EncoderInit {
   readonly dialect: Dialect;

@@ -1,5 +1,14 @@
-import { type AgentEvent, isJsonObject, type JsonObject, type JsonValue, type Ticket, type ToolResult } from "@awaken/contract";
+import {
+  type AgentEvent,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MediaContent,
+  type Ticket,
+  type ToolResult,
+} from "@awaken/contract";
 import type { CallFlags, Chunk } from "./chunk.ts";
+import { partsOf } from "./user-parts.ts";
 
 export type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
@@ -57,12 +66,29 @@ const isEmpty = (value: JsonObject | undefined): boolean => value === undefined 
 /** `undefined` is nothing that travels. */
 const orNull = (value: JsonValue | undefined): JsonValue => value ?? null;
 
+/** The data alone where there is nothing beside it. Media are as the SDK has files, so that a page shows them as it shows those. */
+function outputOf(data: JsonValue | undefined, metadata: JsonObject | undefined, media: readonly MediaContent[] = []): JsonValue {
+  if (isEmpty(metadata) && media.length === 0) return orNull(data);
+  return {
+    data: orNull(data),
+    ...(metadata === undefined || isEmpty(metadata) ? undefined : { metadata }),
+    ...(media.length === 0 ? undefined : { media: [...partsOf(media)] }),
+  };
+}
+
+/** A result that was given late has its metadata beside its data already. */
+function lateOutput(result: JsonValue, media: readonly MediaContent[] = []): JsonValue {
+  if (media.length === 0) return orNull(result);
+  const { data, metadata, ...more } = isJsonObject(result) ? result : {};
+  const isBoth = data !== undefined && isJsonObject(metadata) && Object.keys(more).length === 0;
+  return isBoth ? outputOf(data, metadata, media) : outputOf(result, undefined, media);
+}
+
 /** The last chunk of a call that is over; none for one that waits. */
 export function outcomeOf({ toolCallId, flags }: ShownCall, result: ToolResult): readonly Chunk[] {
   switch (result.type) {
     case "success": {
-      const { data, metadata } = result;
-      const output = metadata === undefined || isEmpty(metadata) ? orNull(data) : { data: orNull(data), metadata };
+      const output = outputOf(result.data, result.metadata, result.media);
       return [{ type: "tool-output-available", toolCallId, output, ...flags }];
     }
     case "error":
@@ -72,10 +98,10 @@ export function outcomeOf({ toolCallId, flags }: ShownCall, result: ToolResult):
   }
 }
 
-export function resumedOutcome({ toolCallId, flags }: ShownCall, { outcome, result }: EventOf<"tool-call-resumed">): Chunk {
+export function resumedOutcome({ toolCallId, flags }: ShownCall, { outcome, result, media }: EventOf<"tool-call-resumed">): Chunk {
   switch (outcome) {
     case "succeeded":
-      return { type: "tool-output-available", toolCallId, output: orNull(result), ...flags };
+      return { type: "tool-output-available", toolCallId, output: lateOutput(result, media), ...flags };
     case "failed":
       return { type: "tool-output-error", toolCallId, errorText: errorTextOf(result), ...flags };
     case "denied":
