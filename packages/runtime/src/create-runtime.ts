@@ -8,6 +8,7 @@ import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import { discoverAgents, type RemoteAgentSource } from "./registry/remote-agents.ts";
+import { followLeft } from "./relay/attach.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";
@@ -120,7 +121,10 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const { resolver = opened.resolver, remoteAgents = [] } = init;
   const { node = plainNode(uuidIds()) } = init;
   const mailbox = openMailbox(init, node, () => parts);
-  const parts: RunParts = openParts(init, { resolver, closing: closing.signal, node, mailbox });
+  const parts: RunParts = openParts(init, {
+    ...{ resolver, closing: closing.signal, node, mailbox },
+    followIn: (scopeId) => (left, over) => followLeft(relays, scopeId, left, over),
+  });
   const relays = openRelays(init, parts);
   mailbox?.start();
   let closed: Promise<void> | undefined;

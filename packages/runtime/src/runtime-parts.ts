@@ -17,7 +17,7 @@ import { deliverHere } from "./run/deliver-here.ts";
 import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
-import type { RunParts } from "./run/run-parts.ts";
+import type { FollowLeft, RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { wakeThread } from "./run/wake-thread.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
@@ -96,10 +96,11 @@ export interface PartsInit {
   readonly closing: AbortSignal;
   readonly node: NodeIdentity;
   readonly mailbox: RuntimeMailbox | undefined;
+  readonly followIn: (scopeId: ScopeId) => FollowLeft;
 }
 
 /** The parts of the default tenant, from which those of all others are made. */
-export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox }: PartsInit): RunParts {
+export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox, followIn }: PartsInit): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
   const limits = toLimits(init.limits);
   const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
@@ -117,6 +118,7 @@ export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox 
       ...shared,
       scopeId,
       holds,
+      follow: followIn(scopeId),
       profiles: place.profiles,
       live: place.live,
       active: active.scoped(scopeId),

@@ -1,5 +1,5 @@
 import type { RunId, RunProjection } from "@awaken/contract";
-import type { Boundary, CommitResult, DispatchResult, EventAppend, PendingRecord, ThreadCommit } from "@awaken/contract/store";
+import type { Boundary, CommitResult, DispatchResult, EventAppend, EventCursor, PendingRecord, ThreadCommit } from "@awaken/contract/store";
 import type { CommitPorts } from "./commit-store.ts";
 
 /** What rides in a commit beside what the run itself has to say. */
@@ -50,6 +50,8 @@ export interface Holding {
   readonly isTriedAgain?: boolean;
   /** Undefined: the run ends here, whatever happens. */
   readonly wayOut?: WayOut | undefined;
+  /** The newest fact of the run that this activation put on record, as far as it is known. */
+  readonly place?: EventCursor | undefined;
   /**
    * Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. `fence_lost` when the
    * thread is not held any more: nothing is to be written.

@@ -18,6 +18,7 @@ import {
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
+import type { EventCursor } from "@awaken/contract/store";
 import type { LeavingFailure } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
@@ -32,6 +33,7 @@ import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { judgeEarly } from "./output.ts";
 import type { RunContext } from "./run-context.ts";
+import type { StepSoFar } from "./step-progress.ts";
 import { cancelTasks } from "./task-news.ts";
 
 export interface LoopResult {
@@ -62,6 +64,17 @@ export interface LeftRun {
   readonly threadId: ThreadId;
   /** What it could not get past, when another try may. */
   readonly failure: LeavingFailure | undefined;
+  /** What whoever listened has heard. Undefined: nothing. */
+  readonly told?: ToldRun;
+}
+
+/** How far listeners of an activation have come. */
+export interface ToldRun {
+  readonly runId: RunId;
+  /** The newest fact that it put on record. */
+  readonly place: EventCursor | undefined;
+  /** The step that it was in last, as far as that came. */
+  readonly step: StepSoFar | undefined;
 }
 
 /** The run goes on elsewhere, or later. */

@@ -33,7 +33,9 @@ async function open(store: QueueStore, workers: boolean, turns = HEARD) {
   const runtime = createRuntime(init);
   const node = plainNode("other");
   const mailbox = openMailbox({ ...init, workers: false }, node, () => parts) ?? expect.fail();
-  const parts = openParts(init, { resolver: runtime.resolver, closing: new AbortController().signal, node, mailbox });
+  const { resolver } = runtime;
+  const followIn = () => () => expect.fail("nobody listens");
+  const parts = openParts(init, { resolver, closing: new AbortController().signal, node, mailbox, followIn });
   const tenant = (await mailbox.open()).tenant(DEFAULT_SCOPE);
   return { runtime, tenant };
 }

@@ -6,6 +6,7 @@ import {
   type DispatchChange,
   type DispatchRecord,
   type DispatchResult,
+  type EventCursor,
   type Fence,
   type PendingConsumption,
   type PendingRecord,
@@ -78,6 +79,7 @@ export class Hold implements Holding, Lease {
   #loss: AwakenError | undefined;
   #hasMail = false;
   #hasLanded = false;
+  #place: EventCursor | undefined;
   /** When the commit that claims the thread was sent. */
   #askedAt = 0;
 
@@ -101,6 +103,10 @@ export class Hold implements Holding, Lease {
 
   get wayOut(): WayOut {
     return this.#leave;
+  }
+
+  get place(): EventCursor | undefined {
+    return this.#place;
   }
 
   /** Lets the run leave at its next step, for whoever goes on with it. */
@@ -194,7 +200,10 @@ export class Hold implements Holding, Lease {
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
     this.#wishes.landed(takes);
-    if (this.#run?.runIds.includes(runId) === true) this.#run.begun();
+    if (this.#run?.runIds.includes(runId) === true) {
+      this.#run.begun();
+      this.#place = result?.events.at(-1)?.cursors.run ?? this.#place;
+    }
     // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
     if (isFirst) this.#hasMail ||= isNewRun !== true && result?.hasPending !== false;
     if (dispatch?.type === "ack" || dispatch?.type === "dead-letter") {

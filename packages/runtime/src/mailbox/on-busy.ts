@@ -1,11 +1,11 @@
-import { type AgentEvent, AwakenError, errorMessage, type RunId, type ThreadId } from "@awaken/contract";
-import type { LoopOutcome } from "../loop/finish.ts";
+import { AwakenError, type RunId, type ThreadId } from "@awaken/contract";
+import type { LeftRun, LoopOutcome } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { cancel } from "../run/control.ts";
-import { type BusyStart, begin, type Told } from "../run/on-busy.ts";
-import { settled } from "../run/settled.ts";
+import { type BusyStart, begin } from "../run/on-busy.ts";
+import { settled, tellElsewhere } from "../run/settled.ts";
+import type { Told } from "../run/start-run.ts";
 import { onAbort } from "../stream/abort.ts";
-import type { Listen } from "../stream/listeners.ts";
 import { refuseBarrier } from "./barrier.ts";
 import { cancelElsewhere } from "./control.ts";
 import { Hold } from "./hold.ts";
@@ -13,12 +13,9 @@ import { Interruption } from "./interrupt.ts";
 import { startOrder } from "./submit.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** How somebody else's run is followed. */
-export type Follow = (runId: RunId) => AsyncIterable<AgentEvent>;
-
 /** Starts a run here when its thread is free, or behind what is queued there. Rejects when it cannot begin. */
-export const submitBusy = (tenant: Tenant, start: BusyStart, follow: Follow): Promise<LoopOutcome> =>
-  start.onBusy === "queue" ? behind(tenant, start, follow) : interrupting(tenant, start);
+export const submitBusy = (tenant: Tenant, start: BusyStart): Promise<LoopOutcome> =>
+  start.onBusy === "queue" ? behind(tenant, start) : interrupting(tenant, start);
 
 /** Ends what is at work, and begins in one transaction with what that voids. */
 async function interrupting(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
@@ -42,7 +39,7 @@ async function isBusy({ queue, ask, parts }: Tenant, threadId: ThreadId): Promis
 const isRefused = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
 
 /** Behind whatever is at work or queued on the thread. Then it is executed by a worker, here or elsewhere, and followed. */
-async function behind(tenant: Tenant, start: BusyStart, follow: Follow): Promise<LoopOutcome> {
+async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
   const { order, handle, listen } = start;
   if (!(await isBusy(tenant, order.threadId))) {
     try {
@@ -54,31 +51,25 @@ async function behind(tenant: Tenant, start: BusyStart, follow: Follow): Promise
   const { runId: id } = handle;
   const own: RunOrder = { ...order, intent: { type: "new", runId: id } };
   await startOrder(tenant, own, { output: order.options.output, onBusy: "queue" });
-  return ended(tenant, own, id, listen, follow);
+  return ended(tenant, own, id, listen);
 }
 
-async function ended(tenant: Tenant, order: RunOrder, id: RunId, listen: Told, follow: Follow): Promise<LoopOutcome> {
+async function ended(tenant: Tenant, order: RunOrder, id: RunId, listen: Told): Promise<LoopOutcome> {
   const { parts } = tenant;
-  const { signal, checkOutput } = order;
+  const { signal, checkOutput, threadId } = order;
   const stop = async () => (await cancel(parts, id)) || (await cancelElsewhere(tenant, id));
   const off = signal === undefined ? undefined : onAbort(signal, () => void stop().catch(() => false));
-  const told = listen === undefined ? undefined : tell(tenant, id, listen, follow);
+  const over = new AbortController();
+  const left: LeftRun = { type: "left", runId: id, threadId, failure: undefined };
+  const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
   try {
     const result = await settled(parts, id, Number.POSITIVE_INFINITY);
-    await told;
     // It may have been answered elsewhere: then the code of the schema has not seen the answer.
     if (result.isOutputAsked && result.status === "done" && result.output !== undefined) await checkOutput?.(result.output);
     return result;
   } finally {
     off?.();
-  }
-}
-
-/** Whoever follows hears less when the log cannot be read; the run does not depend on it. */
-async function tell({ log }: Tenant, id: RunId, listen: Listen<AgentEvent>, follow: Follow): Promise<void> {
-  try {
-    for await (const event of follow(id)) listen(event);
-  } catch (thrown) {
-    log.warn(`run '${id}' cannot be followed: ${errorMessage(thrown)}`, { runId: id });
+    over.abort();
+    await told;
   }
 }

@@ -5,7 +5,7 @@ import type { BusyStart } from "../run/on-busy.ts";
 import { cancelElsewhere, endElsewhere } from "./control.ts";
 import { type DeadLetterVerbs, deadLetterVerbs } from "./dead-letters.ts";
 import { type Interrupted, interrupt } from "./interrupt.ts";
-import { type Follow, submitBusy } from "./on-busy.ts";
+import { submitBusy } from "./on-busy.ts";
 import { type PendingVerbs, pendingVerbs } from "./pending.ts";
 import { type SendMode, type Sent, sendDurably } from "./send.ts";
 import { type Started, type StartRequest, start } from "./submit.ts";
@@ -17,7 +17,7 @@ export interface QueueVerbs {
   send(id: string, input: RequestInput, mode: SendMode): Promise<Sent>;
   interrupt(thread: ThreadId): Promise<Interrupted>;
   /** Starts a run here when its thread is free. */
-  submit(start: BusyStart, follow: Follow): Promise<LoopOutcome>;
+  submit(start: BusyStart): Promise<LoopOutcome>;
   /** Tells a run to stop that is not executed here; false when there is none. */
   cancel(id: string): Promise<boolean>;
   /** The same, and waits until it is over. */
@@ -35,7 +35,7 @@ export const queueVerbs = (tenant: Tenant, mail: (runId: RunId) => void): QueueV
     return sent;
   },
   interrupt: (thread) => interrupt(tenant, thread),
-  submit: (busy, follow) => submitBusy(tenant, busy, follow),
+  submit: (busy) => submitBusy(tenant, busy),
   cancel: (id) => cancelElsewhere(tenant, id),
   end: (id, timeoutMs) => endElsewhere(tenant, id, timeoutMs),
   pending: pendingVerbs(tenant),

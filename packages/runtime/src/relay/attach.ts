@@ -1,5 +1,7 @@
-import { checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
+import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
+import type { LeftRun } from "../loop/finish.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
+import type { FollowOptions } from "./follow.ts";
 import { following } from "./relay-door.ts";
 import type { Relays } from "./relays.ts";
 
@@ -16,7 +18,24 @@ const ATTACH_OPTIONS: PartRules<AttachOptions> = {
 
 /** Follows a run or a thread: what is on record, then what happens. Whoever leaves changes nothing but that. */
 export function attach(relays: Relays, scopeId: ScopeId, id: string, options: AttachOptions = {}): AsyncIterable<AttachedEvent> {
-  return { [Symbol.asyncIterator]: () => new Attached((leaving) => enter(relays, scopeId, id, options, leaving), options.signal) };
+  return { [Symbol.asyncIterator]: () => new Attached((leaving) => checked(relays, scopeId, id, options, leaving), options.signal) };
+}
+
+/** The same for whoever heard of a run that has left, and was told of it until then. Cursors are for readers who come back. */
+export async function* followLeft(
+  relays: Relays,
+  scopeId: ScopeId,
+  { runId, told }: LeftRun,
+  enough: AbortSignal,
+): AsyncGenerator<AgentEvent> {
+  const leaving = new AbortController();
+  try {
+    for await (const batch of enter(relays, scopeId, runId, { told, enough }, leaving.signal)) {
+      for (const { cursor: _cursor, ...event } of batch) yield event;
+    }
+  } finally {
+    leaving.abort(LEFT);
+  }
 }
 
 /** Why a reader goes: nobody looks at it, so that it needs no stack. */
@@ -75,8 +94,12 @@ class Attached implements AsyncIterator<AttachedEvent, undefined> {
   }
 }
 
-async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, AttachOptions, AbortSignal]): Batches {
-  checkOptions("invalid_activation", "attach", options, ATTACH_OPTIONS);
+async function* checked(...given: [Relays, ScopeId, string, AttachOptions, AbortSignal]): Batches {
+  checkOptions("invalid_activation", "attach", given[3], ATTACH_OPTIONS);
+  yield* enter(...given);
+}
+
+async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, FollowOptions, AbortSignal]): Batches {
   const relay = relays.enter(scopeId);
   try {
     const { follow } = await following.open();

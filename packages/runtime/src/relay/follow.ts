@@ -1,104 +1,18 @@
-import {
-  type AgentEvent,
-  AwakenError,
-  describeType,
-  type RunId,
-  type ThreadId,
-  type Ticket,
-  runId as toRunId,
-  threadId as toThreadId,
-} from "@awaken/contract";
-import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
+import type { AgentEvent, Ticket } from "@awaken/contract";
+import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type PassingEvent } from "./live-event.ts";
 import { LogReader } from "./read-log.ts";
-import { type Position, Rebuild } from "./rebuild.ts";
+import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
-
-interface Target {
-  readonly threadId: ThreadId;
-  readonly scope: EventScope;
-  readonly runId: RunId | undefined;
-  /** The run that is not over. */
-  readonly openRunId: RunId | undefined;
-  /** When that of the thread was written last. */
-  readonly writtenAt: number;
-}
+import { findTarget, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
 
 /** For a store that wakes nobody. */
 const POLL_MS = 500;
 const MAX_PASSING = 256;
-
-/** The log's own cursor, and behind it how far the reader is in the run. */
-function writeCursor(cursor: EventCursor, position: Position): string {
-  if (position.type === "none") return cursor;
-  if (position.type === "waiting") return `${cursor}~${position.step}w`;
-  return `${cursor}~${position.step}${position.pending === undefined ? "" : `.${position.pending}`}`;
-}
-
-const PLACE = /^(.*)~(\d{1,9})(?:(w)|\.(\d{1,9}))?$/s;
-
-interface Start {
-  readonly cursor: EventCursor;
-  readonly position: Position;
-}
-
-function readCursor(after: string): Start {
-  const [, cursor, digits, waits, pending] = PLACE.exec(after) ?? [];
-  if (cursor === undefined) return { cursor: eventCursor(after), position: { type: "none" } };
-  const step = Number(digits);
-  if (waits !== undefined) return { cursor: eventCursor(cursor), position: { type: "waiting", step } };
-  return { cursor: eventCursor(cursor), position: { type: "running", step, pending: pending === undefined ? undefined : Number(pending) } };
-}
-
-const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
-
-/** One that has begun here and is not on record yet. */
-function newRun(relay: Relay, id: string): Target | undefined {
-  const found = relay.find(id);
-  if (found.type !== "found") return undefined;
-  const { threadId, runId } = found.run;
-  return id === threadId
-    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0 }
-    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0 };
-}
-
-async function findTarget(relay: Relay, id: string): Promise<Target> {
-  const { store } = relay;
-  if (typeof id !== "string") throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
-  if (id.trim() === "") throw notFound(id);
-  // Before the records are read: it may be on record, over and gone from here when they have been.
-  const begun = newRun(relay, id);
-  const [run, thread] = await Promise.all([store.runs.load(toRunId(id)), store.threads.load(toThreadId(id))]);
-  if (run !== undefined && thread !== undefined && run.threadId !== thread.id) {
-    throw new AwakenError("ambiguous_id", `'${id}' is the id of a run and that of another thread`, { details: { id } });
-  }
-  if (thread !== undefined) {
-    const { id: threadId, openRunId, latestRun } = thread;
-    const writtenAt = latestRun !== undefined && latestRun.id === openRunId ? latestRun.updatedAt : 0;
-    return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
-  }
-  if (run === undefined) {
-    const found = begun ?? newRun(relay, id);
-    if (found !== undefined) return found;
-    throw notFound(id);
-  }
-  const { runId, threadId, updatedAt: writtenAt } = run;
-  return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId, writtenAt };
-}
-
-/** Behind the newest event. Of an empty log that is its start. */
-async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise<Start | undefined> {
-  const cursor = await store.events.loadHead(scope);
-  if (cursor === undefined) return undefined;
-  const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
-  if (run === undefined || run.status === "done" || run.status === "created") return { cursor, position: { type: "none" } };
-  const { steps: step, status } = run;
-  return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
-}
 
 type Batch = readonly AttachedEvent[];
 
@@ -107,23 +21,36 @@ interface Following {
   readonly exchange: Exchange;
 }
 
+/** What somebody follows who is no reader of his own: he heard of the run while it was executed here. */
+export interface FollowOptions extends AttachOptions {
+  /** What he was told already. */
+  readonly told?: ToldRun | undefined;
+  /** Aborted: what is on record by then is told, and nothing more is waited for. */
+  readonly enough?: AbortSignal | undefined;
+}
+
 /** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export async function* follow(
   { relay, exchange }: Following,
   id: string,
-  options: AttachOptions,
+  options: FollowOptions,
   leaving: AbortSignal,
 ): AsyncGenerator<Batch, void, undefined> {
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
   const signals = [leaving, relay.closing, ...(options.signal === undefined ? [] : [options.signal])];
-  const reader = new Reader({ relay, exchange }, target, from, signals);
+  const reader = new Reader({ relay, exchange }, target, { from, told: options.told, enough: options.enough }, signals);
   try {
     yield* reader.read(options.onCaughtUp);
   } finally {
     reader.close();
   }
+}
+
+/** Where a reader begins, and how it ends. */
+interface Reading extends Pick<FollowOptions, "told" | "enough"> {
+  readonly from: Start | undefined;
 }
 
 class Reader {
@@ -134,6 +61,9 @@ class Reader {
   readonly #log: LogReader;
   readonly #rebuild: Rebuild;
   readonly #isFresh: boolean;
+  readonly #enough: AbortSignal | undefined;
+  /** Up to what is told already, the log is only read. */
+  #told: ToldRun | undefined;
   readonly #leave: (() => void)[] = [];
   /** What came and was not shown; a reader that is too slow for it loses it, and goes on from the log. */
   #passing: PassingEvent[] = [];
@@ -146,18 +76,21 @@ class Reader {
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
-  constructor({ relay, exchange }: Following, target: Target, from: Start | undefined, signals: readonly AbortSignal[]) {
+  constructor({ relay, exchange }: Following, target: Target, { from, told, enough }: Reading, signals: readonly AbortSignal[]) {
     const { threadId, scope, openRunId, writtenAt } = target;
     this.#exchange = exchange;
     this.#relay = relay;
     this.#target = target;
     this.#signals = signals;
-    this.#isFresh = from === undefined;
-    this.#log = new LogReader(relay.store, { threadId, scope, ...(from === undefined ? undefined : { after: from.cursor }) });
+    this.#isFresh = from === undefined && told === undefined;
+    this.#told = told;
+    this.#enough = enough;
+    this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: told?.place });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     const ring = () => this.#ring();
-    for (const signal of signals) signal.addEventListener("abort", ring);
+    const heard = enough === undefined ? signals : [...signals, enough];
+    for (const signal of heard) signal.addEventListener("abort", ring);
     const leaveLog = relay.store.live?.follow(scope, () => {
       this.#isLogRung = true;
       ring();
@@ -167,7 +100,7 @@ class Reader {
       leaveThread,
       () => leaveLog?.(),
       () => {
-        for (const signal of signals) signal.removeEventListener("abort", ring);
+        for (const signal of heard) signal.removeEventListener("abort", ring);
       },
     );
   }
@@ -179,6 +112,8 @@ class Reader {
   async *read(onCaughtUp?: () => void): AsyncGenerator<Batch, void, undefined> {
     for (let isFirst = true; !this.#isOver; isFirst = false) {
       this.#listen();
+      const isLast = this.#enough?.aborted === true;
+      if (isLast) this.#isLogRung = true;
       // Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts.
       const live = this.#exchange.current(this.#target.threadId);
       if (live !== undefined && !this.#rebuild.isShowing(live.soFar.start.messageId) && this.#readFor !== live.soFar.start.messageId) {
@@ -200,6 +135,7 @@ class Reader {
       const passing = this.#takePassing(() => true);
       if (passing.length > 0) yield passing;
       if (isFirst) onCaughtUp?.();
+      if (isLast) return;
       await this.#wait();
     }
   }
@@ -214,12 +150,24 @@ class Reader {
     for await (const commit of this.#log.read()) {
       if (this.#isOver) return;
       const events: AttachedEvent[] = [...this.#rebuild.commit(commit)];
+      if (this.#told !== undefined) {
+        if (commit.cursor === this.#told.place) this.#goOn(this.#told);
+        continue;
+      }
       const { position } = this.#rebuild;
       const last = events.at(-1);
       if (last === undefined) continue;
       if (position !== undefined) events[events.length - 1] = { ...last, cursor: writeCursor(commit.cursor, position) };
       yield events;
     }
+    if (this.#told !== undefined) this.#goOn(this.#told);
+  }
+
+  /** From here on it is told; of the step that is not on record, the reader knows what he heard. */
+  #goOn({ runId, step }: ToldRun): void {
+    this.#told = undefined;
+    // Whatever the record says by now: he did hear it.
+    if (step !== undefined) this.#rebuild.show({ runId, writtenAt: Number.POSITIVE_INFINITY, soFar: step });
   }
 
   async #openTickets(): Promise<readonly Ticket[]> {

@@ -22,23 +22,30 @@ export interface Commit {
 const beginsCommit = (before: StoredEvent, event: StoredEvent): boolean =>
   before.runId !== event.runId || (event.kind === "message-committed" && before.kind !== "message-committed");
 
+export interface LogPlace {
+  readonly threadId: ThreadId;
+  readonly scope: EventScope;
+  readonly after: EventCursor | undefined;
+  /** A commit ends here, also when the next one has no messages. */
+  readonly cutAt: EventCursor | undefined;
+}
+
 /** Reads a log from a position on. */
 export class LogReader {
   readonly #store: RelayStore;
   readonly #threadId: ThreadId;
   readonly #scope: EventScope;
+  readonly #cutAt: EventCursor | undefined;
   #after: EventCursor | undefined;
   /** The newest message that was read of; undefined before the first. */
   #lastSeq: number | undefined;
 
-  constructor(
-    store: RelayStore,
-    { threadId, scope, after }: { readonly threadId: ThreadId; readonly scope: EventScope; readonly after?: EventCursor },
-  ) {
+  constructor(store: RelayStore, { threadId, scope, after, cutAt }: LogPlace) {
     this.#store = store;
     this.#threadId = threadId;
     this.#scope = scope;
     this.#after = after;
+    this.#cutAt = cutAt;
   }
 
   /** The commits that are there now and were not read before. */
@@ -55,7 +62,7 @@ export class LogReader {
       messages = new Map([...kept, ...(await this.#messagesOf(items))].map((message) => [message.id, message]));
       for (const event of items) {
         const last = open.at(-1);
-        if (last !== undefined && beginsCommit(last, event)) {
+        if (last !== undefined && (beginsCommit(last, event) || this.#after === this.#cutAt)) {
           const commit = await this.#commitOf(open, messages, runs);
           open = [];
           if (commit !== undefined) yield commit;

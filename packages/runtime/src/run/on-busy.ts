@@ -1,11 +1,10 @@
-import { type AgentEvent, AwakenError, type RunId, runId, type ThreadId } from "@awaken/contract";
+import { AwakenError, type RunId, runId, type ThreadId } from "@awaken/contract";
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
-import type { Listen } from "../stream/listeners.ts";
 import { within } from "../stream/within.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { OnBusy } from "./run-request.ts";
-import { type BegunRun, startRun } from "./start-run.ts";
+import { type BegunRun, startRun, type Told } from "./start-run.ts";
 
 /** How long whoever is at work has for his last words. */
 export const RELEASE_MS = 5_000;
@@ -14,9 +13,6 @@ export const didNotStop = (threadId: ThreadId): AwakenError =>
   new AwakenError("thread_already_running", `thread already has an active run: ${threadId}, which did not stop within ${RELEASE_MS} ms`, {
     details: { threadId },
   });
-
-/** Who is told of the run while it happens. */
-export type Told = Listen<AgentEvent> | undefined;
 
 /** The ids of a run that begins when the thread is free. */
 export interface Handle {

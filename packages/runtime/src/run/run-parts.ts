@@ -1,4 +1,4 @@
-import type { Log, ScopeId } from "@awaken/contract";
+import type { AgentEvent, Log, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
@@ -10,6 +10,7 @@ import type { Resolution, Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun, ActiveRuns } from "./active-runs.ts";
 import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
@@ -22,8 +23,18 @@ export interface More {
   /** The runs that a run starts. */
   children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
   /** What becomes of a run that went on elsewhere. */
-  followedElsewhere(parts: RunParts, left: LeftRun, signal?: AbortSignal): Promise<LoopResult>;
+  followedElsewhere(parts: RunParts, left: LeftRun, awaited?: Awaited): Promise<LoopResult>;
 }
+
+/** Who waits for a run. */
+export interface Awaited {
+  /** Tells it to stop. */
+  readonly signal?: AbortSignal | undefined;
+  readonly listen?: Listen<AgentEvent> | undefined;
+}
+
+/** What happens in a run that left, behind what was told of it, wherever that is; until `over` is aborted, and all that is on record was told. */
+export type FollowLeft = (left: LeftRun, over: AbortSignal) => AsyncIterable<AgentEvent>;
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
 export interface RunParts {
@@ -42,6 +53,7 @@ export interface RunParts {
   readonly messages: MessagePort;
   /** What is loaded when it is first needed. */
   readonly more: More;
+  readonly follow: FollowLeft;
   /** Undefined where no other process can get at the threads. */
   readonly holds?: Holds | undefined;
   readonly clock: Clock;

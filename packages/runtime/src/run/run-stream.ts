@@ -1,6 +1,7 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import { EventStream } from "../stream/event-stream.ts";
+import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
@@ -87,12 +88,12 @@ function endWith(result: Promise<RunResult>, reader: Reader<unknown>): void {
   );
 }
 
-/** A run that is under way in this process, from now on. */
-export function followRun(run: ActiveRun, ending: Promise<LoopResult>): RunStream {
-  const result = ending.then(toUntypedResult);
+/** A run that is under way in this process, from now on. `ending` is what it comes to, wherever; there it tells what happens. */
+export function followRun(run: ActiveRun, ending: (tell: Listen<AgentEvent>) => Promise<LoopResult>): RunStream {
   const events = new EventStream<AgentEvent, RunResult>();
   const reader = new Reader(events);
   listen(run, reader);
+  const result = ending((event) => reader.events?.push(event)).then(toUntypedResult);
   endWith(result, reader);
   return new RunStream({ run, result }, events, reader);
 }

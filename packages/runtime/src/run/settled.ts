@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   AwakenError,
   concludeRecord,
   errorMessage,
@@ -13,10 +14,11 @@ import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } fr
 import { lastWords } from "../loop/messages.ts";
 import { onAbort } from "../stream/abort.ts";
 import { sleep } from "../stream/clock.ts";
+import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
 import { RunBell } from "./run-bell.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { Awaited, RunParts } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
 
 export async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
@@ -47,17 +49,17 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
 }
 
 /** Of a run that is executed here; one that leaves before its end is followed wherever it goes on. */
-export async function followed(parts: RunParts, result: Promise<LoopOutcome>): Promise<LoopResult> {
+export async function followed(parts: RunParts, result: Promise<LoopOutcome>, listen?: Listen<AgentEvent>): Promise<LoopResult> {
   const ended = await result;
-  return isLeft(ended) ? followedElsewhere(parts, ended) : ended;
+  return isLeft(ended) ? followedElsewhere(parts, ended, { listen }) : ended;
 }
 
 /** A store that failed the run may fail whoever follows it too: it is asked again so often, after so long. */
 const ASKS = 30;
 const ASK_AGAIN_MS = 1_000;
 
-/** How a run that left before its end comes to it. Whoever waits for it may still tell it to stop. */
-export async function followedElsewhere(parts: RunParts, left: LeftRun, signal?: AbortSignal): Promise<LoopResult> {
+/** How a run that left before its end comes to it. Whoever waits for it may still tell it to stop, and hears what happens meanwhile. */
+export async function followedElsewhere(parts: RunParts, left: LeftRun, { signal, listen }: Awaited = {}): Promise<LoopResult> {
   const stop = () => {
     const here = parts.active.byRun(left.runId);
     if (here === undefined)
@@ -65,10 +67,23 @@ export async function followedElsewhere(parts: RunParts, left: LeftRun, signal?:
     else here.cancel();
   };
   const off = signal === undefined ? undefined : onAbort(signal, stop);
+  const over = new AbortController();
+  const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
   try {
     return await elsewhere(parts, left);
   } finally {
     off?.();
+    over.abort();
+    await told;
+  }
+}
+
+/** What happens in a run wherever it does, until `over` is aborted: what is on record by then is told. Whoever listens hears less when the log cannot be read. */
+export async function tellElsewhere(parts: RunParts, left: LeftRun, listen: Listen<AgentEvent>, over: AbortSignal): Promise<void> {
+  try {
+    for await (const event of parts.follow(left, over)) listen(event);
+  } catch (thrown) {
+    parts.log.warn(`run '${left.runId}' cannot be followed: ${errorMessage(thrown)}`, { runId: left.runId });
   }
 }
 

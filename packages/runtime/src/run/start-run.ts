@@ -20,7 +20,7 @@ import {
 import { checkRoot } from "../backend/profile.ts";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import { OpenTasks } from "../builtin/background/open-tasks.ts";
-import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
+import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
@@ -66,6 +66,9 @@ export function beginRun(parts: RunParts, order: RunOrder): StartedRun & { reado
   return { run, result, begun: begun.promise };
 }
 
+/** Who is told of the run while it happens. */
+export type Told = Listen<AgentEvent> | undefined;
+
 /** A run that begins, now or when its thread is free. */
 export interface BegunRun {
   readonly run: { readonly runId: RunId; readonly threadId: ThreadId };
@@ -73,7 +76,7 @@ export interface BegunRun {
 }
 
 /** How a request that was read begins. */
-export type Begin = (order: RunOrder, listen: Listen<AgentEvent> | undefined) => BegunRun;
+export type Begin = (order: RunOrder, listen: Told) => BegunRun;
 
 /** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
 export interface StartedRequest<O> {
@@ -88,7 +91,7 @@ export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: 
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
     const { run, result } = begin(output.addTo(order), listen);
-    return { run, result: output.resultOf(parts, result, order.signal) };
+    return { run, result: output.resultOf(parts, result, order.signal, listen) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
@@ -122,15 +125,15 @@ class TypedOutput<O> {
   }
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
-  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined): Promise<RunResult<O>> {
+  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined, listen: Told): Promise<RunResult<O>> {
     return result.then((outcome) => {
-      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal);
+      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal, listen);
       return outcome.hasStarted ? this.#resultOfFamily(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded));
     });
   }
 
-  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined): Promise<RunResult<O>> {
-    const ended = await parts.more.followedElsewhere(parts, left, signal);
+  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined, listen: Told): Promise<RunResult<O>> {
+    const ended = await parts.more.followedElsewhere(parts, left, { signal, listen });
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }
@@ -219,8 +222,8 @@ async function bringToEnd(
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
-    if (isLeft(ended)) return ended;
-    if (!ended.isKept && order.holding?.isTriedAgain === true) return leftUnkept(ended);
+    const isLeftUnkept = !isLeft(ended) && !ended.isKept && order.holding?.isTriedAgain === true;
+    if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: toldOf(ctx, order) };
     rememberOutput(parts, ctx, ended);
     if (parts.holds === undefined && ctx.identity.taskId !== undefined) await tellOwner(parts, ctx.identity);
     return ended;
@@ -229,6 +232,12 @@ async function bringToEnd(
     if (run.inbox.size > 0) await keepUnread(parts, run, ctx);
   }
 }
+
+const toldOf = ({ identity: { runId }, progress }: RunContext, { holding }: RunOrder): ToldRun => ({
+  runId,
+  place: holding?.place,
+  step: progress.current,
+});
 
 /** A run whose last commit could not be written is not over, whatever it says of itself. */
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {

@@ -1,0 +1,180 @@
+import { type AgentEvent, AwakenError, EVENT_TABLE, runId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { stall, text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
+import { STORES } from "./stores.test-support.ts";
+
+// Whoever reads the events of a run goes on reading when it leaves this process before its end.
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    limits: { storeMs: 3_600_000 },
+    store,
+    ...init,
+  });
+}
+
+/** Fails the first commit of the kind that is meant. */
+function failing(store: QueueStore, isMeant: (steps: number, isAck: boolean) => boolean): QueueStore {
+  let left = 1;
+  return {
+    ...store,
+    commit: async (given) => {
+      if (isMeant(given.run?.steps ?? 0, given.dispatch?.type === "ack") && left-- > 0) {
+        throw new AwakenError("storage_io", "the database is starting up");
+      }
+      return store.commit(given);
+    },
+  };
+}
+
+const add = defineTool({ id: "add", description: "", input: z.object({}), pure: true, execute: () => "2" });
+const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
+  const told: AgentEvent[] = [];
+  for await (const event of events) told.push(event);
+  return told;
+}
+
+const typesOf = (events: readonly AgentEvent[]) => events.map(({ type }) => type);
+
+/** Committed events as the log has them, for whoever comes now. */
+async function onRecord(runtime: Runtime, id: string): Promise<readonly AgentEvent[]> {
+  const told = await read(runtime.attach(id));
+  return told.flatMap((event) => {
+    const { cursor: _cursor, ...fact } = { cursor: undefined, ...event };
+    return EVENT_TABLE[event.type].isStored ? [fact] : [];
+  });
+}
+
+const factsOf = (events: readonly AgentEvent[]) => events.filter(({ type }) => EVENT_TABLE[type].isStored);
+
+/** What was said of each step in the end: what a reset voided does not count. */
+function wordsOf(events: readonly AgentEvent[]): readonly string[] {
+  const words: string[] = [];
+  for (const event of events) {
+    if (event.type === "step-start") words[event.step - 1] = "";
+    if (event.type === "stream-reset") words[words.length - 1] = "";
+    if (event.type === "text-delta") words[words.length - 1] += event.delta;
+  }
+  return words;
+}
+
+describe.each(STORES)("events of a run that leaves before its end, on %s", (_, make) => {
+  test("go on after the store has failed a commit: each fact that is on record comes, in order, and one end", async () => {
+    await using store = make();
+    await using runtime = open(
+      failing(store, (steps, isAck) => steps === 2 && !isAck),
+      [toolCall("add", {}), toolCall("add", {}), toolCall("add", {}), text("done")],
+      {
+        tools: [add],
+      },
+    );
+    const run = runtime.stream({ thread: "t", input: "x" });
+    const told = await read(run);
+    expect(await run.result).toMatchObject({ status: "done", text: "done" });
+    const facts = factsOf(told);
+    const recorded = await onRecord(runtime, run.id);
+    // What was said of the step that was lost stands before it is said again.
+    const again = facts.findIndex((event) => event.type === "run-start" && event.resumed);
+    const before = recorded.findIndex((event) => event.type === "run-start" && event.resumed);
+    expect(facts.slice(0, before)).toEqual(recorded.slice(0, before));
+    expect(facts.slice(again)).toEqual(recorded.slice(before));
+    expect(typesOf(told).filter((type) => type === "run-end")).toHaveLength(1);
+    expect(told.at(-1)).toMatchObject({ type: "run-end", termination: { type: "natural-end" } });
+    expect(wordsOf(told)).toEqual(["", "", "done"]);
+  });
+
+  test("say that the words of a step that was not on record are void, and say it again", async () => {
+    await using store = make();
+    await using runtime = open(
+      failing(store, (_steps, isAck) => isAck),
+      [toolCall("add", {}), text("first ", "try"), text("second")],
+      {
+        tools: [add],
+      },
+    );
+    const run = runtime.stream({ thread: "t", input: "x" });
+    const told = await read(run);
+    expect(await run.result).toMatchObject({ status: "done", text: "second" });
+    expect(wordsOf(told)).toEqual(["", "second"]);
+    const reset = typesOf(told).indexOf("stream-reset");
+    expect(told[reset + 1]).toMatchObject({ type: "run-start", resumed: true });
+    expect(typesOf(told.slice(0, reset))).not.toContain("run-end");
+  });
+
+  test("of a decision go on, too", async () => {
+    await using store = make();
+    const tools = [pay, add];
+    await using first = open(store, [toolCall("pay", {})], { tools, workers: false });
+    const waiting = await first.run({ thread: "t", input: "x" });
+    const [ticket] = waiting.status === "waiting" ? waiting.tickets : [];
+    await using next = open(
+      failing(store, (steps, isAck) => steps === 2 && !isAck),
+      [toolCall("add", {}), text("done")],
+      { tools },
+    );
+    const run = await next.decide(ticket?.id ?? "", { action: "approve" });
+    const told = await read(run);
+    expect(await run.result).toMatchObject({ status: "done", text: "done" });
+    expect(told.at(-1)).toMatchObject({ type: "run-end", termination: { type: "natural-end" } });
+    expect(typesOf(told).filter((type) => type === "run-end")).toHaveLength(1);
+  });
+
+  test("end where the run waits in the other process, and not before its result", async () => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    await using first = open(store, [stall(text("Half ", "of ", "it"), 2)], { clock, yieldBefore: () => 6_000, tools: [pay] });
+    const run = first.stream({ thread: "t", input: "x" });
+    const told: AgentEvent[] = [];
+    const reading = (async () => {
+      for await (const event of run) told.push(event);
+    })();
+    await expect.poll(() => typesOf(told).filter((type) => type === "text-delta").length).toBe(2);
+    await clock.advance(5_000);
+    await expect.poll(async () => (await store.dispatches.list(run.threadId, {})).map(({ status }) => status)).toEqual(["queued"]);
+    await using second = open(store, [toolCall("pay", {})], { clock: fakeClock(7_000), tools: [pay] });
+    expect(await second.wait(run.id)).toMatchObject({ status: "waiting" });
+    expect(await run.result).toMatchObject({ status: "waiting", tickets: [{ toolName: "pay" }] });
+    await reading;
+    expect(typesOf(told).slice(-2)).toEqual(["ticket-open", "run-end"]);
+    expect(told.at(-1)).toMatchObject({ type: "run-end", result: { status: "waiting" } });
+  });
+
+  test("a stream that was queued behind another run ends where its run waits", async () => {
+    await using store = make();
+    const began = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const slow = defineTool({
+      id: "slow",
+      description: "",
+      input: z.object({}),
+      execute: async () => {
+        began.resolve();
+        await end.promise;
+        return "slept";
+      },
+    });
+    await using runtime = open(store, [toolCall("slow", {}), text("first"), toolCall("pay", {})], { tools: [slow, pay] });
+    const first = runtime.run({ thread: "t", input: "x" });
+    await began.promise;
+    const second = runtime.stream({ thread: "t", input: "y", onBusy: "queue" });
+    const reading = read(second);
+    end.resolve();
+    expect(await first).toMatchObject({ status: "done", text: "first" });
+    expect(await second.result).toMatchObject({ status: "waiting" });
+    const told = await reading;
+    expect(told.at(-1)).toMatchObject({ type: "run-end", result: { status: "waiting" }, runId: runId(second.id) });
+  });
+});

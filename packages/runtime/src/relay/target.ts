@@ -1,0 +1,84 @@
+import { AwakenError, describeType, type RunId, type ThreadId, runId as toRunId, threadId as toThreadId } from "@awaken/contract";
+import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
+import type { Position } from "./rebuild.ts";
+import type { Relay } from "./relay.ts";
+
+/** What is followed. */
+export interface Target {
+  readonly threadId: ThreadId;
+  readonly scope: EventScope;
+  readonly runId: RunId | undefined;
+  /** The run that is not over. */
+  readonly openRunId: RunId | undefined;
+  /** When that of the thread was written last. */
+  readonly writtenAt: number;
+}
+
+/** The log's own cursor, and behind it how far the reader is in the run. */
+export function writeCursor(cursor: EventCursor, position: Position): string {
+  if (position.type === "none") return cursor;
+  if (position.type === "waiting") return `${cursor}~${position.step}w`;
+  return `${cursor}~${position.step}${position.pending === undefined ? "" : `.${position.pending}`}`;
+}
+
+const PLACE = /^(.*)~(\d{1,9})(?:(w)|\.(\d{1,9}))?$/s;
+
+/** Where a reader begins. */
+export interface Start {
+  readonly cursor: EventCursor;
+  readonly position: Position;
+}
+
+export function readCursor(after: string): Start {
+  const [, cursor, digits, waits, pending] = PLACE.exec(after) ?? [];
+  if (cursor === undefined) return { cursor: eventCursor(after), position: { type: "none" } };
+  const step = Number(digits);
+  if (waits !== undefined) return { cursor: eventCursor(cursor), position: { type: "waiting", step } };
+  return { cursor: eventCursor(cursor), position: { type: "running", step, pending: pending === undefined ? undefined : Number(pending) } };
+}
+
+const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
+
+/** One that has begun here and is not on record yet. */
+function newRun(relay: Relay, id: string): Target | undefined {
+  const found = relay.find(id);
+  if (found.type !== "found") return undefined;
+  const { threadId, runId } = found.run;
+  return id === threadId
+    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0 }
+    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0 };
+}
+
+export async function findTarget(relay: Relay, id: string): Promise<Target> {
+  const { store } = relay;
+  if (typeof id !== "string") throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
+  if (id.trim() === "") throw notFound(id);
+  // Before the records are read: it may be on record, over and gone from here when they have been.
+  const begun = newRun(relay, id);
+  const [run, thread] = await Promise.all([store.runs.load(toRunId(id)), store.threads.load(toThreadId(id))]);
+  if (run !== undefined && thread !== undefined && run.threadId !== thread.id) {
+    throw new AwakenError("ambiguous_id", `'${id}' is the id of a run and that of another thread`, { details: { id } });
+  }
+  if (thread !== undefined) {
+    const { id: threadId, openRunId, latestRun } = thread;
+    const writtenAt = latestRun !== undefined && latestRun.id === openRunId ? latestRun.updatedAt : 0;
+    return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
+  }
+  if (run === undefined) {
+    const found = begun ?? newRun(relay, id);
+    if (found !== undefined) return found;
+    throw notFound(id);
+  }
+  const { runId, threadId, updatedAt: writtenAt } = run;
+  return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId, writtenAt };
+}
+
+/** Behind the newest event. Of an empty log that is its start. */
+export async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise<Start | undefined> {
+  const cursor = await store.events.loadHead(scope);
+  if (cursor === undefined) return undefined;
+  const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
+  if (run === undefined || run.status === "done" || run.status === "created") return { cursor, position: { type: "none" } };
+  const { steps: step, status } = run;
+  return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
+}
