@@ -1,4 +1,25 @@
-import type { CreatedRun, RunProjection, RunRecord } from "@awaken/contract";
+import {
+  type AgentEvent,
+  type CreatedRun,
+  type RunId,
+  type RunProjection,
+  type RunRecord,
+  runIdentity,
+  type ThreadId,
+} from "@awaken/contract";
+import type { EventAppend } from "@awaken/contract/store";
+import { canonicalEvent } from "./canonical-events.ts";
+
+/** How a run ends that nobody executes. */
+export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
+
+/** The last words of a run that nobody executes, as its record counts it. */
+export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecord, termination: RecordEnding): AgentEvent {
+  const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
+  if (termination.type === "cancelled") return { ...end, result: { response: "", status: "cancelled" } };
+  const { code, message } = termination;
+  return { ...end, result: { response: "", status: "failed", error: { code, message } } };
+}
 
 /** What does not depend on where the run stands. */
 function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly startedAt?: number } {
@@ -24,8 +45,18 @@ function bodyOf(run: RunRecord): Omit<CreatedRun, "status"> & { readonly started
 
 type DoneRun = Extract<RunProjection, { status: "done" }>;
 
-/** The record of a run that ends as it stands: nobody executes it, so nothing is added but its end. */
-export function endedRecord(run: RunRecord, termination: DoneRun["outcome"]["termination"], now: number): DoneRun {
+export interface EndCommit {
+  readonly threadId: ThreadId;
+  readonly runId: RunId;
+  readonly run: DoneRun;
+  readonly events: readonly EventAppend[];
+}
+
+/** Ends a run from its record alone: nobody executes it, so nothing is added but its end. */
+export function composeEnd(run: RunRecord, termination: RecordEnding, now: number): EndCommit {
+  const { threadId, runId } = run;
   const at = Math.max(now, run.updatedAt + 1);
-  return { ...bodyOf(run), status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } };
+  const ended: DoneRun = { ...bodyOf(run), status: "done", updatedAt: at, finishedAt: at, outcome: { termination, response: "" } };
+  const events = [canonicalEvent(runIdentity(run), endEvent(run, termination), { isResumed: true, calls: new Set() })];
+  return { threadId, runId, run: ended, events };
 }

@@ -8,15 +8,13 @@ import {
 } from "@awaken/contract";
 import type { LedgerOutcome, SequencedMessage } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
+import { endEvent } from "../commit/ended-record.ts";
 import { countedBy, Tally } from "../commit/tally.ts";
 
 /** A run that began and is not over. */
 export type OpenRunRecord = Extract<RunRecord, { status: "running" | "waiting" }>;
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
-
-/** How a run ends that nobody executes. */
-export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
 
 /** What a run that nobody executes is ended with, as cancelled. */
 export interface RunEnd {
@@ -30,14 +28,6 @@ export interface RunEnd {
   /** Before its end. */
   readonly events: readonly AgentEvent[];
   readonly outcomes: readonly LedgerOutcome[];
-}
-
-/** The last words of a run that nobody executes, as its record counts it. */
-export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecord, termination: RecordEnding): AgentEvent {
-  const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
-  if (termination.type === "cancelled") return { ...end, result: { response: "", status: "cancelled" } };
-  const { code, message } = termination;
-  return { ...end, result: { response: "", status: "failed", error: { code, message } } };
 }
 
 export function endNews({ run, view, messages, threadState, tickets, events, outcomes }: RunEnd, now: number): News {
