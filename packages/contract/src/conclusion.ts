@@ -1,5 +1,5 @@
 import type { ErrorCode } from "./error.ts";
-import type { RunRecord } from "./run.ts";
+import type { DoneRun, RunRecord, WaitingRun } from "./run.ts";
 import { CONCLUSIONS, type RunStatus, type Termination, type WaitingReason } from "./termination.ts";
 
 /** A string that may be another one than those that an editor offers. */
@@ -120,7 +120,7 @@ export type RunStanding = (typeof RUN_STANDINGS)[number];
 export const standingOf = (run: RunRecord): RunStanding => (isSettled(run) ? concludeRecord(run).status : run.status);
 
 /** The same from the record, for whoever did not execute the run. */
-export function concludeRecord(run: SettledRun): Conclusion {
+export function concludeRecord(run: WaitingRun | DoneRun): Conclusion {
   if (run.status === "waiting") {
     const { reason } = run.waiting;
     const termination: Termination = reason === "awaiting-tasks" ? { type: "natural-end" } : { type: "suspended" };

@@ -150,6 +150,7 @@ export { type HookPhase, PHASES } from "./phase.ts";
 export {
   type CreatedRun,
   checkRunTransition,
+  type DoneRun,
   openTicketsOf,
   RUN_SCHEMA_VERSION,
   type RunActivation,

@@ -19,6 +19,16 @@ export interface Counted {
   readonly usageByModel: readonly ModelUsage[];
   readonly usageBelow?: readonly AgentUsage[] | undefined;
   readonly answerId: MessageId;
+  /** It was begun by an earlier activation. */
+  readonly isResumed?: boolean;
+}
+
+/** What a run that this one has started used, with all below it. */
+export interface UsedBelow {
+  /** Of those that are on no record. */
+  readonly unrecorded: readonly AgentUsage[];
+  /** Of those that are; undefined: it is not known here. */
+  readonly recorded: readonly AgentUsage[] | undefined;
 }
 
 /** Counts that continue when the same run is resumed. */
@@ -30,6 +40,10 @@ export class Tally implements Counted {
   usageByModel: readonly ModelUsage[];
   /** Undefined until the run starts another: what those used that have no records of their own. */
   usageBelow: readonly AgentUsage[] | undefined;
+  /** What those used that have records of their own, as far as they were begun and ended here. */
+  #recordedBelow: readonly AgentUsage[] = [];
+  /** Those of them that are not over, or were begun by an earlier activation: only records know what they used. */
+  #unknownBelow: number;
   /** Text of the newest assistant message of this run. */
   response = "";
   /** The validated answer, once there is one. */
@@ -37,17 +51,30 @@ export class Tally implements Counted {
   /** A step whose end is committed and told together with what follows it. */
   untoldStep: number | undefined;
 
-  constructor({ answerId, steps, usage, usageByModel, usageBelow }: Counted) {
+  constructor({ answerId, steps, usage, usageByModel, usageBelow, isResumed = false }: Counted) {
     this.answerId = answerId;
     this.steps = steps;
     this.usage = usage;
     this.usageByModel = usageByModel;
     this.usageBelow = usageBelow;
+    this.#unknownBelow = isResumed ? 1 : 0;
   }
 
-  /** The run has started others; these of them are on no record. */
-  addBelow(used: readonly AgentUsage[]): void {
-    this.usageBelow = addAgentUsage(this.usageBelow ?? [], used);
+  /** What the runs used that this one has started and that have records of their own. Undefined: the records have to be read. */
+  get recordedBelow(): readonly AgentUsage[] | undefined {
+    return this.#unknownBelow === 0 ? this.#recordedBelow : undefined;
+  }
+
+  /** The run has started another one. Gives what says how that one ended; it may never be said. */
+  begunBelow(): (used: UsedBelow) => void {
+    this.usageBelow ??= [];
+    this.#unknownBelow++;
+    return ({ unrecorded, recorded }) => {
+      this.usageBelow = addAgentUsage(this.usageBelow ?? [], unrecorded);
+      if (recorded === undefined) return;
+      this.#recordedBelow = addAgentUsage(this.#recordedBelow, recorded);
+      this.#unknownBelow--;
+    };
   }
 
   /** One inference more. */
@@ -67,5 +94,6 @@ export class Tally implements Counted {
 export function countedBy(run: RunRecord, messages: readonly SequencedMessage[]): Counted {
   const { runId, steps, usage, usageByModel = [], usageBelow, answerId } = run;
   const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
-  return { steps, usage, usageByModel, usageBelow, answerId: answerId ?? first?.message.id ?? messageId(`${runId}:answer`) };
+  const firstId = answerId ?? first?.message.id ?? messageId(`${runId}:answer`);
+  return { steps, usage, usageByModel, usageBelow, answerId: firstId, isResumed: run.status !== "created" };
 }

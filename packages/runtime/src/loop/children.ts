@@ -21,6 +21,8 @@ export interface ChildOrder {
   readonly policy: DelegatePersistence | undefined;
   /** The same for every attempt of the call: its id follows from it. */
   readonly key: string;
+  /** No attempt of the call came before: nobody has started it. */
+  readonly isFirst: boolean;
   readonly toolCallId: ToolCallId;
   /** The span of the call. Undefined: what the run that starts it belongs to. */
   readonly traceParent: string | undefined;
@@ -28,8 +30,10 @@ export interface ChildOrder {
   readonly signal: AbortSignal;
   /** It is known which run it is, and it is about to begin. */
   begun(child: ChildRun): void;
-  /** What happens in it, while it runs here. */
-  hear(event: AgentEvent): void;
+  /** What happens in it, while it runs here. Undefined: nobody reads along. */
+  readonly hear: ((event: AgentEvent) => void) | undefined;
+  /** The same, only while somebody follows the run that starts it. */
+  pass(event: AgentEvent, child: RunId): void;
   /** How far one is that runs elsewhere. */
   report(event: AgentEvent): void;
 }
@@ -44,6 +48,8 @@ export interface ChildEnd {
   readonly isDurable: boolean;
   /** What it and those below it used, as far as no record says so. */
   readonly unrecorded: readonly AgentUsage[];
+  /** The same of what records say. Undefined: they have to be read. */
+  readonly recorded: readonly AgentUsage[] | undefined;
 }
 
 /** The runs that a run starts. Handed down: whoever starts runs stands above the loop. */

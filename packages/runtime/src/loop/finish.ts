@@ -49,6 +49,8 @@ export interface LoopResult {
   readonly usageByAgent: readonly AgentUsage[];
   /** It has started other runs: some of them may have records of their own. */
   readonly hasStarted: boolean;
+  /** What those used that have records of their own. Undefined: the records have to be read. */
+  readonly recordedBelow: readonly AgentUsage[] | undefined;
   readonly tickets: readonly Ticket[];
   readonly output: JsonValue | undefined;
   /** An answer of a certain shape was asked for. */
@@ -225,7 +227,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   const isElsewhere = end.type === "elsewhere";
   const given = end.type === "elsewhere" ? end.termination : end;
   if (ctx.tasks.hasOutbox && !isElsewhere) await tryDeliver(ctx);
-  if (ctx.tasks.hasAny) ctx.tally.addBelow([]);
+  if (ctx.tasks.hasAny) ctx.tally.begunBelow();
   if (isOver(ctx, given)) {
     if (!isElsewhere) await cancelBelow(ctx, given);
     if ((ctx.state.snapshot().get(toolCallStates)?.calls.length ?? 0) > 0) await tryCloseTickets(ctx);
@@ -269,6 +271,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     termination,
     steps: ctx.tally.steps,
     ...countedOf(ctx.identity, ctx.tally),
+    recordedBelow: ctx.tally.recordedBelow,
     tickets,
     output: ctx.tally.output?.value,
     isOutputAsked: ctx.options.output !== undefined,

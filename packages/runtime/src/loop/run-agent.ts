@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, statusLabel, type ToolCallId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/open-tickets.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
 import { childStream } from "./child-stream.ts";
@@ -57,17 +57,13 @@ export function tellEnd(ctx: RunContext, { child, ending }: ChildEnd): void {
  * Of what happens in a child, its parent's listeners hear of tickets and decisions, at any depth, and of the progress of its own calls.
  * Everything else is heard by following the child.
  */
-function passOn(ctx: RunContext): (event: AgentEvent) => void {
-  const own = new Set<string>();
-  return (event) => {
-    if (event.type === "tool-call-start") own.add(event.toolCallId);
-    else if (event.type === "ticket-open" || event.type === "decision-taken") ctx.tell(event);
-    else if (event.type === "activity-snapshot" && event.activityType === "tool-call-progress" && isOf(own, event.content)) ctx.tell(event);
-  };
+function passOn(ctx: RunContext, event: AgentEvent, child: RunId): void {
+  const { type } = event;
+  if (type === "ticket-open" || type === "decision-taken") ctx.tell(event);
+  else if (type === "activity-snapshot" && event.activityType === "tool-call-progress" && isOf(child, event.content)) ctx.tell(event);
 }
 
-const isOf = (calls: ReadonlySet<string>, content: unknown): boolean =>
-  isJsonObject(content) && typeof content["callId"] === "string" && calls.has(content["callId"]);
+const isOf = (run: RunId, content: unknown): boolean => isJsonObject(content) && content["runId"] === run;
 
 /** One call may ask the same of the same agent more than once; every attempt of the call asks in the same order. */
 class ChildKeys {
@@ -94,7 +90,11 @@ interface Calling {
 }
 
 /** What a tool starts other agents with. */
-export function agentRunner(ctx: RunContext, { call }: LiveCall, { signal, idempotencyKey, traceParent }: Calling): RunAgent {
+export function agentRunner(
+  ctx: RunContext,
+  { call, isReplay, resume }: LiveCall,
+  { signal, idempotencyKey, traceParent }: Calling,
+): RunAgent {
   let keys: ChildKeys | undefined;
   return async (request) => {
     const { agent: agentId, input, state, policy, mustComplete = false } = request;
@@ -102,17 +102,20 @@ export function agentRunner(ctx: RunContext, { call }: LiveCall, { signal, idemp
     const key = keys.next(request);
     const toolCallId: ToolCallId = call.id;
     const stream = childStream(ctx, call, request);
-    const hear = passOn(ctx);
+    let counts: ((end: ChildEnd) => void) | undefined;
     const end = await ctx.children.run({
       ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal },
-      begun: (child) => ctx.emit({ type: "child-start", ...child }),
-      hear: (event) => {
-        hear(event);
-        stream?.hear(event);
+      isFirst: !isReplay && resume === undefined,
+      begun: (child) => {
+        counts = ctx.tally.begunBelow();
+        ctx.emit({ type: "child-start", ...child });
       },
+      hear: stream === undefined ? undefined : (event) => stream.hear(event),
+      pass: (event, child) => passOn(ctx, event, child),
       report: (event) => ctx.tell(event),
     });
-    ctx.tally.addBelow(end.unrecorded);
+    // One that was not begun here was begun by an earlier attempt.
+    (counts ?? ctx.tally.begunBelow())(end);
     tellEnd(ctx, end);
     stream?.end(end.result);
     const result: ChildResult = stream === undefined ? childResult(end) : { ...childResult(end), streamed: stream.text };

@@ -22,6 +22,8 @@ export type OrderIntent =
       readonly runId: RunId | undefined;
       /** Its record, which was put down before, as whoever holds the thread has read it. Undefined: it is looked up. */
       readonly created?: RunRecord | undefined;
+      /** It and its thread have one id, which nobody has used before: on a thread that is not there it is not looked up. */
+      readonly isUnseen?: boolean;
     }
   | {
       readonly type: "resume";
@@ -56,7 +58,7 @@ export interface RunOrder {
   readonly signal?: AbortSignal | undefined;
   /** The run is taken up only to be ended: what became of its agent, its plugins or its state does not keep it from that. */
   readonly isEnding?: true;
-  /** Whoever started it waits for it in this process: its end wakes nobody. */
+  /** The run that started it is at work in this process, and waits for it: its end wakes nobody. */
   readonly isAwaited?: true;
   /** What keys of its state begin with. One that its agent does not have fails it. */
   readonly seed?: PersistedState | undefined;

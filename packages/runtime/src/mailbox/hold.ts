@@ -195,13 +195,16 @@ export class Hold implements Holding, Lease {
     return riders;
   }
 
-  landed({ runId, dispatch, run, takes = NOTHING, isNewRun }: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined {
+  landed(
+    { runId, dispatch, run, threadState, takes = NOTHING, isNewRun }: ThreadCommit,
+    result: CommitResult | undefined,
+  ): Promise<void> | undefined {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
     this.#wishes.landed(takes);
     if (this.#run?.runIds.includes(runId) === true) {
-      this.#run.begun();
+      this.#written(this.#run, run, threadState);
       this.#place = result?.events.at(-1)?.cursors.run ?? this.#place;
     }
     // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
@@ -214,6 +217,11 @@ export class Hold implements Holding, Lease {
     if (isLost) return this.#find().then((row) => this.#goOn(row, result));
     this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
     return undefined;
+  }
+
+  #written(active: ActiveRun, run: ThreadCommit["run"], threadState = active.written?.threadState): void {
+    active.begun();
+    if (this.#isAwaited && run !== undefined) active.written = { run, threadState };
   }
 
   #goOn(row: DispatchRecord | undefined, result: CommitResult | undefined): void {

@@ -1,10 +1,25 @@
-import { type AgentEvent, AwakenError, DEFAULT_SCOPE, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
+import {
+  type AgentEvent,
+  AwakenError,
+  DEFAULT_SCOPE,
+  type PersistedState,
+  type RunId,
+  type RunProjection,
+  type ScopeId,
+  type ThreadId,
+} from "@awaken/contract";
 import type { LoopOutcome } from "../loop/finish.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 import { keyIn } from "../stream/scope-key.ts";
+
+/** How a run is on record. */
+export interface Written {
+  readonly run: RunProjection;
+  readonly threadState: PersistedState | undefined;
+}
 
 /** What controls a run from outside while it is active. */
 export class ActiveRun {
@@ -18,6 +33,8 @@ export class ActiveRun {
   runId: RunId;
   /** Set once the run is under way. */
   result: Promise<LoopOutcome> | undefined;
+  /** What its commits said last. Only of a run that another one waits for here. */
+  written: Written | undefined;
   #ctx: RunContext | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.

@@ -1,16 +1,19 @@
 import {
+  addAgentUsage,
   type BackendResult,
   type BackendStatus,
   type ChildRun,
   concludeRecord,
+  type DoneRun,
+  freezeJson,
   NO_USAGE,
-  type RunRecord,
-  type SettledRun,
+  type PersistedState,
   statusOfTermination,
+  type Usage,
 } from "@awaken/contract";
 import type { ChildEnd } from "../loop/children.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { usageOfFamily } from "./family-usage.ts";
+import { sumOf, usageOfFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** What a run that waits has to say to whoever asked it. */
@@ -61,18 +64,31 @@ export function remoteEnding({ status, termination, output, response = "", usage
   }
 }
 
+type Ended = Omit<ChildEnd, "isDurable" | "unrecorded" | "recorded">;
+
 /** What became of a run that is over, from its records. */
-export async function endOf(
-  parts: Pick<RunParts, "records" | "log">,
-  run: SettledRun & RunRecord,
-): Promise<Omit<ChildEnd, "isDurable" | "unrecorded">> {
-  const { records } = parts;
-  const { runId: id, threadId: thread, agentId, steps, activation } = run;
+export async function endOf(parts: Pick<RunParts, "records" | "log">, run: DoneRun): Promise<Ended> {
   const usage = await usageOfFamily(parts, run);
+  return endFrom(run, usage, (await parts.records.threads.loadHead(run.threadId))?.state);
+}
+
+/** The same of one that ended here just now: what was written says it all, and nobody is asked. */
+export async function endHere(
+  parts: Pick<RunParts, "records" | "log">,
+  { usageByAgent, recordedBelow }: LoopResult,
+  { run, threadState }: { readonly run: DoneRun; readonly threadState: PersistedState | undefined },
+): Promise<Ended & Pick<ChildEnd, "recorded">> {
+  // They are the store's by now, and the caller is the code of others.
+  for (const shared of [run.state, threadState, run.outcome.output]) freezeJson(shared);
+  const recorded = recordedBelow === undefined ? undefined : addAgentUsage(usageByAgent, recordedBelow);
+  const usage = recorded === undefined ? await usageOfFamily(parts, run) : sumOf(recorded);
+  return { ...endFrom(run, usage, threadState), recorded };
+}
+
+function endFrom(run: DoneRun, usage: Usage, threadState: PersistedState | undefined): Ended {
+  const { runId: id, threadId: thread, agentId, steps, activation } = run;
   const { termination, ...outcome } = concludeRecord(run);
-  const response = run.status === "done" ? run.outcome.response : "";
-  const output = run.status === "done" ? run.outcome.output : undefined;
-  const threadState = (await records.threads.loadHead(thread))?.state;
+  const { response, output } = run.outcome;
   const text = response === "" ? undefined : { text: response };
   const { agentPath = [agentId], parentToolCallId } = activation.trace;
   return {

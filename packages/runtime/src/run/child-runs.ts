@@ -1,15 +1,15 @@
 import {
+  type AgentEvent,
   AwakenError,
   type Backend,
   type ChildRun,
   type DelegatePersistence,
+  type DoneRun,
   errorMessage,
   NO_USAGE,
   type RunId,
   type RunIdentity,
-  type RunRecord,
   runId,
-  type SettledRun,
   STATE_SCHEMA_VERSION,
   threadId,
 } from "@awaken/contract";
@@ -23,9 +23,9 @@ import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort, raceAbort } from "../stream/abort.ts";
 import { derivedId } from "../stream/derived-id.ts";
-import type { ActiveRun } from "./active-runs.ts";
+import type { ActiveRun, Written } from "./active-runs.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
-import { cancelledResult, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
+import { cancelledResult, endHere, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
 import { toMessages } from "./message-input.ts";
 import type { RunParts, StartRun } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
@@ -57,6 +57,14 @@ const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.co
 const isElsewhere = (ended: LoopOutcome): boolean =>
   isLeft(ended) || (ended.termination.type === "error" && ended.termination.code === "fence_lost");
 
+/** It has records of its own, and is not over. */
+const openEnd = (child: ChildRun, steps: number): ChildEnd => ({
+  ...{ child, result: openResult(child, steps), ending: undefined },
+  ...{ isDurable: true, unrecorded: [], recorded: undefined },
+});
+
+const isDone = (written: Written | undefined): written is Written & { readonly run: DoneRun } => written?.run.status === "done";
+
 /** The runs that one run starts in this process. Agents come from the registry snapshot of the run. */
 export class ChildRuns implements Children {
   readonly #parts: RunParts;
@@ -86,7 +94,7 @@ export class ChildRuns implements Children {
     this.#check(order, policy);
     const { backend } = this.#resolve(order.agentId);
     if (backend !== undefined) return this.#remote(order, backend);
-    const id = policy === "durable" ? await derivedId(order.key) : ids();
+    const id = policy === "durable" ? derivedId(order.key) : ids();
     const child: ChildRun = {
       runId: runId(id),
       threadId: threadId(id),
@@ -101,7 +109,7 @@ export class ChildRuns implements Children {
     const run = await this.#parts.records.runs.load(id);
     if (run?.status !== "done") return undefined;
     // A parent that parked before this was on its record does not know yet that it has started others.
-    this.#parent.ctx?.tally.addBelow([]);
+    this.#parent.ctx?.tally.begunBelow();
     return this.#ended(run);
   }
 
@@ -143,37 +151,37 @@ export class ChildRuns implements Children {
 
   /** The first attempt may have started it: one that is over is not run again, and one that somebody is at work on is waited for. */
   async #durable(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
-    const known = await this.#parts.records.runs.load(child.runId);
+    const known = order.isFirst ? undefined : await this.#parts.records.runs.load(child.runId);
     if (known?.status === "done") return this.#ended(known);
-    if (known?.status === "waiting")
-      return { child, result: openResult(child, known.steps), ending: undefined, isDurable: true, unrecorded: [] };
+    if (known?.status === "waiting") return openEnd(child, known.steps);
     const parts = withParts(this.#parts, { resolver: this.#pinned() });
     const started = known === undefined ? this.#order(order, child) : resumeOrder(known, []);
     if (known === undefined) order.begun(child);
     try {
-      const ended = await this.#await(parts, { ...started, isAwaited: true }, order);
-      if (!isLeft(ended) && !isElsewhere(ended) && ended.status !== "done") {
-        return { child, result: openResult(child, ended.steps), ending: undefined, isDurable: true, unrecorded: [] };
+      const { run, ended } = await this.#await(parts, { ...started, isAwaited: true }, order);
+      const isHere = !isLeft(ended) && !isElsewhere(ended);
+      if (isHere && ended.status !== "done") return openEnd(child, ended.steps);
+      if (isHere && known === undefined && ended.isKept && isDone(run.written)) {
+        return { ...(await endHere(this.#parts, ended, run.written)), isDurable: true, unrecorded: [] };
       }
     } catch (thrown) {
       if (known === undefined || !isTaken(thrown)) throw thrown;
     }
     const now = await this.#parts.records.runs.load(child.runId);
-    if (now?.status === "done") return this.#ended(now);
-    return { child, result: openResult(child, now?.steps ?? 0), ending: undefined, isDurable: true, unrecorded: [] };
+    return now?.status === "done" ? this.#ended(now) : openEnd(child, now?.steps ?? 0);
   }
 
   async #ephemeral(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
     const records = ephemeralRecords(this.#parts);
     const parts = withParts(this.#parts, { resolver: this.#pinned(), records, holds: undefined, streams: undefined });
     order.begun(child);
-    const ended = await this.#await(parts, this.#order(order, child), order);
+    const { ended } = await this.#await(parts, this.#order(order, child), order);
     const run = await records.runs.load(child.runId);
-    const unrecorded = run === undefined ? [] : countedOf(child, run).usageByAgent;
-    if (run?.status === "done") return { ...(await endOf(parts, run)), isDurable: false, unrecorded };
+    const used = { unrecorded: run === undefined ? [] : countedOf(child, run).usageByAgent, recorded: [] };
+    if (run?.status === "done") return { ...(await endOf(parts, run)), isDurable: false, ...used };
     const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
     const steps = run?.steps ?? 0;
-    return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false, unrecorded };
+    return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false, ...used };
   }
 
   /** An agent that runs elsewhere: it is asked once, and nothing of it is kept. */
@@ -196,7 +204,7 @@ export class ChildRuns implements Children {
     order.begun(child);
     const asked = backend.run({
       ...{ role: "delegate", agentId, messages, newMessages: messages },
-      emit: (event) => (event.type === "activity-snapshot" ? order.report(event) : order.hear(event)),
+      emit: (event) => (event.type === "activity-snapshot" ? order.report(event) : this.#hear(order, child, event)),
       parent: { runId: parentRunId, threadId: parentThreadId, toolCallId },
       policy: { persistence: "ephemeral", continuation: "disabled" },
       signal: backend.profile.cancellation === "none" ? new AbortController().signal : signal,
@@ -204,31 +212,41 @@ export class ChildRuns implements Children {
     const raced = backend.profile.cancellation === "none" ? await raceAbort(asked, signal) : { type: "value" as const, value: await asked };
     const result = raced.type === "value" ? raced.value : cancelledResult(agentId);
     const unrecorded = [{ agentPath: child.agentPath, runs: 1, usage: result.usage ?? NO_USAGE }];
-    return { child, result, ending: remoteEnding(result), isDurable: false, unrecorded };
+    return { child, result, ending: remoteEnding(result), isDurable: false, unrecorded, recorded: [] };
+  }
+
+  #hear({ hear, pass }: ChildOrder, { runId: id }: ChildRun, event: AgentEvent): void {
+    hear?.(event);
+    pass(event, id);
   }
 
   /** A parent that was told to stop tells it; one that somebody else has by now leaves it to whoever comes. */
-  async #await(parts: RunParts, order: RunOrder, { signal, hear }: ChildOrder): Promise<LoopOutcome> {
+  async #await(
+    parts: RunParts,
+    order: RunOrder,
+    { signal, hear, pass }: ChildOrder,
+  ): Promise<{ readonly run: ActiveRun; readonly ended: LoopOutcome }> {
     const { run, result } = this.#start(parts, order);
-    run.listeners.watch(hear);
+    if (hear !== undefined) run.listeners.watch(hear);
+    run.listeners.passUp(this.#parent.listeners, (event) => pass(event, run.runId));
     const off = onAbort(signal, () => {
       if (isLost(signal.reason) && parts.holds !== undefined) void parts.holds.release(run);
       else run.controller.abort(signal.reason);
     });
     try {
-      return await result;
+      return { run, ended: await result };
     } finally {
       off();
     }
   }
 
-  #order({ input, state, toolCallId, traceParent: ofCall }: ChildOrder, child: ChildRun): RunOrder {
+  #order({ isFirst, input, state, toolCallId, traceParent: ofCall }: ChildOrder, child: ChildRun): RunOrder {
     const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, correlationId, ...identity } = this.#identity;
     const traceParent = ofCall ?? identity.traceParent;
     const ancestors = [...(identity.ancestors ?? []), { runId: parentRunId, threadId: parentThreadId }];
     return {
       threadId: child.threadId,
-      intent: { type: "new", runId: child.runId },
+      intent: { type: "new", runId: child.runId, isUnseen: isFirst },
       agentId: child.agentId,
       input: toMessages(input, this.#parts.ids),
       namedMessages: [],
@@ -249,7 +267,7 @@ export class ChildRuns implements Children {
     return { open: () => this.#resolution, agentIds: () => resolver.agentIds() };
   }
 
-  async #ended(run: SettledRun & RunRecord): Promise<ChildEnd> {
-    return { ...(await endOf(this.#parts, run)), isDurable: true, unrecorded: [] };
+  async #ended(run: DoneRun): Promise<ChildEnd> {
+    return { ...(await endOf(this.#parts, run)), isDurable: true, unrecorded: [], recorded: undefined };
   }
 }

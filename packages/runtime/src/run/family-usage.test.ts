@@ -107,10 +107,13 @@ test("multi-agent 70: a child that is done is done, also where nobody can read w
   const log = { warn: (message: string) => void warned.push(message), error() {} };
   const turns = {
     ...TURNS,
-    lead: always(({ role, text: said }) => (role === "user" ? toolCall("agent_run_writer", { prompt: "a" }) : text(said))),
+    lead: always(({ role, text: said }) => (role === "user" ? toolCall("agent_run_writer", { prompt: "b" }) : text(said))),
   };
-  const { runtime } = office(turns, { ...process({ ...store, runs }), agents: AGENTS, tools: [look], workers: false, log });
-  const run = runtime.stream(GO);
+  const asking = defineTool({ id: "look", description: "", input: z.object({}), approve: () => ask("Look?"), execute: () => "seen" });
+  const { runtime } = office(turns, { ...process({ ...store, runs }), agents: AGENTS, tools: [asking], workers: false, log });
+  // What it began before it waited, only the records know.
+  const waiting = await runtime.run(GO);
+  const run = await runtime.decide(waiting.status === "waiting" ? (waiting.tickets[0]?.id ?? "") : "", { action: "approve" });
   const ends: number[] = [];
   for await (const event of run) if (event.type === "child-end" && event.agentId === "writer") ends.push(event.usage.totalTokens);
   const result = await run.result;
@@ -140,4 +143,28 @@ test("multi-agent 70: is whole for a run that parked before its record said that
   const last = await (await after.runtime.decide(tickets[0]?.id ?? "", { action: "approve" })).result;
   expect(shown(last)).toContain("lead > writer: 2, 60");
   await after.runtime.close();
+});
+
+test("multi-agent 70: a run that saw all that it started come to its end reads no record for it", async () => {
+  const store = memoryStore();
+  const asked: string[] = [];
+  const runs: typeof store.runs = {
+    ...store.runs,
+    list: (query) => {
+      asked.push("list");
+      return store.runs.list(query);
+    },
+    load: (id) => {
+      asked.push("load");
+      return store.runs.load(id);
+    },
+  };
+  const { runtime } = office(TURNS, { ...process({ ...store, runs }), agents: AGENTS, tools: [look], workers: false });
+  const result = await runtime.run(GO);
+  expect(asked).toEqual([]);
+  // In the order of the tree, as whoever asks the records is told it.
+  expect(result.usageByAgent.map(({ agentPath }) => agentPath.join(" > "))).toEqual(["lead", "lead > writer", "lead > writer > clerk"]);
+  expect((await runtime.wait(result.runId)).usageByAgent).toEqual(result.usageByAgent);
+  expect(asked).toContain("list");
+  await runtime.close();
 });

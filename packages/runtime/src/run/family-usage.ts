@@ -6,6 +6,7 @@ import {
   type Log,
   NO_USAGE,
   type RunId,
+  type RunProjection,
   type RunRecord,
   runIdentity,
   type Usage,
@@ -36,7 +37,7 @@ const warnUnread = (log: Log, thrown: unknown, runId: RunId): void =>
   log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId });
 
 /** Of a run and of all that it started; what is known without asking for others, where they cannot be read. */
-export async function usageOfFamily({ records, log }: Pick<RunParts, "records" | "log">, run: RunRecord): Promise<Usage> {
+export async function usageOfFamily({ records, log }: Pick<RunParts, "records" | "log">, run: RunProjection): Promise<Usage> {
   const { usage, usageByAgent, hasStarted } = countedOf(runIdentity(run), run);
   if (!hasStarted) return usage;
   try {
@@ -49,14 +50,29 @@ export async function usageOfFamily({ records, log }: Pick<RunParts, "records" |
 
 /** What a run has used is what all runs below it have, too. One that started none is as it is; nobody is asked. */
 export function withFamily(parts: RunParts, result: LoopResult): LoopResult | Promise<LoopResult> {
-  return result.hasStarted ? withBelow(parts, result) : result;
+  if (!result.hasStarted) return result;
+  return result.recordedBelow === undefined ? withBelow(parts, result) : withParts(result, result.recordedBelow);
+}
+
+/** The agents in the order of the tree, whoever of them was done first. */
+const withParts = (result: LoopResult, below: readonly AgentUsage[]): LoopResult => ({
+  ...result,
+  usageByAgent: addAgentUsage(result.usageByAgent, below).toSorted(byPath),
+});
+
+function byPath({ agentPath: a }: AgentUsage, { agentPath: b }: AgentUsage): number {
+  for (let at = 0; at < a.length && at < b.length; at++) {
+    const [one, other] = [a[at] ?? "", b[at] ?? ""];
+    if (one !== other) return one < other ? -1 : 1;
+  }
+  return a.length - b.length;
 }
 
 async function withBelow({ records, log }: RunParts, result: LoopResult): Promise<LoopResult> {
   const { runId } = result;
   try {
     const rootRunId = (await records.runs.load(runId))?.rootRunId ?? runId;
-    return { ...result, usageByAgent: addAgentUsage(result.usageByAgent, await usageBelow(records, runId, rootRunId)) };
+    return withParts(result, await usageBelow(records, runId, rootRunId));
   } catch (thrown) {
     warnUnread(log, thrown, runId);
     return result;

@@ -41,6 +41,7 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
     termination: conclusion.termination,
     steps: run.steps,
     ...countedOf(runIdentity(run), run),
+    recordedBelow: undefined,
     tickets: run.status === "waiting" ? await ticketsBelow(records, runIdentity(run)) : [],
     output: outcome?.output,
     isOutputAsked: run.activation.options.output !== undefined,

@@ -30,9 +30,9 @@ export class BackgroundRuns implements TaskRuns {
     this.#resolution.resolve(agentId);
   }
 
-  async idOf(key: string): Promise<RunId> {
+  idOf(key: string): RunId {
     const { holds, ids, scopeId } = this.#parts;
-    return runId(holds === undefined ? ids() : await derivedId(JSON.stringify([scopeId, key])));
+    return runId(holds === undefined ? ids() : derivedId(JSON.stringify([scopeId, key])));
   }
 
   async fate(id: RunId): Promise<TaskFate | undefined> {

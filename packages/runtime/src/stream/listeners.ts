@@ -2,10 +2,16 @@ export type Listen<E> = (event: E) => void;
 
 const NOBODY: readonly never[] = Object.freeze([]);
 
+interface Above<E> {
+  readonly listeners: Listeners<E>;
+  readonly pass: Listen<E>;
+}
+
 /** Whoever follows something while it happens: each hears what is told from then on, in the order in which they came. */
 export class Listeners<E> {
   #all: readonly Listen<E>[] = NOBODY;
   #watching: readonly Listen<E>[] = NOBODY;
+  #above: Above<E> | undefined;
 
   get isHeard(): boolean {
     return this.#all.length > 0;
@@ -13,7 +19,7 @@ export class Listeners<E> {
 
   /** Somebody is told, whether it counts as heard or not. */
   get isAttended(): boolean {
-    return this.#all.length + this.#watching.length > 0;
+    return this.#all.length + this.#watching.length > 0 || this.#above?.listeners.isAttended === true;
   }
 
   /** Gives the way to leave again. */
@@ -32,15 +38,22 @@ export class Listeners<E> {
     };
   }
 
+  /** Hears the same while somebody is told by those above, whom it tells. */
+  passUp(listeners: Listeners<E>, pass: Listen<E>): void {
+    this.#above = { listeners, pass };
+  }
+
   tell(event: E): void {
     const all = this.#all;
     for (let index = 0; index < all.length; index++) all[index]?.(event);
     const watching = this.#watching;
     for (let index = 0; index < watching.length; index++) watching[index]?.(event);
+    if (this.#above?.listeners.isAttended === true) this.#above.pass(event);
   }
 
   clear(): void {
     this.#all = NOBODY;
     this.#watching = NOBODY;
+    this.#above = undefined;
   }
 }

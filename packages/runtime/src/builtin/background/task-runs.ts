@@ -25,7 +25,7 @@ export interface TaskRuns {
   /** Throws when it may not be started: there is no such agent, or it stands too deep. */
   check(agentId: string, parent: RunIdentity): void;
   /** The same for every attempt of a call, where runs outlive their process. */
-  idOf(key: string): Promise<RunId>;
+  idOf(key: string): RunId;
   /** Undefined: there is no such run. */
   fate(id: RunId): Promise<TaskFate | undefined>;
   /** It is on record, or under way, when this resolves. */

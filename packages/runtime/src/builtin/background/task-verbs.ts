@@ -216,7 +216,7 @@ export class TaskVerbs implements Tasks {
     const { runs, identity, thread, principal, traceParent, tenant } = this.#init;
     const { agent: agentId, input, name, description = input } = options;
     runs.check(agentId, identity);
-    const childRunId = await runs.idOf(this.#keyOf(options));
+    const childRunId = runs.idOf(this.#keyOf(options));
     const before = await runs.fate(childRunId);
     const about = { taskType: "sub_agent", name, description, childRunId };
     if (before !== undefined && before.type !== "lost") {

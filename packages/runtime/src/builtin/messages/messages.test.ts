@@ -144,7 +144,7 @@ describe.each(STORES)("a message to what runs in the background, with %s", (_, m
       );
       for (const name of ["bg_1", "bg_1", "deaf", "nobody"]) {
         receipts.push(await sendMessage({ relation: "child", name }, "hi"));
-        if (name === "bg_1" && heard.length === 0) await tasks.settled(second);
+        if (receipts.length === 1) await tasks.settled(second);
       }
       receipts.push(await sendMessage(JSON.parse('{ "relation": "friend" }'), "hi"));
       tasks.cancelAll();

@@ -9,7 +9,7 @@ export interface SendScene {
   /** Who says it. */
   readonly agentId: string;
   /** Of this message; the same for every attempt of the call. */
-  readonly messageId: () => Promise<string>;
+  readonly messageId: () => string;
   /** `outbox`: it is put on record here and delivered after the commit. `direct`: it is delivered during the call. */
   readonly delivery:
     | { readonly type: "outbox"; queue(request: AgentMessageRequest): void }
@@ -31,7 +31,7 @@ async function toChild({ tasks, messageId }: SendScene, name: string, message: s
   if (child === undefined) return failed("recipient_not_found");
   try {
     await tasks.send(child.taskId, message);
-    return { status: "accepted", messageId: await messageId() };
+    return { status: "accepted", messageId: messageId() };
   } catch (thrown) {
     if (!AwakenError.is(thrown) || thrown.code !== "task_unreachable") return failed(`transport_failed: ${errorMessage(thrown)}`);
     return failed(UNREACHABLE[String(thrown.details["reason"])] ?? "recipient_unavailable");
@@ -40,7 +40,7 @@ async function toChild({ tasks, messageId }: SendScene, name: string, message: s
 
 async function toThread(scene: SendScene, thread: string, agentId: string | null, message: string): Promise<MessageReceipt> {
   const { delivery, agentId: senderAgentId } = scene;
-  const messageId = await scene.messageId();
+  const messageId = scene.messageId();
   const request = { messageId, recipientThreadId: thread, recipientAgentId: agentId, senderAgentId, message };
   try {
     if (delivery.type === "direct") return { status: "accepted", messageId: await delivery.sink(request) };

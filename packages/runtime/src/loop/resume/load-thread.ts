@@ -6,6 +6,7 @@ import { takenUp } from "../../commit/taken-up.ts";
 import { countedBy } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
+import type { Late } from "../../stream/door.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
 import type { OrderIntent, RunOrder } from "../run-order.ts";
@@ -69,12 +70,18 @@ async function stands(records: RunRecords, head: ThreadHead | undefined, named: 
   return seen !== undefined && sameJson(seen, named);
 }
 
-interface Hint {
-  readonly runId: RunId;
-  readonly created: RunRecord | undefined;
+/** The record that a new run is for, if there is one. */
+function askedRun(records: RunRecords, { threadId, intent }: RunOrder, head: ThreadHead | undefined): Late<RunRecord | undefined> {
+  if (intent.type === "resume" || intent.runId === undefined) return waitingRun(head);
+  return intent.isUnseen === true && head === undefined ? undefined : hintedRun(records, threadId, intent.runId, intent.created);
 }
 
-async function hintedRun(records: RunRecords, threadId: ThreadId, { runId, created }: Hint): Promise<RunRecord | undefined> {
+async function hintedRun(
+  records: RunRecords,
+  threadId: ThreadId,
+  runId: RunId,
+  created: RunRecord | undefined,
+): Promise<RunRecord | undefined> {
   const run = created ?? (await records.runs.load(runId));
   if (run === undefined) return undefined;
   return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
@@ -106,12 +113,13 @@ function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): 
  */
 export async function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string): Promise<LoadedThread> {
   const { threadId, intent } = order;
-  if (intent.type === "new" && order.trace.parentThreadId !== undefined) await checkParent(records, order.trace.parentThreadId);
+  const { parentThreadId } = order.trace;
+  if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true) await checkParent(records, parentThreadId);
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const head = await records.threads.loadHead(threadId);
   if (named !== undefined && !(await stands(records, head, named))) throw takenUp(named);
-  const hinted = intent.type === "new" && intent.runId !== undefined ? { runId: intent.runId, created: intent.created } : undefined;
-  const resumed = named ?? (hinted === undefined ? waitingRun(head) : await hintedRun(records, threadId, hinted));
+  const asked = named ?? askedRun(records, order, head);
+  const resumed = asked instanceof Promise ? await asked : asked;
   const work = openWork(records, head, resumed);
   const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
   const history: ThreadHistory = {
