@@ -14,9 +14,9 @@ export interface Site extends AsyncDisposable {
   journal(): readonly string[];
 }
 
-/** `tools` are offered beside those of the agent. */
-export async function openSite(engine: Engine, tools: readonly Tool[] = []): Promise<Site> {
-  const shared = await openShared(engine);
+/** `tools` are offered beside those of the agent; `clock` is that of the store. */
+export async function openSite(engine: Engine, tools: readonly Tool[] = [], clock?: () => number): Promise<Site> {
+  const shared = await openShared(engine, clock === undefined ? {} : { clock });
   const folder = tempFolder();
   const journal = join(folder.path, "journal");
   const server = await serve({ runtime: openAgent(shared.stores[0], { journal, tools }), port: 0, log: quiet });

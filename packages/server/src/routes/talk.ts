@@ -1,8 +1,9 @@
 import { openTicketsOf, type RunRecord, type Ticket, threadId } from "@awaken/contract";
 import type { AttachedEvent, RunRequest, RunStream, TicketDecision } from "@awaken/runtime";
 import { openEvents } from "./open-events.ts";
+import { tellRun } from "./retell.ts";
 import { activeRun, type Tenant } from "./served.ts";
-import { tellEvents, telling, until } from "./told-events.ts";
+import { telling, until } from "./told-events.ts";
 
 /** A thread that a client speaks on, as it stands. */
 export interface Talk {
@@ -63,7 +64,7 @@ export async function submit(talk: Talk, request: RunRequest): Promise<Followed>
 
 /** A run that waits goes on. */
 export async function takeUp({ tenant }: Talk, open: RunRecord, begin: () => RunStream): Promise<Followed> {
-  const { past, coming } = await tellEvents(tenant.runtime, open.runId);
+  const { past, coming } = await tellRun(tenant, open);
   const run = begin();
   void run[Symbol.asyncIterator]().return?.();
   const first = coming.next();
@@ -108,7 +109,7 @@ export interface FollowedRun extends Followed {
 
 /** What a run has said and says, when nothing is asked of it. */
 export async function followRun({ tenant }: Talk, run: RunRecord): Promise<FollowedRun> {
-  const { past, coming } = await tellEvents(tenant.runtime, run.runId);
+  const { past, coming } = await tellRun(tenant, run);
   const isLive = isAtWork(run) && !isAtRest(past);
   if (!isLive) await coming.return?.();
   return {
@@ -125,7 +126,7 @@ const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true,
 
 /** Decides, and follows the run of the thread until it ends or waits again, in itself or below. Undefined: somebody was quicker, and it is over. */
 export async function decide(talk: Talk, open: RunRecord, decisions: readonly AboutTicket[]): Promise<Followed | undefined> {
-  const { past, coming } = await tellEvents(talk.tenant.runtime, open.runId);
+  const { past, coming } = await tellRun(talk.tenant, open);
   let results: readonly Promise<unknown>[];
   try {
     if (isOver(past)) {

@@ -1,8 +1,9 @@
 import { type RunRecord, threadId } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
+import { tellRun } from "../../routes/retell.ts";
 import { activeRun, type FrameReply, type Tenant, theThread } from "../../routes/served.ts";
 import { isAtRest, isAtWork, openTickets } from "../../routes/talk.ts";
-import { tellEvents, telling, until } from "../../routes/told-events.ts";
+import { telling, until } from "../../routes/told-events.ts";
 import { AgUiEncoder } from "./encoder.ts";
 import type { AgUiDialect, AgUiFrame } from "./frame.ts";
 import { AgUiStream, loadMessages, NOTHING } from "./run.ts";
@@ -26,9 +27,10 @@ function writtenIn(past: readonly AttachedEvent[], from: number, encoder: AgUiEn
  * The activation that is at work or will begin, from its beginning. What it writes it writes again, so that is not among the messages that are given before.
  * Undefined when it has come to rest meanwhile.
  */
-async function working(tenant: Tenant, { runId, threadId: thread }: RunRecord, dialect: AgUiDialect): Promise<FrameReply | undefined> {
+async function working(tenant: Tenant, run: RunRecord, dialect: AgUiDialect): Promise<FrameReply | undefined> {
+  const { runId, threadId: thread } = run;
   const messages = await loadMessages(tenant, thread, dialect);
-  const { past, coming } = await tellEvents(tenant.runtime, runId);
+  const { past, coming } = await tellRun(tenant, run);
   if (isAtRest(past)) {
     await coming.return?.();
     return undefined;

@@ -1,6 +1,7 @@
 import { type AgentEvent, type Message, openTicketsOf, type Ticket } from "@awaken/contract";
+import { retell } from "../../routes/retell.ts";
 import { activeRun, type Tenant, theThread } from "../../routes/served.ts";
-import { clientIdOf, rowsBackwards } from "../../routes/thread-view.ts";
+import { clientIdOf, rowsBackwards, type ViewedRow } from "../../routes/thread-view.ts";
 import { tellEvents, withTickets } from "../../routes/told-events.ts";
 import type { Dialect } from "./chunk.ts";
 import { AiSdkEncoder } from "./encoder.ts";
@@ -43,10 +44,11 @@ class InView {
   }
 }
 
-async function takenIds(tenant: Tenant, thread: string): Promise<ReadonlySet<string>> {
-  const taken = new Set<string>();
-  for await (const { message, isTaken } of rowsBackwards(tenant, thread)) if (isTaken) taken.add(message.id);
-  return taken;
+/** From the oldest on. */
+async function allRows(tenant: Tenant, thread: string): Promise<readonly ViewedRow[]> {
+  const rows: ViewedRow[] = [];
+  for await (const row of rowsBackwards(tenant, thread)) rows.push(row);
+  return rows.reverse();
 }
 
 /** The messages of events, as the stream of them would have built them. */
@@ -100,13 +102,20 @@ const isWaitedFor = (tickets: readonly Ticket[], { approval, toolCallId, state }
 /** All of a thread as a page shows it: one message for each answer, with the same parts as its stream had. */
 export async function loadHistory(tenant: Tenant, id: string, dialect: Dialect): Promise<readonly UiMessage[]> {
   const thread = await theThread(tenant, id);
-  const [taken, told, run] = await Promise.all([takenIds(tenant, id), tellEvents(tenant.runtime, id), activeRun(tenant, thread)]);
+  const [rows, told, run] = await Promise.all([allRows(tenant, id), tellEvents(tenant.runtime, id), activeRun(tenant, thread)]);
   await told.coming.return?.();
+  const taken = new Set(rows.flatMap(({ message, isTaken }) => (isTaken ? [message.id] : [])));
+  const before = await retell(
+    tenant,
+    rows.map(({ message }) => message),
+    told.past,
+  );
+  const past = [...before, ...told.past];
   const below = run === undefined ? [] : await tenant.records.runs.listOpenTickets(run.runId);
   const tickets = run === undefined ? [] : [...openTicketsOf(run), ...below];
   const fold = new HistoryFold(dialect, taken);
   // What can be decided is told at the end that the run waits at.
-  const last = run?.status === "waiting" ? told.past.findLastIndex(({ type }) => type === "run-end") : -1;
-  for (const [index, event] of told.past.entries()) fold.add(index === last ? await withTickets(tenant, event) : event);
+  const last = run?.status === "waiting" ? past.findLastIndex(({ type }) => type === "run-end") : -1;
+  for (const [index, event] of past.entries()) fold.add(index === last ? await withTickets(tenant, event) : event);
   return fold.finish((part) => isWaitedFor(tickets, part), run?.status === "running");
 }

@@ -1,5 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
+import { tellRun } from "../../routes/retell.ts";
 import { activeRun, type FrameReply, type Tenant, theThread } from "../../routes/served.ts";
 import { tellEvents, telling, until } from "../../routes/told-events.ts";
 import type { Dialect } from "./chunk.ts";
@@ -49,7 +50,7 @@ export async function reconnect(tenant: Tenant, id: string, { dialect, cursor }:
   if (cursor?.trim() === "") throw new AwakenError("invalid_id", "the cursor is blank");
   const run = await activeRun(tenant, await theThread(tenant, id));
   if (run?.status !== "running") return undefined;
-  const { past, coming } = await tellEvents(tenant.runtime, run.runId);
+  const { past, coming } = await tellRun(tenant, run);
   if (cursor !== undefined && !isKnown(past, cursor)) {
     await coming.return?.();
     throw expired();
