@@ -50,3 +50,29 @@ test("a run whose store is migrated by a newer program is no dead letter: a proc
   expect(await newer.wait(runId)).toMatchObject({ status: "done", text: "done" });
   expect((await newer.deadLetters.list()).items).toEqual([]);
 });
+
+test("whoever waits for a run of his own is told which program goes on with it, and one that is as new does", async () => {
+  const file = join(folder, "a.db");
+  const last = slow();
+  const store = sqliteStore(file);
+  const older = open(store, [toolCall("slow", {}), text("too late")], { tools: [last.tool], workers: true });
+  const run = older.stream({ thread: T, input: "go" });
+  await last.began;
+  const known = await vi.waitFor(() => setVersion(file, 99), FOR_LONG);
+  last.release();
+  expect(await run.result).toMatchObject({
+    status: "failed",
+    error: {
+      code: "storage_too_new",
+      message: expect.stringContaining(`a process whose program is as new as the store goes on with run '${run.id}'`),
+    },
+  });
+  await older.close();
+  await store.close();
+
+  setVersion(file, known);
+  await using later = sqliteStore(file, { clock: () => Date.now() + 60_000 });
+  await using newer = open(later, [text("done")], { tools: [last.tool], workers: true });
+  await newer.recover();
+  expect(await newer.wait(run.id)).toMatchObject({ status: "done", text: "done" });
+});

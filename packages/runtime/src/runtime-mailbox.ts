@@ -75,6 +75,7 @@ export class RuntimeMailbox {
     return {
       open: (run, given, isAwaited) => whenThere(door.open(), (holds) => holds.open(run, given, isAwaited)),
       leave: (holding) => door.room?.leave(holding),
+      expect: (run) => door.room?.expect(run) ?? (() => {}),
       release: async (run) => (await door.open()).release(run),
       submit: async (order) => (await door.open()).submit(order),
       post: async (threadId, event, target) => (await door.open()).post(threadId, event, target),

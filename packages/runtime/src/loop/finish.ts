@@ -189,7 +189,8 @@ function lostCommit(thrown: unknown): Termination {
   return { type: "error", code, message: `storage failed: ${message}` };
 }
 
-const STORE_FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["storage_io", "commit_unknown"]);
+/** It does not answer, or a newer program has changed its tables: the run is none the worse for it. */
+const STORE_FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["storage_io", "commit_unknown", "storage_too_new"]);
 
 /** What the store failed with, when that is not the end of the run: somebody goes on from its last commit. */
 export function takenBack({ wayOut, signal, identity: { runId } }: RunContext, thrown: unknown): Leaving | Elsewhere | undefined {
@@ -199,7 +200,8 @@ export function takenBack({ wayOut, signal, identity: { runId } }: RunContext, t
   const failure: LeavingFailure = { of: "store", code, message, mayPass: true, retryAfterMs: undefined };
   const taken = wayOut?.takesBack(failure);
   if (taken === "later") return { type: "left", failure };
-  const why = `storage failed, and a process with workers goes on with run '${runId}': ${message}`;
+  const who = code === "storage_too_new" ? "a process whose program is as new as the store" : "a process with workers";
+  const why = `storage failed, and ${who} goes on with run '${runId}': ${message}`;
   return taken === undefined ? undefined : { type: "elsewhere", termination: { type: "error", code, message: why } };
 }
 

@@ -58,10 +58,12 @@ export class Leave implements WayOut {
     this.#isHeld = true;
   }
 
-  takesBack({ mayPass, of }: LeavingFailure): TakenBack | undefined {
+  takesBack({ mayPass, of, code }: LeavingFailure): TakenBack | undefined {
     const { hasTries, isAwaited, hasWorkers } = this.#init;
     if (!mayPass || !hasTries || !this.#isHeld || (isAwaited && of === "model")) return undefined;
-    return isAwaited && !hasWorkers ? "elsewhere" : "later";
+    // This process can neither go on with it nor see what becomes of it.
+    const isForOthers = !hasWorkers || code === "storage_too_new";
+    return isAwaited && isForOthers ? "elsewhere" : "later";
   }
 
   /** The run has left. */

@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, EVENT_TABLE, runId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, EVENT_TABLE, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -176,5 +176,34 @@ describe.each(STORES)("events of a run that leaves before its end, on %s", (_, m
     expect(await second.result).toMatchObject({ status: "waiting" });
     const told = await reading;
     expect(told.at(-1)).toMatchObject({ type: "run-end", result: { status: "waiting" }, runId: runId(second.id) });
+  });
+});
+
+describe.each(STORES)("a run that a tool of a queued run waits for, on %s", (_, make) => {
+  test("is taken up after the store has failed it, although its tool has the only place", async () => {
+    await using inner = make();
+    let left = 1;
+    const store: QueueStore = {
+      ...inner,
+      commit: async (given) => {
+        if (given.threadId === "inner" && given.dispatch?.type === "ack" && left-- > 0)
+          throw new AwakenError("storage_io", "the disk is full");
+        return inner.commit(given);
+      },
+    };
+    const call = defineTool({
+      id: "call",
+      description: "",
+      input: z.object({}),
+      execute: async (): Promise<string> => {
+        const result = await runtime.run({ thread: "inner", input: "y" });
+        return `inner ${result.status}: ${result.text}`;
+      },
+    });
+    await using runtime = open(store, [toolCall("call", {}), text("lost"), text("kept"), text("done")], { tools: [call], concurrency: 1 });
+    const { runId: id } = await runtime.start({ thread: "outer", input: "x" });
+    expect(await runtime.wait(id)).toMatchObject({ status: "done", text: "done" });
+    const { items } = await store.messages.list(threadId("outer"), {});
+    expect(items.map(({ message }) => messageText(message))).toEqual(["x", "", "inner done: kept", "done"]);
   });
 });

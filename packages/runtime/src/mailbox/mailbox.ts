@@ -108,6 +108,7 @@ export class Mailbox {
       },
       leave: (holding) =>
         holding instanceof Hold && holding.isHeld && !holding.isFromQueue ? this.#giveBack(holding, scopeId) : undefined,
+      expect: ({ threadId }) => this.#worker?.expect({ scopeId, threadId }) ?? (() => {}),
       release: async (run) => {
         for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
       },

@@ -34,6 +34,8 @@ const keyOf = ({ scopeId, threadId }: ScopedThread): string => JSON.stringify([s
 const FAILED_MS = 1_000;
 /** What was due and could not be claimed is left to whoever has it for a moment. */
 const MIN_SLEEP_MS = 10;
+/** How often it is looked for what somebody waits for while all places are taken. */
+const EXPECTED_MS = 250;
 /** A lease is over when its end has passed. */
 const AFTER_LEASE_MS = 5;
 
@@ -46,6 +48,8 @@ export class Worker {
   readonly #running = new Set<string>();
   /** Threads that somebody said have work. */
   readonly #told = new Map<string, ScopedThread>();
+  /** Threads whose runs somebody of this process waits for: he may be a run that has the place which theirs would need. */
+  readonly #expected = new Set<ScopedThread>();
   #wake: (() => void) | undefined;
   #isRung = false;
   #isClosed = false;
@@ -66,6 +70,13 @@ export class Worker {
     if (thread !== undefined) this.#told.set(keyOf(thread), thread);
     this.#isRung = true;
     this.#wake?.();
+  }
+
+  /** What waits on this thread is taken up also when all places are taken, until what this gives is called. */
+  expect(thread: ScopedThread): () => void {
+    this.#expected.add(thread);
+    this.ring();
+    return () => this.#expected.delete(thread);
   }
 
   /** Claims nothing any more. */
@@ -116,14 +127,20 @@ export class Worker {
   async #fill(): Promise<boolean> {
     const free = this.#init.concurrency - this.#running.size;
     this.#isRung = false;
-    if (free <= 0 || this.#init.isOver()) return false;
+    if (this.#init.isOver()) return false;
+    const expected = [...this.#expected].filter((thread) => !this.#running.has(keyOf(thread)));
+    const claimed = await Promise.all([...expected, ...(await this.#next(free))].map((thread) => this.#claim(thread)));
+    return claimed.includes(true);
+  }
+
+  async #next(free: number): Promise<readonly ScopedThread[]> {
+    if (free <= 0) return [];
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
       const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + this.#running.size));
       threads.push(...due.filter((thread) => !this.#running.has(keyOf(thread))).slice(0, free));
     }
-    const claimed = await Promise.all(threads.map((thread) => this.#claim(thread)));
-    return claimed.includes(true);
+    return threads;
   }
 
   #takeTold(limit: number): ScopedThread[] {
@@ -169,7 +186,8 @@ export class Worker {
   async #untilDue(): Promise<number> {
     const { clock, queue, ask, concurrency } = this.#init;
     const untilLook = Math.max(0, this.#nextLookAt - clock.now());
-    if (this.#running.size >= concurrency || this.#init.isOver()) return untilLook;
+    if (this.#init.isOver()) return untilLook;
+    if (this.#running.size >= concurrency) return this.#expected.size === 0 ? untilLook : Math.min(untilLook, EXPECTED_MS);
     return Math.min(untilLook, (await ask("ask for the next due time", queue.nextDueInMs())) ?? untilLook);
   }
 

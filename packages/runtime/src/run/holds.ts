@@ -27,6 +27,11 @@ export interface Holds {
   cancel(run: Pick<RunRecord, "runId" | "threadId">): Promise<void>;
   /** The run is over here. Whatever it could not settle is given back; never rejects. */
   leave(holding: Holding): Promise<void> | undefined;
+  /**
+   * Somebody here waits for a run that has left, perhaps in the last place that workers of this process have: they take it up beside those,
+   * until what this gives is called.
+   */
+  expect(run: Pick<RunRecord, "threadId">): () => void;
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */
   decide(run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void>;
   /**

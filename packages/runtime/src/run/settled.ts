@@ -70,9 +70,11 @@ export async function followedElsewhere(parts: RunParts, left: LeftRun, { signal
   const off = signal === undefined ? undefined : onAbort(signal, stop);
   const over = new AbortController();
   const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
+  const unexpect = parts.holds?.expect(left);
   try {
     return await elsewhere(parts, left);
   } finally {
+    unexpect?.();
     off?.();
     over.abort();
     await told;
