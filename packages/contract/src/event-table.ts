@@ -2,7 +2,8 @@ import { type AgentEvent, type AgentEventType, INPUT_MODES, type RunOutcome } fr
 import type { RunIdentity } from "./identity.ts";
 import { STOP_REASONS } from "./inference.ts";
 import * as s from "./schema/all.ts";
-import type { Schema } from "./schema.ts";
+import type { Fits } from "./schema/type.ts";
+import { type Schema, validateSync } from "./schema.ts";
 import { mediaListSchema, messageSchema, toolResultSchema } from "./store/message-schema.ts";
 import {
   adapterSchema,
@@ -54,7 +55,7 @@ export type EventStage = (typeof EVENT_STAGES)[number];
 type EventOf<T extends AgentEventType> = Extract<AgentEvent, { type: T }>;
 
 export interface EventRow<T extends AgentEventType> {
-  readonly schema: Schema<EventOf<T>>;
+  readonly schema: Schema<EventOf<T>> & { readonly fits: Fits };
   /** Whether the log of the thread keeps it as a fact. What it leaves out only a live listener needs. */
   readonly isStored: boolean;
   readonly stage: EventStage;
@@ -303,3 +304,14 @@ export const EVENT_TABLE: { readonly [T in AgentEventType]: EventRow<T> } = {
     stage: "anywhere",
   },
 };
+
+const isEvent = (value: object, fits: boolean): value is AgentEvent => fits;
+
+/** An event that was kept or sent, or undefined for what is none of this type. What fits as it is is not made anew. */
+export function readEventOf(type: AgentEventType, body: object): AgentEvent | undefined {
+  const schema: Schema<AgentEvent> & { readonly fits: Fits } = EVENT_TABLE[type].schema;
+  const event = { type, ...body };
+  if (isEvent(event, schema.fits(event, 0))) return event;
+  const checked = validateSync(schema, event);
+  return checked.type === "valid" ? checked.value : undefined;
+}

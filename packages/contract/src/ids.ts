@@ -46,7 +46,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 export function scopeId(value: string): ScopeId {
   const id = toId("scope", value);
   if (CONTROL.test(id)) throw new AwakenError("invalid_id", "scope id must not contain control characters");
-  if (new TextEncoder().encode(id).length > MAX_SCOPE_BYTES) {
+  // A character is three bytes at most: most are short enough without a count.
+  if (id.length * 3 > MAX_SCOPE_BYTES && new TextEncoder().encode(id).length > MAX_SCOPE_BYTES) {
     throw new AwakenError("invalid_id", `scope id must be at most ${MAX_SCOPE_BYTES} bytes`);
   }
   return id;

@@ -34,7 +34,7 @@ export {
   type ProviderRemovalPreview,
   previewProviderRemoval,
 } from "./registry/remove-provider.ts";
-export type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
+export type { AttachedEvent, AttachedIterator, AttachOptions } from "./relay/attached-event.ts";
 export { createResolver, type ResolverInit } from "./resolve/resolver.ts";
 export type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 // Public: verbs and options name it.

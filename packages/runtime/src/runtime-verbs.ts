@@ -6,7 +6,7 @@ import type { QueueVerbs } from "./mailbox/queue-verbs.ts";
 import type { SendOptions, Sent } from "./mailbox/send.ts";
 import type { Started, StartRequest } from "./mailbox/submit.ts";
 import { attach } from "./relay/attach.ts";
-import type { AttachedEvent, AttachOptions } from "./relay/attached-event.ts";
+import type { AttachedEvents, AttachOptions } from "./relay/attached-event.ts";
 import type { Relays } from "./relay/relays.ts";
 import { cancel, cancelAndWait, send, type WaitOptions } from "./run/control.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
@@ -81,7 +81,7 @@ export interface ScopedRuntime {
    * until you leave. Refuses, when it is read: `run_not_found` for an unknown id, `cursor_expired` for a cursor that is unknown, of another
    * thread or too old, `invalid_id` for a blank one.
    */
-  attach(id: string, options?: AttachOptions): AsyncIterable<AttachedEvent>;
+  attach(id: string, options?: AttachOptions): AttachedEvents;
   /**
    * Messages for a thread, or for a run and nobody else. With a `mode` they are durable when this resolves, whoever executes the run, and a
    * thread where nobody is at work gets a run that answers them; that needs a store with a queue. Without one they are for a run that is at

@@ -1,7 +1,8 @@
-import { AwakenError, type JsonObject, type Log, validateSync } from "@awaken/contract";
+import { AwakenError, type JsonObject, type Log, type Schema, validateSync } from "@awaken/contract";
 import { DEFAULT_BODY_BYTES, type Route } from "@awaken/contract/http";
 import type { Clock } from "@awaken/runtime";
 import { readBody } from "./http/body.ts";
+import type { Deadlines } from "./http/deadlines.ts";
 import { type NodeHost, type Reply, toResponse, writeReply } from "./http/deliver.ts";
 import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
 import type { HealthCheck } from "./http/health.ts";
@@ -43,8 +44,12 @@ export interface Desk {
   readonly log: Log;
   readonly onRequest: ((line: RequestLine) => void) | undefined;
   readonly facts: ServerFacts;
+  /** How long a request may take, and its body. */
+  readonly requests: Deadlines;
+  readonly bodies: Deadlines;
   inFlight: number;
   isClosed?: boolean;
+  last?: Pick<Tenant, "runtime" | "records"> & { readonly scopeId: string };
 }
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -62,7 +67,9 @@ const queryIn = (url: string): string => {
 
 function readQuery(route: Route, url: string): unknown {
   const given: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(queryIn(url))) {
+  const query = queryIn(url);
+  if (query === "" && route.query === undefined) return undefined;
+  for (const [name, value] of new URLSearchParams(query)) {
     if (Object.hasOwn(given, name)) throw new AwakenError("invalid_query", `the query has '${name.slice(0, 80)}' twice`);
     Object.defineProperty(given, name, { value, enumerable: true });
   }
@@ -72,19 +79,21 @@ function readQuery(route: Route, url: string): unknown {
   return read.value;
 }
 
-async function readInput(desk: Desk, route: Route, request: Request): Promise<unknown> {
-  if (route.body === undefined) return undefined;
-  const { limits, clock } = desk;
-  const maxBytes = route.maxBodyBytes ?? DEFAULT_BODY_BYTES;
-  const given = await readBody(request, { maxBytes, timeoutMs: limits.bodyMs, clock });
-  const read = validateSync(route.body, given);
+async function readInput({ limits, bodies }: Desk, schema: Schema, { maxBodyBytes = DEFAULT_BODY_BYTES }: Route, request: Request) {
+  const given = await readBody(request, { maxBytes: maxBodyBytes, timeoutMs: limits.bodyMs, deadlines: bodies });
+  const read = validateSync(schema, given);
   if (read.type === "invalid") throw new AwakenError("invalid_body", `the body does not fit: ${read.message}`);
   return read.value;
 }
 
-function tenantOf({ runtime, store }: Desk, { scopeId, principal }: Admitted): Tenant {
-  const own = runtime.scoped(scopeId);
-  return { runtime: own, records: store.scoped(own.scopeId), principal };
+/** The ports of whoever asked last are kept: mostly it is he who asks again. */
+function tenantOf(desk: Desk, { scopeId, principal }: Admitted): Tenant {
+  if (desk.last?.scopeId !== scopeId) {
+    const runtime = desk.runtime.scoped(scopeId);
+    desk.last = { scopeId, runtime, records: desk.store.scoped(runtime.scopeId) };
+  }
+  const { runtime, records } = desk.last;
+  return { runtime, records, principal };
 }
 
 const MAX_ID = 512;
@@ -103,14 +112,15 @@ async function handle(
   params: Readonly<Record<string, string>>,
 ): Promise<unknown> {
   if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
-  const admitted = await desk.gatekeeper.admit(route.gate, request);
+  const asked = desk.gatekeeper.admit(route.gate, request);
+  const admitted = asked instanceof Promise ? await asked : asked;
   checkParams(params);
   const query = readQuery(route, request.url);
   if (route.answer.type === "events" || route.answer.type === "frames") {
     if (request.method === "HEAD") throw new AwakenError("method_not_allowed", "a stream has nothing but what it streams");
     desk.streams.checkRoom();
   }
-  const body = await readInput(desk, route, request);
+  const body = route.body === undefined ? undefined : await readInput(desk, route.body, route, request);
   return handle({
     tenant: tenantOf(desk, admitted),
     params,
@@ -128,19 +138,7 @@ const letGo = (reply: unknown): void => {
   if (isEventReply(reply)) void Promise.resolve(reply.events.return?.()).catch(() => {});
 };
 
-/** Within the time that a request has. What comes later reaches nobody. */
-async function within({ clock, limits }: Desk, work: Promise<unknown>): Promise<unknown> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = clock.timer(limits.requestMs, () => {
-    work.then(letGo, () => {});
-    reject(new AwakenError("timeout", `the request took longer than ${limits.requestMs} ms`));
-  });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    stop();
-  }
-}
+const tooLong = (ms: number) => new AwakenError("timeout", `the request took longer than ${ms} ms`);
 
 function replyOf(desk: Desk, { answer, path }: Route, reply: unknown, requestId: string): Reply {
   const own = { "x-request-id": requestId };
@@ -245,7 +243,13 @@ async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: R
   desk.inFlight += 1;
   desk.metrics?.inFlight(1);
   try {
-    const given = replyOf(desk, endpoint.route, await within(desk, handle(desk, endpoint, request, params)), outcome.requestId);
+    const work = handle(desk, endpoint, request, params);
+    const given = replyOf(
+      desk,
+      endpoint.route,
+      await desk.requests.within(work, () => tooLong(desk.limits.requestMs), letGo),
+      outcome.requestId,
+    );
     tell(desk, outcome, given.status);
     return given;
   } catch (thrown) {

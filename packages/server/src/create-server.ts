@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { answer, type Desk, type RequestLine, refused } from "./answer.ts";
 import { type Access, openAccess } from "./http/access.ts";
+import { Deadlines } from "./http/deadlines.ts";
 import type { NodeHost } from "./http/deliver.ts";
 import { Gatekeeper } from "./http/gatekeeper.ts";
 import { HealthCheck } from "./http/health.ts";
@@ -111,13 +112,24 @@ const allowing = (origins: readonly string[]) =>
 
 /** A server that may be told where a request came in. */
 export interface HostedServer extends AwakenServer {
-  readonly fetchOn: (request: Request, host: NodeHost) => Promise<Response>;
+  readonly fetchOn: (request: Request, host: NodeHost) => Response | Promise<Response>;
 }
 
 /** The runtime over HTTP. */
 export function createServer(init: ServerInit): AwakenServer {
   const { fetch, drain, close } = openServer(init);
   return { fetch, drain, close };
+}
+
+/** What no row answers. It stands apart, so that a request that one does has that row's handler and nothing else to go through. */
+function refusing(desk: Desk, endpoints: readonly Endpoint[]): Hono {
+  const app = new Hono({ strict: true });
+  const refuseWith =
+    (code: "method_not_allowed" | "route_not_found", why: string) => (context: { readonly req: { readonly raw: Request } }) =>
+      refused(desk, context.req.raw, new AwakenError(code, why));
+  const noMethod = refuseWith("method_not_allowed", "the route has no such method");
+  for (const path of new Set(endpoints.map(({ route }) => route.path))) app.all(path, noMethod);
+  return app.notFound(refuseWith("route_not_found", "there is no such route"));
 }
 
 export function openServer(init: ServerInit): HostedServer {
@@ -144,6 +156,8 @@ export function openServer(init: ServerInit): HostedServer {
     log,
     onRequest,
     facts: factsOf({ init, endpoints, health, metrics, clock }),
+    requests: new Deadlines(clock, limits.requestMs),
+    bodies: new Deadlines(clock, limits.bodyMs),
     inFlight: 0,
   };
   const app = new Hono<{ Bindings: { host?: NodeHost } }>({ strict: true });
@@ -157,19 +171,20 @@ export function openServer(init: ServerInit): HostedServer {
       return answer(desk, endpoint, { request: context.req.raw, params: context.req.param(), host, headers });
     });
   }
-  for (const path of new Set(endpoints.map(({ route }) => route.path)))
-    app.all(path, (context) => refused(desk, context.req.raw, new AwakenError("method_not_allowed", "the route has no such method")));
-  app.notFound((context) => refused(desk, context.req.raw, new AwakenError("route_not_found", "there is no such route")));
+  const other = refusing(desk, endpoints);
+  app.notFound((context) => other.fetch(context.req.raw));
   app.onError((thrown, context) => refused(desk, context.req.raw, thrown));
   return {
     fetch: async (request) => app.fetch(request, {}),
-    fetchOn: async (request, host) => app.fetch(request, { host }),
+    fetchOn: (request, host) => app.fetch(request, { host }),
     drain: () => health.leave(),
     async close() {
       health.leave();
       desk.isClosed = true;
       unwatch?.();
       streams.close();
+      desk.requests.close();
+      desk.bodies.close();
     },
   };
 }

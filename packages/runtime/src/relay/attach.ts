@@ -1,7 +1,7 @@
 import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { LeftRun } from "../loop/finish.ts";
-import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
-import type { FollowOptions } from "./follow.ts";
+import type { AttachedEvent, AttachedEvents, AttachedIterator, AttachOptions } from "./attached-event.ts";
+import type { FollowOptions, Reader } from "./follow.ts";
 import { following } from "./relay-door.ts";
 import type { Relays } from "./relays.ts";
 
@@ -17,9 +17,11 @@ const ATTACH_OPTIONS: PartRules<AttachOptions> = {
 };
 
 /** Follows a run or a thread: what is on record, then what happens. Whoever leaves changes nothing but that. */
-export function attach(relays: Relays, scopeId: ScopeId, id: string, options: AttachOptions = {}): AsyncIterable<AttachedEvent> {
-  return { [Symbol.asyncIterator]: () => new Attached((leaving) => checked(relays, scopeId, id, options, leaving), options.signal) };
+export function attach(relays: Relays, scopeId: ScopeId, id: string, options: AttachOptions = {}): AttachedEvents {
+  return { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, id, options, () => check(options)) };
 }
+
+const check = (options: AttachOptions) => checkOptions("invalid_activation", "attach", options, ATTACH_OPTIONS);
 
 /** The same for whoever heard of a run that has left, and was told of it until then. Cursors are for readers who come back. */
 export async function* followLeft(
@@ -28,38 +30,37 @@ export async function* followLeft(
   { runId, told }: LeftRun,
   enough: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
-  const leaving = new AbortController();
-  try {
-    for await (const batch of enter(relays, scopeId, runId, { told, enough }, leaving.signal)) {
-      for (const { cursor: _cursor, ...event } of batch) yield event;
-    }
-  } finally {
-    leaving.abort(LEFT);
-  }
+  const events = { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, runId, { told, enough }) };
+  for await (const { cursor: _cursor, ...event } of events) yield event;
 }
 
-/** Why a reader goes: nobody looks at it, so that it needs no stack. */
-const LEFT = new Error("the reader has left");
-
-type Batches = AsyncGenerator<readonly AttachedEvent[], void, undefined>;
+const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** Events one by one. They come in batches: an event that is there already costs no trip through those who made it. */
-class Attached implements AsyncIterator<AttachedEvent, undefined> {
-  readonly #leaving = new AbortController();
-  readonly #signal: AbortSignal | undefined;
-  readonly #batches: Batches;
+class Attached implements AttachedIterator {
+  readonly #relays: Relays;
+  readonly #scopeId: ScopeId;
+  readonly #id: string;
+  readonly #options: FollowOptions;
+  readonly #check: (() => void) | undefined;
+  #reader: Reader | undefined;
+  #isBegun = false;
+  #isOver = false;
   #batch: readonly AttachedEvent[] = [];
   #at = 0;
   /** Whoever asks while another still waits comes after him. */
   #asked: Promise<IteratorResult<AttachedEvent, undefined>> | undefined;
 
-  constructor(begin: (leaving: AbortSignal) => Batches, signal: AbortSignal | undefined) {
-    this.#batches = begin(this.#leaving.signal);
-    this.#signal = signal;
+  constructor(...[relays, scopeId, id, options, check]: [Relays, ScopeId, string, FollowOptions, check?: () => void]) {
+    this.#relays = relays;
+    this.#scopeId = scopeId;
+    this.#id = id;
+    this.#options = options;
+    this.#check = check;
   }
 
   next(): Promise<IteratorResult<AttachedEvent, undefined>> {
-    const event = this.#asked === undefined ? this.#take() : undefined;
+    const event = this.take();
     if (event !== undefined) return Promise.resolve({ done: false, value: event });
     const asked = this.#asked === undefined ? this.#next() : this.#asked.then(() => this.#next());
     this.#asked = asked;
@@ -70,41 +71,78 @@ class Attached implements AsyncIterator<AttachedEvent, undefined> {
     return asked;
   }
 
+  take(): AttachedEvent | undefined {
+    return this.#asked === undefined ? this.#take() : undefined;
+  }
+
   #take(): AttachedEvent | undefined {
-    return this.#signal?.aborted ? undefined : this.#batch[this.#at++];
+    return this.#options.signal?.aborted ? undefined : this.#batch[this.#at++];
   }
 
   async #next(): Promise<IteratorResult<AttachedEvent, undefined>> {
     for (;;) {
       const event = this.#take();
       if (event !== undefined) return { done: false, value: event };
-      const next = await this.#batches.next();
-      if (next.done) return { done: true, value: undefined };
-      this.#batch = next.value;
+      const batch = await this.#read();
+      if (batch === undefined) return ENDED;
+      this.#batch = batch;
       this.#at = 0;
     }
   }
 
+  /** What is there next; whatever ends it, nothing is held afterwards. */
+  async #read(): Promise<readonly AttachedEvent[] | undefined> {
+    try {
+      if (!this.#isBegun) await this.#begin();
+      const batch = this.#isOver ? undefined : await this.#reader?.next();
+      if (batch === undefined) this.#end();
+      return batch;
+    } catch (thrown) {
+      this.#end();
+      throw thrown;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    this.#isBegun = true;
+    if (this.#isOver) return;
+    this.#check?.();
+    const relay = this.#relays.enter(this.#scopeId);
+    try {
+      const room = following.open();
+      const { follow } = room instanceof Promise ? await room : room;
+      const late = relay.exchange();
+      const exchange = late instanceof Promise ? await late : late;
+      const { onClosing } = this.#relays;
+      this.#reader = await follow({ relay, exchange, onClosing }, this.#id, this.#options);
+    } catch (thrown) {
+      this.#relays.exit(this.#scopeId);
+      throw thrown;
+    }
+    if (this.#isOver) this.#close();
+  }
+
+  /** Nothing comes any more. */
+  #end(): void {
+    this.#isOver = true;
+    this.#close();
+  }
+
+  #close(): void {
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    this.#reader = undefined;
+    reader.close();
+    this.#relays.exit(this.#scopeId);
+  }
+
   async return(): Promise<IteratorResult<AttachedEvent, undefined>> {
     this.#batch = [];
-    // Whoever waits for the next event is let go.
-    if (!this.#leaving.signal.aborted) this.#leaving.abort(LEFT);
-    await this.#batches.return();
-    return { done: true, value: undefined };
-  }
-}
-
-async function* checked(...given: [Relays, ScopeId, string, AttachOptions, AbortSignal]): Batches {
-  checkOptions("invalid_activation", "attach", given[3], ATTACH_OPTIONS);
-  yield* enter(...given);
-}
-
-async function* enter(...[relays, scopeId, id, options, leaving]: [Relays, ScopeId, string, FollowOptions, AbortSignal]): Batches {
-  const relay = relays.enter(scopeId);
-  try {
-    const { follow } = await following.open();
-    yield* follow({ relay, exchange: await relay.exchange() }, id, options, leaving);
-  } finally {
-    relays.exit(scopeId);
+    this.#isOver = true;
+    // Whoever waits for the next event is let go, and closes behind himself.
+    this.#reader?.leave();
+    if (this.#asked === undefined) this.#close();
+    else await this.#asked.catch(() => {});
+    return ENDED;
   }
 }

@@ -6,6 +6,19 @@ export type AttachedEvent = AgentEvent & {
   readonly cursor?: string;
 };
 
+/** Follows from its first `next` on, and until `return`. */
+export interface AttachedIterator extends AsyncIterator<AttachedEvent, undefined> {
+  /** An event that is there already; undefined when the next one has to be waited for, or nothing comes any more. */
+  take(): AttachedEvent | undefined;
+  /** Ends it. */
+  return(): Promise<IteratorResult<AttachedEvent, undefined>>;
+}
+
+/** What `attach` gives: each iteration follows anew. */
+export interface AttachedEvents extends AsyncIterable<AttachedEvent> {
+  [Symbol.asyncIterator](): AttachedIterator;
+}
+
 export interface AttachOptions {
   /** The last cursor that was seen: what came before it does not come again. Without it everything that is kept comes first. */
   readonly after?: string;

@@ -4,8 +4,8 @@ import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
-import { isPassing, type PassingEvent } from "./live-event.ts";
-import { LogReader } from "./read-log.ts";
+import { isPassing, type LiveStep, type PassingEvent } from "./live-event.ts";
+import { type Commit, LogReader } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
 import { findTarget, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
@@ -14,11 +14,13 @@ import { findTarget, readCursor, type Start, startNow, type Target, writeCursor 
 const POLL_MS = 500;
 const MAX_PASSING = 256;
 
-type Batch = readonly AttachedEvent[];
+export type Batch = readonly AttachedEvent[];
 
-interface Following {
+export interface Following {
   readonly relay: Relay;
   readonly exchange: Exchange;
+  /** Calls back when the runtime is closed, until it is told not to. */
+  readonly onClosing: (ring: () => void) => () => void;
 }
 
 /** What somebody follows who is no reader of his own: he heard of the run while it was executed here. */
@@ -29,42 +31,37 @@ export interface FollowOptions extends AttachOptions {
   readonly enough?: AbortSignal | undefined;
 }
 
-/** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
-export async function* follow(
-  { relay, exchange }: Following,
-  id: string,
-  options: FollowOptions,
-  leaving: AbortSignal,
-): AsyncGenerator<Batch, void, undefined> {
+/** Finds what is followed. What is refused is refused here. */
+export async function follow(following: Following, id: string, options: FollowOptions): Promise<Reader> {
+  const { relay } = following;
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
-  const signals = [leaving, relay.closing, ...(options.signal === undefined ? [] : [options.signal])];
-  const reader = new Reader({ relay, exchange }, target, { from, told: options.told, enough: options.enough }, signals);
-  try {
-    yield* reader.read(options.onCaughtUp);
-  } finally {
-    reader.close();
-  }
+  return new Reader(following, target, from, options);
 }
 
-/** Where a reader begins, and how it ends. */
-interface Reading extends Pick<FollowOptions, "told" | "enough"> {
-  readonly from: Start | undefined;
-}
+/** Where a reader is in its round: a round begins with a look at what is under way, and ends when there is nothing more to tell. */
+type Stage = "look" | "tickets" | "log" | "over" | "show" | "pass" | "wait";
 
-class Reader {
+/** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
+export class Reader {
   readonly #exchange: Exchange;
   readonly #relay: Relay;
   readonly #target: Target;
-  readonly #signals: readonly AbortSignal[];
+  readonly #options: FollowOptions;
   readonly #log: LogReader;
   readonly #rebuild: Rebuild;
   readonly #isFresh: boolean;
-  readonly #enough: AbortSignal | undefined;
   /** Up to what is told already, the log is only read. */
   #told: ToldRun | undefined;
   readonly #leave: (() => void)[] = [];
+  #stage: Stage = "look";
+  #isFirst = true;
+  #isLast = false;
+  #isLeft = false;
+  /** The step under way when this round began, and what was open then. */
+  #live: LiveStep | undefined;
+  #tickets: readonly Ticket[] = [];
   /** What came and was not shown; a reader that is too slow for it loses it, and goes on from the log. */
   #passing: PassingEvent[] = [];
   #local: { readonly run: ActiveRun; readonly leave: () => void } | undefined;
@@ -76,91 +73,124 @@ class Reader {
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
-  constructor({ relay, exchange }: Following, target: Target, { from, told, enough }: Reading, signals: readonly AbortSignal[]) {
-    const { threadId, scope, openRunId, writtenAt } = target;
+  constructor({ relay, exchange, onClosing }: Following, target: Target, from: Start | undefined, options: FollowOptions) {
+    const { threadId, scope, openRunId, writtenAt, isNew } = target;
     this.#exchange = exchange;
     this.#relay = relay;
     this.#target = target;
-    this.#signals = signals;
-    this.#isFresh = from === undefined && told === undefined;
+    this.#options = options;
+    const { signal, told, enough } = options;
+    this.#isFresh = from === undefined && told === undefined && isNew === undefined;
     this.#told = told;
-    this.#enough = enough;
     this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: told?.place });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     const ring = () => this.#ring();
-    const heard = enough === undefined ? signals : [...signals, enough];
-    for (const signal of heard) signal.addEventListener("abort", ring);
+    for (const heard of [signal, enough]) {
+      heard?.addEventListener("abort", ring);
+      if (heard !== undefined) this.#leave.push(() => heard.removeEventListener("abort", ring));
+    }
     const leaveLog = relay.store.live?.follow(scope, () => {
       this.#isLogRung = true;
       ring();
     });
     const leaveThread = exchange.follow(threadId, { changed: (passing) => this.#hear(passing) });
-    this.#leave.push(
-      leaveThread,
-      () => leaveLog?.(),
-      () => {
-        for (const signal of heard) signal.removeEventListener("abort", ring);
-      },
-    );
+    this.#leave.push(onClosing(ring), leaveThread, () => leaveLog?.());
   }
 
   get #isOver(): boolean {
-    return this.#signals.some((signal) => signal.aborted);
+    return this.#isLeft || this.#relay.closing.aborted || this.#options.signal?.aborted === true;
   }
 
-  async *read(onCaughtUp?: () => void): AsyncGenerator<Batch, void, undefined> {
-    for (let isFirst = true; !this.#isOver; isFirst = false) {
-      this.#listen();
-      const isLast = this.#enough?.aborted === true;
-      if (isLast) this.#isLogRung = true;
-      // Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts.
-      const live = this.#exchange.current(this.#target.threadId);
-      if (live !== undefined && !this.#rebuild.isShowing(live.soFar.start.messageId) && this.#readFor !== live.soFar.start.messageId) {
-        this.#readFor = live.soFar.start.messageId;
-        this.#isLogRung = true;
+  /** What comes next; undefined when nothing will. One after the other. */
+  async next(): Promise<Batch | undefined> {
+    while (!this.#isOver) {
+      let told: Batch | undefined;
+      switch (this.#stage) {
+        case "look":
+          this.#look();
+          break;
+        case "tickets":
+          // Before the log is read: a ticket that is on record by then is told there, and one that comes meanwhile will be.
+          this.#tickets = await this.#openTickets();
+          this.#stage = "log";
+          break;
+        case "log":
+          told = this.#tellCommit(await this.#log.next());
+          break;
+        case "over":
+          if (this.#tickets.length > 0) told = await this.#tellTickets();
+          else if (this.#isDone || (await this.#isRecordDone())) return undefined;
+          else this.#stage = "show";
+          break;
+        case "show":
+          told = this.#live && this.#rebuild.show(this.#live);
+          this.#stage = "pass";
+          break;
+        case "pass":
+          told = this.#takePassing(() => true);
+          this.#stage = "wait";
+          break;
+        case "wait":
+          if (this.#isFirst) this.#options.onCaughtUp?.();
+          this.#isFirst = false;
+          if (this.#isLast) return undefined;
+          this.#watch();
+          if (!this.#isRung && !this.#isOver) await this.#wait();
+          this.#isRung = false;
+          this.#stage = "look";
       }
-      if (this.#isLogRung) {
-        this.#isLogRung = false;
-        // Before the log is read, too: a ticket that is on record by then is told there, and one that comes meanwhile will be.
-        const open = isFirst && this.#isFresh ? await this.#openTickets() : [];
-        yield* this.#readLog();
-        if (open.length > 0) yield await this.#tellTickets(open);
-        if (await this.#isRunOver()) return;
-      }
-      if (live !== undefined) {
-        const shown = this.#rebuild.show(live);
-        if (shown.length > 0) yield shown;
-      }
-      const passing = this.#takePassing(() => true);
-      if (passing.length > 0) yield passing;
-      if (isFirst) onCaughtUp?.();
-      if (isLast) return;
-      await this.#wait();
+      if (told !== undefined && told.length > 0) return told;
     }
+    return undefined;
+  }
+
+  /** Whoever waits for the next event is let go. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#ring();
   }
 
   close(): void {
+    this.#isLeft = true;
     this.#stopTimer?.();
     this.#local?.leave();
     for (const leave of this.#leave.splice(0)) leave();
   }
 
-  async *#readLog(): AsyncGenerator<Batch, void, undefined> {
-    for await (const commit of this.#log.read()) {
-      if (this.#isOver) return;
-      const events: AttachedEvent[] = [...this.#rebuild.commit(commit)];
-      if (this.#told !== undefined) {
-        if (commit.cursor === this.#told.place) this.#goOn(this.#told);
-        continue;
-      }
-      const { position } = this.#rebuild;
-      const last = events.at(-1);
-      if (last === undefined) continue;
-      if (position !== undefined) events[events.length - 1] = { ...last, cursor: writeCursor(commit.cursor, position) };
-      yield events;
+  /** Before the log is read: what was committed before this moment is found there, and so it is known whether the step still counts. */
+  #look(): void {
+    this.#listen();
+    this.#isLast = this.#options.enough?.aborted === true;
+    if (this.#isLast) this.#isLogRung = true;
+    const live = this.#exchange.current(this.#target.threadId);
+    this.#live = live;
+    const shown = live?.soFar.start.messageId;
+    if (shown !== undefined && !this.#rebuild.isShowing(shown) && this.#readFor !== shown) {
+      this.#readFor = shown;
+      this.#isLogRung = true;
     }
-    if (this.#told !== undefined) this.#goOn(this.#told);
+    if (!this.#isLogRung) this.#stage = "show";
+    else this.#stage = this.#isFirst && this.#isFresh ? "tickets" : "log";
+    this.#isLogRung = false;
+  }
+
+  #tellCommit(commit: Commit | undefined): Batch | undefined {
+    if (commit === undefined) {
+      if (this.#told !== undefined) this.#goOn(this.#told);
+      this.#stage = "over";
+      return undefined;
+    }
+    if (this.#isOver) return undefined;
+    const events: AttachedEvent[] = [...this.#rebuild.commit(commit)];
+    if (this.#told !== undefined) {
+      if (commit.cursor === this.#told.place) this.#goOn(this.#told);
+      return undefined;
+    }
+    const { position } = this.#rebuild;
+    const last = events.at(-1);
+    if (last !== undefined && position !== undefined) events[events.length - 1] = { ...last, cursor: writeCursor(commit.cursor, position) };
+    return events;
   }
 
   /** From here on it is told; of the step that is not on record, the reader knows what he heard. */
@@ -177,19 +207,23 @@ class Reader {
   }
 
   /** Those that are still open, also when the events that told of them are gone. */
-  async #tellTickets(before: readonly Ticket[]): Promise<Batch> {
-    const unknown = this.#rebuild.unknownTickets(before);
+  async #tellTickets(): Promise<Batch> {
+    const unknown = this.#rebuild.unknownTickets(this.#tickets);
+    this.#tickets = [];
     if (unknown.length === 0) return [];
     const still = new Set((await this.#openTickets()).map(({ id }) => id));
     return unknown.flatMap((ticket) => (still.has(ticket.id) ? [{ type: "ticket-open" as const, ticket }] : []));
   }
 
+  /** The run that is followed alone came to its end. */
+  get #isDone(): boolean {
+    return this.#target.runId !== undefined && this.#rebuild.isDone;
+  }
+
   /** A run that is followed alone is over when its record says so, whatever became of its last event. */
-  async #isRunOver(): Promise<boolean> {
+  async #isRecordDone(): Promise<boolean> {
     const { runId } = this.#target;
-    if (runId === undefined) return false;
-    if (this.#rebuild.isDone) return true;
-    if (this.#rebuild.run !== undefined) return false;
+    if (runId === undefined || this.#rebuild.run !== undefined) return false;
     // One that was refused before it was on record never ends: it is gone.
     const status = (await this.#relay.store.runs.load(runId))?.status ?? (this.#local === undefined ? "done" : "created");
     return status === "done" && !this.#isLogRung;
@@ -233,14 +267,10 @@ class Reader {
     this.#wake?.();
   }
 
-  async #wait(): Promise<void> {
-    this.#watch();
-    if (!this.#isRung && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    this.#isRung = false;
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
   }
 
   /**

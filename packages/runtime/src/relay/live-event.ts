@@ -1,4 +1,4 @@
-import { type AgentEvent, EVENT_TABLE, isJsonObject, type RunId, type Schema, validateSync } from "@awaken/contract";
+import { type AgentEvent, EVENT_TABLE, isJsonObject, type RunId, readEventOf } from "@awaken/contract";
 import type { TurnPart } from "../inference/turn-part.ts";
 import type { StepSoFar, StreamFact } from "../loop/step-progress.ts";
 
@@ -19,14 +19,11 @@ const PASSING: ReadonlySet<AgentEvent["type"]> = new Set<AgentEvent["type"]>([
 
 export const isPassing = ({ type }: AgentEvent): boolean => PASSING.has(type);
 
+const isEventType = (type: unknown): type is AgentEvent["type"] => typeof type === "string" && Object.hasOwn(EVENT_TABLE, type);
+
 /** An event that came from another process. */
 export function readEvent(value: unknown): AgentEvent | undefined {
-  const type = isJsonObject(value) ? value["type"] : undefined;
-  const found = Object.entries(EVENT_TABLE).find(([name]) => name === type)?.[1];
-  if (found === undefined) return undefined;
-  const schema: Schema<AgentEvent> = found.schema;
-  const checked = validateSync(schema, value);
-  return checked.type === "valid" ? checked.value : undefined;
+  return isJsonObject(value) && isEventType(value["type"]) ? readEventOf(value["type"], value) : undefined;
 }
 
 /** The step of a run that is under way, as whoever executes it tells. */

@@ -11,11 +11,10 @@ import {
   messageToolCalls,
   openTicketsOf,
   type RunRecord,
-  type Schema,
+  readEventOf,
   type Termination,
   type Ticket,
   type ToolMessage,
-  validateSync,
 } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
 
@@ -74,10 +73,7 @@ export function readFact(fact: StoredEvent, sources: FactSources): AgentEvent | 
   const type = typeOfFact(fact);
   if (type === undefined) return undefined;
   const body = bodyOf(type, fact, sources);
-  if (body === undefined) return undefined;
-  const schema: Schema<AgentEvent> = EVENT_TABLE[type].schema;
-  const checked = validateSync(schema, { ...body, type });
-  return checked.type === "valid" ? checked.value : undefined;
+  return body === undefined ? undefined : readEventOf(type, body);
 }
 
 function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: FactSources): object | undefined {

@@ -22,6 +22,12 @@ export interface Commit {
 const beginsCommit = (before: StoredEvent, event: StoredEvent): boolean =>
   before.runId !== event.runId || (event.kind === "message-committed" && before.kind !== "message-committed");
 
+/** Events of one commit, and the newest message that the log had told of by then. */
+interface Gathered {
+  readonly events: StoredEvent[];
+  lastSeq: number | undefined;
+}
+
 export interface LogPlace {
   readonly threadId: ThreadId;
   readonly scope: EventScope;
@@ -30,7 +36,7 @@ export interface LogPlace {
   readonly cutAt: EventCursor | undefined;
 }
 
-/** Reads a log from a position on. */
+/** Reads a log from a position on, one pass after the other: a pass ends where the log does. */
 export class LogReader {
   readonly #store: RelayStore;
   readonly #threadId: ThreadId;
@@ -39,6 +45,12 @@ export class LogReader {
   #after: EventCursor | undefined;
   /** The newest message that was read of; undefined before the first. */
   #lastSeq: number | undefined;
+  /** Of this pass: commits that were read and not given, the one that may go on, and whether the log has more. */
+  #gathered: Gathered[] = [];
+  #open: Gathered | undefined;
+  #hasMore = true;
+  #messages: Map<string, Message> | undefined;
+  #runs: Map<RunId, RunRecord | undefined> | undefined;
 
   constructor(store: RelayStore, { threadId, scope, after, cutAt }: LogPlace) {
     this.#store = store;
@@ -48,34 +60,57 @@ export class LogReader {
     this.#cutAt = cutAt;
   }
 
-  /** The commits that are there now and were not read before. */
-  async *read(): AsyncGenerator<Commit, void, undefined> {
-    const runs = new Map<RunId, RunRecord | undefined>();
-    let messages = new Map<string, Message>();
-    let open: StoredEvent[] = [];
+  /** The next commit that was not read before. Undefined at the end of the log: what comes after it begins another pass. */
+  async next(): Promise<Commit | undefined> {
     for (;;) {
-      const { items, next } = await this.#store.events.list(this.#scope, {
-        limit: PAGE,
-        ...(this.#after === undefined ? undefined : { after: this.#after }),
-      });
-      const kept = open.flatMap(messagesOfFact).flatMap((id) => messages.get(id) ?? []);
-      messages = new Map([...kept, ...(await this.#messagesOf(items))].map((message) => [message.id, message]));
-      for (const event of items) {
-        const last = open.at(-1);
-        if (last !== undefined && (beginsCommit(last, event) || this.#after === this.#cutAt)) {
-          const commit = await this.#commitOf(open, messages, runs);
-          open = [];
-          if (commit !== undefined) yield commit;
-        }
-        open.push(event);
-        const { messageSeq } = event.payload;
-        if (event.kind === "message-committed" && typeof messageSeq === "number") this.#lastSeq = messageSeq;
-        this.#after = this.#cursorOf(event);
+      const gathered = this.#gathered.shift();
+      if (gathered !== undefined) {
+        const commit = await this.#commitOf(gathered);
+        if (commit !== undefined) return commit;
+      } else if (this.#hasMore) await this.#readPage();
+      else if (this.#open !== undefined) this.#endOpen();
+      else {
+        this.#hasMore = true;
+        this.#messages = undefined;
+        this.#runs = undefined;
+        return undefined;
       }
-      if (next === undefined) break;
     }
-    const commit = await this.#commitOf(open, messages, runs);
-    if (commit !== undefined) yield commit;
+  }
+
+  async #readPage(): Promise<void> {
+    const { items, next } = await this.#store.events.list(this.#scope, {
+      limit: PAGE,
+      ...(this.#after === undefined ? undefined : { after: this.#after }),
+    });
+    this.#hasMore = next !== undefined;
+    if (items.length === 0) return;
+    await this.#readMessages(items);
+    for (const event of items) {
+      const last = this.#open?.events.at(-1);
+      if (last !== undefined && (beginsCommit(last, event) || this.#after === this.#cutAt)) this.#endOpen();
+      const { messageSeq } = event.payload;
+      if (event.kind === "message-committed" && typeof messageSeq === "number") this.#lastSeq = messageSeq;
+      this.#open ??= { events: [], lastSeq: undefined };
+      this.#open.events.push(event);
+      this.#open.lastSeq = this.#lastSeq;
+      this.#after = this.#cursorOf(event);
+    }
+  }
+
+  #endOpen(): void {
+    if (this.#open !== undefined) this.#gathered.push(this.#open);
+    this.#open = undefined;
+  }
+
+  /** Those that the page refers to, beside those of a commit that began before it. */
+  async #readMessages(items: readonly StoredEvent[]): Promise<void> {
+    const kept = (this.#open?.events ?? []).flatMap(messagesOfFact).flatMap((id) => this.#messages?.get(id) ?? []);
+    const messages = new Map(kept.map((message) => [message.id, message]));
+    this.#messages = messages;
+    const ids = [...new Set(items.flatMap(messagesOfFact))].map((id) => messageId(id));
+    if (ids.length === 0) return;
+    for (const { message } of await this.#store.messages.load(this.#threadId, ids)) messages.set(message.id, message);
   }
 
   #cursorOf({ cursors, eventId }: StoredEvent): EventCursor {
@@ -84,37 +119,29 @@ export class LogReader {
     throw new AwakenError("data_integrity", `event '${eventId}' has no cursor in its own log`);
   }
 
-  async #messagesOf(events: readonly StoredEvent[]): Promise<readonly Message[]> {
-    const ids = [...new Set(events.flatMap(messagesOfFact))].map((id) => messageId(id));
-    if (ids.length === 0) return [];
-    return (await this.#store.messages.load(this.#threadId, ids)).map(({ message }) => message);
-  }
-
   /** Undefined for what no run has written. */
-  async #commitOf(
-    events: readonly StoredEvent[],
-    messages: ReadonlyMap<string, Message>,
-    runs: Map<RunId, RunRecord | undefined>,
-  ): Promise<Commit | undefined> {
+  async #commitOf({ events, lastSeq }: Gathered): Promise<Commit | undefined> {
     const last = events.at(-1);
     const runId = last?.runId;
     if (last === undefined || runId === undefined) return undefined;
-    if (!runs.has(runId)) runs.set(runId, await this.#store.runs.load(runId));
-    const run = runs.get(runId);
+    this.#runs ??= new Map();
+    if (!this.#runs.has(runId)) this.#runs.set(runId, await this.#store.runs.load(runId));
+    const run = this.#runs.get(runId);
     if (run === undefined) return undefined;
     const isSuspended = events.some(({ kind, payload }) => kind === "run-suspended" || isWaiting(payload["result"]));
+    const messages = this.#messages;
     return {
       events,
       cursor: this.#cursorOf(last),
       run,
-      message: (id) => messages.get(id),
-      lastWords: isSuspended ? await this.#lastWords(runId, last.createdAt) : "",
+      message: (id) => messages?.get(id),
+      lastWords: isSuspended ? await this.#lastWords(runId, last.createdAt, lastSeq) : "",
     };
   }
 
   /** Text of the newest assistant message of the run that was written by then. */
-  async #lastWords(runId: RunId, by: number): Promise<string> {
-    let beforeSeq = this.#lastSeq === undefined ? undefined : this.#lastSeq + 1;
+  async #lastWords(runId: RunId, by: number, lastSeq: number | undefined): Promise<string> {
+    let beforeSeq = lastSeq === undefined ? undefined : lastSeq + 1;
     for (;;) {
       const { items, next } = await this.#store.messages.list(this.#threadId, {
         ...{ runId, visibility: "all", order: "descending", limit: 50 },

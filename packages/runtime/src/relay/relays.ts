@@ -24,6 +24,9 @@ const openExchange = (init: ExchangeInit): Late<Exchange> => whenThere(following
 export class Relays {
   readonly #init: RelaysInit;
   readonly #relays = new Map<ScopeId, Relay>();
+  /** Of all readers; one listener on the signal is enough for them. */
+  readonly #rings = new Set<() => void>();
+  #isListening = false;
 
   constructor(init: RelaysInit) {
     this.#init = init;
@@ -43,6 +46,14 @@ export class Relays {
   exit(scopeId: ScopeId): void {
     if (this.#relays.get(scopeId)?.exit() === true) this.#relays.delete(scopeId);
   }
+
+  /** Calls back when the runtime is closed, until it is told not to. */
+  readonly onClosing = (ring: () => void): (() => void) => {
+    if (!this.#isListening) this.#init.closing.addEventListener("abort", () => this.#rings.forEach((each) => void each()), { once: true });
+    this.#isListening = true;
+    this.#rings.add(ring);
+    return () => void this.#rings.delete(ring);
+  };
 
   #enter(scopeId: ScopeId): Relay | undefined {
     const relay = this.#relays.get(scopeId) ?? this.#open(scopeId);

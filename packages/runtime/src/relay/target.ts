@@ -10,6 +10,8 @@ export interface Target {
   readonly runId: RunId | undefined;
   /** The run that is not over. */
   readonly openRunId: RunId | undefined;
+  /** Nothing of it was on record when it was looked for. */
+  readonly isNew?: true;
   /** When that of the thread was written last. */
   readonly writtenAt: number;
 }
@@ -45,8 +47,8 @@ function newRun(relay: Relay, id: string): Target | undefined {
   if (found.type !== "found") return undefined;
   const { threadId, runId } = found.run;
   return id === threadId
-    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0 }
-    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0 };
+    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0, isNew: true }
+    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
 }
 
 export async function findTarget(relay: Relay, id: string): Promise<Target> {

@@ -1,5 +1,5 @@
 import { AwakenError, type JsonValue } from "@awaken/contract";
-import type { Clock } from "@awaken/runtime";
+import type { Deadlines } from "./deadlines.ts";
 
 const MAX_DEPTH = 256;
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -53,18 +53,7 @@ async function readBytes(body: ReadableStream<Uint8Array>, max: number): Promise
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  readonly clock: Clock;
-}
-
-/** Within its limits of size and time; what comes later is not waited for. */
-async function readWithin(reading: Promise<Uint8Array>, { timeoutMs, clock }: BodyLimits): Promise<Uint8Array> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = clock.timer(timeoutMs, () => reject(new AwakenError("request_timeout", `the body did not come within ${timeoutMs} ms`)));
-  try {
-    return await Promise.race([reading, promise]);
-  } finally {
-    stop();
-  }
+  readonly deadlines: Deadlines;
 }
 
 /** The body as JSON. Nothing is read of one that says itself that it is too large, or no JSON. */
@@ -80,7 +69,11 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Js
     throw new AwakenError("unsupported_media_type", "the body must be JSON: send it with content-type: application/json");
   }
   const reading = body === undefined ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes)) : readBytes(body, limits.maxBytes);
-  const bytes = await readWithin(reading, limits);
+  const { timeoutMs } = limits;
+  const bytes = await limits.deadlines.within(
+    reading,
+    () => new AwakenError("request_timeout", `the body did not come within ${timeoutMs} ms`),
+  );
   if (bytes.byteLength > limits.maxBytes) throw tooLarge(limits.maxBytes);
   if (bytes.byteLength === 0) return undefined;
   let text: string;

@@ -39,8 +39,14 @@ export interface FrameSink {
   cut(why: Error): void;
 }
 
+/** Events that are written. Whoever has some at hand gives them without a promise for each. */
+export interface WrittenEvents extends AsyncIterator<AttachedEvent> {
+  /** One that is there already; undefined when the next one has to be waited for. */
+  take?(): AttachedEvent | undefined;
+}
+
 export interface StreamInit {
-  readonly events: AsyncIterator<AttachedEvent>;
+  readonly events: WrittenEvents;
   /** Default: each event as it is. */
   readonly encoder?: {
     encode(event: AttachedEvent): string;
@@ -116,8 +122,14 @@ export class EventWriter {
   async write(): Promise<void> {
     const { events, refuse, encoder = native } = this.#init;
     try {
-      for (let next = await events.next(); !next.done && !this.#isOver; next = await events.next()) {
-        this.#say(encoder.encode(next.value));
+      while (!this.#isOver) {
+        let event = events.take?.();
+        if (event === undefined) {
+          const next = await events.next();
+          if (next.done) break;
+          event = next.value;
+        }
+        this.#say(encoder.encode(event));
         if (this.#frames.length >= BUFFER_BYTES || !this.#hasRoom) await this.#room();
       }
       this.#say(encoder.end());

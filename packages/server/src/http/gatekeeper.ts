@@ -15,6 +15,8 @@ export interface Admitted extends Caller {
 
 const unauthorized = () => new AwakenError("unauthorized", "who are you? Send a key as `Authorization: Bearer …`, in one header");
 
+const OPEN: Admitted = { scopeId: "default", isAdmin: false };
+
 /** Decides by the head of a request who asks. */
 export class Gatekeeper {
   readonly #init: GatekeeperInit;
@@ -24,34 +26,53 @@ export class Gatekeeper {
     this.#init = init;
   }
 
-  async admit(gate: RouteGate, head: RequestHead): Promise<Admitted> {
-    if (gate === "open") return { scopeId: "default", isAdmin: false };
-    const admin = await this.#admin(head);
-    if (admin !== undefined) return admin;
-    if (gate === "admin") throw unauthorized();
-    const caller = await this.#caller(head);
-    if (caller === undefined) throw unauthorized();
-    return { ...caller, isAdmin: false };
+  /** At once where nothing has to be waited for. */
+  admit(gate: RouteGate, head: RequestHead): Admitted | Promise<Admitted> {
+    if (gate === "open") return OPEN;
+    const token = this.#init.admin === undefined ? undefined : bearerOf(head.headers);
+    return token === undefined ? this.#admitCaller(gate, head) : this.#admitAdmin(token, gate, head);
   }
 
-  async #admin({ headers }: RequestHead): Promise<Admitted | undefined> {
+  async #admitAdmin(token: string, gate: RouteGate, head: RequestHead): Promise<Admitted> {
     const { admin } = this.#init;
-    if (admin === undefined) return undefined;
-    const token = bearerOf(headers);
-    if (token === undefined) return undefined;
-    this.#adminHash ??= sha256(admin.token);
-    if (!isSameHash(await this.#adminHash, await sha256(token))) return undefined;
-    return { scopeId: scopeId(admin.scopeId ?? "default"), isAdmin: true };
+    this.#adminHash ??= sha256(admin?.token ?? "");
+    const isAdmin = isSameHash(await this.#adminHash, await sha256(token));
+    return isAdmin ? { scopeId: scopeId(admin?.scopeId ?? "default"), isAdmin } : this.#admitCaller(gate, head);
   }
 
-  async #caller(head: RequestHead): Promise<Caller | undefined> {
-    const { access, log } = this.#init;
+  #admitCaller(gate: RouteGate, head: RequestHead): Admitted | Promise<Admitted> {
+    if (gate === "admin") throw unauthorized();
+    const caller = this.#ask(head);
+    return isLate(caller) ? caller.then(admitted) : admitted(caller);
+  }
+
+  /** What an access function throws counts as nobody. */
+  #ask(head: RequestHead): Asked {
     try {
-      const caller = await access?.(head);
-      return caller === undefined ? undefined : { ...caller, scopeId: scopeId(caller.scopeId) };
+      const caller = this.#init.access?.(head);
+      return isLate(caller)
+        ? Promise.resolve(caller)
+            .then(checked)
+            .catch((thrown: unknown) => this.#failed(thrown))
+        : checked(caller);
     } catch (thrown) {
-      log.error(`the access function of the server failed: ${errorMessage(thrown)}`);
-      return undefined;
+      return this.#failed(thrown);
     }
   }
+
+  #failed(thrown: unknown): undefined {
+    this.#init.log.error(`the access function of the server failed: ${errorMessage(thrown)}`);
+  }
+}
+
+type Asked = Caller | undefined | Promise<Caller | undefined>;
+
+const isLate = (asked: Asked): asked is Promise<Caller | undefined> => asked !== undefined && "then" in asked;
+
+const checked = (caller: Caller | undefined): Caller | undefined =>
+  caller === undefined ? undefined : { ...caller, scopeId: scopeId(caller.scopeId) };
+
+function admitted(caller: Caller | undefined): Admitted {
+  if (caller === undefined) throw unauthorized();
+  return { ...caller, isAdmin: false };
 }

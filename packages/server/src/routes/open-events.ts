@@ -1,17 +1,18 @@
-import type { AttachedEvent, AttachOptions, ScopedRuntime } from "@awaken/runtime";
+import type { AttachedEvent, AttachedIterator, AttachOptions, ScopedRuntime } from "@awaken/runtime";
+import type { WrittenEvents } from "../http/event-writer.ts";
 import { viewAttached } from "./views.ts";
 
-type Events = AsyncIterator<AttachedEvent, undefined>;
+type Events = AsyncIterator<AttachedEvent, undefined> & WrittenEvents;
 
 /** Events of which the first was asked for already. */
 class Opened implements Events {
-  readonly #events: AsyncIterator<AttachedEvent>;
+  readonly #events: AttachedIterator;
   readonly #isLast: (event: AttachedEvent) => boolean | Promise<boolean>;
   #first: Promise<IteratorResult<AttachedEvent>> | undefined;
   #isOver = false;
 
   constructor(
-    events: AsyncIterator<AttachedEvent>,
+    events: AttachedIterator,
     first: Promise<IteratorResult<AttachedEvent>>,
     isLast: (event: AttachedEvent) => boolean | Promise<boolean>,
   ) {
@@ -28,6 +29,20 @@ class Opened implements Events {
     const isLast = this.#isLast(next.value);
     if (isLast === true || (isLast !== false && (await isLast))) this.#isOver = true;
     return { done: false, value: viewAttached(next.value) };
+  }
+
+  take(): AttachedEvent | undefined {
+    const event = this.#isOver || this.#first !== undefined ? undefined : this.#events.take();
+    if (event === undefined) return undefined;
+    const isLast = this.#isLast(event);
+    if (typeof isLast === "boolean") {
+      this.#isOver = isLast;
+      return viewAttached(event);
+    }
+    // Whether it is the last one has to be waited for.
+    isLast.catch(() => {});
+    this.#first = Promise.resolve({ done: false, value: event });
+    return undefined;
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {

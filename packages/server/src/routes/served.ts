@@ -12,6 +12,7 @@ import type {
   ThreadStore,
 } from "@awaken/contract/store";
 import type { AttachedEvent, Clock, Runtime, ScopedRuntime } from "@awaken/runtime";
+import type { WrittenEvents } from "../http/event-writer.ts";
 
 /** What the server calls of a store beside the verbs of the runtime: lists of what is there. */
 export interface ServedRecords {
@@ -72,7 +73,7 @@ export interface Call<R extends Route> {
 
 /** Events that are there to be read: what could be refused was. */
 export interface EventReply {
-  readonly events: AsyncIterator<AttachedEvent>;
+  readonly events: WrittenEvents;
   readonly runId?: string;
   readonly threadId?: string;
 }
