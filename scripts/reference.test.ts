@@ -97,6 +97,7 @@ const REQUEST = namesOf<RunRequest>({
   overrides: true,
   frontendTools: true,
   frontendContext: true,
+  extras: true,
   signal: true,
   runId: true,
   resume: true,

@@ -1,8 +1,10 @@
 import { buildResumeArray, HttpAgent, type Message } from "@ag-ui/client";
 import { HttpAgent as OlderAgent } from "@ag-ui/client-0";
 import { scopeId, threadId } from "@awaken/contract";
+import { ask, defineTool } from "@awaken/runtime";
 import { agUi, createServer } from "@awaken/server";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
 import { openShared, stopServer } from "../relay/support/nodes.ts";
 import { quiet } from "../relay/support/speaker.ts";
 import { openAgent } from "./support/agent.ts";
@@ -106,6 +108,35 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await agent.runAgent({ runId: "r2", tools: TOOLS });
     expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: "blue" });
     expect(kept(agent.messages)).toEqual(kept((await historyOf(site, "t")).messages));
+  });
+
+  test("what the page forwards reaches tools, also after an approval and on another stream; it names nobody, and the model does not read it", async () => {
+    const seen: unknown[] = [];
+    const own = defineTool({
+      id: "own",
+      description: "Looks who asks",
+      input: z.object({ of: z.string() }),
+      approve: () => ask("Look?"),
+      execute({ of }, { extras, scopeId: scope, principal }) {
+        seen.push({ extras, scope, principal });
+        return of;
+      },
+    });
+    await using site = await openSite(engine, [own]);
+    const forwardedProps = { locale: "de", scopeId: "other", principal: { user: "root" } };
+    const agent = agentOf(site, "t");
+    agent.addMessage(user("u1", "own context"));
+    await agent.runAgent({ runId: "r1", forwardedProps });
+    const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved" as const, payload: { approved: true } }));
+    await agent.runAgent({ runId: "r2", resume });
+    expect(seen).toEqual([{ extras: forwardedProps, scope: "default", principal: undefined }]);
+    expect(agent.messages.at(-1)?.content ?? "").not.toContain("locale");
+    // Any JSON may be forwarded; the next request has its own.
+    agent.addMessage(user("u2", "own say"));
+    await agent.runAgent({ runId: "r3", forwardedProps: Object(["a", 1]) });
+    const again = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved" as const, payload: { approved: true } }));
+    await agent.runAgent({ runId: "r4", resume: again });
+    expect(seen[1]).toEqual({ extras: { forwardedProps: ["a", 1] }, scope: "default", principal: undefined });
   });
 
   test("protocols 5, 82: what a delegate asks is an interrupt of its own; decided here, it is seen over the AI SDK", async () => {

@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly frontendTools: readonly ToolDescriptor[];
   /** What the page shows, for the model to read before the newest message; no message of the log. */
   readonly frontendContext?: JsonObject;
+  /** What the client sent beside its messages, for tools and hooks. */
+  readonly extras?: JsonObject;
   /** JSON Schema of the answer: whoever goes on with the run asks for the same. */
   readonly output?: JsonObject;
   /** How often an answer that does not fit is asked for again; absent stands for the default. */

@@ -58,6 +58,7 @@ const activationSchema = s.strictObject({
     overrides: s.exactOptional(inferenceOverrideSchema),
     frontendTools: s.array(toolDescriptorSchema),
     frontendContext: s.exactOptional(jsonObjectSchema),
+    extras: s.exactOptional(jsonObjectSchema),
     output: s.exactOptional(jsonObjectSchema),
     outputRetries: s.exactOptional(s.int()),
   }),

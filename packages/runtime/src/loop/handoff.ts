@@ -21,6 +21,7 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
     scopeId: run.scopeId,
     identity: run.identity,
     principal: run.principal,
+    extras: run.options.extras,
     messages: run.transcript.messages,
     tools: descriptors,
     signal: run.signal,
@@ -53,9 +54,9 @@ function guarded({ log, identity }: RunContext, listen: (event: AgentEvent) => v
 
 /** The run as a plugin sees it for as long as it is bound: with whatever agent acts. */
 function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
-  const { scopeId, identity, principal, messages, signal, clock } = ctx.active.scene;
+  const { scopeId, identity, principal, extras, messages, signal, clock } = ctx.active.scene;
   return {
-    ...{ scopeId, identity, principal, messages, signal, clock },
+    ...{ scopeId, identity, principal, extras, messages, signal, clock },
     get agent() {
       return ctx.active.scene.agent;
     },

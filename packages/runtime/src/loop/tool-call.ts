@@ -194,7 +194,7 @@ function toolContext(
   reporter: Reporter,
   traceParent: string | undefined,
 ): ToolContext {
-  const { agent, scopeId, identity, principal, messages, tools, clock, profile } = ctx.active.scene;
+  const { agent, scopeId, identity, principal, extras, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
   let made: CallVerbs | undefined;
@@ -207,6 +207,7 @@ function toolContext(
     scopeId,
     identity,
     principal,
+    extras,
     messages,
     tools,
     clock,

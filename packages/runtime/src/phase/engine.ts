@@ -136,8 +136,8 @@ export class PhaseEngine {
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
     return (state: Snapshot): HookInput<P> => {
-      const { agent, scopeId, identity, principal, messages, tools, signal, clock, profile } = this.#scene();
-      const scene = { agent, scopeId, identity, principal, messages, tools, signal, clock, profile };
+      const { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile } = this.#scene();
+      const scene = { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile };
       const own: RunScene & { state: Snapshot; phase: P } = Object.assign(scene, { state, phase });
       return Object.assign(own, facts);
     };

@@ -29,6 +29,8 @@ export interface RunScene {
   readonly identity: RunIdentity;
   /** On whose behalf the run acts, as whoever started it said; the same however often it is resumed, and by whom. No event tells it. */
   readonly principal: JsonObject | undefined;
+  /** What the client sent beside its messages, if anything: its own word, which nobody has checked. */
+  readonly extras: JsonObject | undefined;
   /** The conversation so far; in a tool round also the assistant message and the results that exist. */
   readonly messages: readonly Message[];
   /** The tools that the agent has, sorted by id, before anything is hidden from the model. One list until another agent takes over. */

@@ -69,6 +69,7 @@ export function sceneOf(more: Partial<RunScene> = {}): RunScene {
       adapter: "internal",
     },
     principal: undefined,
+    extras: undefined,
     messages: [],
     signal: new AbortController().signal,
     clock: { now: () => 1_000, timer: () => () => {} },

@@ -243,6 +243,7 @@ export class ChildRuns implements Children {
   #order({ isFirst, input, state, toolCallId, traceParent: ofCall }: ChildOrder, child: ChildRun): RunOrder {
     const { runId: parentRunId, threadId: parentThreadId, rootRunId = parentRunId, correlationId, ...identity } = this.#identity;
     const traceParent = ofCall ?? identity.traceParent;
+    const extras = this.#parent.ctx?.options.extras;
     const ancestors = [...(identity.ancestors ?? []), { runId: parentRunId, threadId: parentThreadId }];
     return {
       threadId: child.threadId,
@@ -256,7 +257,7 @@ export class ChildRuns implements Children {
         ...(traceParent === undefined ? undefined : { traceParent }),
         ...(correlationId === undefined ? undefined : { correlationId }),
       },
-      options: {},
+      options: extras === undefined ? {} : { extras },
       principal: this.#parent.ctx?.principal,
       ...(state === undefined ? undefined : { seed: { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: state } }),
     };

@@ -48,6 +48,8 @@ export interface RunRequest<O = unknown> {
   readonly frontendTools?: readonly ToolDescriptor[];
   /** What the page shows: the model reads it before the newest message, and no log keeps it. */
   readonly frontendContext?: JsonObject;
+  /** What the client sent beside its messages: tools and hooks see it, the model does not. It is the client's word: whoever it names is not proven. */
+  readonly extras?: JsonObject;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
   /** The id of the new run; it must not exist, unless the run was only created. */
@@ -94,6 +96,7 @@ const REQUEST: PartRules<RunRequest> = {
   decisions: RULES.list,
   onBusy: RULES.oneOf("refuse", "queue", "interrupt"),
   frontendContext: A_JSON_OBJECT,
+  extras: A_JSON_OBJECT,
   principal: A_JSON_OBJECT,
   trace: RULES.any,
 };
@@ -149,7 +152,7 @@ export const readRequest = (request: RunRequest, ids: Ids, clock: Clock): RunOrd
   });
 
 /** What is asked of the run, as its record will have it. The answer's schema is code; whoever calls it adds its JSON Schema. */
-function readOptions({ overrides, frontendTools, frontendContext, outputRetries }: RunRequest): Partial<RunOptions> {
+function readOptions({ overrides, frontendTools, frontendContext, extras, outputRetries }: RunRequest): Partial<RunOptions> {
   if (overrides !== undefined) {
     const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
@@ -158,6 +161,7 @@ function readOptions({ overrides, frontendTools, frontendContext, outputRetries 
     ...(overrides === undefined ? undefined : { overrides: copyJson(overrides) }),
     ...(frontendTools === undefined ? undefined : { frontendTools: frontendTools.map(readTool) }),
     ...(frontendContext === undefined ? undefined : { frontendContext: copyJson(frontendContext) }),
+    ...(extras === undefined ? undefined : { extras: copyJson(extras) }),
     ...(outputRetries === undefined ? undefined : { outputRetries }),
   };
 }

@@ -80,7 +80,7 @@ function openRun(provider: Provider, setting: Setting = {}) {
   } as const;
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
   const around = { messages, tools: [], signal: abort.signal, clock, profile };
-  const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, principal: undefined, ...around };
+  const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, principal: undefined, extras: undefined, ...around };
   const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
   const inbox: InboxItem[] = [];
   const live = {

@@ -38,6 +38,7 @@ function openSteps(plugins: readonly Plugin[]) {
     scopeId: DEFAULT_SCOPE,
     identity: { threadId: threadId("t"), runId: runId("r"), agentId: "a", origin: "user", runMode: "foreground", adapter: "internal" },
     principal: undefined,
+    extras: undefined,
     messages: [],
     signal: new AbortController().signal,
     clock: fakeClock(),

@@ -63,10 +63,12 @@ function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, out
   const stored = resumed?.activation.options;
   const overrides = options.overrides ?? stored?.overrides;
   const frontendContext = options.frontendContext ?? stored?.frontendContext;
+  const extras = options.extras ?? stored?.extras;
   const outputRetries = options.outputRetries ?? stored?.outputRetries ?? OUTPUT_RETRIES;
   return {
     frontendTools: options.frontendTools ?? stored?.frontendTools ?? NOTHING,
     ...(frontendContext === undefined ? undefined : { frontendContext }),
+    ...(extras === undefined ? undefined : { extras }),
     ...(overrides === undefined ? undefined : { overrides }),
     ...(output === undefined ? undefined : { output: output.schema }),
     ...(output === undefined || outputRetries === OUTPUT_RETRIES ? undefined : { outputRetries }),

@@ -51,6 +51,8 @@ export interface AgUiRequest {
   readonly resume: readonly ResumeEntry[];
   readonly tools: readonly ToolDescriptor[];
   readonly shown: JsonObject | undefined;
+  /** What the page sends along for tools and hooks. */
+  readonly extras: JsonObject | undefined;
   readonly isCancelledWithStream: boolean;
 }
 
@@ -152,6 +154,13 @@ function readShown(state: JsonValue | undefined, context: JsonValue | undefined)
   return { ...(hasState ? { state: state ?? null } : undefined), ...(hasContext ? { context: context ?? null } : undefined) };
 }
 
+/** Any JSON; what is no object has a name of its own. */
+function readExtras(props: JsonValue | undefined): JsonObject | undefined {
+  if (props === undefined || props === null) return undefined;
+  if (!isJsonObject(props)) return { forwardedProps: props };
+  return Object.keys(props).length === 0 ? undefined : props;
+}
+
 export interface PathIds {
   readonly threadId?: string;
   readonly agentId?: string;
@@ -169,6 +178,7 @@ export function readRun(input: RunInput, path: PathIds): AgUiRequest {
     resume: readResume(input.resume),
     tools: readTools(input.tools),
     shown: readShown(input.state, input.context),
+    extras: readExtras(forwardedProps),
     isCancelledWithStream: props["cancelOnDisconnect"] === true,
   };
 }

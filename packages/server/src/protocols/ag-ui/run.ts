@@ -135,7 +135,7 @@ async function newMessages({ tenant, thread, request }: Asked): Promise<readonly
 }
 
 function toRequest({ tenant, thread, request }: Asked, input: readonly MessageInput[]): RunRequest & { readonly thread: string } {
-  const { agentId, tools, shown, runId } = request;
+  const { agentId, tools, shown, extras, runId } = request;
   return {
     thread,
     input,
@@ -143,6 +143,7 @@ function toRequest({ tenant, thread, request }: Asked, input: readonly MessageIn
     ...(agentId === undefined ? undefined : { agent: agentId }),
     ...(tools.length === 0 ? undefined : { frontendTools: tools }),
     ...(shown === undefined ? undefined : { frontendContext: shown }),
+    ...(extras === undefined ? undefined : { extras }),
     ...(tenant.principal === undefined ? undefined : { principal: tenant.principal }),
   };
 }
