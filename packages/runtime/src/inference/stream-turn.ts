@@ -86,8 +86,7 @@ async function runAttempts(work: Work, first: InferenceRequest): Promise<StreamO
   const { run, collector, recorder } = work;
   let request = first;
   for (let retry = 0; ; retry++) {
-    const opening = openStream(run, request);
-    const opened = opening instanceof Promise ? await opening : opening;
+    const opened = await openStream(run, request);
     const end =
       opened.type === "opened"
         ? release(run, request, opened, await readStream(run, opened, idleWindowMs(run.policy, request), work))

@@ -239,8 +239,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
     if (ctx.checkOutput !== undefined) await judgeEarly(ctx, ctx.checkOutput, termination);
-    const told = ctx.phases.run("runEnd", { termination });
-    if (typeof told !== "string") await told;
+    await ctx.phases.run("runEnd", { termination });
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }

@@ -142,13 +142,11 @@ async function drive(ctx: RunContext): Promise<Termination | Leaving> {
       reached = { type: "ended", termination: failureOf(ctx, thrown) };
     }
     if (reached.type === "left") return reached;
-    const closed = closeStep(ctx, reached);
-    if (typeof closed !== "string") await closed;
+    await closeStep(ctx, reached);
     const outcome = finalOutcome(ctx, reached);
     // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
     if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
-    const next = follow(ctx, outcome);
-    const termination = next instanceof Promise ? await next : next;
+    const termination = await follow(ctx, outcome);
     if (termination !== undefined) return termination;
   }
 }
@@ -186,7 +184,7 @@ function finalOutcome(ctx: RunContext, reached: TakenStep): TakenStep {
 }
 
 /** What comes after a step: undefined means another one. */
-function follow(ctx: RunContext, outcome: TakenStep): Termination | undefined | Promise<Termination | undefined> {
+async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;
@@ -194,10 +192,9 @@ function follow(ctx: RunContext, outcome: TakenStep): Termination | undefined | 
       return suspend(ctx);
     case "waits":
       return { type: "suspended" };
-    case "continue": {
-      const crossed = crossBoundary(ctx, "next-step");
-      return crossed instanceof Promise ? crossed.then(() => undefined) : undefined;
-    }
+    case "continue":
+      await crossBoundary(ctx, "next-step");
+      return undefined;
     case "natural-end":
       return endNaturally(ctx);
   }
@@ -217,10 +214,8 @@ async function leave(ctx: RunContext): Promise<Termination | undefined> {
 /** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
 async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.signal.aborted) return { type: "cancelled" };
-  const crossed = crossBoundary(ctx, "on-natural-end");
-  const hasNews = crossed instanceof Promise ? await crossed : crossed;
-  const judging = hasNews ? "again" : judgeOutput(ctx);
-  const judged = judging instanceof Promise ? await judging : judging;
+  const hasNews = await crossBoundary(ctx, "on-natural-end");
+  const judged = hasNews ? "again" : await judgeOutput(ctx);
   if (judged === "again") {
     await commitStep(ctx);
     return undefined;

@@ -73,8 +73,7 @@ class Round {
   async #pass(): Promise<string | undefined> {
     for (const live of this.#calls) {
       if (this.#ctx.signal.aborted) return undefined;
-      const asked = gateCall(this.#ctx, live);
-      let gated = asked instanceof Promise ? await asked : asked;
+      let gated = await gateCall(this.#ctx, live);
       if (this.#ctx.signal.aborted) return undefined;
       if (gated.type === "intercepted") {
         gated = await this.#lookAgain(live, gated);
@@ -145,12 +144,9 @@ class Round {
     await this.#finish(live, { result, command: undefined });
   }
 
-  #finish(live: LiveCall, reply: ToolReply): Promise<void> | undefined {
+  async #finish(live: LiveCall, reply: ToolReply): Promise<void> {
     this.#open.delete(live.call.id);
-    const completed = completeCall(this.#ctx, live, reply);
-    if (completed instanceof Promise) return completed.then((result) => this.#note(result));
-    this.#note(completed);
-    return undefined;
+    this.#note(await completeCall(this.#ctx, live, reply));
   }
 
   #note(result: ToolResult): void {
@@ -182,12 +178,10 @@ class Round {
   async #startTogether(allowed: readonly AllowedCall[]): Promise<void> {
     if (allowed.length === 0) return;
     for (const call of allowed) {
-      const mayRun = this.#before(call);
-      if (!(typeof mayRun === "boolean" ? mayRun : await mayRun)) return;
+      if (!(await this.#before(call))) return;
     }
     if (this.#ctx.signal.aborted) return;
-    const isClaimed = this.#claim(allowed);
-    if (!(typeof isClaimed === "boolean" ? isClaimed : await isClaimed)) return;
+    if (!(await this.#claim(allowed))) return;
     if (this.#isSuspended) await this.#putOnRecord();
     for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
   }
@@ -201,8 +195,7 @@ class Round {
     while (running.size > 0) {
       if (running.size > 1 || mayLast || this.#isDirty) running.watch();
       for (const { call, reply } of running.takeReady()) {
-        const finishing = this.#finishOne(call, reply);
-        if (finishing !== undefined) await finishing;
+        await this.#finishOne(call, reply);
       }
       if (running.size === 0) break;
       if ((running.isLasting || this.#isSuspended) && !this.#ctx.signal.aborted) await this.#putOnRecord();
@@ -213,20 +206,16 @@ class Round {
   }
 
   /** Neither throws nor rejects: behind a failure, results are recorded and no more. */
-  #finishOne(call: AllowedCall, reply: ToolReply): Promise<void> | undefined {
+  async #finishOne(call: AllowedCall, reply: ToolReply): Promise<void> {
     if (this.#failure !== undefined) {
       if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
-      return undefined;
+      return;
     }
-    const fail = (thrown: unknown) => {
-      this.#failure = { thrown };
-    };
     try {
       if (this.#running.isLasting) this.#keepOrder();
-      return this.#finish(call, reply)?.catch(fail);
+      await this.#finish(call, reply);
     } catch (thrown) {
-      fail(thrown);
-      return undefined;
+      this.#failure = { thrown };
     }
   }
 

@@ -197,8 +197,7 @@ async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegu
   // In the synchronous part of the call: what is registered from now on is not for this run.
   const resolution = resolver.open();
   for (let tries = 1; ; tries++) {
-    const opening = holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true);
-    const held = opening instanceof Promise ? await opening : opening;
+    const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
     try {
       return await bringToEnd({ ...both, resolution }, run, { ...order, holding: held }, onBegun);
     } catch (thrown) {

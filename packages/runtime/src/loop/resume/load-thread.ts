@@ -118,10 +118,8 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
   const head = await records.threads.loadHead(threadId);
   if (named !== undefined && !(await stands(records, head, named))) throw takenUp(named);
-  const asked = named ?? askedRun(records, order, head);
-  const resumed = asked instanceof Promise ? await asked : asked;
-  const work = openWork(records, head, resumed);
-  const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
+  const resumed = named ?? (await askedRun(records, order, head));
+  const { messages, cutCalls, ledger } = await openWork(records, head, resumed);
   const history: ThreadHistory = {
     messages,
     messageCount: head?.messageCount ?? 0,
