@@ -1,83 +1,34 @@
-import { type InferenceRequest, messageText, runId } from "@awaken/contract";
-import type { QueueStore } from "@awaken/contract/store";
-import { ask, createRuntime, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
-import { crashPoints, type ScriptStep, scripted, soleNode, text, ticketsOf, toolCall } from "@awaken/runtime/testing";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runId } from "@awaken/contract";
+import { crashPoints, soleNode } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod";
-import { freshSchema, type Server, startServer } from "./support/databases.ts";
-import { openStore } from "./support/place.ts";
+import { runChild } from "./support/child.ts";
+import { freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
+import { bringToEnd, HOUSE_ANSWER, openHouse } from "./support/house.ts";
+import { Outside } from "./support/outside.ts";
+import { openStore, type Place } from "./support/place.ts";
+import type { TreeOrder } from "./tree-process.ts";
 
-/** What a model says follows from what it reads last: it may be asked in any process. */
-const always = (say: (last: { readonly role: string; readonly said: string }) => ReturnType<typeof text>) =>
-  scripted(
-    new Array<ScriptStep>(200).fill(({ messages }: InferenceRequest) => {
-      const last = messages.at(-1);
-      return say({ role: last?.role ?? "user", said: last === undefined ? "" : messageText(last) });
-    }),
-  );
+/** One in so many commits, for each of the two stores another one; `AWAKEN_TREE_COMMITS=1` kills at all of them. */
+const STRIDE = Number(process.env["AWAKEN_TREE_COMMITS"] ?? 6);
 
-const passOn = (to: string, name: string) =>
-  always(({ role, said }) =>
-    role === "tool" ? text(`${name} heard: ${said}`) : toolCall(`agent_run_${to}`, { prompt: "go" }, { id: "c1" }),
-  );
-
-/** A lead, who asks a researcher, who asks a clerk, who pays when somebody approves. `paid` is the world outside. */
-function openHouse(store: QueueStore, paid: string[], init: Partial<RuntimeInit> = {}): Runtime {
-  const pay = defineTool({
-    id: "pay",
-    description: "",
-    input: z.object({}),
-    approve: () => ask("Pay?"),
-    reconcile: (_, { idempotencyKey }) => (paid.includes(idempotencyKey) ? { type: "done", data: "paid" } : { type: "not-done" }),
-    execute: (_, { idempotencyKey }) => {
-      paid.push(idempotencyKey);
-      return "paid";
-    },
-  });
-  const clerk = always(({ role, said }) => (role === "tool" ? text(`clerk ${said}`) : toolCall("pay", {}, { id: "c1" })));
-  return createRuntime({
-    providers: { lead: passOn("researcher", "lead"), researcher: passOn("clerk", "researcher"), clerk },
-    models: Object.fromEntries(["lead", "researcher", "clerk"].map((id) => [id, { provider: id, model: "m" }])),
-    agents: {
-      lead: { model: "lead", delegates: ["researcher"], tools: [] },
-      researcher: { model: "researcher", description: "Asks", delegates: ["clerk"], tools: [] },
-      clerk: { model: "clerk", description: "Pays", tools: ["pay"] },
-    },
-    tools: [pay],
-    store,
-    // Whoever comes after a process that died knows that it did.
-    node: soleNode(crypto.randomUUID()),
-    log: { warn() {}, error() {} },
-    ...init,
-  });
-}
-
-/** Decides whatever the root shows, until it is over. */
-async function bringToEnd(runtime: Runtime, id: string) {
-  for (;;) {
-    const result = await runtime.wait(id);
-    if (result.status !== "waiting") return result;
-    for (const { id: ticket } of ticketsOf(result)) {
-      const decided = await runtime.decide(ticket, { action: "approve", id: `approve ${ticket}` });
-      await decided.result;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
-describe("three levels with an approval at the bottom, on PostgreSQL", () => {
+describe("three levels with an approval at the bottom", () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test("multi-agent 62: the process dies behind each commit; another one brings the tree to its end, and the effect happens once", async () => {
+  test("multi-agent 62: on PostgreSQL, the process dies behind each commit; another one brings the tree to its end, and the effect happens once", async () => {
     await using store = await openStore({ type: "postgres", url: server.url, schema: freshSchema(server.url).name });
+    // Whoever comes after a process that died knows that it did.
+    const node = () => soleNode(crypto.randomUUID());
     for (let nth = 1; ; nth++) {
-      const paid: string[] = [];
+      const paid = new Map<string, number>();
+      const payments = { add: (key: string) => void paid.set(key, (paid.get(key) ?? 0) + 1), has: (key: string) => paid.has(key) };
       const points = crashPoints({ at: "commit-end", nth, mode: "throw" });
-      const dying = openHouse(points.commits(store, "commit", "transaction"), paid, { workers: false });
+      const dying = openHouse(points.commits(store, "commit", "transaction"), payments, { workers: false, node: node() });
       const run = dying.stream({ agent: "lead", thread: `t${nth}`, input: "go" });
       const first = await run.result.catch(() => undefined);
       if (first?.status === "waiting" && !points.hasCrashed) await bringToEnd(dying, run.id).catch(() => undefined);
@@ -86,11 +37,47 @@ describe("three levels with an approval at the bottom, on PostgreSQL", () => {
         return;
       }
       const isThere = (await store.runs.load(runId(run.id))) !== undefined;
-      await using next = openHouse(store, paid);
+      await using next = openHouse(store, payments, { node: node() });
       await next.recover();
       const ended = isThere ? await bringToEnd(next, run.id) : undefined;
-      if (isThere) expect(ended, `commit ${nth}`).toMatchObject({ status: "done", text: "lead heard: researcher heard: clerk paid" });
-      expect(paid.length, `commit ${nth}`).toBe(isThere ? 1 : 0);
+      if (isThere) expect(ended, `commit ${nth}`).toMatchObject({ status: "done", text: HOUSE_ANSWER });
+      expect([...paid.values()], `commit ${nth}`).toEqual(isThere ? [1] : []);
     }
   }, 300_000);
+
+  test.each(["sqlite", "postgres"] as const)(
+    "multi-agent 62: on %s, a process that is killed at a commit leaves a tree that this one decides about and brings to its end",
+    async (type) => {
+      using folder = tempFolder();
+      const place: Place =
+        type === "sqlite"
+          ? { type, file: join(folder.path, "awaken.db") }
+          : { type, url: server.url, schema: freshSchema(server.url).name };
+      const outside = join(folder.path, "outside");
+      writeFileSync(outside, "");
+      const world = new Outside(outside);
+      await using store = await openStore(place);
+      await using next = openHouse(store, {
+        add: (key) => void world.happen("here", key),
+        has: (key) => world.underKey(key) !== undefined,
+      });
+      let trees = 0;
+      for (let nth = type === "sqlite" ? 1 : 1 + Math.floor(STRIDE / 2); ; nth += STRIDE) {
+        const thread = `t${nth}`;
+        const order: TreeOrder = { place, outside, thread, at: nth % 2 === 0 ? "commit-start" : "commit-end", nth };
+        const end = await runChild({ file: join(import.meta.dirname, "tree-process.ts"), order });
+        if (end.type === "exit") {
+          expect(nth).toBeGreaterThan(15);
+          break;
+        }
+        trees += 1;
+        await next.recover();
+        expect(await bringToEnd(next, thread), `commit ${nth}`).toMatchObject({ status: "done", text: HOUSE_ANSWER });
+        expect(new Set(world.effects().map(({ key }) => key)).size, `commit ${nth}`).toBe(trees);
+        expect(world.effects(), `commit ${nth}`).toHaveLength(trees);
+        expect(await store.runs.count({ rootRunId: runId(thread), statuses: ["created", "running", "waiting"] })).toBe(0);
+      }
+    },
+    300_000,
+  );
 });

@@ -1,5 +1,12 @@
 import { type BackendStatus, durableStatus, statusLabel, statusOfTermination, type Termination } from "@awaken/contract";
+import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { team } from "../builtin/delegate/team.test-support.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { ticketsOf } from "../testing/tickets-of.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
 import { LOCAL_PROFILE, profileMismatches, STATELESS_REMOTE_PROFILE } from "./profile.ts";
 
 describe("the profile of a backend", () => {
@@ -49,6 +56,20 @@ describe("the profile of a backend", () => {
       output: "text-and-artifacts",
     });
   });
+});
+
+test("multi-agent 58: a decision for a target that is not there is refused with a code, and the run stays as it was", async () => {
+  const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+  const { runtime } = team({ a: { turns: [toolCall("pay", {}), text("done")] } }, { tools: [pay], store: memoryStore(), workers: false });
+  const waiting = await runtime.run({ agent: "a", thread: "t", input: "go" });
+  const [ticket] = ticketsOf(waiting);
+  const resume = { thread: "t", resume: waiting.runId } as const;
+  const nobody = { ticket: "nobody", decision: { action: "approve" } } as const;
+  const both = [{ ticket: ticket?.id ?? "", decision: { action: "approve" } }, nobody] as const;
+  await expect(runtime.run({ ...resume, decisions: both })).rejects.toMatchObject({ code: "ticket_not_found" });
+  expect(await runtime.wait(waiting.runId)).toEqual(waiting);
+  expect(await runtime.run({ ...resume, decisions: both.slice(0, 1) })).toMatchObject({ status: "done", text: "done" });
+  await runtime.close();
 });
 
 describe("what became of a run of a backend", () => {

@@ -1,4 +1,4 @@
-import { AwakenError, type TaskRecord, threadId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type TaskRecord, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { storedTasks } from "../../state/background-tasks.ts";
@@ -171,11 +171,13 @@ describe.each(STORES)("tasks in the background, with %s", (_, make) => {
       return "started";
     });
     const run = runtime.stream(GO);
-    const events: string[] = [];
-    for await (const event of run) if (event.type === "run-end") events.push(JSON.stringify([event.termination, event.result]));
+    const ends: AgentEvent[] = [];
+    for await (const event of run) if (event.type === "run-end") ends.push(event);
     const first = await run.result;
     expect(first).toMatchObject({ status: "waiting", waitingReason: "awaiting-tasks", termination: { type: "natural-end" } });
-    expect(events).toHaveLength(1);
+    expect(ends).toMatchObject([
+      { termination: { type: "natural-end" }, result: { status: "waiting", waitingReason: "awaiting-tasks", response: "read: started" } },
+    ]);
     expect(models["lead"]?.requests).toHaveLength(2);
     gate.resolve("found");
     const last = await ended(runtime, first.runId);
@@ -193,6 +195,21 @@ describe.each(STORES)("tasks in the background, with %s", (_, make) => {
             ["completed", "found"],
           ],
     );
+    await runtime.close();
+  });
+
+  test("multi-agent 52: the thread of a run that waits for its task is free: who writes to it meanwhile is answered at once", async () => {
+    const { runtime, models, does } = office({ lead: leading }, given(make()));
+    const gate = Promise.withResolvers<string>();
+    does(async ({ tasks }) => void (await tasks.spawn({ name: "slow" }, async () => gate.promise)));
+    const first = await runtime.run(GO);
+    expect(first).toMatchObject({ status: "waiting", waitingReason: "awaiting-tasks" });
+    does(async () => "meanwhile");
+    const second = await runtime.run({ ...GO, input: "and now?" });
+    expect(second).toMatchObject({ status: "waiting", waitingReason: "awaiting-tasks", text: "read: meanwhile", runId: first.runId });
+    gate.resolve("found");
+    expect(await ended(runtime, first.runId)).toMatchObject({ status: "done", runId: first.runId });
+    expect(newsIn(models["lead"]?.requests.at(-1))).toEqual([{ kind: "completed", taskId: "bg_0", result: "found" }]);
     await runtime.close();
   });
 
