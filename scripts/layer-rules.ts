@@ -28,7 +28,7 @@ interface RoomRules {
   /** The room of the other ones; default: each is a room of its own name, which nobody planned. */
   readonly otherFiles?: string;
   /** Folders that the rest of the package knows by one file. */
-  readonly entries?: Readonly<Record<string, string>>;
+  readonly entries?: Readonly<Record<string, readonly [entry: string, late?: string]>>;
   /** Rooms that only tests may import. */
   readonly testOnly: readonly string[];
   /** Whether every file must be in a listed room. */
@@ -52,7 +52,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "runtime-verbs.ts": "composition",
       "testing.ts": "testing",
     },
-    entries: { "loop/resume": "resume.ts" },
+    entries: { "loop/resume": ["resume.ts", "seldom.ts"] },
     testOnly: ["testing"],
     isClosed: true,
   },
@@ -116,8 +116,8 @@ export function checkRoom(packageName: string, path: string): string | undefined
 }
 
 function checkEntry({ entries = {} }: RoomRules, from: string, to: string): string | undefined {
-  for (const [folder, entry] of Object.entries(entries))
-    if (to.startsWith(`${folder}/`) && !from.startsWith(`${folder}/`) && to !== `${folder}/${entry}`)
+  for (const [folder, [entry, late]] of Object.entries(entries))
+    if (to.startsWith(`${folder}/`) && !from.startsWith(`${folder}/`) && to !== `${folder}/${entry}` && to !== `${folder}/${late}`)
       return `"${folder}" is imported by its entry, ${entry} (${to})`;
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, type AgentEventType, INPUT_MODES, type RunOutcome } from "./event.ts";
+import { type AgentEvent, type AgentEventType, INPUT_MODES, type LiveEventType, type RunOutcome } from "./event.ts";
 import type { RunIdentity } from "./identity.ts";
 import { STOP_REASONS } from "./inference.ts";
 import * as s from "./schema/all.ts";
@@ -57,7 +57,7 @@ type EventOf<T extends AgentEventType> = Extract<AgentEvent, { type: T }>;
 export interface EventRow<T extends AgentEventType> {
   readonly schema: Schema<EventOf<T>> & { readonly fits: Fits };
   /** Whether the log of the thread keeps it as a fact. What it leaves out only a live listener needs. */
-  readonly isStored: boolean;
+  readonly isStored: T extends LiveEventType ? false : true;
   readonly stage: EventStage;
 }
 

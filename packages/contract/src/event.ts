@@ -329,6 +329,28 @@ export type AgentEvent =
 
 export type AgentEventType = AgentEvent["type"];
 
+/** What only a live listener needs: the log of a thread keeps everything else as a fact. */
+const LIVE_EVENTS = [
+  "step-start",
+  "step-end",
+  "text-delta",
+  "reasoning-delta",
+  "reasoning-encrypted-value",
+  "tool-call-start",
+  "tool-call-delta",
+  "inference-retry",
+  "tool-call-run",
+  "tool-call-stream-delta",
+  "state-snapshot",
+  "activity-snapshot",
+] as const satisfies readonly AgentEventType[];
+export type LiveEventType = (typeof LIVE_EVENTS)[number];
+
+const live: ReadonlySet<AgentEventType> = new Set(LIVE_EVENTS);
+
+/** As `EVENT_TABLE` says, for whoever needs none of its schemas. */
+export const isStoredEvent = (type: AgentEventType): boolean => !live.has(type);
+
 /** `content` of an `activity-snapshot` of type `tool-call-progress`. */
 export interface ToolCallProgress {
   /** Which form this is. */

@@ -67,7 +67,7 @@ export type {
   UserContent,
 } from "./content.ts";
 export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
-export type { AgentEvent, ChildRun, InputMode, RunOutcome, ToolCallProgress } from "./event.ts";
+export { type AgentEvent, type ChildRun, type InputMode, isStoredEvent, type RunOutcome, type ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage, readEventOf } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode, type RunPlace } from "./identity.ts";
 // Public: declarations of state keys name it.

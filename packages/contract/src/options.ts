@@ -12,7 +12,9 @@ export interface PartRule {
 /** A rule for every name that an options object may have. A name that is missing here, or too many, does not compile. */
 export type PartRules<T> = { readonly [Name in keyof Required<T>]: PartRule };
 
+/* @__NO_SIDE_EFFECTS__ */
 export const partRule = (what: string, is: PartRule["is"]): PartRule => ({ what, is, isNeeded: false });
+/* @__NO_SIDE_EFFECTS__ */
 export const needed = (rule: PartRule): PartRule => ({ ...rule, isNeeded: true });
 
 const hasMethods = (value: unknown, methods: readonly string[]): boolean =>

@@ -6,6 +6,7 @@ import { RUN_STATUSES, WAITING_REASONS } from "./termination.ts";
 
 // The pieces that several stored records are made of. They read what a store gives back, so they trust that it is JSON.
 
+/* @__NO_SIDE_EFFECTS__ */
 export const idOf = <Kind extends string>(kind: Kind): s.Type<Id<Kind>, string> => s.text(`expected the id of a ${kind}, not blank`);
 
 export const runIdSchema = idOf("run");

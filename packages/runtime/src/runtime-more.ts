@@ -1,4 +1,5 @@
 import type { ChildRuns } from "./run/child-runs.ts";
+import { LateTasks } from "./run/late-tasks.ts";
 import type { More } from "./run/run-parts.ts";
 import { Door, type Late, whenThere } from "./stream/door.ts";
 
@@ -21,5 +22,7 @@ export const more: More = {
       tickets: async () => (await open()).tickets(),
     };
   },
+  tasks: (init) => new LateTasks(init, (given) => whenThere(moreRoom.open(), ({ openTasks }) => openTasks(given))),
+  tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
   followedElsewhere: async (...left) => (await moreRoom.open()).followedElsewhere(...left),
 };

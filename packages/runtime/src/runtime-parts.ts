@@ -1,4 +1,4 @@
-import { consoleLog, DEFAULT_SCOPE, type ScopeId } from "@awaken/contract";
+import { consoleLog, DEFAULT_SCOPE, errorMessage, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "./builtin/background/open-tasks.ts";
 import { TaskTable } from "./builtin/background/task-table.ts";
@@ -13,16 +13,14 @@ import { Relays } from "./relay/relays.ts";
 import type { Resolver } from "./resolve/resolver.ts";
 import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
 import { boundRecords, boundStreams } from "./run/bound-records.ts";
-import { deliverHere } from "./run/deliver-here.ts";
 import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
 import { MemoryProfiles } from "./run/memory-profiles.ts";
 import type { FollowLeft, RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
-import { wakeThread } from "./run/wake-thread.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
-import { more } from "./runtime-more.ts";
+import { more, moreRoom } from "./runtime-more.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
 import { uuidIds } from "./stream/ids.ts";
@@ -73,9 +71,18 @@ function openTasks(init: RuntimeInit, closing: AbortSignal, node: NodeIdentity):
   return new TaskTable({ clock, log, maxRunning, host: node.name, isGone: (name) => node.isGone(name), closing });
 }
 
+/** Never rejects. */
+async function wake(parts: RunParts, threadId: ThreadId): Promise<void> {
+  try {
+    await (await moreRoom.open()).wakeThread(parts, threadId);
+  } catch (thrown) {
+    parts.log.error(`a run could not be woken: ${errorMessage(thrown)}`, { threadId });
+  }
+}
+
 /** How news reach a thread on which no run is at work here: by the queue, or else the run that waits for them is taken up in this process. */
 function taskPost(holds: Holds | undefined, parts: () => RunParts): TaskPost {
-  if (holds === undefined) return { keep: undefined, wake: (threadId) => void wakeThread(parts(), threadId) };
+  if (holds === undefined) return { keep: undefined, wake: (threadId) => void wake(parts(), threadId) };
   return {
     keep: async (threadId, event) => {
       await holds.post(threadId, event);
@@ -86,7 +93,8 @@ function taskPost(holds: Holds | undefined, parts: () => RunParts): TaskPost {
 
 /** What the host gave, else the queue, else this process. */
 function messagePort({ messageSink, messageDelivery, store }: RuntimeInit, holds: Holds | undefined, parts: () => RunParts): MessagePort {
-  const own: MessageSink = holds === undefined ? (request) => deliverHere(parts(), request) : (request) => holds.message(request);
+  const own: MessageSink =
+    holds === undefined ? async (request) => (await moreRoom.open()).deliverHere(parts(), request) : (request) => holds.message(request);
   return { sink: messageSink ?? own, delivery: messageDelivery ?? (store === undefined ? "direct" : "outbox") };
 }
 

@@ -41,6 +41,7 @@ interface Field {
   readonly isRequired: 0 | 1;
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 function fitsObject(types: Fields, others: Others): Fits {
   const fields = new Map<string, Field>();
   for (const [key, { fits, optional }] of Object.entries(types)) fields.set(key, { fits, isRequired: optional === "both" ? 0 : 1 });
@@ -72,6 +73,7 @@ function fitsObject(types: Fields, others: Others): Fits {
 /** What becomes of fields that are not named. */
 type Others = "drop" | "refuse" | Type;
 
+/* @__NO_SIDE_EFFECTS__ */
 function objectOf<F extends Fields, Out, In>(fields: F, others: Others): ObjectType<F, Out, In> {
   const known = Object.entries(fields).map(([key, type]) => ({ key, run: type.run, canMiss: type.optional === "both" }));
   const names = new Set(Object.keys(fields));
@@ -102,18 +104,23 @@ function objectOf<F extends Fields, Out, In>(fields: F, others: Others): ObjectT
 }
 
 /** Fields that are not named are dropped. */
+/* @__NO_SIDE_EFFECTS__ */
 export const object = <F extends Fields>(fields: F): ObjectType<F> => objectOf(fields, "drop");
 /** Fields that are not named are refused. */
+/* @__NO_SIDE_EFFECTS__ */
 export const strictObject = <F extends Fields>(fields: F): ObjectType<F> => objectOf(fields, "refuse");
 /** As `strictObject`; each field may be left out. */
+/* @__NO_SIDE_EFFECTS__ */
 export const partialObject = <F extends Fields>(fields: F): Type<PartOf<OutputOf<F>>, PartOf<InputOf<F>>> =>
   objectOf(Object.fromEntries(Object.entries(fields).map(([key, type]) => [key, optional(type)])), "refuse");
 /** Fields that are not named are all of one type. */
+/* @__NO_SIDE_EFFECTS__ */
 export const openObject = <F extends Fields, T>(
   fields: F,
   others: Type<T, T>,
 ): Type<OutputOf<F> & Record<string, T>, InputOf<F> & Record<string, T>> => objectOf(fields, others);
 
+/* @__NO_SIDE_EFFECTS__ */
 export function array<Out, In>(item: Type<Out, In>): Type<Out[], In[]> {
   const run: Run = (value, issues) => {
     if (Array.isArray(value)) return Array.from(value, (part: unknown, index) => runAt(item.run, index, part, issues));
@@ -129,6 +136,7 @@ export function array<Out, In>(item: Type<Out, In>): Type<Out[], In[]> {
 }
 
 /** Any names. `__proto__` is none: it is dropped. */
+/* @__NO_SIDE_EFFECTS__ */
 export function record<Out, In>(item: Type<Out, In>): Type<Record<string, Out>, Record<string, In>> {
   const run: Run = (value, issues) => {
     if (!isPlainObject(value)) {
@@ -148,6 +156,7 @@ export function record<Out, In>(item: Type<Out, In>): Type<Record<string, Out>, 
 }
 
 /** The first that fits. */
+/* @__NO_SIDE_EFFECTS__ */
 export function union<const T extends readonly Type[]>(types: T): Type<output<T[number]>, input<T[number]>> {
   const run: Run = (value, issues) => {
     const branches: Issue[][] = [];
@@ -173,6 +182,7 @@ export function union<const T extends readonly Type[]>(types: T): Type<output<T[
 }
 
 /** An object whose field `tag` says which of the branches it is. */
+/* @__NO_SIDE_EFFECTS__ */
 export function taggedUnion<
   Tag extends string,
   const T extends readonly (Type & { readonly fields: { readonly [Key in Tag]: Choice<string> } })[],
@@ -195,6 +205,7 @@ export function taggedUnion<
 }
 
 /** Any JSON; what is none is told by where it lies. */
+/* @__NO_SIDE_EFFECTS__ */
 export function json(): Type<JsonValue> {
   const type: Type<JsonValue> = define(
     (value, issues) => (isJson(value) ? value : parts().run(value, issues)),

@@ -60,6 +60,7 @@ export const isSound = <T>(_value: unknown, issues: readonly Issue[], before = 0
 export const isFit = <T>(_value: unknown, answer: boolean): _value is T => answer;
 
 /** Without `fits` every value is read. */
+/* @__NO_SIDE_EFFECTS__ */
 export function define<Out, In = Out>(run: Run, json: Type["json"], fits: Fits = () => false): Type<Out, In> {
   return {
     "~standard": {
@@ -95,6 +96,7 @@ export function define<Out, In = Out>(run: Run, json: Type["json"], fits: Fits =
 }
 
 /** `fits` as a guard. */
+/* @__NO_SIDE_EFFECTS__ */
 export const guardOf =
   <T>(type: Type<T, unknown>) =>
   (value: unknown, depth: number): value is T =>

@@ -2,9 +2,11 @@ import { message } from "./issue.ts";
 import { type Defaulted, define, type Fits, isFit, isSound, type Optional, type Run, type Type } from "./type.ts";
 
 /** A field that may be left out, and is not undefined when it is there. */
+/* @__NO_SIDE_EFFECTS__ */
 export const exactOptional = <Out, In>(type: Type<Out, In>): Optional<Out, In> => ({ ...type, optional: "both" });
 
 /** A field that may be left out or be undefined. */
+/* @__NO_SIDE_EFFECTS__ */
 export const optional = <Out, In>(type: Type<Out, In>): Optional<Out | undefined, In | undefined> => ({
   ...define<Out | undefined, In | undefined>(
     (value, issues) => (value === undefined ? value : type.run(value, issues)),
@@ -14,6 +16,7 @@ export const optional = <Out, In>(type: Type<Out, In>): Optional<Out | undefined
   optional: "both",
 });
 
+/* @__NO_SIDE_EFFECTS__ */
 export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | null> {
   const json: Type["json"] = (definitions) => {
     const inner = type.json(definitions);
@@ -28,6 +31,7 @@ export function nullable<Out, In>(type: Type<Out, In>): Type<Out | null, In | nu
   );
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 function given<Out, In>(type: Type<Out, In>, run: Run, fallback: unknown): Defaulted<Out, In | undefined> {
   return {
     ...define<Out, In | undefined>(run, (definitions) => Object.assign({}, type.json(definitions), { default: fallback }), type.fits),
@@ -38,16 +42,20 @@ function given<Out, In>(type: Type<Out, In>, run: Run, fallback: unknown): Defau
 const copyOf = (value: unknown): unknown => (typeof value === "object" ? structuredClone(value) : value);
 
 /** What comes out when nothing was given. */
+/* @__NO_SIDE_EFFECTS__ */
 export const withDefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<Out>): Defaulted<Out, In | undefined> =>
   given(type, (value, issues) => (value === undefined ? copyOf(fallback) : type.run(value, issues)), fallback);
 
 /** What is read when nothing was given. */
+/* @__NO_SIDE_EFFECTS__ */
 export const prefault = <Out, In>(type: Type<Out, In>, fallback: NoInfer<In>): Defaulted<Out, In | undefined> =>
   given(type, (value, issues) => type.run(value === undefined ? fallback : value, issues), fallback);
 
 /** For the compiler alone. */
+/* @__NO_SIDE_EFFECTS__ */
 export const readonly = <Out, In>(type: Type<Out, In>): Type<Readonly<Out>, Readonly<In>> => define(type.run, type.json, type.fits);
 
+/* @__NO_SIDE_EFFECTS__ */
 export function transform<Out, In, Next>(type: Type<Out, In>, change: (value: Out) => Next): Type<Next, In> {
   const run: Run = (value, issues) => {
     const before = issues.length;
@@ -58,6 +66,7 @@ export function transform<Out, In, Next>(type: Type<Out, In>, change: (value: Ou
 }
 
 /** What comes out of the first is given to the second. */
+/* @__NO_SIDE_EFFECTS__ */
 export function pipe<Out, In, Next>(first: Type<Out, In>, second: Type<Next, Out>): Type<Next, In> {
   const run: Run = (value, issues) => {
     const before = issues.length;
@@ -68,6 +77,7 @@ export function pipe<Out, In, Next>(first: Type<Out, In>, second: Type<Next, Out
 }
 
 /** Only those that the guard lets through. */
+/* @__NO_SIDE_EFFECTS__ */
 export function narrow<Out, In, Narrow extends Out>(
   type: Type<Out, In>,
   guard: (value: Out) => value is Narrow,
@@ -84,6 +94,7 @@ export function narrow<Out, In, Narrow extends Out>(
 }
 
 /** A type that documents of many schemas write once, under this name. */
+/* @__NO_SIDE_EFFECTS__ */
 export const named = <Out, In>(name: string, type: Type<Out, In>): Type<Out, In> => ({
   ...define<Out, In>(
     type.run,
@@ -100,6 +111,7 @@ const FROM_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 /** A number, or true or false, as a query string spells it. What does not spell one is refused by the type itself. */
+/* @__NO_SIDE_EFFECTS__ */
 export function fromText<Out, In>(type: Type<Out, In>): Type<Out, In | string> {
   const kind = type.json()["type"];
   const read = typeof kind === "string" ? FROM_TEXT[kind] : undefined;

@@ -22,7 +22,7 @@ export const MASKED = "cannot be a redacted placeholder";
 
 /** Given as text; the parse functions also take a `Secret` and hand the schema its text. */
 export const secret: s.Type<Secret, string | Secret> = s.transform(
-  s.string().check(
+  /* @__PURE__ */ s.string().check(
     s.rule((text, report) => {
       if (isMask(text)) report(s.problem(MASKED));
     }),

@@ -73,6 +73,7 @@ const stored = {
   cursors: s.strictObject({ thread: s.exactOptional(cursorSchema), run: s.exactOptional(cursorSchema) }),
   createdAt: timeSchema,
 };
+/* @__NO_SIDE_EFFECTS__ */
 const targeted = <Extra extends s.Fields>(extra: Extra) =>
   s.union([
     s.strictObject({ ...body, ...extra, threadId: threadIdSchema, runId: s.exactOptional(runIdSchema) }),
@@ -91,7 +92,7 @@ export const eventDraft = defineRecord<EventDraft>({
 export const storedEvent = defineRecord<StoredEvent>({
   name: "event",
   version: EVENT_SCHEMA_VERSION,
-  schema: targeted(stored).check(
+  schema: /* @__PURE__ */ targeted(stored).check(
     s.refine(
       ({ cursors, ...event }) => "threadId" in event === (cursors.thread !== undefined) && "runId" in event === (cursors.run !== undefined),
       "an event has one cursor for each of its scopes",

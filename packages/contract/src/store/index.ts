@@ -169,6 +169,7 @@ export {
 export type { LatestRun, NewThread, ThreadMetadata, ThreadPatch } from "./thread.ts";
 export {
   checkLineage,
+  checkMessageDelta,
   MESSAGE_SCHEMA_VERSION,
   type MessageRecord,
   messageRecord,

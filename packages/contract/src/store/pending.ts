@@ -24,7 +24,7 @@ export interface DeliveryMode {
   readonly fallbackToNewRun: boolean;
 }
 
-export const DEFAULT_DELIVERY: DeliveryMode = Object.freeze({
+export const DEFAULT_DELIVERY: DeliveryMode = /* @__PURE__ */ Object.freeze({
   boundary: "new-run",
   granularity: "batch",
   barrier: false,
@@ -51,7 +51,7 @@ const hasMark = ({ metadata }: Message): boolean => metadata?.compaction !== und
 export const pendingRecord = defineRecord<PendingRecord>({
   name: "pending message",
   version: PENDING_SCHEMA_VERSION,
-  schema: s
+  schema: /* @__PURE__ */ s
     .strictObject({
       schemaVersion: s.literal(PENDING_SCHEMA_VERSION),
       pendingId: messageIdSchema,

@@ -29,6 +29,7 @@ const NOT_JSON = { type: "invalid", message: "it holds something that JSON canno
 /** Values of others are taken as deep as JSON may be, and a record is a few levels around them: it may be that much deeper. */
 const AROUND_VALUES = -64;
 
+/* @__NO_SIDE_EFFECTS__ */
 export function defineRecord<T>(init: RecordKindInit<T>): RecordKind<T> {
   const { name, version, schema, accepts, migrations = {} } = init;
 

@@ -190,7 +190,7 @@ function endsBefore({ metadata, visibility }: Message, seq: number): boolean {
   return (metadata?.compaction?.toSeq ?? 0) < seq;
 }
 
-export const rowSchema = s
+export const rowSchema = /* @__PURE__ */ s
   .strictObject({
     schemaVersion: s.literal(MESSAGE_SCHEMA_VERSION),
     threadId: threadIdSchema,

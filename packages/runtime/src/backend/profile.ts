@@ -8,7 +8,7 @@ import {
 } from "@awaken/contract";
 
 /** The loop of this process. */
-export const LOCAL_PROFILE: BackendProfile = Object.freeze({
+export const LOCAL_PROFILE: BackendProfile = /* @__PURE__ */ Object.freeze({
   cancellation: "cooperative-token",
   continuation: "in-process-state",
   decisions: "live-and-durable",
@@ -21,7 +21,7 @@ export const LOCAL_PROFILE: BackendProfile = Object.freeze({
 });
 
 /** One prompt, one text, and nothing else: what is known of a backend that says nothing of itself. */
-export const STATELESS_REMOTE_PROFILE: BackendProfile = Object.freeze({
+export const STATELESS_REMOTE_PROFILE: BackendProfile = /* @__PURE__ */ Object.freeze({
   cancellation: "none",
   continuation: "none",
   decisions: "none",
@@ -34,7 +34,7 @@ export const STATELESS_REMOTE_PROFILE: BackendProfile = Object.freeze({
 });
 
 /** An agent behind the A2A protocol: it keeps the conversation, may ask back, and can be told to stop. */
-export const A2A_PROFILE: BackendProfile = Object.freeze({
+export const A2A_PROFILE: BackendProfile = /* @__PURE__ */ Object.freeze({
   cancellation: "remote-abort",
   continuation: "remote-state",
   decisions: "none",

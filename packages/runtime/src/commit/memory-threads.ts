@@ -14,7 +14,7 @@ import {
 import {
   type CommitResult,
   type CommitThread,
-  checkCommit,
+  checkMessageDelta,
   foldedUpTo,
   GrowingView,
   MESSAGE_SCHEMA_VERSION,
@@ -140,7 +140,6 @@ export class MemoryThreads implements CommitStore {
   }
 
   #commit(commit: ThreadCommit): CommitResult {
-    checkCommit(commit);
     const { threadId, messageDelta, threadState } = commit;
     const own = this.#own ?? { rows: new Map<ThreadId, Row>(), runs: new Map<RunId, RunRecord>() };
     const row = own.rows.get(threadId) ?? this.#newRow(threadId);
@@ -195,6 +194,7 @@ function effectiveOf(row: Row): readonly SequencedMessage[] {
   return growing.messages;
 }
 
+/** Nobody but the runtime writes here, so only messages are looked at: those are what callers, tools and models said. */
 function checkDelta(row: Row, threadId: ThreadId, { messages, expectedMessageCount: expected }: MessageDelta): void {
   const actual = row.log.length;
   if (actual !== expected) {
@@ -202,6 +202,7 @@ function checkDelta(row: Row, threadId: ThreadId, { messages, expectedMessageCou
       details: { threadId, expected, actual },
     });
   }
+  checkMessageDelta(messages, { nextSeq: expected + 1 });
   const known = messages.find((message) => row.seqs.has(message.id));
   if (known === undefined) return;
   throw new AwakenError("storage_validation", `message '${known.id}' is in the log of thread '${threadId}' already`, {

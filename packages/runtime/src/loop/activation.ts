@@ -19,13 +19,14 @@ import type { InboxItem } from "../plugin/inbox.ts";
 import type { Reading } from "../state/persist.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
+import type { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { OutputCheck, RunRetry } from "./run-context.ts";
+import type { OutputCheck, RunRetry, Seldom } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks, TaskScene } from "./run-tasks.ts";
 
@@ -89,6 +90,7 @@ export interface RunHandles {
   readonly streams?: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */
   readonly wayOut?: WayOut | undefined;
+  readonly seldom: Door<Seldom>;
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
   readonly replan: (agentId: string) => Promise<RunPlan>;

@@ -2,7 +2,7 @@ import { type Message, messageId } from "@awaken/contract";
 import { type Boundary, inputModeOf } from "@awaken/contract/store";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
-import { tellEnd } from "./run-agent.ts";
+import { tellEnd } from "./child-calls.ts";
 import type { RunContext } from "./run-context.ts";
 import { taskMessage } from "./task-message.ts";
 

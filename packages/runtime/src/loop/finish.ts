@@ -28,10 +28,9 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { openChildren } from "./child-calls.ts";
-import { editOf, knownDecided } from "./decisions/replay-decided.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
-import { judgeEarly } from "./output.ts";
+import { callsWith, editOf } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepSoFar } from "./step-progress.ts";
 import { cancelTasks } from "./task-news.ts";
@@ -156,7 +155,8 @@ function closeTickets(ctx: RunContext, known: ReadonlyMap<string, ToolResult>): 
 
 async function tryCloseTickets(ctx: RunContext): Promise<void> {
   try {
-    closeTickets(ctx, ctx.signal.aborted ? await knownDecided(ctx) : NOTHING_KNOWN);
+    const isDecided = ctx.signal.aborted && callsWith(ctx, "resuming").length > 0;
+    closeTickets(ctx, isDecided ? await (await ctx.seldom.open()).knownDecided(ctx) : NOTHING_KNOWN);
   } catch (thrown) {
     ctx.log.error(`open calls could not be closed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
@@ -238,7 +238,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   }
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
   try {
-    if (ctx.checkOutput !== undefined) await judgeEarly(ctx, ctx.checkOutput, termination);
+    if (ctx.checkOutput !== undefined) await (await ctx.seldom.open()).judgeEarly(ctx, ctx.checkOutput, termination);
     await ctx.phases.run("runEnd", { termination });
   } catch (thrown) {
     ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });

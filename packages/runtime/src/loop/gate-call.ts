@@ -11,7 +11,6 @@ import { allow, type Intercept, type Verdict } from "../tool/verdict.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
-import { findOutcome } from "./unknown-outcome.ts";
 
 const scene = (ctx: RunContext): HookScene => ({ ...ctx.active.scene, state: ctx.state.snapshot() });
 
@@ -47,6 +46,7 @@ export function gateCall(ctx: RunContext, live: LiveCall): Gated | Promise<Gated
 }
 
 async function findOutcomeFirst(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated> {
+  const { findOutcome } = await ctx.seldom.open();
   return (await findOutcome(ctx, live, claim)) ?? passGates(ctx, live);
 }
 

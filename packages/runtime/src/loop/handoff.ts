@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, errorMessage, type Termination } from "@awaken/contract";
+import { type AgentEvent, AwakenError, errorMessage } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
@@ -32,7 +32,8 @@ export function seatAgent(run: Seat, plan: RunPlan): ActiveAgent {
   return { plan, tools, descriptors, toolIds, scene, bindings: undefined };
 }
 
-function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
+/** What all of them want, in one. */
+export function together(plugins: readonly Plugin[], ask: (plugin: Plugin) => Command | undefined): Command | undefined {
   let all: Command | undefined;
   for (const plugin of plugins) {
     const one = ask(plugin);
@@ -115,14 +116,6 @@ export function activateAgent(ctx: RunContext): Promise<void> | undefined {
   return change === undefined ? undefined : ctx.phases.submit(change);
 }
 
-/** Plugins that the next agent has too stay bound. */
-async function deactivateAgent(ctx: RunContext, next: RunPlan): Promise<void> {
-  const state = ctx.state.snapshot();
-  const change = together(ctx.active.plan.env.plugins, (plugin) => plugin.onDeactivate?.(state));
-  if (change !== undefined) await ctx.phases.submit(change);
-  unbindPlugins(ctx, next.env.plugins);
-}
-
 /** The agent that the state names, when it is another one than the one that acts. */
 export function nextAgent(ctx: RunContext): string | undefined {
   const wanted = ctx.state.snapshot().get(activeAgent) ?? undefined;
@@ -134,33 +127,3 @@ export const remoteRefusal = (id: string): AwakenError =>
   new AwakenError("resolve_failed", `remote agent \`${id}\` cannot be resolved locally — use it as a delegate instead`, {
     details: { agentId: id },
   });
-
-/** Another agent goes on with this run. Gives a termination when it cannot. */
-async function handOver(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
-  let plan: RunPlan;
-  try {
-    plan = await ctx.replan(wanted);
-    if (plan.backend !== undefined) throw remoteRefusal(wanted);
-  } catch (thrown) {
-    return { type: "blocked", reason: `handoff resolve failed: ${errorMessage(thrown)}` };
-  }
-  ctx.state.register(plan.env.stateKeys);
-  await deactivateAgent(ctx, plan);
-  const { bindings } = ctx.active;
-  Object.assign(ctx.active, seatAgent(ctx, plan), { bindings });
-  ctx.phases.setTable(plan.env);
-  await activateAgent(ctx);
-  return undefined;
-}
-
-/** Between two steps: whoever the state names goes on. Agents that only hand over to each other, and never infer, end the run. */
-export async function followHandoffs(ctx: RunContext): Promise<Termination | undefined> {
-  let count = 0;
-  for (let wanted = nextAgent(ctx); wanted !== undefined; wanted = nextAgent(ctx)) {
-    const { maxSteps } = ctx.active.plan.agent;
-    if (++count > maxSteps) return { type: "blocked", reason: `more than ${maxSteps} handoffs without an inference` };
-    const refused = await handOver(ctx, wanted);
-    if (refused !== undefined) return refused;
-  }
-  return undefined;
-}

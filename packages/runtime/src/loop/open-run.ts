@@ -1,4 +1,13 @@
-import { type AgentEvent, EVENT_TABLE, freezeJson, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
+import {
+  type AgentEvent,
+  freezeJson,
+  isStoredEvent,
+  type Log,
+  messageId,
+  NO_USAGE,
+  type ScopeId,
+  type ToolMessage,
+} from "@awaken/contract";
 import { effectiveMessages } from "@awaken/contract/store";
 import { RunLedger } from "../commit/run-ledger.ts";
 import { RunWriter } from "../commit/run-writer.ts";
@@ -36,6 +45,9 @@ function openState(activation: Activation, log: Log): StateStore {
   return state;
 }
 
+const openLedger = ({ identity: { runId }, history: { ledger } }: Activation, scopeId: ScopeId): RunLedger | undefined =>
+  ledger === undefined ? undefined : new RunLedger({ runId, scopeId }, ledger);
+
 function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
   const log = given.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
   const transcript = new Transcript(log.length === 0 ? history.messages : effectiveMessages([...history.messages, ...log]));
@@ -61,7 +73,7 @@ function teller(listeners: RunHandles["listeners"]): (event: AgentEvent) => void
 function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress): (event: AgentEvent) => void {
   return (event) => {
     // By far the most of them, and never a fact.
-    if (event.type !== "text-delta" && EVENT_TABLE[event.type].isStored) {
+    if (event.type !== "text-delta" && isStoredEvent(event.type)) {
       writer.stage(event);
       if (event.type === "stream-reset" || event.type === "tool-call-cancel") progress.note(event);
     }
@@ -80,8 +92,7 @@ const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const ledger =
-    history.ledger === undefined ? undefined : new RunLedger({ runId: identity.runId, scopeId: handles.scopeId }, history.ledger);
+  const ledger = openLedger(activation, handles.scopeId);
   const children = openChildren(state.snapshot());
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
@@ -124,6 +135,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     profileStore,
     streams: handles.streams,
     wayOut: handles.wayOut,
+    seldom: handles.seldom,
     replan,
     children: handles.children ?? NO_CHILDREN,
     leftChildren: children.length === 0 ? children : without(children, openChildren(state.snapshot())),

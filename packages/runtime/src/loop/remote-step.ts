@@ -17,7 +17,7 @@ import { childController, onAbort, raceAbort } from "../stream/abort.ts";
 import { takenBack } from "./finish.ts";
 import { assistantMessage } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
-import type { StepOutcome } from "./step.ts";
+import type { StepOutcome } from "./step-outcome.ts";
 
 const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled" } };
 const LEFT: StepOutcome = { type: "left", failure: undefined };

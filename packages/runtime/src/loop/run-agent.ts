@@ -1,10 +1,11 @@
 import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/open-tickets.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
+import { tellEnd } from "./child-calls.ts";
 import { childStream } from "./child-stream.ts";
 import type { ChildEnd } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { RunContext } from "./run-context.ts";
+import type { Calling, RunContext } from "./run-context.ts";
 
 /** What a call waits with, until the run of this end is over. */
 function waitFor({ child, isDurable, result }: ChildEnd): Extract<ChildResult, { status: "waiting" }>["suspension"] {
@@ -48,11 +49,6 @@ export function childResult(end: ChildEnd): ChildResult {
   }
 }
 
-/** A child that is over is told as such, once: when whoever called it has its result. */
-export function tellEnd(ctx: RunContext, { child, ending }: ChildEnd): void {
-  if (ending !== undefined) ctx.emit({ type: "child-end", ...child, ...ending });
-}
-
 /**
  * Of what happens in a child, its parent's listeners hear of tickets and decisions, at any depth, and of the progress of its own calls.
  * Everything else is heard by following the child.
@@ -80,13 +76,6 @@ class ChildKeys {
     this.#asked.set(about, times + 1);
     return JSON.stringify([this.#call, about, times]);
   }
-}
-
-/** What the runs that a call starts have of it. */
-interface Calling {
-  readonly signal: AbortSignal;
-  readonly idempotencyKey: string;
-  readonly traceParent: string | undefined;
 }
 
 /** What a tool starts other agents with. */

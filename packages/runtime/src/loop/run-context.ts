@@ -2,17 +2,20 @@ import type {
   AgentEvent,
   JsonObject,
   Log,
+  MessageId,
   PersistedState,
   RunId,
   RunIdentity,
   RunOptions,
   ScopeId,
+  Termination,
   ToolDescriptor,
+  ToolResult,
   Validated,
 } from "@awaken/contract";
 import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
-import type { RunLedger } from "../commit/run-ledger.ts";
+import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
@@ -24,15 +27,18 @@ import type { MadeMessages } from "../prompt/made-messages.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
+import type { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 import type { Queue } from "../stream/queue.ts";
+import type { RunAgent } from "../tool/child-result.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
-import type { LiveCall } from "./live-call.ts";
+import type { Gated, LiveCall } from "./live-call.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks } from "./run-tasks.ts";
+import type { StepOutcome } from "./step-outcome.ts";
 import type { StepProgress } from "./step-progress.ts";
 
 /** Whether an answer fits what the run was asked for. */
@@ -129,6 +135,8 @@ export interface RunContext {
   readonly streams: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */
   readonly wayOut: WayOut | undefined;
+  /** What most runs come to their end without. */
+  readonly seldom: Door<Seldom>;
   /** The runs that this one starts. */
   readonly children: Children;
   /** Work in the background of its thread. */
@@ -137,4 +145,31 @@ export interface RunContext {
   readonly leftChildren: readonly RunId[];
   /** Resolves another agent in the registry snapshot of this run. */
   readonly replan: (agentId: string) => Promise<RunPlan>;
+}
+
+/** What becomes of an answer that had to fit a schema. */
+export type Judged = "fits" | "again" | Termination;
+
+/** What the runs that a call starts have of it. */
+export interface Calling {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+  readonly traceParent: string | undefined;
+}
+
+type Backend = NonNullable<RunPlan["backend"]>;
+
+/** How a run waits and goes on, changes over to another agent, and asks others: `seldom.ts`, loaded in one piece by the first run that does. Handed down, because it uses the loop. */
+export interface Seldom {
+  suspend(ctx: RunContext): Promise<Termination | undefined>;
+  finishCalls(ctx: RunContext): Promise<Termination | undefined>;
+  followHandoffs(ctx: RunContext): Promise<Termination | undefined>;
+  runRemoteStep(ctx: RunContext, id: MessageId, backend: Backend): Promise<StepOutcome>;
+  abortRemote(ctx: RunContext, backend: Backend): Promise<void>;
+  agentRunner(ctx: RunContext, live: LiveCall, calling: Calling): RunAgent;
+  judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged>;
+  judgeEarly(ctx: RunContext, checkOutput: OutputCheck, termination: Termination): Promise<void>;
+  findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
+  knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
+  knownDecided(ctx: RunContext): Promise<ReadonlyMap<string, ToolResult>>;
 }

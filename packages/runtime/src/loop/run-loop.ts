@@ -7,16 +7,16 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
-import { dropEarly, takeEarly } from "./decisions/early-decisions.ts";
-import { hasNext, hasSuspended, replayDecided } from "./decisions/replay-decided.ts";
-import { tellDecisions } from "./decisions/take-decisions.ts";
+import { tellDecisions } from "./decisions/desk-turn.ts";
+import { dropEarly } from "./decisions/early-decisions.ts";
 import { commitStep, type Elsewhere, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
-import { activateAgent, followHandoffs, nextAgent, unbindPlugins } from "./handoff.ts";
+import { activateAgent, nextAgent, unbindPlugins } from "./handoff.ts";
+import { hasNext, hasSuspended } from "./open-calls.ts";
 import { judgeOutput } from "./output.ts";
-import { abortRemote, runRemoteStep } from "./remote-step.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
-import { runStep, type StepOutcome } from "./step.ts";
+import { runStep } from "./step.ts";
+import type { StepOutcome } from "./step-outcome.ts";
 import { openTasks } from "./task-news.ts";
 
 /** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
@@ -52,7 +52,8 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   const { backend } = ctx.active.plan;
-  if (backend !== undefined && termination.type === "cancelled" && ctx.signal.aborted) await abortRemote(ctx, backend);
+  if (backend !== undefined && termination.type === "cancelled" && ctx.signal.aborted)
+    await (await ctx.seldom.open()).abortRemote(ctx, backend);
   try {
     if (termination.type !== "left") return await finish(ctx, termination);
     const { runId, threadId } = ctx.identity;
@@ -129,13 +130,13 @@ async function drive(ctx: RunContext): Promise<Termination | Leaving> {
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };
     if (ctx.wayOut?.isDue === true) return LEAVING;
-    const refused = nextAgent(ctx) === undefined ? undefined : await followHandoffs(ctx);
+    const refused = nextAgent(ctx) === undefined ? undefined : await (await ctx.seldom.open()).followHandoffs(ctx);
     if (refused !== undefined) return refused;
     const id = openStep(ctx);
     let reached: StepOutcome;
     try {
       const { backend } = ctx.active.plan;
-      reached = backend === undefined ? await runStep(ctx, id) : await runRemoteStep(ctx, id, backend);
+      reached = backend === undefined ? await runStep(ctx, id) : await (await ctx.seldom.open()).runRemoteStep(ctx, id, backend);
     } catch (thrown) {
       // The step is not over: whoever goes on with the run makes it again.
       if (takenBack(ctx, thrown) !== undefined) throw thrown;
@@ -237,29 +238,5 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   return undefined;
 }
 
-/**
- * Some call waits for a decision. Those that were decided meanwhile go on; when none is left, the run ends here as suspended and is
- * resumed from its records.
- */
-async function suspend(ctx: RunContext): Promise<Termination | undefined> {
-  if (ctx.state.snapshot().get(runLifecycle)?.status !== "waiting") {
-    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), ...now(ctx) }));
-  }
-  for (;;) {
-    if (ctx.signal.aborted) return { type: "cancelled" };
-    if (ctx.desk.early.length > 0) await takeEarly(ctx);
-    if (hasNext(ctx)) {
-      const ended = await replayDecided(ctx);
-      if (ended !== undefined) return ended;
-    } else if (!hasSuspended(ctx)) break;
-    else if (ctx.desk.taking !== undefined) await ctx.desk.taking;
-    else if (ctx.writer.looking !== undefined) await ctx.writer.looking;
-    else {
-      // The last look and the closing are one: a decision is followed here, or it finds the record.
-      ctx.desk.isClosed = true;
-      return { type: "suspended" };
-    }
-  }
-  ctx.state.commit(command().update(runLifecycle, { type: "set-running", ...now(ctx) }));
-  return undefined;
-}
+/** Some call waits for a decision. */
+const suspend = async (ctx: RunContext): Promise<Termination | undefined> => (await ctx.seldom.open()).suspend(ctx);

@@ -9,6 +9,7 @@ import {
 } from "@awaken/contract";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { StateStore } from "../state/store.ts";
+import type { Late } from "../stream/door.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { SendMessage } from "../tool/messages.ts";
 import type { Tasks } from "../tool/tasks.ts";
@@ -45,6 +46,8 @@ export interface RunTasks {
   readonly hasAny: boolean;
   /** Something will still have news for the thread. */
   readonly hasRunning: boolean;
+  /** Where there are any: before anything is read. What it takes may have to be loaded first. */
+  ready(): Late<unknown>;
   /** From here on news come into the run's inbox. Gives what came before, and what is known of tasks that nobody executes any more. */
   open(): Promise<readonly Message[]>;
   /** The run reads it: what it says of its task is so from here on. */
@@ -69,6 +72,7 @@ const refuse = (): never => {
 export const NO_TASKS: RunTasks = {
   hasAny: false,
   hasRunning: false,
+  ready: () => undefined,
   open: () => Promise.resolve([]),
   read: () => {},
   childOf: () => undefined,

@@ -1,11 +1,4 @@
-import {
-  INFERENCE_FAILURES,
-  type InferenceRequest,
-  type MessageId,
-  type Termination,
-  type Turn,
-  type WaitingReason,
-} from "@awaken/contract";
+import { INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
@@ -17,19 +10,9 @@ import { childController, onAbort } from "../stream/abort.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
+import type { StepOutcome } from "./step-outcome.ts";
 import { streamSlot } from "./stream-slot.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
-
-/** What a step led to. The loop decides what comes of it. */
-export type StepOutcome =
-  | { readonly type: "continue" }
-  | { readonly type: "natural-end" }
-  | { readonly type: "suspended" }
-  /** For something else than a decision. */
-  | { readonly type: "waits"; readonly reason: WaitingReason }
-  | { readonly type: "ended"; readonly termination: Termination }
-  /** Nothing of the step is kept: the run leaves, and whoever goes on with it makes it again. */
-  | { readonly type: "left"; readonly failure: LeavingFailure | undefined };
 
 const CONTINUE: StepOutcome = { type: "continue" };
 const NATURAL_END: StepOutcome = { type: "natural-end" };

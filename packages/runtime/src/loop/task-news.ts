@@ -15,6 +15,8 @@ function readInput(ctx: RunContext): void {
  */
 export async function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
   const { tasks } = ctx;
+  const ready = tasks.hasAny ? tasks.ready() : undefined;
+  if (ready instanceof Promise) await ready;
   readInput(ctx);
   // What the run before could not deliver.
   if (tasks.hasOutbox) await tasks.deliver();

@@ -16,6 +16,8 @@ import type { ResumedCall } from "../phase/hook.ts";
 import { surround } from "../plugin/around.ts";
 import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
+import { withRoom } from "../stream/door.ts";
+import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
 import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { callResumed } from "./call-resumed.ts";
@@ -23,7 +25,6 @@ import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
 import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
-import { agentRunner } from "./run-agent.ts";
 import type { RunContext } from "./run-context.ts";
 import type { CallVerbs } from "./run-tasks.ts";
 
@@ -198,6 +199,7 @@ function toolContext(
   const { progress, activity, output } = reporter;
   const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
   let made: CallVerbs | undefined;
+  let runAgent: RunAgent | undefined;
   const verbs = () => {
     made ??= ctx.tasks.forCall({ callId: live.call.id, agentId: agent.id, key: idempotencyKey, traceParent });
     return made;
@@ -218,7 +220,13 @@ function toolContext(
     toolName: live.call.name,
     idempotencyKey,
     resume: live.resume,
-    runAgent: agentRunner(ctx, live, { signal, idempotencyKey, traceParent }),
+    runAgent: (request) =>
+      Promise.resolve(
+        withRoom(ctx.seldom.open(), request, ({ agentRunner }, given) => {
+          runAgent ??= agentRunner(ctx, live, { signal, idempotencyKey, traceParent });
+          return runAgent(given);
+        }),
+      ),
     get tasks() {
       return verbs().tasks;
     },

@@ -7,7 +7,6 @@ import { type AllowedCall, type Gated, inputOf, type LiveCall } from "./live-cal
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
 import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
-import { knownResults } from "./unknown-outcome.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
@@ -102,6 +101,8 @@ class Round {
   async #findOut(): Promise<void> {
     const { ledger } = this.#ctx;
     const lost = this.#calls.filter((live) => this.#open.has(live.call.id) && ledger?.unknownOf(live) !== undefined);
+    if (lost.length === 0) return;
+    const { knownResults } = await this.#ctx.seldom.open();
     for (const [live, result] of await knownResults(this.#ctx, lost)) {
       this.#open.delete(live.call.id);
       recordCall(this.#ctx, live, result);

@@ -27,6 +27,7 @@ const ACTION: PartRules<Omit<Action<JsonValue>, "key">> = {
 };
 
 /** Declares an action. A plugin registers its handler; commands schedule it. */
+/* @__NO_SIDE_EFFECTS__ */
 export function defineAction<P extends JsonValue>(
   key: string,
   init: {

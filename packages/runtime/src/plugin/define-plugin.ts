@@ -106,6 +106,7 @@ function parseConfig<C>(init: PluginInit<C>, schema: Schema<C>, section: unknown
 }
 
 /** Declares a plugin. Without a `config` schema, `config` is undefined. */
+/* @__NO_SIDE_EFFECTS__ */
 export function definePlugin<C = undefined>(init: PluginInit<C>): Plugin {
   checkOptions("invalid_plugin", "definePlugin", init, INIT);
   const { config } = init;

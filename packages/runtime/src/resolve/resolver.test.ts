@@ -15,6 +15,7 @@ import { createRegistrySet, type RegistryInit } from "../registry/create-registr
 import { BASIC, refusal, toolOf } from "../registry/registry.test-support.ts";
 import { RegistryHandle } from "../registry/registry-handle.ts";
 import { activeAgent } from "../state/active-agent.ts";
+import { Door } from "../stream/door.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
 import { countingIds, fakeClock } from "../testing/fake-clock.ts";
@@ -74,6 +75,7 @@ async function run(view: Resolution, agentId: string) {
         clock: { now: () => 0 },
       }),
       profileStore: undefined,
+      seldom: new Door(() => import("../loop/seldom.ts")),
       cancelGraceMs: 1000,
       replan: async (id) => view.resolve(id),
     },

@@ -3,7 +3,11 @@
  */
 export { ChildRuns } from "./child-runs.ts";
 export { decide } from "./decide.ts";
+export { deliverHere } from "./deliver-here.ts";
+export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";
 export { followedElsewhere } from "./settled.ts";
+export { tellOwner } from "./tell-owner.ts";
 export { resume, wait } from "./wait.ts";
+export { wakeThread } from "./wake-thread.ts";

@@ -1,4 +1,4 @@
-import type { AgentEvent, Log, ScopeId } from "@awaken/contract";
+import type { AgentEvent, Log, RunIdentity, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
@@ -6,6 +6,7 @@ import type { Children } from "../loop/children.ts";
 import type { LeftRun, LoopOutcome, LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunRecords } from "../loop/run-records.ts";
+import type { RunTasks, TaskScene } from "../loop/run-tasks.ts";
 import type { Resolution, Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -18,10 +19,30 @@ import type { LiveOutputs } from "./live-outputs.ts";
 /** How a run is started. */
 export type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
 
+/** What the background work of one run is opened with. */
+export interface TasksInit {
+  /** Those of the runtime: what is started does not end with the run. */
+  readonly parts: RunParts;
+  readonly resolution: Resolution;
+  readonly start: StartRun;
+  readonly scene: TaskScene;
+  /** Stops the run. */
+  cancelRun(): void;
+}
+
+/** To be closed when the run is over here. */
+export interface OpenedTasks extends RunTasks {
+  close(): void;
+}
+
 /** What most runs do without. Handed down: it is loaded when it is first needed, and starts runs itself. */
 export interface More {
   /** The runs that a run starts. */
   children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
+  /** The background work of a run. */
+  tasks(init: TasksInit): OpenedTasks;
+  /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
+  tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
   /** What becomes of a run that went on elsewhere. */
   followedElsewhere(parts: RunParts, left: LeftRun, awaited?: Awaited): Promise<LoopResult>;
 }

@@ -7,7 +7,6 @@ import {
   type JsonObject,
   type JsonValue,
   type RunId,
-  type RunIdentity,
   runId,
   type Schema,
   type ThreadId,
@@ -19,7 +18,6 @@ import {
 } from "@awaken/contract";
 import { checkRoot } from "../backend/profile.ts";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
-import { OpenTasks } from "../builtin/background/open-tasks.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { RunContext } from "../loop/run-context.ts";
@@ -34,11 +32,10 @@ import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
 import { withFamily } from "./family-usage.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { OpenedTasks, RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
-import { endOfTask } from "./task-news.ts";
-import { BackgroundRuns } from "./task-runs.ts";
+import { seldom } from "./seldom-door.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
 export interface StartedRun {
@@ -216,7 +213,7 @@ async function bringToEnd(
   order: RunOrder,
   onBegun: (() => void) | undefined,
 ): Promise<LoopOutcome> {
-  const opened: OpenTasks[] = [];
+  const opened: OpenedTasks[] = [];
   const ctx = await prepare({ parts, ofRuntime, resolution }, run, order, opened);
   onBegun?.();
   try {
@@ -224,7 +221,7 @@ async function bringToEnd(
     const isLeftUnkept = !isLeft(ended) && !ended.isKept && order.holding?.isTriedAgain === true;
     if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: toldOf(ctx, order) };
     rememberOutput(parts, ctx, ended);
-    if (parts.holds === undefined && ctx.identity.taskId !== undefined) await tellOwner(parts, ctx.identity);
+    if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
     return ended;
   } finally {
     for (const tasks of opened) tasks.close();
@@ -242,13 +239,6 @@ const toldOf = ({ identity: { runId }, progress }: RunContext, { holding }: RunO
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
   const { code = "storage_io", message } = termination.type === "error" ? termination : { message: "the run left without its last commit" };
   return { type: "left", runId, threadId, failure: { of: "store", code, message, mayPass: true, retryAfterMs: undefined } };
-}
-
-/** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
-async function tellOwner({ records, tasks }: RunParts, { runId: id, parentThreadId }: RunIdentity): Promise<void> {
-  const run = await records.runs.load(id);
-  const event = run?.status === "done" ? endOfTask(run) : undefined;
-  if (event !== undefined && parentThreadId !== undefined) tasks.tell(parentThreadId, event);
 }
 
 /** The code that checks the answer is at hand as long as the run waits here. */
@@ -282,7 +272,7 @@ async function prepare(
   { parts, ofRuntime, resolution }: ResolvedParts,
   run: ActiveRun,
   order: RunOrder,
-  opened: OpenTasks[],
+  opened: OpenedTasks[],
 ): Promise<RunContext> {
   run.inbox.onRefused = (item) => {
     if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
@@ -306,14 +296,13 @@ async function prepare(
       wayOut: order.holding?.wayOut,
       children: parts.more.children(parts, run, resolution, startRun),
       tasks: (scene) => {
-        const runs = new BackgroundRuns(ofRuntime, resolution, startRun);
-        const { tasks: tenant, ids, log, messages } = ofRuntime;
         const cancelRun = () => run.cancel("the run cancelled itself");
-        const tasks = new OpenTasks({ tenant, runs, ids, log, messages, scene, cancelRun });
+        const tasks = parts.more.tasks({ parts: ofRuntime, resolution, start: startRun, scene, cancelRun });
         opened.push(tasks);
         return tasks;
       },
     },
+    seldom,
     adopt: (id) => parts.active.adopt(run, id),
   });
   run.ctx = ctx;
@@ -341,6 +330,7 @@ function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]
     profileStore: parts.profiles,
     streams: parts.streams,
     cancelGraceMs: parts.cancelGraceMs,
+    seldom,
     replan,
   };
 }

@@ -155,6 +155,7 @@ type Literals = "" | 0 | [] | { readonly [key: string]: Literals };
 export type Value = string | number | bigint | boolean | symbol | object | null | Literals;
 
 /** Declares a state key. Names are global; `__runtime.` is ours. */
+/* @__NO_SIDE_EFFECTS__ */
 export function defineState<V extends Value, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
   checkName("a state key", name);
   if (name.startsWith(RESERVED)) {
@@ -168,11 +169,13 @@ export function defineState<V extends Value, U>(name: string, init: StateInit<V,
 const runtimeName = (name: string): string => (name.startsWith("_") ? name : `${RESERVED}${name}`);
 
 /** The same for the runtime's own keys. */
+/* @__NO_SIDE_EFFECTS__ */
 export function defineRuntimeState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
   return buildKey(runtimeName(name), init, false);
 }
 
 /** For keys of ours that change at every step and hold nothing that a user handed in. */
+/* @__NO_SIDE_EFFECTS__ */
 export function defineTrustedState<V, U>(name: string, init: StateInit<V, U>): StateKey<V, U> {
   return buildKey(runtimeName(name), init, true);
 }

@@ -37,6 +37,7 @@ import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { Clock } from "../stream/clock.ts";
+import { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
@@ -208,6 +209,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     landing: landingOf(init, activation, thread, clock),
     profileStore: undefined,
     cancelGraceMs: 30_000,
+    seldom: new Door(() => import("../loop/seldom.ts")),
     replan: (agentId) => replan(init, agentId),
   });
   await takeSeededDecisions(ctx, activation);

@@ -136,6 +136,7 @@ class DefinedCall<I, O> implements PreparedCall {
 }
 
 /** Declares a tool. Types of input and output come from the schemas; code that is generic in its output takes a `ToolInit<I, unknown>`. */
+/* @__NO_SIDE_EFFECTS__ */
 export function defineTool<I, O>(init: ToolInit<I, O> & JsonOnly<O>): Tool {
   checkInit(init);
   let descriptor: Tool["descriptor"] | undefined;

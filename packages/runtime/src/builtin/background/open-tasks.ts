@@ -16,7 +16,7 @@ import { onAbort } from "../../stream/abort.ts";
 import { derivedId } from "../../stream/derived-id.ts";
 import type { Ids } from "../../stream/ids.ts";
 import type { Tasks } from "../../tool/tasks.ts";
-import { deliverOutbox, hasOutbox, queueMessage } from "../messages/outbox.ts";
+import { deliverOutbox, queueMessage } from "../messages/outbox.ts";
 import { sendMessage } from "../messages/send.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { TenantTasks } from "./task-table.ts";
@@ -53,7 +53,7 @@ const shownAs = ({ taskId, taskType, name, description, status, childRunId }: Ta
 });
 
 /** Background work of the thread of one run, while that is at work. */
-export class OpenTasks implements RunTasks {
+export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunning" | "hasOutbox"> {
   readonly #init: OpenTasksInit;
   readonly #seat: Seat;
   #off: (() => void) | undefined;
@@ -73,15 +73,6 @@ export class OpenTasks implements RunTasks {
           replace: true,
         }),
     };
-  }
-
-  get hasAny(): boolean {
-    const { scene } = this.#init;
-    return scene.state.snapshot().get(backgroundTasks) !== undefined || this.#known?.hasNews === true;
-  }
-
-  get hasRunning(): boolean {
-    return this.#init.scene.state.snapshot().get(backgroundTasks)?.tasks.some(isRunning) === true;
   }
 
   async open(): Promise<readonly Message[]> {
@@ -123,10 +114,6 @@ export class OpenTasks implements RunTasks {
         ? ({ type: "direct", sink: messages.sink } as const)
         : ({ type: "outbox", queue: (request: AgentMessageRequest) => queueMessage(state, request) } as const);
     return { tasks, sendMessage: (to, message) => sendMessage({ identity, tasks, agentId, messageId, delivery }, to, message) };
-  }
-
-  get hasOutbox(): boolean {
-    return hasOutbox(this.#init.scene.state);
   }
 
   async deliver(): Promise<void> {

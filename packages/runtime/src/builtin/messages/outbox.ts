@@ -21,8 +21,6 @@ export function queueMessage(state: StateStore, request: AgentMessageRequest): v
   state.commit(command().update(messageOutbox, { type: "queue", entries: [entry] }));
 }
 
-export const hasOutbox = (state: StateStore): boolean => (state.snapshot().get(messageOutbox)?.pending.length ?? 0) > 0;
-
 type Entry = MessageOutbox["pending"][number];
 
 function bury(state: StateStore, request: Entry["request"], error: string): void {

@@ -1,7 +1,5 @@
-import { AwakenError } from "@awaken/contract";
 import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
-import { applyDecisions, tellDecisions } from "./take-decisions.ts";
 
 /*
  * Decisions that came before their calls waited. Where there is a queue they are rows, and the desk has what their owner has read of them;
@@ -15,22 +13,8 @@ export function keepForStep({ desk }: RunContext, batch: readonly AddressedDecis
   return true;
 }
 
-function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): void {
+export function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): void {
   writer.refuse(batch.map(({ decision }) => decision.id));
-}
-
-/** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
-export async function takeEarly(ctx: RunContext): Promise<void> {
-  for (const batch of ctx.desk.early.splice(0)) {
-    try {
-      await applyDecisions(ctx, batch);
-      tellDecisions(ctx);
-    } catch (thrown) {
-      if (!AwakenError.is(thrown)) throw thrown;
-      ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
-      refuse(ctx, batch);
-    }
-  }
 }
 
 /** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */

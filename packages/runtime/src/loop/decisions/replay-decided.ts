@@ -1,4 +1,4 @@
-import type { EditedInput, Termination, ToolCallState, ToolResult } from "@awaken/contract";
+import type { Termination, ToolCallState, ToolResult } from "@awaken/contract";
 import { command } from "../../phase/command.ts";
 import type { ResumedCall } from "../../phase/hook.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
@@ -7,19 +7,12 @@ import { callResumed } from "../call-resumed.ts";
 import { gateCall } from "../gate-call.ts";
 import type { LiveCall } from "../live-call.ts";
 import { toolMessage } from "../messages.ts";
+import { callsWith, editOf, hasNext, hasSuspended } from "../open-calls.ts";
 import type { RunContext } from "../run-context.ts";
 import { completeCall } from "../tool-call.ts";
 import { runToolRound } from "../tool-round.ts";
 import { knownResults } from "../unknown-outcome.ts";
 import { expireTickets } from "./expire.ts";
-
-function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
-  return calls.filter((call) => call.status === status);
-}
-
-export const hasSuspended = (ctx: RunContext): boolean =>
-  (ctx.state.snapshot().get(toolCallStates)?.calls ?? []).some((call) => call.status === "suspended");
 
 /** What a call is resumed with. One that is run again after an unknown outcome goes on with the decision that it was on its way with. */
 export function resumedWith(call: ToolCallState): ResumedCall | undefined {
@@ -30,13 +23,6 @@ export function resumedWith(call: ToolCallState): ResumedCall | undefined {
   const before = { suspension: { ...earlier.suspension, resumeMode: earlier.resumeMode }, decision: earlier.decision };
   if (decision.input === undefined) return before;
   return before.decision.action === "approve" ? { ...before, decision: { ...before.decision, input: decision.input } } : before;
-}
-
-/** What whoever approved it put in the place of the input. */
-export function editOf({ decision }: ToolCallState): EditedInput | undefined {
-  if (decision?.action !== "approve" || decision.input === undefined) return undefined;
-  const { input, by } = decision;
-  return by === undefined ? { input } : { input, by };
 }
 
 /** The call is over without having run; the model reads why, and hooks see its result. */
@@ -110,13 +96,6 @@ async function replayOne(ctx: RunContext, call: ToolCallState): Promise<string |
   }
   const outcome = await runToolRound(ctx, [live]);
   return outcome.type === "blocked" ? outcome.reason : undefined;
-}
-
-/** Whether there are calls to go on with: decided ones, and, when nothing waits any more, those that were held behind them. */
-export function hasNext(ctx: RunContext): boolean {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
-  if (calls.some((call) => call.status === "resuming")) return true;
-  return calls.some((call) => call.status === "new") && !calls.some((call) => call.status === "suspended");
 }
 
 /** Calls behind one that waited, in call order, until one of them waits. Their gates have not been asked. */

@@ -116,11 +116,6 @@ function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
   ctx.desk.untold.push(...facts);
 }
 
-/** Listeners hear of decisions when they are taken, and after the start of the run. */
-export function tellDecisions({ desk, tell }: RunContext): void {
-  for (const fact of desk.untold.splice(0)) tell(fact);
-}
-
 /** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
 export const applyDecisions = (ctx: RunContext, batch: readonly AddressedDecision[]): Promise<void> =>
   inTurn(ctx, async () => apply(ctx, await judge(ctx, batch)));

@@ -1,5 +1,6 @@
 import { errorMessage, messageId, runIdentity } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
+import type { Door } from "../../stream/door.ts";
 import { Listeners } from "../../stream/listeners.ts";
 import { Queue } from "../../stream/queue.ts";
 import type { RunHandles } from "../activation.ts";
@@ -11,7 +12,7 @@ import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
 import { type Asked, activate } from "./activate.ts";
 import { closeRun } from "./close-run.ts";
-import { type LoadedThread, loadThread } from "./load-thread.ts";
+import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts";
 
 /** What a run is ended for: another one that begins. */
 export interface Leaving {
@@ -23,13 +24,14 @@ export interface Leaving {
   readonly asked: Asked;
   readonly records: RunRecords;
   readonly handles: Omit<RunHandles, "landing">;
+  readonly seldom: Door<ThreadRoom>;
 }
 
 /** Ends a run that the new one leaves behind, with whatever its tools can tell about calls that were under way. */
 export async function closeLeft(leaving: Leaving): Promise<void> {
   const { left, asked, records, handles } = leaving;
   const { input } = asked.order;
-  const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id);
+  const loaded = await loadThread(records, resumeOrder(left, []), leaving.plan.agent.id, leaving.seldom);
   const by = input.find((message) => message.role === "user")?.id ?? input[0]?.id ?? messageId(asked.runId);
   const { scopeId, ids, clock } = handles;
   const landing = new Landing({

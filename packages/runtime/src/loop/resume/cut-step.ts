@@ -1,7 +1,6 @@
 import {
   type AssistantContent,
   type AssistantMessage,
-  type MessageId,
   messageToolCalls,
   type PersistedState,
   type RunId,
@@ -87,9 +86,4 @@ export function restoreCut(view: readonly SequencedMessage[], cut: CutMessage, r
     return known !== undefined ? [known] : isOpen(part.id) ? [part] : [];
   });
   return { messages: restore(view, { seq, message: { ...message, content } }), cutCalls };
-}
-
-/** Whose calls they are, as far as the state still knows. */
-export function agentOfCut(state: PersistedState | undefined, cutCalls: readonly { readonly messageId: MessageId }[]): string | undefined {
-  return storedCalls(state).find((call) => cutCalls.some((cut) => cut.messageId === call.messageId))?.agentId;
 }

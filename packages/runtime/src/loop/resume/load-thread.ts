@@ -1,18 +1,15 @@
-import { AwakenError, type MessageId, messageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
-import { type SequencedMessage, sameJson, type ThreadHead } from "@awaken/contract/store";
-import { rewindOver } from "../../commit/rewound-rows.ts";
-import { rowsAfter } from "../../commit/rows-after.ts";
+import { AwakenError, type MessageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
+import { sameJson, type ThreadHead } from "@awaken/contract/store";
 import { takenUp } from "../../commit/taken-up.ts";
 import { countedBy } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
-import type { Late } from "../../stream/door.ts";
+import type { Door, Late } from "../../stream/door.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
 import type { OrderIntent, RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
-import { agentOfCut } from "./cut-step.ts";
-import { openWork } from "./open-work.ts";
+import { agentOfCut, openWork, type WorkRoom } from "./open-work.ts";
 
 /** What the records say that a new activation depends on. */
 export interface LoadedThread {
@@ -111,7 +108,12 @@ function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): 
  * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
  * changed the record that this one is compared with when it takes it up.
  */
-export async function loadThread(records: RunRecords, order: RunOrder, defaultAgent: string): Promise<LoadedThread> {
+export async function loadThread(
+  records: RunRecords,
+  order: RunOrder,
+  defaultAgent: string,
+  seldom: Door<ThreadRoom>,
+): Promise<LoadedThread> {
   const { threadId, intent } = order;
   const { parentThreadId } = order.trace;
   if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true) await checkParent(records, parentThreadId);
@@ -119,7 +121,7 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   const head = await records.threads.loadHead(threadId);
   if (named !== undefined && !(await stands(records, head, named))) throw takenUp(named);
   const resumed = named ?? (await askedRun(records, order, head));
-  const { messages, cutCalls, ledger } = await openWork(records, head, resumed);
+  const { messages, cutCalls, ledger } = await openWork(records, head, resumed, seldom);
   const history: ThreadHistory = {
     messages,
     messageCount: head?.messageCount ?? 0,
@@ -128,7 +130,8 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
     cutCalls,
     ledger,
   };
-  const { logged, renamed } = head === undefined || order.namedMessages.length === 0 ? NONE_NAMED : await findNamed(records, order, head);
+  const isNamed = head !== undefined && order.namedMessages.length > 0;
+  const { logged, renamed } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : NONE_NAMED;
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
     defaultAgent,
     cutAgent: agentOfCut(head?.state, cutCalls),
@@ -145,34 +148,15 @@ export async function loadThread(records: RunRecords, order: RunOrder, defaultAg
   };
 }
 
-/** Undefined when the message is not taken back, or was said again since the rewind that took it. */
-function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMessage[]): MessageId | undefined {
-  const by = rewindOver(seq, later);
-  if (by === undefined) return undefined;
-  const next = messageId(`${id}~${by}`);
-  const again = later.find(({ message }) => message.id === next);
-  return again === undefined ? next : idAfterRewinds(id, again.seq, later);
+/** The same, and what is loaded for requests that name messages. */
+export interface ThreadRoom extends WorkRoom {
+  findNamed(records: RunRecords, order: RunOrder, head: ThreadHead): Promise<Named>;
 }
 
-const NONE_NAMED: Pick<LoadedThread, "logged" | "renamed"> = { logged: new Set(), renamed: new Map() };
+/** Messages of a request that its thread may have already. */
+export type Named = Pick<LoadedThread, "logged" | "renamed">;
 
-/** Said again after a rewind it is another message. Its id follows from the rewind, so that it is added once. */
-async function findNamed(
-  { messages }: RunRecords,
-  { threadId, namedMessages }: RunOrder,
-  head: ThreadHead,
-): Promise<Pick<LoadedThread, "logged" | "renamed">> {
-  const logged = new Set<MessageId>();
-  const renamed = new Map<MessageId, MessageId>();
-  for (const { seq, message } of await messages.load(threadId, namedMessages)) {
-    const isSeen = head.messages.some((row) => row.seq === seq);
-    const later = isSeen ? [] : await rowsAfter(messages, threadId, seq);
-    const id = idAfterRewinds(message.id, seq, later);
-    if (id === undefined) logged.add(message.id);
-    else renamed.set(message.id, id);
-  }
-  return { logged, renamed };
-}
+const NONE_NAMED: Named = { logged: new Set(), renamed: new Map() };
 
 /** Whoever is asked for by name, acts. Otherwise the thread is with the agent that it was handed to, and a run stays of its own agent. */
 function agentsOf(

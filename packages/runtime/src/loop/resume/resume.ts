@@ -1,10 +1,8 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
+import type { Door } from "../../stream/door.ts";
 import type { Activation, RunHandles } from "../activation.ts";
-import { takeChildren } from "../child-calls.ts";
-import { replayDecided } from "../decisions/replay-decided.ts";
-import { takeSeededDecisions } from "../decisions/take-decisions.ts";
 import type { OpenRunRecord } from "../end-news.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
@@ -12,10 +10,9 @@ import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
 import { isSuperseding } from "../supersede.ts";
 import { type Asked, activate, openLanding } from "./activate.ts";
-import { closeLeft } from "./close-left.ts";
+import type { Leaving } from "./close-left.ts";
 import { endingPlan } from "./ending-plan.ts";
-import { type LoadedThread, loadThread } from "./load-thread.ts";
-import { recoverStep } from "./recover-step.ts";
+import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts";
 
 /*
  * How a run goes on, after a decision, a cut or a new message. A new run goes the same way and finds less:
@@ -28,6 +25,12 @@ import { recoverStep } from "./recover-step.ts";
  *   6.             `runLoop`              steps, as in any run
  */
 
+/** What is loaded for threads on which something is open. */
+export interface ResumeRoom extends ThreadRoom {
+  closeLeft(leaving: Leaving): Promise<void>;
+  takeSeededDecisions(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
+}
+
 /** What a run is taken up with. */
 export interface TakeUp extends Asked {
   readonly records: RunRecords;
@@ -37,6 +40,7 @@ export interface TakeUp extends Asked {
   /** Undefined when what the agent needs is there. */
   readonly ready: (agentId: string) => Promise<void> | undefined;
   readonly handles: Omit<RunHandles, "landing">;
+  readonly seldom: Door<ResumeRoom>;
   /** The claim turns out to be for a run that exists. */
   readonly adopt: (run: RunId) => void;
 }
@@ -49,18 +53,18 @@ export interface OpenedRun {
 /** Stages 1 to 4. What throws here leaves the run as it was on record. */
 export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   const { records, order, defaultAgent } = taking;
-  let loaded = await loadThread(records, order, defaultAgent);
+  let loaded = await loadThread(records, order, defaultAgent, taking.seldom);
   const opening = taking.ready(loaded.actingAgentId);
   if (opening !== undefined) await opening;
   let opened = open(taking, loaded);
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
-    await closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
-    loaded = await loadThread(records, order, defaultAgent);
+    await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
+    loaded = await loadThread(records, order, defaultAgent, taking.seldom);
     opened = open(taking, loaded);
   }
   const { resumed } = loaded;
   if (resumed !== undefined) taking.adopt(resumed.runId);
-  if (opened.activation.seededDecisions.length > 0) await takeSeededDecisions(opened.ctx, opened.activation);
+  if (opened.activation.seededDecisions.length > 0) await (await taking.seldom.open()).takeSeededDecisions(opened.ctx, opened.activation);
   // Of two who take the run up only one gets past this.
   if (resumed !== undefined) await opened.ctx.writer.write();
   return opened;
@@ -69,14 +73,7 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */
 export function finishOpenCalls(ctx: RunContext): Promise<Termination | undefined> | undefined {
   const isOpen = ctx.isContinuation || ctx.cutCalls.length > 0 || ctx.state.snapshot().get(toolCallStates) !== undefined;
-  return isOpen ? finishCalls(ctx) : undefined;
-}
-
-async function finishCalls(ctx: RunContext): Promise<Termination | undefined> {
-  const ended = await recoverStep(ctx);
-  if (ended !== undefined) return ended;
-  if (ctx.isContinuation && !ctx.signal.aborted) await takeChildren(ctx);
-  return replayDecided(ctx);
+  return isOpen ? Promise.resolve(ctx.seldom.open()).then(({ finishCalls }) => finishCalls(ctx)) : undefined;
 }
 
 /** With the plan of its agent. A run that is only to be ended needs none: without one it is ended from its records, and no hook runs. */

@@ -1,0 +1,19 @@
+import { AwakenError } from "@awaken/contract";
+import type { RunContext } from "../run-context.ts";
+import { tellDecisions } from "./desk-turn.ts";
+import { refuse } from "./early-decisions.ts";
+import { applyDecisions } from "./take-decisions.ts";
+
+/** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
+export async function takeEarly(ctx: RunContext): Promise<void> {
+  for (const batch of ctx.desk.early.splice(0)) {
+    try {
+      await applyDecisions(ctx, batch);
+      tellDecisions(ctx);
+    } catch (thrown) {
+      if (!AwakenError.is(thrown)) throw thrown;
+      ctx.log.warn(`decisions refused: ${thrown.message}`, { runId: ctx.identity.runId, code: thrown.code });
+      refuse(ctx, batch);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { type MessageId, messageId } from "@awaken/contract";
+import type { SequencedMessage, ThreadHead } from "@awaken/contract/store";
+import { rewindOver } from "../../commit/rewound-rows.ts";
+import { rowsAfter } from "../../commit/rows-after.ts";
+import type { RunOrder } from "../run-order.ts";
+import type { RunRecords } from "../run-records.ts";
+import type { Named } from "./load-thread.ts";
+
+/** Undefined when the message is not taken back, or was said again since the rewind that took it. */
+function idAfterRewinds(id: MessageId, seq: number, later: readonly SequencedMessage[]): MessageId | undefined {
+  const by = rewindOver(seq, later);
+  if (by === undefined) return undefined;
+  const next = messageId(`${id}~${by}`);
+  const again = later.find(({ message }) => message.id === next);
+  return again === undefined ? next : idAfterRewinds(id, again.seq, later);
+}
+
+/** Said again after a rewind it is another message. Its id follows from the rewind, so that it is added once. */
+export async function findNamed({ messages }: RunRecords, { threadId, namedMessages }: RunOrder, head: ThreadHead): Promise<Named> {
+  const logged = new Set<MessageId>();
+  const renamed = new Map<MessageId, MessageId>();
+  for (const { seq, message } of await messages.load(threadId, namedMessages)) {
+    const isSeen = head.messages.some((row) => row.seq === seq);
+    const later = isSeen ? [] : await rowsAfter(messages, threadId, seq);
+    const id = idAfterRewinds(message.id, seq, later);
+    if (id === undefined) logged.add(message.id);
+    else renamed.set(message.id, id);
+  }
+  return { logged, renamed };
+}

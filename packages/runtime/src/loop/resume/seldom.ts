@@ -1,0 +1,6 @@
+// What a run that begins on a thread where nothing is open does without: `loop/seldom.ts` has it with the rest.
+
+export { closeLeft } from "./close-left.ts";
+export { findNamed } from "./find-named.ts";
+export { findWork } from "./find-work.ts";
+export { finishCalls } from "./finish-calls.ts";

@@ -1,0 +1,13 @@
+/*
+ * What a run does without that begins on a thread where nothing is open, with one agent that runs here, and comes to its end. Loaded in one
+ */
+
+export { knownDecided } from "./decisions/replay-decided.ts";
+export { takeSeededDecisions } from "./decisions/take-decisions.ts";
+export { followHandoffs } from "./follow-handoffs.ts";
+export { judge, judgeEarly } from "./judge-output.ts";
+export { abortRemote, runRemoteStep } from "./remote-step.ts";
+export { closeLeft, findNamed, findWork, finishCalls } from "./resume/seldom.ts";
+export { agentRunner } from "./run-agent.ts";
+export { suspend } from "./suspend.ts";
+export { findOutcome, knownResults } from "./unknown-outcome.ts";
