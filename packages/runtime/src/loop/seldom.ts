@@ -1,5 +1,6 @@
 /*
  * What a run does without that begins on a thread where nothing is open, with one agent that runs here, and comes to its end. Loaded in one
+ * piece, behind the door of `run/seldom-door.ts`.
  */
 
 export { knownDecided } from "./decisions/replay-decided.ts";
