@@ -70,7 +70,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     const before = statements();
     expect(before).toBeGreaterThan(0);
     await clock.advance(HOUR_MS);
-    await settle(statements);
+    // Whoever was woken by this clock has asked by now: statements are counted when they are asked for.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(statements()).toBe(before);
     expect(clock.pendingTimers).toBe(0);
     // They are awake as soon as something happens.

@@ -4,6 +4,7 @@ import { type PgClient, postgresStore } from "@awaken/stores/postgres";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
+import { systemClock } from "../stream/clock.ts";
 import { text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { freshSchema, openPostgres, url } from "./stores.test-support.ts";
@@ -14,7 +15,15 @@ const isNotice = (sql: string): boolean => sql.includes("pg_notify") || sql.star
 /** Counts how often somebody waits for the server: queries that are under way at the same time are one wait. */
 class Meter {
   readonly trips: string[][] = [];
+  /** How often the worker has gone to sleep: it asks nothing from then on until somebody wakes it. */
+  sleeps = 0;
+  /** The same when it had last settled a dispatch. */
+  sleepsBefore = 0;
   #underWay = 0;
+
+  get isQuiet(): boolean {
+    return this.#underWay === 0;
+  }
 
   async count<T>(sql: string, asked: Promise<T>): Promise<T> {
     if (isNotice(sql)) return asked;
@@ -54,7 +63,9 @@ function metered(schema: string) {
     ...inner,
     commit: async (commit) => {
       const result = await inner.commit(commit);
-      if (commit.dispatch?.type === "ack") settled.push([...meter.trips]);
+      if (commit.dispatch?.type !== "ack") return result;
+      settled.push([...meter.trips]);
+      meter.sleepsBefore = meter.sleeps;
       return result;
     },
     close,
@@ -63,25 +74,24 @@ function metered(schema: string) {
   return { store, meter, settled };
 }
 
-const open = (store: QueueStore, workers: boolean) =>
+const open = (store: QueueStore, workers: boolean, meter?: Meter) =>
   createRuntime({
+    clock: {
+      ...systemClock,
+      idleTimer: (ms, fire) => {
+        if (meter !== undefined) meter.sleeps += 1;
+        return systemClock.timer(ms, fire);
+      },
+    },
     providers: { scripted: scripted([text("one"), text("two")]) },
     models: { fast: { provider: "scripted", model: "m" } },
     agents: { default: { model: "fast" } },
     log: { warn() {}, error() {} },
     store,
-    workers,
+    ...(workers ? undefined : { workers }),
     // Whoever has a run asks for no other one meanwhile.
     concurrency: 1,
   });
-
-/** Nobody asks anything any more. */
-async function untilQuiet({ trips }: Meter): Promise<void> {
-  for (let seen = -1; seen !== trips.length; ) {
-    seen = trips.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
-}
 
 describe("on PostgreSQL, a run of one turn waits for the server", () => {
   test("at most 5 times in the foreground", async () => {
@@ -91,7 +101,7 @@ describe("on PostgreSQL, a run of one turn waits for the server", () => {
     await using _store = store;
     await using runtime = open(store, false);
     await runtime.run({ thread: "warm", input: "x" });
-    await untilQuiet(meter);
+    await expect.poll(() => meter.isQuiet).toBe(true);
     meter.trips.length = 0;
     expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({ status: "done", text: "two" });
     expect(settled).toHaveLength(2);
@@ -103,10 +113,12 @@ describe("on PostgreSQL, a run of one turn waits for the server", () => {
     await using owner = openPostgres(undefined, schema);
     const { store, meter, settled } = metered(schema);
     await using _store = store;
-    await using worker = open(store, true);
+    await using worker = open(store, true, meter);
     await using talker = open(owner, false);
-    await talker.wait((await talker.start({ thread: "warm", input: "x" })).runId);
-    await untilQuiet(meter);
+    const { runId: warm } = await talker.start({ thread: "warm", input: "x" });
+    await talker.wait(warm);
+    // It has looked for more, and found none.
+    await expect.poll(() => settled.length === 1 && meter.isQuiet && meter.sleeps > meter.sleepsBefore).toBe(true);
     meter.trips.length = 0;
     const { runId } = await talker.start({ thread: "t", input: "hello" });
     expect(await talker.wait(runId)).toMatchObject({ status: "done", text: "two" });

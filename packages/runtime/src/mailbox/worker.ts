@@ -170,8 +170,8 @@ export class Worker {
     }
     void execute(scopeId, claimed, askedAt).then(() => {
       this.#done(key);
-      // More may wait on the thread.
-      this.ring(thread);
+      // More may wait, on this thread too: what was queued behind the run is told, or due.
+      this.ring();
     });
     return true;
   }
