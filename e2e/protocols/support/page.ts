@@ -19,6 +19,25 @@ export interface PageRequest {
   readonly status: number;
 }
 
+/** A connection that breaks is told in the words of a browser, by which the client knows it; those of Node are others. */
+function asInBrowser({ body, status, headers }: Response): Response {
+  const reader = body?.getReader();
+  if (reader === undefined) return new Response(null, { status, headers });
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (cause) {
+        controller.error(new TypeError("network error", { cause }));
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(stream, { status, headers });
+}
+
 /** A page with `useChat` on it, nothing of it changed, and its requests counted. */
 export function openPage({ url, id, body, ...init }: PageInit) {
   const requests: PageRequest[] = [];
@@ -29,7 +48,7 @@ export function openPage({ url, id, body, ...init }: PageInit) {
     async fetch(input, options) {
       const response = await fetch(input, options);
       requests.push({ method: options?.method ?? "GET", path: new URL(String(input)).pathname, status: response.status });
-      return response;
+      return asInBrowser(response);
     },
   });
   const { result, unmount } = renderHook(() => useChat<UIMessage>({ id, transport, onError: (error) => errors.push(error), ...init }));

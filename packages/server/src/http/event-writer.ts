@@ -20,6 +20,8 @@ function frameOf(event: AttachedEvent): string {
   return `id: ${cursor}\ndata: ${JSON.stringify(told)}\n\n`;
 }
 
+const BROKEN_OFF = "the events broke off";
+
 interface ToldError {
   readonly error: string;
   readonly code: string;
@@ -50,7 +52,8 @@ export interface StreamInit {
   /** Default: each event as it is. */
   readonly encoder?: {
     encode(event: AttachedEvent): string;
-    end(): string;
+    /** Undefined: the events broke off. */
+    end(): string | undefined;
     fail(body: ToldError): string;
   };
   /** What a reader is told when the events fail, after which his stream ends. */
@@ -110,6 +113,12 @@ export class EventWriter {
     else this.#sink.cut(cut);
   }
 
+  /** The server leaves: a reader who knows cursors comes back for the rest, and one who is told an end would take this for it. */
+  leave(): void {
+    const { encoder = native } = this.#init;
+    this.end(encoder.end() === undefined ? new Error(BROKEN_OFF) : undefined);
+  }
+
   #finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -132,7 +141,12 @@ export class EventWriter {
         this.#say(encoder.encode(event));
         if (this.#frames.length >= BUFFER_BYTES || !this.#hasRoom) await this.#room();
       }
-      this.#say(encoder.end());
+      const last = encoder.end();
+      if (last === undefined) {
+        this.end(new Error(BROKEN_OFF));
+        return;
+      }
+      this.#say(last);
     } catch (thrown) {
       if (!this.#isOver) this.#say(encoder.fail(refuse(thrown)));
     }

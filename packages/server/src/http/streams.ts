@@ -90,7 +90,7 @@ export class EventStreams {
 
   /** Readers come back elsewhere with their cursors. */
   close(): void {
-    for (const writer of [...this.#open]) writer.end();
+    for (const writer of [...this.#open]) writer.leave();
   }
 
   #watch(): void {

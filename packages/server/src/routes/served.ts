@@ -82,8 +82,8 @@ export interface EventReply {
 export interface FrameEncoder {
   /** Whole frames, or nothing for an event that the protocol does not show. */
   encode(event: AttachedEvent): string;
-  /** What is written when no event comes any more. */
-  end(): string;
+  /** What is written when no event comes any more. Undefined: that is not where it ends, and the connection is cut, so that its reader comes back. */
+  end(): string | undefined;
   /** The same when the events have failed. */
   fail(body: { readonly error: string; readonly code: string }): string;
 }

@@ -65,5 +65,5 @@ export async function comeBack(tenant: Tenant, thread: string, dialect: AgUiDial
   const encoder = new AgUiEncoder({ dialect });
   encoder.begin({ messages: await loadMessages(tenant, thread, dialect), isAnew: true });
   const last = () => encoder.settle({ threadId: thread, runId: run?.runId ?? thread }, tickets);
-  return { events: NOTHING, threadId: thread, encoder: new AgUiStream(encoder, last) };
+  return { events: NOTHING, threadId: thread, encoder: new AgUiStream(encoder, { last }) };
 }

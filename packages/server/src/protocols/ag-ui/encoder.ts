@@ -57,6 +57,11 @@ export class AgUiEncoder {
     });
   }
 
+  /** Nothing is being said: the run ended, waits, or has not begun. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** From here on it is the stream of another request. */
   begin({ runId, messages = [], isAnew = false }: AgUiStreamInit): void {
     this.#clientRunId = runId;

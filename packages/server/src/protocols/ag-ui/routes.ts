@@ -125,7 +125,7 @@ async function replay(tenant: Tenant, thread: string, { version, cursor, limit }
     return isShown;
   };
   const events = until(coming, { past: past.slice(0, end), isLast: () => false });
-  return { events, threadId: thread, encoder: new AgUiStream(new AgUiEncoder({ dialect: dialectOf(version) }), undefined, isFirst) };
+  return { events, threadId: thread, encoder: new AgUiStream(new AgUiEncoder({ dialect: dialectOf(version) }), { recordFrom: isFirst }) };
 }
 
 function limitOf(text: string | undefined): number {

@@ -20,16 +20,25 @@ const framesOf = (frames: readonly AgUiFrame[], cursor?: string): string =>
 
 export const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true, value: undefined }) };
 
+export interface AgUiFramesInit {
+  /** Said when no event comes any more. */
+  readonly last?: () => readonly AgUiFrame[];
+  /** What is on record and no more, from the first event on of which this is true: it may end in the middle of an answer. */
+  readonly recordFrom?: (event: AttachedEvent) => boolean;
+}
+
 /** The frames of one request. */
 export class AgUiStream implements FrameEncoder {
   readonly #encoder: AgUiEncoder;
   readonly #last: () => readonly AgUiFrame[];
+  readonly #isRecord: boolean;
   #isFirst: (event: AttachedEvent) => boolean;
 
-  constructor(encoder: AgUiEncoder, last: () => readonly AgUiFrame[] = () => [], isFirst: (event: AttachedEvent) => boolean = () => true) {
+  constructor(encoder: AgUiEncoder, { last = () => [], recordFrom }: AgUiFramesInit = {}) {
     this.#encoder = encoder;
     this.#last = last;
-    this.#isFirst = isFirst;
+    this.#isRecord = recordFrom !== undefined;
+    this.#isFirst = recordFrom ?? (() => true);
   }
 
   encode(event: AttachedEvent): string {
@@ -39,8 +48,9 @@ export class AgUiStream implements FrameEncoder {
     return framesOf(frames, event.cursor);
   }
 
-  end(): string {
-    return framesOf(this.#last());
+  end(): string | undefined {
+    const frames = this.#last();
+    return this.#encoder.isOver || this.#isRecord ? framesOf(frames) : undefined;
   }
 
   fail({ error, code }: { readonly error: string; readonly code: string }): string {
@@ -81,7 +91,7 @@ async function streaming({ tenant, thread, request }: Asked, followed: Followed)
     return tickets === undefined ? [] : encoder.settle({ threadId: of, runId }, tickets);
   };
   const heard = request.isCancelledWithStream ? cancelling(tenant, runId, events) : events;
-  return { events: heard, runId, threadId: of, encoder: new AgUiStream(encoder, last) };
+  return { events: heard, runId, threadId: of, encoder: new AgUiStream(encoder, { last }) };
 }
 
 /** Whoever leaves before the end wants no end. */
@@ -102,7 +112,7 @@ function cancelling({ runtime }: Tenant, run: string, events: AsyncIterator<Atta
 
 const failing = ({ request }: Asked, { code, message }: Unanswerable): FrameReply => {
   const encoder = new AgUiEncoder({ dialect: request.dialect });
-  return { events: NOTHING, encoder: new AgUiStream(encoder, () => encoder.fail(message, code)) };
+  return { events: NOTHING, encoder: new AgUiStream(encoder, { last: () => encoder.fail(message, code) }) };
 };
 
 /** What was answered before is as it is: the stream says how it stands. */
@@ -117,7 +127,7 @@ async function standing(asked: Asked, run: RunRecord): Promise<FrameReply> {
   for (const event of followed.past) encoder.encode(event);
   encoder.begin(beginning(request, await loadMessages(tenant, thread, request.dialect)));
   const last = () => encoder.settle({ threadId: run.threadId, runId: run.runId }, tickets);
-  return { events: NOTHING, runId: run.runId, threadId: run.threadId, encoder: new AgUiStream(encoder, last) };
+  return { events: NOTHING, runId: run.runId, threadId: run.threadId, encoder: new AgUiStream(encoder, { last }) };
 }
 
 /** Assistants speak on the server; what a client says for them counts where the server has nothing yet. */

@@ -50,6 +50,11 @@ export class AiSdkEncoder {
     return this.#messageId;
   }
 
+  /** Nothing is being said: the run ended, waits, or has not begun. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** How many messages were begun. */
   get answers(): number {
     return this.#answers;

@@ -84,6 +84,6 @@ export async function replay(
   let left = limit;
   const end = past.findIndex((event, index) => index >= start && event.cursor !== undefined && --left === 0);
   const stored = past.slice(0, end === -1 ? past.findLastIndex((event) => event.cursor !== undefined) + 1 : end + 1);
-  const stream = new ChatStream(new AiSdkEncoder({ dialect }), behind(cursor));
+  const stream = new ChatStream(new AiSdkEncoder({ dialect }), { ...behind(cursor), isRecord: true });
   return { events: until(coming, { past: stored, isLast: () => false }), threadId: id, encoder: stream };
 }

@@ -15,6 +15,8 @@ export interface ChatStreamInit {
   readonly isFirst?: (event: AttachedEvent) => boolean;
   /** What is waited for below the run, when no event of the run itself says so. */
   readonly waiting?: () => readonly Ticket[] | undefined;
+  /** What is on record and no more: it may end in the middle of an answer. */
+  readonly isRecord?: boolean;
 }
 
 /** The frames of one reader. */
@@ -38,8 +40,9 @@ export class ChatStream implements FrameEncoder {
     return isOpen ? this.#begin() + framesOf(chunks, event.cursor) : "";
   }
 
-  end(): string {
+  end(): string | undefined {
     const tickets = this.#init.waiting?.();
+    if (tickets === undefined && !this.#encoder.isOver && this.#init.isRecord !== true) return undefined;
     return this.#begin() + (tickets === undefined ? "" : framesOf(this.#encoder.wait(tickets))) + DONE;
   }
 
