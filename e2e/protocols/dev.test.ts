@@ -1,18 +1,12 @@
 // @vitest-environment jsdom
 
-import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { act, waitFor } from "@testing-library/react";
 import type { UIMessage } from "ai";
-import { afterAll, expect, test } from "vitest";
-import { Folders, startCli } from "../../packages/awaken/src/cli/test-cli.ts";
+import { expect, test } from "vitest";
+import { startDev } from "./support/dev.ts";
 import { openPage } from "./support/page.ts";
 
 // `awaken dev` under a page: its project is changed in the middle of an answer.
-
-const folders = new Folders();
-afterAll(() => folders[Symbol.dispose]());
 
 /** It says the first word, and the rest when it may. */
 const config = (answer: string) => `
@@ -36,37 +30,26 @@ export default {
 `;
 
 test("protocols 18: a project that changes in the middle of an answer: the page comes back by itself and has what is on record, and posted once", async () => {
-  const cwd = folders.project({ "awaken.config.ts": config("first") });
-  const dev = startCli(["dev", "--port", "0"], { cwd });
-  let said = "";
-  for (const output of [dev.stdout, dev.stderr]) output.on("data", (chunk) => (said += String(chunk)));
-  const ended = once(dev, "exit");
-  try {
-    await expect.poll(() => said, { timeout: 240_000 }).toContain("OpenAPI");
-    const url = /http:\/\/localhost:\d+/.exec(said)?.[0] ?? expect.fail(said);
-    const page = openPage({ url, id: "t", resume: true });
-    await waitFor(() => expect(page.requests).toHaveLength(1));
-    await act(async () => void page.at().sendMessage({ text: "go" }));
-    await waitFor(() => expect(page.text()).toContain("first: "));
-    writeFileSync(join(cwd, "awaken.config.ts"), config("second"));
-    writeFileSync(join(cwd, "second.go"), "");
-    // Its connection is gone, and it knows that this was no end.
-    await waitFor(() => expect(page.at().status).toBe("error"));
-    // As a browser says it when one goes back to the page.
-    await waitFor(async () => {
-      await act(async () => void document.dispatchEvent(new Event("visibilitychange")));
-      expect(page.at().status).toBe("ready");
-    });
-    const history: UIMessage[] = (await (await fetch(`${url}/v1/ai-sdk/threads/t/messages`)).json()).messages;
-    expect(page.messages.map(({ id, role, parts }) => ({ id, role, parts }))).toEqual(
-      history.map(({ id, role, parts }) => ({ id, role, parts })),
-    );
-    expect(page.text()).toContain("said.");
-    expect(page.posts).toBe(1);
-    expect(existsSync(join(cwd, "first.go"))).toBe(false);
-    page.unmount();
-  } finally {
-    dev.kill("SIGTERM");
-    await ended;
-  }
+  await using dev = await startDev(config("first"));
+  const { url } = dev;
+  const page = openPage({ url, id: "t", resume: true });
+  await waitFor(() => expect(page.requests).toHaveLength(1));
+  await act(async () => void page.at().sendMessage({ text: "go" }));
+  await waitFor(() => expect(page.text()).toContain("first: "));
+  dev.write("second.go", "");
+  dev.write("awaken.config.ts", config("second"));
+  // Its connection is gone, and it knows that this was no end.
+  await waitFor(() => expect(page.at().status).toBe("error"));
+  // As a browser says it when one goes back to the page.
+  await waitFor(async () => {
+    await act(async () => void document.dispatchEvent(new Event("visibilitychange")));
+    expect(page.at().status).toBe("ready");
+  });
+  const history: UIMessage[] = (await (await fetch(`${url}/v1/ai-sdk/threads/t/messages`)).json()).messages;
+  expect(page.messages.map(({ id, role, parts }) => ({ id, role, parts }))).toEqual(
+    history.map(({ id, role, parts }) => ({ id, role, parts })),
+  );
+  expect(page.text()).toContain("said.");
+  expect(page.posts).toBe(1);
+  page.unmount();
 });
