@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RunId, runId, threadId } from "@awaken/contract";
-import { fakeClock } from "@awaken/runtime/testing";
+import { type InferenceRequest, type RunId, runId, threadId } from "@awaken/contract";
+import { defineTool } from "@awaken/runtime";
+import { fakeClock, type ScriptStep, text, toolCall } from "@awaken/runtime/testing";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { afterEach, expect, test, vi } from "vitest";
+import * as z from "zod";
 import { textPart } from "./a2a.test-support.ts";
 import { Harness, until } from "./harness.test-support.ts";
 
@@ -126,4 +128,36 @@ test("a run that has to be out of its process leaves the task as it is, and whoe
   expect(far.cancelled).toEqual([]);
   expect(await store.dispatches.list(threadId("t"), { statuses: ["dead-letter"] })).toEqual([]);
   await harness.close();
+});
+
+test("one that is sent out in the background is a run of its own: it is left and followed like any other, and its owner reads the answer once", async () => {
+  const gate = Promise.withResolvers<void>();
+  const far = await harness.agent(answeringAfter(gate.promise));
+  const store = memoryStore();
+  const clock = fakeClock(1);
+  const sendOut = defineTool({
+    id: "send_out",
+    description: "",
+    input: z.object({}),
+    idempotent: true,
+    execute: async (_, { tasks }) => tasks.spawnAgent({ agent: "far", input: "may I?" }),
+  });
+  const news = ({ messages }: InferenceRequest) => messages.flatMap(({ metadata }) => metadata?.task ?? []);
+  const turns: readonly ScriptStep[] = new Array<ScriptStep>(5).fill((request) =>
+    request.messages.some(({ role }) => role === "tool") ? text(JSON.stringify(news(request))) : toolCall("send_out", {}),
+  );
+  const first = harness.open(far.url, { init: { store, clock, yieldBefore: 10_000, workers: true, tools: [sendOut] }, turns });
+  const { runId: id } = await first.runtime.run({ agent: "lead", thread: "t", input: "go" });
+  await until(() => far.seen.length === 2);
+  await clock.advance(10_000);
+  await until(() => far.sockets.size === 0);
+  const second = harness.open(far.url, { init: { store, workers: true, tools: [sendOut] }, turns });
+  await second.runtime.recover();
+  await until(() => far.seen.length === 3);
+  gate.resolve();
+  await expect.poll(async () => (await store.runs.load(id))?.status).toBe("done");
+  const read: unknown = JSON.parse((await second.runtime.wait(id)).text);
+  expect(read).toEqual([{ kind: "completed", taskId: "bg_0", result: { agent: "far", response: "by law, yes" } }]);
+  expect(far.turns).toHaveLength(1);
+  expect(far.cancelled).toEqual([]);
 });
