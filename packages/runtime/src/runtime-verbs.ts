@@ -18,7 +18,7 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RunRequest } from "./run/run-request.ts";
 import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
-import { type Begin, startRequest } from "./run/start-run.ts";
+import { type Begin, startRequest } from "./run/start-request.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
 import { moreRoom } from "./runtime-more.ts";
 import { type Late, whenThere, withRoom } from "./stream/door.ts";

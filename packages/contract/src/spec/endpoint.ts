@@ -2,7 +2,7 @@ import * as s from "../schema/all.ts";
 import { Secret } from "../secret.ts";
 import { baseUrlProblem, urlField } from "./base-url.ts";
 import { count, isMask, jsonMap, MASKED, nonBlank, positive, specId } from "./fields.ts";
-import type { Immutable, SpecInput } from "./immutable.ts";
+import type { Immutable } from "./immutable.ts";
 import { checkSchema, parseSpec, readObject } from "./parse.ts";
 
 /** Backends that managed configuration may name. Resolution takes every type that has a factory. */
@@ -79,7 +79,6 @@ const fullEndpoint = s.strictObject({
 export const remoteEndpointSchema = s.union([shortEndpoint, fullEndpoint]);
 
 export interface RemoteEndpoint extends Immutable<s.output<typeof fullEndpoint>> {}
-export type RemoteEndpointInput = Immutable<s.input<typeof remoteEndpointSchema>>;
 
 export function parseRemoteEndpoint(input: unknown): RemoteEndpoint {
   const place = { kind: "remote endpoint" };
@@ -97,7 +96,6 @@ export const a2aServerSpecSchema = s.strictObject({
 });
 
 export interface A2aServerSpec extends Immutable<s.output<typeof a2aServerSpecSchema>> {}
-export type A2aServerSpecInput = SpecInput<s.input<typeof a2aServerSpecSchema>>;
 
 export const parseA2aServerSpec = (id: string, input: unknown): A2aServerSpec => parseSpec("A2A server", id, a2aServerSpecSchema, input);
 

@@ -4,7 +4,7 @@ import type { RunOrder } from "../loop/run-order.ts";
 import { cancel } from "../run/control.ts";
 import { type BusyStart, begin } from "../run/on-busy.ts";
 import { settled, tellElsewhere } from "../run/settled.ts";
-import type { Told } from "../run/start-run.ts";
+import type { Told } from "../run/start-request.ts";
 import { onAbort } from "../stream/abort.ts";
 import { refuseBarrier } from "./barrier.ts";
 import { cancelElsewhere } from "./control.ts";

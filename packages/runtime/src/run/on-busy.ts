@@ -4,7 +4,8 @@ import type { RunOrder } from "../loop/run-order.ts";
 import { within } from "../stream/within.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { OnBusy } from "./run-request.ts";
-import { type BegunRun, startRun, type Told } from "./start-run.ts";
+import type { BegunRun, Told } from "./start-request.ts";
+import { startRun } from "./start-run.ts";
 
 /** How long whoever is at work has for his last words. */
 export const RELEASE_MS = 5_000;

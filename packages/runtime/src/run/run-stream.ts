@@ -6,7 +6,7 @@ import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
-import { type Begin, type StartedRequest, startRequest } from "./start-run.ts";
+import { type Begin, type StartedRequest, startRequest } from "./start-request.ts";
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
