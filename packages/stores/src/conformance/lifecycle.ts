@@ -118,7 +118,7 @@ function closing(it: StoreTest): void {
   it("close waits for what is under way", async ({ store }) => {
     const commit = store.commit(append(0, [user("m1")]));
     const work = store.transaction(async (ports) => {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await commit;
       return ports.commit(append(1, [user("m2")]));
     });
     const closing = store.close();

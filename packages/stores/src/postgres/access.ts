@@ -2,6 +2,7 @@ import type { ScopeId } from "@awaken/contract";
 import type { Env } from "../sql/env.ts";
 import type { Written } from "../sql/last-written.ts";
 import type { ViewCache } from "../sql/view-cache.ts";
+import type { KnownThreads } from "./known-threads.ts";
 import type { Session } from "./session.ts";
 import type { Merger } from "./statement.ts";
 import type { Wire } from "./wire.ts";
@@ -16,4 +17,6 @@ export interface Access {
   readonly merger: Merger;
   /** None inside a transaction, which may see what never comes to be. */
   readonly views: ViewCache | undefined;
+  /** None inside a transaction either. */
+  readonly known: KnownThreads | undefined;
 }

@@ -1,49 +1,86 @@
 import type { ScopeId } from "@awaken/contract";
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
-import { planRows, type RowPlan } from "../sql/commit-plan.ts";
+import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
-import { insertDispatch, moveDispatches, tellQueued } from "./dispatch-rows.ts";
+import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellQueued } from "./dispatch-rows.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { insertRows } from "./insert-rows.ts";
+import { type GuessedCommit, guessCommit } from "./known-commit.ts";
 import { writeLedger } from "./ledger.ts";
+import { lockThread } from "./locks.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
 import type { Statement } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
-import { writeThreadRow } from "./threads.ts";
+import { writeKnownThread, writeThreadRow } from "./threads.ts";
 import { takeWishes } from "./wishes.ts";
 
-/** Two round trips: one locks and reads all that the plan asks, one writes and commits. */
+/**
+ * One round trip when this process wrote the thread last: then it is planned from memory. Else two: one locks and reads all that the plan
+ * asks, one writes and commits.
+ */
 export const commitPort =
   (access: Access): CommitThread =>
   async (commit) => {
     checkCommit(commit);
+    let guess = guessCommit(access, commit);
     return access.session.write(async (tx) => {
+      const guessed = guess;
+      guess = undefined;
+      if (guessed !== undefined) {
+        const writes = [lockThread(access.scopeId, commit.threadId), ...writesOf(access, commit, guessed.plan, () => 0, guessed)];
+        return { ...finishOf(access, commit, guessed), writes, isGuess: true };
+      }
       const { reads, lastPlace } = await loadForCommit(tx, access, commit);
       const plan = planRows(commit, reads, access.env);
-      return { writes: writesOf(access, commit, plan, lastPlace), result: resultOf(plan), tell: tellAll(access, plan) };
+      return { ...finishOf(access, commit, { plan, reads }), writes: writesOf(access, commit, plan, lastPlace) };
     });
   };
 
-function writesOf(access: Access, commit: ThreadCommit, plan: RowPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {
+function finishOf(access: Access, commit: ThreadCommit, planned: { readonly plan: RowPlan; readonly reads: RowReads }) {
+  const tellOthers = tellAll(access, planned.plan);
+  const tell = () => {
+    access.known?.landed(access.scopeId, commit, planned);
+    tellOthers();
+  };
+  return { result: resultOf(planned.plan), tell };
+}
+
+/** Of a commit that was guessed, only if the rows are as they are known. */
+function writesOf(
+  access: Access,
+  commit: ThreadCommit,
+  plan: RowPlan,
+  lastPlace: LoadedCommit["lastPlace"],
+  guess?: GuessedCommit,
+): readonly Statement[] {
   const { scopeId, env, written } = access;
   const { threadId, runId, threadState, landedStep } = commit;
   const { thread, messages, run, ledger, pending, dispatch, events, wishes, next } = plan;
   return access.merger.together([
     ...insertMessages(scopeId, messages, env.blobBytes),
-    writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads),
-    ...(run === undefined ? [] : writeRun(access, run.before, run.after)),
-    ...writeLedger(scopeId, ledger, env.blobBytes),
+    guess === undefined
+      ? writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads)
+      : writeKnownThread(scopeId, { before: guess.known.thread, after: thread.after, state: threadState, written: written.threads }),
+    ...(run === undefined ? [] : writeRun(access, run.before, run.after, guess !== undefined)),
+    ...writeLedger(scopeId, ledger, env.blobBytes, guess?.known.effects),
     ...writePending(access, { threadId, ...pending, lastPlace: lastPlace(threadId) }),
     ...writeOutbound(access, plan.outbound, lastPlace),
-    ...writeDispatches(scopeId, dispatch, next),
+    ...(guess === undefined ? writeDispatches(scopeId, dispatch, next) : writeKnownDispatch(scopeId, commit, guess)),
     ...(wishes.taken.length === 0 ? [] : [takeWishes(scopeId, wishes.taken, env.clock())]),
     ...writeEvents(access, events),
     ...(landedStep === undefined ? [] : [dropCheckpoint(scopeId, runId, landedStep)]),
+    ...(guess === undefined ? [] : [guess.guard]),
   ]);
+}
+
+function writeKnownDispatch(scopeId: ScopeId, { fence }: ThreadCommit, { known, plan: { dispatch } }: GuessedCommit): readonly Statement[] {
+  if (dispatch !== undefined && dispatch.before === undefined) return insertDispatch(scopeId, dispatch.after);
+  if (fence === undefined || known.dispatch === undefined) return [];
+  return [dispatch === undefined ? lockKnownDispatch(scopeId, known.dispatch) : moveKnownDispatch(scopeId, known.dispatch, dispatch.after)];
 }
 
 function writeOutbound(access: Access, { ids, deliveries }: OutboundPlan, lastPlace: LoadedCommit["lastPlace"]): readonly Statement[] {

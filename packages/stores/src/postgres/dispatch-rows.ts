@@ -83,6 +83,27 @@ export const moveDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRe
     dispatches.map((dispatch) => dispatchRow(dispatch)),
   );
 
+const MOVE_KNOWN = `UPDATE ~dispatch SET status = $3, available_at = $4, lease_until = $5, updated_at = $6, record = $7
+  WHERE scope_id = $1 AND dispatch_id = $2 AND record::text = $8 RETURNING 1`;
+
+/** As `known_dispatch`, if it is still the one of before. */
+export function moveKnownDispatch(scopeId: ScopeId, before: DispatchRecord, after: DispatchRecord): Statement {
+  const [id = null, , status = null, , , , availableAt = null, leaseUntil = null, , updatedAt = null, text = null] = dispatchRow(after);
+  const values = [scopeId, id, status, availableAt, leaseUntil, updatedAt, text, dispatchText(before)];
+  return { ...sql(MOVE_KNOWN, ...values), name: "known_dispatch" };
+}
+
+/** The row as `known_dispatch`, if it is still this one; nobody takes it back until the end of the transaction. */
+export const lockKnownDispatch = (scopeId: ScopeId, known: DispatchRecord): Statement => ({
+  ...sql(
+    "SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $2 AND record::text = $3 FOR UPDATE",
+    ...[scopeId, known.dispatchId, dispatchText(known)],
+  ),
+  name: "known_dispatch",
+});
+
+const dispatchText = (dispatch: DispatchRecord) => dispatchRow(dispatch).at(-1) ?? null;
+
 /** A new row: of two with one id, one is refused. */
 export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>
   insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS }, [dispatchRow(dispatch)]);

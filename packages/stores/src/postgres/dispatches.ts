@@ -48,7 +48,12 @@ export const dispatchPort = (access: Access): DispatchStore => ({
 
 /** Writes rows that exist. */
 function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
-  return { writes: moveDispatches(access.scopeId, rows), result, tell: tellQueued(access, rows) };
+  const tellOthers = tellQueued(access, rows);
+  const tell = () => {
+    for (const row of rows) access.known?.moved(access.scopeId, row);
+    tellOthers();
+  };
+  return { writes: moveDispatches(access.scopeId, rows), result, tell };
 }
 
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";

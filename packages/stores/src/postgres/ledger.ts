@@ -24,8 +24,21 @@ export const lockEffects = (scopeId: ScopeId, keys: readonly string[]): Statemen
     ...[scopeId, keys],
   );
 
+const UPDATE_EFFECT =
+  "UPDATE ~ledger SET status = $3, updated_at = $4, record = $5, parts = $6 WHERE scope_id = $1 AND idempotency_key = $2";
+/** Gives a row if the effect is as it was remembered. */
+const UPDATE_KNOWN_EFFECT = `${UPDATE_EFFECT} AND record::text = $7 AND parts IS NULL RETURNING 1`;
+
+/** Those that are known are written, as `known_effect0` and so on, if they are still the same. */
+export type KnownEffects = ReadonlyMap<string, LedgerEntry>;
+
 /** A new key is inserted and nothing else, so that two runs that claim it at once do not both have it. */
-export function writeLedger(scopeId: ScopeId, { added, changed }: LedgerPlan, blobBytes: number): readonly Statement[] {
+export function writeLedger(
+  scopeId: ScopeId,
+  { added, changed }: LedgerPlan,
+  blobBytes: number,
+  effects?: KnownEffects,
+): readonly Statement[] {
   const encode = (entries: readonly LedgerEntry[]) => entries.map((entry) => ({ entry, ...ledgerRow(entry, blobBytes) }));
   const [fresh, known] = [encode(added), encode(changed)];
   return [
@@ -34,12 +47,12 @@ export function writeLedger(scopeId: ScopeId, { added, changed }: LedgerPlan, bl
       { table: "ledger", columns: LEDGER_COLUMNS },
       fresh.map((row) => row.values),
     ),
-    ...known.map(({ values: [key = null, , , status = null, updatedAt = null, text = null, parts = null] }) =>
-      sql(
-        "UPDATE ~ledger SET status = $3, updated_at = $4, record = $5, parts = $6 WHERE scope_id = $1 AND idempotency_key = $2",
-        ...[scopeId, key, status, updatedAt, text, parts],
-      ),
-    ),
+    ...known.map(({ entry, values: [key = null, , , status = null, updatedAt = null, text = null, parts = null] }, index) => {
+      const values = [scopeId, key, status, updatedAt, text, parts];
+      const before = effects?.get(entry.idempotencyKey);
+      if (before === undefined) return sql(UPDATE_EFFECT, ...values);
+      return { ...sql(UPDATE_KNOWN_EFFECT, ...values, ledgerRow(before, blobBytes).values[5] ?? null), name: `known_effect${index}` };
+    }),
     ...[...fresh, ...known].flatMap(({ entry, blobs }) => writeBlobs(scopeId, entry.threadId, blobs)),
   ];
 }

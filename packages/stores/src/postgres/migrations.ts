@@ -160,6 +160,10 @@ export const MIGRATIONS: readonly string[] = [
   // Few rows: of the runs that wait, those that wait for tasks. Their text is searched: JSON functions refuse strings that records may hold.
   `CREATE INDEX run_tasks ON ~run (scope_id, thread_id)
      WHERE status = 'waiting' AND strpos(record::text, '"reason":"awaiting-tasks"') > 0`,
+  // How a statement fails that was to find rows as they were remembered (`known-commit.ts`).
+  `CREATE FUNCTION ~refuse() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
+     RAISE EXCEPTION 'the rows are not as they were remembered' USING ERRCODE = 'serialization_failure';
+   END $$`,
 ];
 
 const ignore = () => {};

@@ -24,20 +24,30 @@ const RUNS: Target = { table: "run", columns: RUN_COLUMNS, listed: new Map() };
 export const selectRun = (scopeId: ScopeId, id: RunId): Statement =>
   sql("SELECT run_id, record FROM ~run WHERE scope_id = $1 AND run_id = $2", scopeId, id);
 
-export function writeRun({ scopeId, written }: Access, before: RunRecord | undefined, after: RunRecord): readonly Statement[] {
+const UPDATE_RUN = "UPDATE ~run SET status = $3, updated_at = $4, record = $5 WHERE scope_id = $1 AND run_id = $2";
+/** Gives a row if the run is as it was remembered. */
+const UPDATE_KNOWN_RUN = `${UPDATE_RUN} AND updated_at = $6 AND status = $7 RETURNING 1`;
+
+/** With `isKnown`, the row of a run is written, as `known_run`, if it is still the one of before. */
+export function writeRun(
+  { scopeId, written }: Access,
+  before: RunRecord | undefined,
+  after: RunRecord,
+  isKnown = false,
+): readonly Statement[] {
   const { runId, status, updatedAt } = after;
   const values = runValues(after);
   const text = String(values.at(-1));
   written.runs.put(scopeId, runId, text, lastingRun(after));
   const { added, removed } = ticketChange(before, after);
-  const update = sql(
-    "UPDATE ~run SET status = $3, updated_at = $4, record = $5 WHERE scope_id = $1 AND run_id = $2",
-    ...[scopeId, runId, status, updatedAt, text],
-  );
+  const update = (known: RunRecord): Statement =>
+    isKnown
+      ? { ...sql(UPDATE_KNOWN_RUN, scopeId, runId, status, updatedAt, text, known.updatedAt, known.status), name: "known_run" }
+      : sql(UPDATE_RUN, scopeId, runId, status, updatedAt, text);
   const tickets = { table: "run_ticket", columns: "ticket_id, run_id" };
   const remove = "DELETE FROM ~run_ticket WHERE scope_id = $1 AND run_id = $2 AND ticket_id = ANY ($3::text[])";
   return [
-    ...(before === undefined ? insertRows(scopeId, RUNS, [values]) : [update]),
+    ...(before === undefined ? insertRows(scopeId, RUNS, [values]) : [update(before)]),
     ...(removed.length === 0 ? [] : [sql(remove, scopeId, runId, removed)]),
     ...insertRows(
       scopeId,

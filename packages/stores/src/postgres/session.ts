@@ -16,6 +16,8 @@ export interface Finish<T> {
   readonly result: T;
   /** Runs once the writes are durable. */
   readonly tell?: () => void;
+  /** It was planned without asking: whatever the server refuses, the work is done again. */
+  readonly isGuess?: boolean;
 }
 
 /** How ports get at the database. */
@@ -92,8 +94,10 @@ async function perform<T>(lease: Lease, frame: Frame, work: (tx: Tx) => Promise<
   for (let tries = 1; ; tries++) {
     const attempt = new Attempt(lease, frame);
     let isCommitting = false;
+    let isGuess = false;
     try {
       const finish = await work(attempt);
+      isGuess = finish.isGuess === true;
       isCommitting = frame.isWhole && finish.writes.length > 0;
       await attempt.finish(finish.writes);
       return finish;
@@ -101,7 +105,7 @@ async function perform<T>(lease: Lease, frame: Frame, work: (tx: Tx) => Promise<
       if (lease.isLost && isCommitting) throw commitUnknown(thrown);
       await attempt.rollBack();
       const isLast = lease.isLost || !frame.isWhole || tries === MAX_ATTEMPTS;
-      if (isLast || !isWorthAnotherTry(thrown)) throw toStorageError(thrown);
+      if (isLast || !(isGuess || isWorthAnotherTry(thrown))) throw toStorageError(thrown);
     }
   }
 }

@@ -10,6 +10,8 @@ export interface Statement {
   readonly values: readonly Parameter[];
   /** It cannot be made one with others: it locks, or writes what others may write too. */
   readonly isAlone?: true;
+  /** How the last of those that are made one with it calls the rows that it gives. */
+  readonly name?: string;
 }
 
 export const sql = (text: string, ...values: readonly Parameter[]): Statement => ({ text, values });
@@ -28,8 +30,8 @@ export class Merger {
   readonly #merged: Merged = { next: new Map(), text: undefined };
 
   /**
-   * As few statements as possible that do the same, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes;
-   * those that stand alone come first.
+   * As few statements as possible that do the same, for INSERTs, UPDATEs and DELETEs of which none sees or touches what another one writes,
+   * and last of all a SELECT that may ask for what those with a name gave; those that stand alone come first.
    */
   together(statements: readonly Statement[]): readonly Statement[] {
     const parts = statements.filter((statement) => statement.isAlone !== true);
@@ -58,7 +60,7 @@ function merge(statements: readonly Statement[]): string {
     before += values.length;
     return text.replaceAll(/\$(\d+)/g, (_, number: string) => `$${Number(number) + offset}`);
   });
-  const parts = texts.slice(0, -1).map((text, index) => `part${index} AS (${text})`);
+  const parts = texts.slice(0, -1).map((text, index) => `${statements[index]?.name ?? `part${index}`} AS (${text})`);
   return `WITH ${parts.join(", ")} ${texts.at(-1)}`;
 }
 

@@ -12,6 +12,7 @@ import { dispatchQueue } from "./dispatch-queue.ts";
 import { dispatchPort } from "./dispatches.ts";
 import { createPool, type PgPool } from "./driver.ts";
 import { eventPort } from "./events.ts";
+import { KnownThreads } from "./known-threads.ts";
 import { ledgerPort } from "./ledger.ts";
 import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
@@ -83,17 +84,18 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
   const merger = new Merger();
+  const known = new KnownThreads(options);
 
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
-    const portsIn = (own: Session, cache?: ViewCache) =>
-      portsOf(MAKERS, { scopeId, session: own, env, wire, written, merger, views: cache });
+    const portsIn = (own: Session, memory: Pick<Access, "views" | "known">) =>
+      portsOf(MAKERS, { scopeId, session: own, env, wire, written, merger, ...memory });
     return {
       scopeId,
       // Without a way to hear of others, whoever follows has to ask.
       ...(connections.canListen ? { live: livePort({ scopeId, wire }) } : undefined),
-      ...portsIn(session, views),
-      transaction: (work) => session.transaction((inside) => work(portsIn(inside))),
+      ...portsIn(session, { views, known }),
+      transaction: (work) => session.transaction((inside) => work(portsIn(inside, { views: undefined, known: undefined }))),
     };
   }
 

@@ -37,6 +37,33 @@ import { type Statement, sql } from "./statement.ts";
 const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT ${THREAD_ROW} FROM ~thread WHERE scope_id = $1 AND thread_id = $2`, scopeId, id);
 
+const UPDATE_THREAD = `UPDATE ~thread SET updated_at = $3, resource_id = $4, parent_thread_id = $5, latest_run_id = $6, open_run_id = $7,
+      message_count = $8, folded = $9, run_count = $10, record = $11, state = coalesce($12, state)
+    WHERE scope_id = $1 AND thread_id = $2`;
+/** Gives a row if the thread is as it was remembered. */
+const UPDATE_KNOWN_THREAD = `${UPDATE_THREAD} AND record::text = $13 AND incarnation IS NOT DISTINCT FROM $14
+    AND message_count = $15 AND run_count = $16 RETURNING 1`;
+
+/** The row of a thread, as `known_thread`, if it is still the one of before. */
+export function writeKnownThread(
+  scopeId: ScopeId,
+  { before, after, state, written }: ThreadWrite & { readonly before: ThreadRow },
+): Statement {
+  const { values } = writeThreadRow(scopeId, before, after, state, written);
+  const { record, incarnation, messageCount, runCount } = before;
+  return {
+    text: UPDATE_KNOWN_THREAD,
+    values: [...values, JSON.stringify(record), incarnation, messageCount, runCount],
+    name: "known_thread",
+  };
+}
+
+export interface ThreadWrite {
+  readonly after: ThreadRow;
+  readonly state: PersistedState | undefined;
+  readonly written: LastWritten<ThreadRecord>;
+}
+
 /** What a write leaves out of the state stays. */
 export function writeThreadRow(
   scopeId: ScopeId,
@@ -53,10 +80,7 @@ export function writeThreadRow(
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
     return sql(text, ...values, after.incarnation);
   }
-  const text = `UPDATE ~thread SET updated_at = $3, resource_id = $4, parent_thread_id = $5, latest_run_id = $6, open_run_id = $7,
-      message_count = $8, folded = $9, run_count = $10, record = $11, state = coalesce($12, state)
-    WHERE scope_id = $1 AND thread_id = $2`;
-  return sql(text, ...values);
+  return sql(UPDATE_THREAD, ...values);
 }
 
 /** From this thread up to the root, as far as they exist; a cycle ends the walk. */

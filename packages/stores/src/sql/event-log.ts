@@ -184,6 +184,12 @@ class Numbering {
   }
 }
 
+/** How far a log of this type came with a batch that has a place in it. */
+export function eventHead(type: Log["type"], { batchId, threadSeq, runSeq, createdAt, drafts }: EventBatch): LogHead {
+  const lastSeq = ((type === "thread" ? threadSeq : runSeq) ?? 0) + drafts.length - 1;
+  return { lastSeq, lastAt: createdAt, cursor: cursorOf(type, lastSeq, eventIdAt(batchId, drafts.length - 1)) };
+}
+
 export const eventIdAt = (batchId: string, index: number): EventId => eventId(`${batchId}.${index}`);
 
 function placeOf({ threadId, threadSeq, runId, runSeq, createdAt }: EventBatch, index: number) {

@@ -1,0 +1,109 @@
+import type { ThreadCommit } from "@awaken/contract/store";
+import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
+import { EMPTY_LOG, logKey } from "../sql/event-log.ts";
+import type { Access } from "./access.ts";
+import type { KnownThread } from "./known-threads.ts";
+import { type Statement, sql } from "./statement.ts";
+
+/** A commit that was planned without asking, and the statement that makes it fail unless asking would have said the same. */
+export interface GuessedCommit {
+  readonly known: KnownThread;
+  readonly guard: Statement;
+  readonly plan: RowPlan;
+  readonly reads: RowReads;
+}
+
+/**
+ * Undefined when it cannot be planned from what this process knows. What is not known to be there is taken as not there where an index
+ * would refuse a second one: runs, dispatches and their keys, effects, messages, and the next place in a log.
+ */
+export function guessCommit({ scopeId, known: threads, env }: Access, commit: ThreadCommit): GuessedCommit | undefined {
+  const known = threads?.find(scopeId, commit.threadId);
+  if (known === undefined || !isPlain(commit) || !isAllKnown(commit, known)) return undefined;
+  const reads = readsOf(commit, known);
+  try {
+    const plan = planRows(commit, reads, env);
+    return { known, guard: refuseOthers(commit, known, plan), plan, reads };
+  } catch {
+    // What is refused is refused by what the rows say.
+    return undefined;
+  }
+}
+
+/** It needs nothing but its thread, its run, its dispatch and its effects. */
+function isPlain({ pending, outbound = [], takes = [], events = [] }: ThreadCommit): boolean {
+  const isPlainEvent = ({ idempotency, expected }: (typeof events)[number]) => idempotency === undefined && expected === undefined;
+  return pending === undefined && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
+}
+
+function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
+  const { run, runId, isNewRun, fence, dispatch, threadId, ledger, events = [] } = commit;
+  const parent = run?.activation.trace.parentThreadId;
+  if (parent !== undefined && parent !== threadId && parent !== known.thread.record.parentThreadId) return false;
+  const isRunKnown = known.run?.runId === runId;
+  if ((run !== undefined || ledger !== undefined) && isRunKnown === (isNewRun === true)) return false;
+  const needsQueue = fence !== undefined || dispatch !== undefined;
+  if (needsQueue && known.epoch === undefined) return false;
+  if (fence !== undefined && known.dispatch?.dispatchId !== fence.dispatchId) return false;
+  if (ledger?.outcomes.some(({ idempotencyKey }) => !known.effects.has(idempotencyKey) && !isClaimed(commit, idempotencyKey))) return false;
+  // A new run has no log; of another one it has to be known how far it came.
+  const logs =
+    events.length === 0 ? [] : [logKey({ type: "thread", id: threadId }), ...(isNewRun ? [] : [logKey({ type: "run", id: runId })])];
+  return logs.every((log) => known.heads.has(log)) && events.every(({ draft }) => draft.threadId === threadId && draft.runId === runId);
+}
+
+const isClaimed = ({ ledger }: ThreadCommit, key: string): boolean => ledger?.claims.some((claim) => claim.idempotencyKey === key) === true;
+
+function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
+  const isRunKnown = known.run?.runId === commit.runId;
+  const nothing: readonly never[] = [];
+  return {
+    thread: () => known.thread,
+    run: () => (isRunKnown ? known.run : undefined),
+    lineage: () => nothing,
+    dispatch: () => known.dispatch,
+    ledger: (key) => known.effects.get(key),
+    openWishes: () => nothing,
+    epoch: () => known.epoch ?? 0,
+    isKnown: () => false,
+    holder: () => undefined,
+    hasClaim: () => commit.fence !== undefined,
+    hasQueued: () => false,
+    pending: () => nothing,
+    committed: () => new Set(),
+    events: { known: () => undefined, head: (log) => known.heads.get(logKey(log)) ?? EMPTY_LOG },
+    outbound: {
+      isDelivered: () => false,
+      thread: () => ({ epoch: () => 0, isKnown: () => false, holder: () => undefined, pending: () => nothing, committed: () => new Set() }),
+    },
+  };
+}
+
+/**
+ * Gives one row, or makes all of the commit fail: when a row that was to be changed was not the one that is known, or something is there
+ * that was not. It comes last among the statements that it judges, which have the names that it asks for.
+ */
+function refuseOthers(commit: ThreadCommit, known: KnownThread, plan: RowPlan): Statement {
+  const { threadId, runId, fence, dispatch } = commit;
+  const rows = [
+    "known_thread",
+    ...(plan.run?.before === undefined ? [] : ["known_run"]),
+    ...(fence === undefined ? [] : ["known_dispatch"]),
+    ...plan.ledger.changed.map((_, index) => `known_effect${index}`),
+  ];
+  const ofThread = "WHERE scope_id = $1 AND thread_id = $2";
+  const absent = [
+    "~wish WHERE scope_id = $1 AND run_id = $3 AND taken_at IS NULL",
+    ...(fence === undefined ? [`~dispatch ${ofThread} AND status = 'claimed'`] : []),
+    ...(plan.dispatch?.before === undefined ? [] : [`~dispatch ${ofThread} AND status = 'queued'`]),
+    ...(commit.run?.status === "done" ? [`~pending ${ofThread}`] : []),
+  ];
+  const needsEpoch = fence !== undefined || dispatch !== undefined;
+  const conditions = [
+    ...rows.map((row) => `EXISTS (SELECT 1 FROM ${row})`),
+    ...absent.map((what) => `NOT EXISTS (SELECT 1 FROM ${what})`),
+    ...(needsEpoch ? [`$4 = coalesce((SELECT epoch FROM ~thread_epoch ${ofThread}), 0)`] : []),
+  ];
+  const text = `SELECT CASE WHEN ${conditions.join(" AND ")} THEN 1 ELSE ~refuse() END`;
+  return sql(text, known.scopeId, threadId, runId, ...(needsEpoch ? [known.epoch ?? null] : []));
+}
