@@ -51,7 +51,6 @@ async function askOnce(store: QueueStore, thread: ThreadId, ask: Ask, fault: Par
   const asker = open(
     broken.store,
     Array.from({ length: 4 }, () => text("answered")),
-    { limits: { storeMs: 150 } },
   );
   const asked = await ask(asker, thread).then(
     (value) => ({ value }),

@@ -62,7 +62,7 @@ function writesOf(
   const { thread, messages, run, ledger, pending, dispatch, events, wishes, next } = plan;
   return access.merger.together([
     ...insertMessages(scopeId, messages, env.blobBytes),
-    guess === undefined
+    guess?.known.thread === undefined
       ? writeThreadRow(scopeId, thread.before, thread.after, threadState, written.threads)
       : writeKnownThread(scopeId, { before: guess.known.thread, after: thread.after, state: threadState, written: written.threads }),
     ...(run === undefined ? [] : writeRun(access, run.before, run.after, guess !== undefined)),

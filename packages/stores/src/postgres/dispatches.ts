@@ -198,8 +198,11 @@ function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list
 
     async list(threadId, { statuses, offset = 0, limit }) {
       const where = new Conditions("$").add("scope_id = ?", scopeId).add("thread_id = ?", threadId).oneOf("status", statuses);
-      const page = [clampLimit(limit), Math.max(Math.trunc(offset), 0)];
-      const tail = where.bind("ORDER BY priority, created_at, dispatch_id LIMIT ? OFFSET ?", ...page);
+      const [size, skipped] = [clampLimit(limit), Math.max(Math.trunc(offset), 0)];
+      const order = "ORDER BY priority, created_at, dispatch_id";
+      // A limit that the server does not know beforehand makes it plan each time.
+      const isUsual = limit === undefined && skipped === 0;
+      const tail = isUsual ? `${order} LIMIT ${size}` : where.bind(`${order} LIMIT ? OFFSET ?`, size, skipped);
       const rows = await session.read(sql(`SELECT dispatch_id, record FROM ~dispatch ${where.where} ${tail}`, ...where.values));
       return rows.map(readDispatch);
     },

@@ -15,11 +15,11 @@ export interface GuessedCommit {
 
 /**
  * Undefined when it cannot be planned from what this process knows. What is not known to be there is taken as not there where an index
- * would refuse a second one: runs, dispatches and their keys, effects, messages, and the next place in a log.
+ * would refuse a second one: threads, runs, dispatches and their keys, effects, messages, and the next place in a log.
  */
 export function guessCommit({ scopeId, known: threads, env }: Access, commit: ThreadCommit): GuessedCommit | undefined {
   const known = threads?.find(scopeId, commit.threadId);
-  if (known === undefined || !isPlain(commit) || !isAllKnown(commit, known)) return undefined;
+  if (known === undefined || !isPlain(commit, known) || !isAllKnown(commit, known)) return undefined;
   const reads = readsOf(commit, known);
   try {
     const plan = planRows(commit, reads, env);
@@ -30,16 +30,17 @@ export function guessCommit({ scopeId, known: threads, env }: Access, commit: Th
   }
 }
 
-/** It needs nothing but its thread, its run, its dispatch and its effects. */
-function isPlain({ pending, outbound = [], takes = [], events = [] }: ThreadCommit): boolean {
+/** It needs nothing but its thread, its run, its dispatch and its effects; messages wait where nothing else is. */
+function isPlain({ pending, outbound = [], takes = [], events = [] }: ThreadCommit, { thread }: KnownThread): boolean {
   const isPlainEvent = ({ idempotency, expected }: (typeof events)[number]) => idempotency === undefined && expected === undefined;
-  return pending === undefined && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
+  const isQueuePlain = pending === undefined || (thread === undefined && pending.consume === undefined);
+  return isQueuePlain && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
 }
 
 function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
   const { run, runId, isNewRun, fence, dispatch, threadId, ledger, events = [] } = commit;
   const parent = run?.activation.trace.parentThreadId;
-  if (parent !== undefined && parent !== threadId && parent !== known.thread.record.parentThreadId) return false;
+  if (parent !== undefined && parent !== threadId && parent !== known.thread?.record.parentThreadId) return false;
   const isRunKnown = known.run?.runId === runId;
   if ((run !== undefined || ledger !== undefined) && isRunKnown === (isNewRun === true)) return false;
   const needsQueue = fence !== undefined || dispatch !== undefined;
@@ -49,7 +50,10 @@ function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
   // A new run has no log; of another one it has to be known how far it came.
   const logs =
     events.length === 0 ? [] : [logKey({ type: "thread", id: threadId }), ...(isNewRun ? [] : [logKey({ type: "run", id: runId })])];
-  return logs.every((log) => known.heads.has(log)) && events.every(({ draft }) => draft.threadId === threadId && draft.runId === runId);
+  return (
+    (known.thread === undefined || logs.every((log) => known.heads.has(log))) &&
+    events.every(({ draft }) => draft.threadId === threadId && draft.runId === runId)
+  );
 }
 
 const isClaimed = ({ ledger }: ThreadCommit, key: string): boolean => ledger?.claims.some((claim) => claim.idempotencyKey === key) === true;
@@ -86,7 +90,7 @@ function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
 function refuseOthers(commit: ThreadCommit, known: KnownThread, plan: RowPlan): Statement {
   const { threadId, runId, fence, dispatch } = commit;
   const rows = [
-    "known_thread",
+    ...(known.thread === undefined ? [] : ["known_thread"]),
     ...(plan.run?.before === undefined ? [] : ["known_run"]),
     ...(fence === undefined ? [] : ["known_dispatch"]),
     ...plan.ledger.changed.map((_, index) => `known_effect${index}`),
@@ -96,7 +100,7 @@ function refuseOthers(commit: ThreadCommit, known: KnownThread, plan: RowPlan): 
     "~wish WHERE scope_id = $1 AND run_id = $3 AND taken_at IS NULL",
     ...(fence === undefined ? [`~dispatch ${ofThread} AND status = 'claimed'`] : []),
     ...(plan.dispatch?.before === undefined ? [] : [`~dispatch ${ofThread} AND status = 'queued'`]),
-    ...(commit.run?.status === "done" ? [`~pending ${ofThread}`] : []),
+    ...(commit.run?.status === "done" || commit.pending !== undefined ? [`~pending ${ofThread}`] : []),
   ];
   const needsEpoch = fence !== undefined || dispatch !== undefined;
   const conditions = [

@@ -176,6 +176,37 @@ const SCENES: Readonly<Record<string, Scene>> = {
   "does nothing, and the run parks": { others: async () => {}, commit: parking },
 };
 
+const firstOf = (): ThreadCommit =>
+  append(0, [user("m1")], { run: runs.running({ updatedAt: 2 }), isNewRun: true, dispatch: CLAIMED, events: [event("a")] });
+const forLater = (): ThreadCommit =>
+  write(runs.created(), {
+    isNewRun: true,
+    pending: { append: [{ message: user("m1"), deliveryMode: { boundary: "new-run" } }] },
+    dispatch: { type: "enqueue", dispatch: dispatch("d1", { dedupeKey: "k" }) },
+  });
+const waits = { message: user("x"), deliveryMode: { boundary: "new-run" } } as const;
+
+/** What somebody does to a thread that was not there when this process looked. */
+const NEW_SCENES: Readonly<Record<string, (peer: QueueStore) => Promise<unknown>>> = {
+  "does nothing": async () => {},
+  "makes the thread": (peer) => peer.threads.create({ id: T1, title: "made" }),
+  "appends messages": (peer) => peer.commit(append(0, [user("m1")])),
+  "appends events": (peer) => peer.events.append([event("x")]),
+  "begins the run": (peer) => peer.commit(firstOf()),
+  "puts the run into the queue": (peer) => peer.commit(forLater()),
+  "puts another run with the same key into the queue": (peer) => peer.dispatches.enqueue(dispatch("d2", { runId: R2, dedupeKey: "k" })),
+  "raises the epoch": (peer) => peer.dispatches.interrupt(T1),
+  "sends a message": (peer) => peer.pending.append(T1, [waits]),
+  "sends the same message": (peer) => peer.pending.append(T1, [{ ...waits, message: user("m1") }]),
+};
+
+async function playNew(name: string, commit: ThreadCommit, cacheBytes?: number) {
+  const { store, peer } = await openPair(cacheBytes);
+  expect(await store.threads.loadHead(T1)).toBeUndefined();
+  await NEW_SCENES[name]?.(peer);
+  return outcomeOf(store, commit);
+}
+
 async function play(name: string, cacheBytes?: number) {
   const scene = SCENES[name];
   if (scene === undefined) throw new Error(name);
@@ -206,6 +237,21 @@ describe("a commit that is planned from what the process wrote last", () => {
   test.each(Object.keys(SCENES))("does what one that asks would do when somebody %s", async (name) => {
     const remembered = await play(name);
     expect(remembered).toEqual(await play(name, 0));
+  });
+
+  test("begins a thread that was not there with four statements", async () => {
+    for (const commit of [firstOf(), forLater()]) {
+      const { store, sent } = await openPair();
+      await store.threads.loadHead(T1);
+      sent.length = 0;
+      await store.commit(commit);
+      expect(sent.map((text) => text.split(" ")[0])).toEqual(["BEGIN", "SELECT", "WITH", "COMMIT"]);
+    }
+  });
+
+  test.each(Object.keys(NEW_SCENES))("does the same on a thread that was not there, when somebody %s", async (name) => {
+    expect(await playNew(name, firstOf())).toEqual(await playNew(name, firstOf(), 0));
+    expect(await playNew(name, forLater())).toEqual(await playNew(name, forLater(), 0));
   });
 
   test("tells those who wait for work when another run is queued behind the one that ends", async () => {

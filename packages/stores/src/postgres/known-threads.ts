@@ -7,7 +7,8 @@ import { lastingRun } from "../sql/last-written.ts";
 /** What a commit of this process found or wrote. What is undefined was not looked at. */
 export interface KnownThread {
   readonly scopeId: ScopeId;
-  readonly thread: ThreadRow;
+  /** Undefined when there was none. */
+  readonly thread: ThreadRow | undefined;
   readonly run: RunRecord | undefined;
   /** How far logs came, by `logKey`. */
   readonly heads: ReadonlyMap<string, LogHead>;
@@ -17,6 +18,8 @@ export interface KnownThread {
   /** Effects that the run claimed and that have no outcome, by their keys. */
   readonly effects: ReadonlyMap<string, LedgerEntry>;
 }
+
+const NOTHING = { thread: undefined, run: undefined, heads: new Map(), epoch: 0, dispatch: undefined, effects: new Map() } as const;
 
 const MAX_ENTRIES = 512;
 /** So many claims of one thread; with more, commits read them. */
@@ -40,8 +43,9 @@ export class KnownThreads {
     return entry?.scopeId === scopeId ? entry : undefined;
   }
 
-  forget(id: ThreadId): void {
-    this.#entries.delete(id);
+  /** A reader found nothing under this id, so nothing hangs on it. */
+  absent(scopeId: ScopeId, id: ThreadId): void {
+    this.#put(id, { scopeId, ...NOTHING });
   }
 
   /** What a commit, which is durable now, has read and written. */

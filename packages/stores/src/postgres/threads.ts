@@ -132,7 +132,10 @@ async function loadHead(access: Access, id: ThreadId, known: Known): Promise<Thr
   const rows = await access.session.read(selectHead(access.scopeId, id, known));
   const of = (part: string) => rows.filter((row) => row["part"] === part);
   const [threadRow] = of("thread");
-  if (threadRow === undefined) return undefined;
+  if (threadRow === undefined) {
+    access.known?.absent(access.scopeId, id);
+    return undefined;
+  }
   const thread = readThread(threadRow);
   const log: LogState = {
     incarnation: textIn(threadRow, "incarnation") ?? null,
