@@ -54,11 +54,20 @@ describe.each(ENGINES)("a thread that is rewound, on %s", (engine) => {
     }));
     await store.threads.create({ id: T });
     await store.commit({ threadId: T, runId: runId("brought"), messageDelta: { messages, expectedMessageCount: 0 }, events: [] });
+    const follower = new Reader(runtime.attach("t"));
     await runtime.rewind("t", { toMessageId: "m2" });
+    const gone = await follower.until(isRewound);
+    expect(gone).toEqual({ type: "thread-rewound", threadId: "t", messageId: "m2", cursor: expect.any(String) });
+    await follower.leave();
+    // Whoever comes back behind it is not told again, and hears of the next run.
+    const later = new Reader(runtime.attach("t", { after: gone.cursor ?? expect.fail() }));
     const rows = (await store.messages.list(T, { visibility: "all" })).items;
     const facts = (await store.events.list({ type: "thread", threadId: T }, {})).items;
     expect(facts.map(({ kind }) => kind)).toEqual(["message-committed", "thread-rewound"]);
     expect(facts[0]?.payload).toMatchObject({ messageId: rows.at(-1)?.message.id, messageSeq: 3, messageKind: "internal-system" });
     expect(facts[1]?.payload).toEqual({ threadId: "t", messageId: "m2" });
+    await runtime.run({ agent: "assistant", thread: "t", input: "say" });
+    await later.until(({ type }) => type === "run-end");
+    expect((await later.leave())[0]).toMatchObject({ type: "run-start" });
   });
 });

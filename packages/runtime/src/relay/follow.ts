@@ -5,7 +5,8 @@ import { ticketsBelow } from "../run/tickets-below.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type LiveStep, type PassingEvent } from "./live-event.ts";
-import { type Commit, LogReader } from "./read-log.ts";
+import { readOutside } from "./read-fact.ts";
+import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
 import { findTarget, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
@@ -175,14 +176,15 @@ export class Reader {
     this.#isLogRung = false;
   }
 
-  #tellCommit(commit: Commit | undefined): Batch | undefined {
+  #tellCommit(commit: Commit | Outside | undefined): Batch | undefined {
     if (commit === undefined) {
       if (this.#told !== undefined) this.#goOn(this.#told);
       this.#stage = "over";
       return undefined;
     }
     if (this.#isOver) return undefined;
-    const events: AttachedEvent[] = [...this.#rebuild.commit(commit)];
+    const events: AttachedEvent[] =
+      commit.run === undefined ? commit.events.flatMap((fact) => readOutside(fact) ?? []) : [...this.#rebuild.commit(commit)];
     if (this.#told !== undefined) {
       if (commit.cursor === this.#told.place) this.#goOn(this.#told);
       return undefined;

@@ -76,6 +76,13 @@ export function readFact(fact: StoredEvent, sources: FactSources): AgentEvent | 
   return body === undefined ? undefined : readEventOf(type, body);
 }
 
+/** The same of a fact that stands outside of all runs, as a rewind does: it says all of itself. */
+export function readOutside(fact: StoredEvent): AgentEvent | undefined {
+  const type = typeOfFact(fact);
+  if (type === undefined || EVENT_TABLE[type].stage !== "outside") return undefined;
+  return readEventOf(type, fact.payload);
+}
+
 function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: FactSources): object | undefined {
   const { run } = sources;
   const { threadId, runId } = run;

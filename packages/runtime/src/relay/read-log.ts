@@ -15,6 +15,13 @@ export interface Commit {
   readonly lastWords: string;
 }
 
+/** What somebody put there for no run that is on record. */
+export interface Outside {
+  readonly events: readonly StoredEvent[];
+  readonly cursor: EventCursor;
+  readonly run: undefined;
+}
+
 /**
  * Messages stand before the facts of their commit, so a commit begins where messages follow facts. Commits without messages are read as
  * part of the one before them: for whoever follows that is the same.
@@ -61,7 +68,7 @@ export class LogReader {
   }
 
   /** The next commit that was not read before. Undefined at the end of the log: what comes after it begins another pass. */
-  async next(): Promise<Commit | undefined> {
+  async next(): Promise<Commit | Outside | undefined> {
     for (;;) {
       const gathered = this.#gathered.shift();
       if (gathered !== undefined) {
@@ -119,15 +126,15 @@ export class LogReader {
     throw new AwakenError("data_integrity", `event '${eventId}' has no cursor in its own log`);
   }
 
-  /** Undefined for what no run has written. */
-  async #commitOf({ events, lastSeq }: Gathered): Promise<Commit | undefined> {
+  /** Undefined for nothing. */
+  async #commitOf({ events, lastSeq }: Gathered): Promise<Commit | Outside | undefined> {
     const last = events.at(-1);
-    const runId = last?.runId;
-    if (last === undefined || runId === undefined) return undefined;
+    if (last === undefined) return undefined;
+    const { runId } = last;
     this.#runs ??= new Map();
-    if (!this.#runs.has(runId)) this.#runs.set(runId, await this.#store.runs.load(runId));
-    const run = this.#runs.get(runId);
-    if (run === undefined) return undefined;
+    if (runId !== undefined && !this.#runs.has(runId)) this.#runs.set(runId, await this.#store.runs.load(runId));
+    const run = runId === undefined ? undefined : this.#runs.get(runId);
+    if (runId === undefined || run === undefined) return { events, cursor: this.#cursorOf(last), run: undefined };
     const isSuspended = events.some(({ kind, payload }) => kind === "run-suspended" || isWaiting(payload["result"]));
     const messages = this.#messages;
     return {
