@@ -106,33 +106,33 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(page.posts).toBe(2);
     page.unmount();
   });
-});
 
-test("protocols 6, 14: the AG-UI client: killed while an approval waits and in the middle of the answer, it has what is on record, and the tool ran once", async () => {
-  await using site = await openKillable("sqlite");
-  const agent = new ReturningAgent(site.url, "t-ag-ui");
-  agent.addMessage({ id: "u1", role: "user", content: "pay slow" });
-  await agent.runAgent({ runId: "r1" });
-  expect(agent.pendingInterrupts).toHaveLength(1);
-  await site.kill();
-  await site.again();
-  // A page that is loaded again has nothing of before.
-  const page = new ReturningAgent(site.url, "t-ag-ui");
-  await page.connectAgent();
-  const [asked] = page.pendingInterrupts;
-  expect(asked).toEqual(agent.pendingInterrupts[0]);
-  const resume = [{ interruptId: asked?.id ?? "", status: "resolved" as const, payload: { approved: true } }];
-  const lost = page.runAgent({ runId: "r2", resume }).catch(() => {});
-  await waitFor(() => expect(page.said()).toContain("one two"), soon);
-  await site.kill();
-  await lost;
-  await site.again();
-  // It did not hear that its answer was taken, and wants it named; it is not sent again.
-  await page.connectAgent({ resume });
-  expect(page.said()).toBe("one two three four five.");
-  expect(page.pendingInterrupts).toEqual([]);
-  const history = await (await fetch(`${site.url}/v1/ag-ui/threads/t-ag-ui/messages`)).json();
-  expect(JSON.parse(JSON.stringify(page.messages))).toEqual(history.messages);
-  expect(site.journal()).toEqual(["paid 120"]);
-  expect(page.posts + agent.posts).toBe(2);
+  test("protocols 6, 14: the AG-UI client: killed while an approval waits and in the middle of the answer, it has what is on record, and the tool ran once", async () => {
+    await using site = await openKillable(engine);
+    const agent = new ReturningAgent(site.url, "t-ag-ui");
+    agent.addMessage({ id: "u1", role: "user", content: "pay slow" });
+    await agent.runAgent({ runId: "r1" });
+    expect(agent.pendingInterrupts).toHaveLength(1);
+    await site.kill();
+    await site.again();
+    // A page that is loaded again has nothing of before.
+    const page = new ReturningAgent(site.url, "t-ag-ui");
+    await page.connectAgent();
+    const [asked] = page.pendingInterrupts;
+    expect(asked).toEqual(agent.pendingInterrupts[0]);
+    const resume = [{ interruptId: asked?.id ?? "", status: "resolved" as const, payload: { approved: true } }];
+    const lost = page.runAgent({ runId: "r2", resume }).catch(() => {});
+    await waitFor(() => expect(page.said()).toContain("one two"), soon);
+    await site.kill();
+    await lost;
+    await site.again();
+    // It did not hear that its answer was taken, and wants it named; it is not sent again.
+    await page.connectAgent({ resume });
+    expect(page.said()).toBe("one two three four five.");
+    expect(page.pendingInterrupts).toEqual([]);
+    const history = await (await fetch(`${site.url}/v1/ag-ui/threads/t-ag-ui/messages`)).json();
+    expect(JSON.parse(JSON.stringify(page.messages))).toEqual(history.messages);
+    expect(site.journal()).toEqual(["paid 120"]);
+    expect(page.posts + agent.posts).toBe(2);
+  });
 });

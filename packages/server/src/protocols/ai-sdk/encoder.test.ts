@@ -198,9 +198,13 @@ test.each(["parallel-approvals", "frontend-tool", "denied"])(
   },
 );
 
-test("protocols 64: after a reset only the new text is shown, and no end names an old part", async () => {
+test.each([
+  ["a call", [think("hm"), text("old"), ...call("c1").slice(0, 2)]],
+  ["text", [think("hm"), text("old")]],
+  ["thought", [think("hm")]],
+])("protocols 64: after a reset in %s only the new text is shown, and no end names an old part", async (_, taken) => {
   const reset: AgentEvent = { type: "stream-reset", reason: "another process has taken the run over" };
-  const events = [...start(), step(1, "m1"), think("hm"), text("old"), ...call("c1").slice(0, 2), reset, text("new"), end("text")];
+  const events = [...start(), step(1, "m1"), ...taken, reset, text("new"), end("text")];
   const chunks = encodeAll(events);
   const at = chunks.findIndex(({ type }) => type === "reset-step");
   const opened = new Set<string>();
