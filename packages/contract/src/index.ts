@@ -43,16 +43,7 @@ export {
   stopStatsSchema,
   toolFilterSchema,
 } from "./builtin-state.ts";
-export {
-  type Conclusion,
-  conclude,
-  concludeRecord,
-  isSettled,
-  RUN_STANDINGS,
-  type RunStanding,
-  type SettledRun,
-  standingOf,
-} from "./conclusion.ts";
+export { type Conclusion, conclude } from "./conclusion.ts";
 export type {
   AssistantContent,
   Content,
@@ -166,6 +157,7 @@ export { type FailedAction, failedActionsSchema, type QueuedAction, queuedAction
 export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";
 export { Secret } from "./secret.ts";
+export { concludeRecord, isSettled, RUN_STANDINGS, type RunStanding, type SettledRun, standingOf } from "./standing.ts";
 export { MERGE_RULES, type MergeRule, type PersistedState, STATE_SCHEMA_VERSION, STATE_SCOPES, type StateScope } from "./state.ts";
 export { jsonValueSchema } from "./stored.ts";
 export { type Decision, type DecisionAction, RESUME_MODES, type Suspension, type Ticket } from "./suspension.ts";

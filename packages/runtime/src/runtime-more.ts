@@ -24,5 +24,6 @@ export const more: More = {
   },
   tasks: (init) => new LateTasks(init, (given) => whenThere(moreRoom.open(), ({ openTasks }) => openTasks(given))),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
+  withFamily: async (...ended) => (await moreRoom.open()).withFamily(...ended),
   followedElsewhere: async (...left) => (await moreRoom.open()).followedElsewhere(...left),
 };

@@ -3,11 +3,11 @@ import type { EventId, Id, RunId, ThreadId } from "../ids.ts";
 import { type JsonObject, sameJson } from "../json.ts";
 import * as s from "../schema/all.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
+import { EVENT_SCHEMA_VERSION } from "./event-version.ts";
 import type { Page } from "./page.ts";
 import { defineRecord } from "./record.ts";
 import { eventIdSchema, nonBlankSchema, timeSchema } from "./schemas.ts";
 
-export const EVENT_SCHEMA_VERSION = 1;
 export const EVENT_VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
 export type EventVisibility = (typeof EVENT_VISIBILITIES)[number];
 

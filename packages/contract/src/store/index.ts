@@ -85,8 +85,8 @@ export type {
   ScopedThread,
 } from "./dispatches.ts";
 export { effectiveMessages, foldedUpTo, GrowingView, type SequencedMessage, showEdit } from "./effective-view.ts";
+export { EVENT_SCHEMA_VERSION } from "./event-version.ts";
 export {
-  EVENT_SCHEMA_VERSION,
   type EventAppend,
   type EventCursor,
   type EventDraft,
@@ -102,6 +102,7 @@ export {
   storedEvent,
 } from "./events.ts";
 // Public: stores of others spell it.
+export { inputModeOf } from "./input-mode.ts";
 export type { EffectOwner } from "./ledger.ts";
 export {
   claimEffect,
@@ -125,7 +126,6 @@ export type {
 } from "./pending.ts";
 export {
   type Boundary,
-  inputModeOf,
   type NewPending,
   type PendingQueue,
   type PendingRecord,

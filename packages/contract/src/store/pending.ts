@@ -1,4 +1,3 @@
-import type { InputMode } from "../event.ts";
 import type { MessageId, RunId, ThreadId } from "../ids.ts";
 import type { Message } from "../message.ts";
 import * as s from "../schema/all.ts";
@@ -114,22 +113,6 @@ export function selectPending(entries: readonly PendingRecord[], at: Boundary, r
     if (mode.barrier || mode.granularity === "one") break;
   }
   return taken;
-}
-
-/** How whoever put it into the queue asked for it to be read. What was put there for one new run is what that run is started with. */
-export function inputModeOf({ deliveryMode: { boundary, targetRunId } }: Pick<PendingRecord, "deliveryMode">): InputMode {
-  switch (boundary) {
-    case "interrupt":
-      return "interrupt";
-    case "next-step":
-      return "steer";
-    case "on-natural-end":
-      return "queue";
-    case "resume-input":
-      return "resume";
-    case "new-run":
-      return targetRunId === undefined ? "queue" : "start";
-  }
 }
 
 export interface NewPending {

@@ -1,15 +1,11 @@
 import {
   type AgentEvent,
-  type Decision,
   isJsonObject,
   type JsonObject,
   type Message,
   messageToolCalls,
-  type RunId,
   type RunIdentity,
   type Termination,
-  type TicketId,
-  type ToolCallState,
   type ToolResult,
   toJson,
 } from "@awaken/contract";
@@ -29,11 +25,6 @@ function endKind({ outcome, result }: Extract<AgentEvent, { type: "tool-call-end
   if (outcome === "suspended") return "tool-call-suspended";
   if (result.metadata?.["rejected"] === true) return "tool-call-rejected";
   return result.metadata?.["timedOut"] === true ? "tool-call-timed-out" : "tool-call-done";
-}
-
-export function decisionTaken(runId: RunId, call: ToolCallState, ticketId: TicketId, decision: Decision): AgentEvent {
-  const { id: _id, ...said } = decision;
-  return { type: "decision-taken", runId, ticketId, toolCallId: call.id, toolName: call.name, ...said };
 }
 
 function kindOf(event: AgentEvent, isResumed: boolean): string {

@@ -6,7 +6,7 @@ import type { StateStore } from "../state/store.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { Activation, RunHandles } from "./activation.ts";
-import { expiredResult, isExpired } from "./decisions/expire.ts";
+import { expiredResult, isExpired } from "./decisions/expired.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { lateResult, type MessageMaker, retraction, SUPERSEDED } from "./messages.ts";
 

@@ -13,8 +13,9 @@ import {
 } from "@awaken/contract";
 import type { ChildEnd } from "../loop/children.ts";
 import type { LoopResult } from "../loop/finish.ts";
-import { sumOf, usageOfFamily } from "./family-usage.ts";
+import { usageOfFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
+import { sumOf } from "./run-result.ts";
 
 /** What a run that waits has to say to whoever asked it. */
 export function waitingStatus(reason: LoopResult["waitingReason"]): BackendStatus {

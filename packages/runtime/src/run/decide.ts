@@ -14,8 +14,9 @@ import type { Holds } from "./holds.ts";
 import { keepEarly } from "./keep-early.ts";
 import { hasTicket, isOpen, notOpen, tooLate, unknownTicket } from "./known-tickets.ts";
 import type { RunParts } from "./run-parts.ts";
-import { followRun, type RunStream } from "./run-stream.ts";
+import type { RunStream } from "./run-stream.ts";
 import { beginRun } from "./start-run.ts";
+import { followRun } from "./stream-of-run.ts";
 
 /** Decisions about tickets of one run. */
 interface RunDecisions {

@@ -1,10 +1,8 @@
 import {
   type AgentUsage,
   addAgentUsage,
-  addUsage,
   errorMessage,
   type Log,
-  NO_USAGE,
   type RunId,
   type RunProjection,
   type RunRecord,
@@ -15,6 +13,7 @@ import type { RunPosition } from "@awaken/contract/store";
 import { countedOf, type LoopResult } from "../loop/finish.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { RunParts } from "./run-parts.ts";
+import { sumOf } from "./run-result.ts";
 
 const PAGE = 1_000;
 
@@ -30,8 +29,6 @@ async function usageBelow({ runs }: RunRecords, id: RunId, rootRunId: RunId): Pr
   } while (after !== undefined);
   return parts;
 }
-
-export const sumOf = (parts: readonly AgentUsage[]): Usage => parts.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 
 const warnUnread = (log: Log, thrown: unknown, runId: RunId): void =>
   log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId });

@@ -4,8 +4,9 @@ import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
-import { followRun, type RunStream, recordedRun } from "./run-stream.ts";
+import type { RunStream } from "./run-stream.ts";
 import { followed } from "./settled.ts";
+import { followRun, recordedRun } from "./stream-of-run.ts";
 import { wait } from "./wait.ts";
 
 /** A run whose end is read from its record. */

@@ -4,6 +4,7 @@
 export { ChildRuns } from "./child-runs.ts";
 export { decide } from "./decide.ts";
 export { deliverHere } from "./deliver-here.ts";
+export { withFamily } from "./family-usage.ts";
 export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";

@@ -43,6 +43,8 @@ export interface More {
   tasks(init: TasksInit): OpenedTasks;
   /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
   tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
+  /** What a run has used, with all that it started. */
+  withFamily(parts: RunParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */
   followedElsewhere(parts: RunParts, left: LeftRun, awaited?: Awaited): Promise<LoopResult>;
 }

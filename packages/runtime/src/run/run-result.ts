@@ -1,18 +1,21 @@
 import {
   type AgentUsage,
+  addUsage,
   type Conclusion,
   conclude,
   copyJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  NO_USAGE,
   type RunId,
   type ThreadId,
   type Ticket,
   type Usage,
 } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
-import { sumOf } from "./family-usage.ts";
+
+export const sumOf = (parts: readonly AgentUsage[]): Usage => parts.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 
 /** A ticket whose input can be edited by spreading it: one that is no object stands under `value`. */
 export interface RunTicket extends Ticket {

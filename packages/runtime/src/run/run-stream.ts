@@ -1,20 +1,22 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
-import type { LoopResult } from "../loop/finish.ts";
 import { EventStream } from "../stream/event-stream.ts";
-import type { Listen } from "../stream/listeners.ts";
-import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunRequest } from "./run-request.ts";
-import { type RunResult, toUntypedResult } from "./run-result.ts";
+import type { RunResult } from "./run-result.ts";
 import { type Begin, type StartedRequest, startRequest } from "./start-request.ts";
+
+/** Who keeps the events of a run for whoever reads them. */
+export interface EventsHolder<O> {
+  hold(events: EventStream<AgentEvent, RunResult<O>>): void;
+}
 
 /** A run under way: its events, once, and its result. Whoever stops reading only detaches. */
 export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   readonly #events: EventStream<AgentEvent, RunResult<O>>;
   readonly #started: StartedRequest<O>;
-  readonly #reader: Reader<O> | undefined;
+  readonly #reader: EventsHolder<O> | undefined;
 
-  constructor(started: StartedRequest<O>, events: EventStream<AgentEvent, RunResult<O>>, reader?: Reader<O>) {
+  constructor(started: StartedRequest<O>, events: EventStream<AgentEvent, RunResult<O>>, reader?: EventsHolder<O>) {
     this.#started = started;
     this.#events = events;
     this.#reader = reader;
@@ -42,26 +44,6 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
   }
 }
 
-/** What a run knows of somebody who may read its events: until he does, only his handle keeps them. */
-class Reader<O> {
-  readonly #kept: WeakRef<EventStream<AgentEvent, RunResult<O>>>;
-  #held: EventStream<AgentEvent, RunResult<O>> | undefined;
-
-  constructor(events: EventStream<AgentEvent, RunResult<O>>) {
-    this.#kept = new WeakRef(events);
-  }
-
-  /** The stream below, once the run has begun. */
-  get events(): EventStream<AgentEvent, RunResult<O>> | undefined {
-    return this.#held ?? this.#kept.deref();
-  }
-
-  /** Whoever waits for the next event is reached through the run alone. */
-  hold(events: EventStream<AgentEvent, RunResult<O>>): void {
-    this.#held = events;
-  }
-}
-
 export function openStream<O>(parts: RunParts, request: RunRequest<O>, begin: Begin): RunStream<O> {
   const events = new EventStream<AgentEvent, RunResult<O>>();
   const started = startRequest(parts, request, begin, (event) => events.push(event));
@@ -70,48 +52,4 @@ export function openStream<O>(parts: RunParts, request: RunRequest<O>, begin: Be
     (thrown) => events.fail(thrown),
   );
   return new RunStream(started, events);
-}
-
-/** Passes on what is told from now on, until the run ends or nobody is there to read it. */
-function listen(run: ActiveRun, reader: Reader<unknown>): void {
-  const leave = run.listeners.add((event) => {
-    const { events } = reader;
-    if (events === undefined) leave();
-    else events.push(event);
-  });
-}
-
-function endWith(result: Promise<RunResult>, reader: Reader<unknown>): void {
-  result.then(
-    (ended) => reader.events?.end(ended),
-    (thrown) => reader.events?.fail(thrown),
-  );
-}
-
-/** A run that is under way in this process, from now on. `ending` is what it comes to, wherever; there it tells what happens. */
-export function followRun(run: ActiveRun, ending: (tell: Listen<AgentEvent>) => Promise<LoopResult>): RunStream {
-  const events = new EventStream<AgentEvent, RunResult>();
-  const reader = new Reader(events);
-  listen(run, reader);
-  const result = ending((event) => reader.events?.push(event)).then(toUntypedResult);
-  endWith(result, reader);
-  return new RunStream({ run, result }, events, reader);
-}
-
-/** A run that nobody executes here: there is nothing to hear of it, and its result is asked for when somebody wants it. */
-export function recordedRun(run: { readonly runId: RunId; readonly threadId: ThreadId }, wait: () => Promise<RunResult>): RunStream {
-  const events = new EventStream<AgentEvent, RunResult>();
-  const { runId, threadId } = run;
-  const ended: { result?: Promise<RunResult> } = {};
-  events.detach();
-  return new RunStream(
-    {
-      run: { runId, threadId },
-      get result() {
-        ended.result ??= wait();
-        return ended.result;
-      },
-    },
-    events,
-  );
 }

@@ -18,7 +18,6 @@ import {
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { Listen } from "../stream/listeners.ts";
-import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
@@ -96,7 +95,7 @@ class TypedOutput<O> {
   }
 
   async #resultOfFamily(parts: RunParts, ended: LoopResult): Promise<RunResult<O>> {
-    return toRunResult(await withFamily(parts, ended), (recorded) => this.read(recorded));
+    return toRunResult(await parts.more.withFamily(parts, ended), (recorded) => this.read(recorded));
   }
 
   /** Of a run that is done. One that goes on may have been asked for an answer before: then it is that of its record. */

@@ -11,8 +11,3 @@ export function inTurn<T>({ desk }: RunContext, decide: () => Promise<T>): Promi
   desk.taking = taking;
   return taken;
 }
-
-/** Listeners hear of decisions when they are taken, and after the start of the run. */
-export function tellDecisions({ desk, tell }: RunContext): void {
-  for (const fact of desk.untold.splice(0)) tell(fact);
-}

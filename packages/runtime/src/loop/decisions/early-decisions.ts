@@ -26,3 +26,8 @@ export function dropEarly(ctx: RunContext): void {
     refuse(ctx, batch);
   }
 }
+
+/** Listeners hear of decisions when they are taken, and after the start of the run. */
+export function tellDecisions({ desk, tell }: RunContext): void {
+  for (const fact of desk.untold.splice(0)) tell(fact);
+}

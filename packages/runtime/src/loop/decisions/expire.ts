@@ -1,21 +1,12 @@
-import { type AgentEvent, decisionId, type ToolCallState, type ToolResult } from "@awaken/contract";
-import { decisionTaken } from "../../commit/canonical-events.ts";
+import { type AgentEvent, decisionId, type ToolCallState } from "@awaken/contract";
+import { decisionTaken } from "../../commit/decision-taken.ts";
 import { command } from "../../phase/command.ts";
 import { pastTickets } from "../../state/past-tickets.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
-import { toolFailure } from "../../tool/execute.ts";
 import type { RunContext } from "../run-context.ts";
 import { inTurn } from "./desk-turn.ts";
+import { EXPIRED, isExpired } from "./expired.ts";
 import { decisionDigest } from "./same-decision.ts";
-
-const EXPIRED = "the approval expired: nobody decided in time, and the call did not run";
-
-/** Whether the time is over in which the ticket of a call that waits could be decided. Nobody watches it: whoever comes next finds out. */
-export const isExpired = ({ status, suspension }: ToolCallState, at: number): boolean =>
-  status === "suspended" && suspension?.expiresAt !== undefined && at >= suspension.expiresAt;
-
-/** What a model reads of a call that nobody decided about in time. */
-export const expiredResult = (): ToolResult => toolFailure("denied", EXPIRED, { rejected: true });
 
 const expiredCalls = ({ state }: RunContext, now: number): readonly ToolCallState[] =>
   (state.snapshot().get(toolCallStates)?.calls ?? []).filter((call) => isExpired(call, now));

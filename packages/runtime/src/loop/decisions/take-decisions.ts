@@ -8,7 +8,7 @@ import {
   type ToolCallState,
   ticketId,
 } from "@awaken/contract";
-import { decisionTaken } from "../../commit/canonical-events.ts";
+import { decisionTaken } from "../../commit/decision-taken.ts";
 import { canEdit } from "../../commit/open-tickets.ts";
 import type { TakenDecisions } from "../../commit/run-writer.ts";
 import { command } from "../../phase/command.ts";
@@ -22,7 +22,7 @@ import { prepareCall } from "../prepare-call.ts";
 import type { RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
 import { inTurn } from "./desk-turn.ts";
-import { isExpired } from "./expire.ts";
+import { isExpired } from "./expired.ts";
 import { decisionDigest, isRepeated } from "./same-decision.ts";
 
 /** A call that waits, or did. The id of a call is good enough while the run has had no other ticket for it. */

@@ -1,7 +1,6 @@
 import { AwakenError } from "@awaken/contract";
 import type { RunContext } from "../run-context.ts";
-import { tellDecisions } from "./desk-turn.ts";
-import { refuse } from "./early-decisions.ts";
+import { refuse, tellDecisions } from "./early-decisions.ts";
 import { applyDecisions } from "./take-decisions.ts";
 
 /** A batch that does not fit changes nothing, neither the others nor the run: one stale click must not kill it. */
