@@ -1,3 +1,4 @@
+import { createRuntime as createCore } from "@awaken/runtime";
 import { ask, createRuntime, defineTool, type Provider } from "awaken";
 import * as z from "zod";
 
@@ -34,6 +35,18 @@ const model: Provider = {
     yield { type: "stop", reason: results < 3 ? "tool-use" : "end-turn" };
   },
 };
+
+/** One agent with one tool and without a store, to the end. */
+export async function playPlain() {
+  const runtime = createCore({
+    providers: { page: model },
+    models: { fast: { provider: "page", model: "page-1" } },
+    agents: { assistant: { model: "fast", instructions: "Be brief.", maxSteps: 1 } },
+    tools: [weather],
+  });
+  const { status, steps } = await runtime.run({ agent: "assistant", input: "How is the weather?" });
+  return { status, steps };
+}
 
 /** The statuses before and after the decision, the last text, and what the tools gave. */
 export async function play() {

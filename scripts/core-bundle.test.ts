@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { bundle, findNodeGlobals, PARTS } from "./core-bundle.ts";
+import { bundle, bundleParts, findNodeGlobals, PARTS } from "./core-bundle.ts";
 
 const WEB_GLOBALS = [
   ...["AbortController", "AbortSignal", "Blob", "DOMException", "Event", "EventTarget", "Headers", "Request", "Response", "URL"],
@@ -24,8 +26,10 @@ const HOST = `
   );
 `;
 
-async function playWithoutNode(code: string): Promise<unknown> {
-  const worker = new Worker(HOST, { eval: true, workerData: { code, web: WEB_GLOBALS } });
+const playWithoutNode = (code: string): Promise<unknown> =>
+  answerOf(new Worker(HOST, { eval: true, workerData: { code, web: WEB_GLOBALS } }));
+
+async function answerOf(worker: Worker): Promise<unknown> {
   try {
     return await new Promise((resolve, reject) => {
       worker.once("message", resolve);
@@ -86,6 +90,23 @@ describe("the core in a browser", () => {
     const isIt = (path: string) => path.endsWith(`packages/runtime/src/${file}`);
     expect(modules.filter(isIt)).toHaveLength(1);
     expect(modulesAtOnce.filter(isIt)).toEqual([]);
+  });
+
+  it("an agent with one tool and without a store is played with what is loaded at once, and nothing more", async () => {
+    const program = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
+    const parts = await bundleParts(`export { playPlain } from ${program};`);
+    const folder = mkdtempSync(join(tmpdir(), "awaken-parts-"));
+    try {
+      for (const { fileName, code } of parts) writeFileSync(join(folder, fileName), code);
+      const host = `import { parentPort } from "node:worker_threads"; import { playPlain } from "./${parts[0]?.fileName}";
+        const atOnce = [...globalThis.loadedParts]; const played = await playPlain();
+        parentPort.postMessage({ played, later: globalThis.loadedParts.slice(atOnce.length) });`;
+      writeFileSync(join(folder, "host.mjs"), host);
+      writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+      expect(await answerOf(new Worker(join(folder, "host.mjs")))).toEqual({ played: { status: "stopped", steps: 1 }, later: [] });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("sees what only Node has, and not the same words in a text", async () => {

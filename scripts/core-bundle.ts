@@ -28,11 +28,11 @@ interface Part {
 
 /** From the loop alone to all that a first program loads. Schema libraries, vendor packages, other stores and the command line are in neither. */
 export const PARTS: readonly Part[] = [
-  { name: "the runtime", source: 'export { createRuntime, defineTool } from "@awaken/runtime";', ceiling: 104_600 },
+  { name: "the runtime", source: 'export { createRuntime, defineTool } from "@awaken/runtime";', ceiling: 102_650 },
   {
     name: "awaken: runtime and memory store",
     source: 'export { createRuntime, defineTool, memoryStore } from "awaken";',
-    ceiling: 128_260,
+    ceiling: 126_870,
   },
 ];
 
@@ -45,11 +45,8 @@ interface BundleOptions {
   readonly platform?: "browser" | "node";
 }
 
-/** Bundled and minified; in this repository from our sources, elsewhere from what is installed there. Whatever the host has to give shows up in `imports`. */
-export async function bundle(source: string, options: BundleOptions): Promise<Bundle> {
-  const { hasZod, format = "esm", root = ROOT, platform = "browser" } = options;
-  const entry = join(root, "core-bundle-entry.ts");
-  const build = await rolldown({
+function open(source: string, entry: string, { hasZod, root = ROOT, platform = "browser" }: BundleOptions) {
+  return rolldown({
     input: entry,
     cwd: root,
     platform,
@@ -58,6 +55,13 @@ export async function bundle(source: string, options: BundleOptions): Promise<Bu
     plugins: [{ name: "entry", load: (id) => (id === entry ? source : null), resolveId: (id) => (id === entry ? id : null) }],
     onLog() {},
   });
+}
+
+/** Bundled and minified; in this repository from our sources, elsewhere from what is installed there. Whatever the host has to give shows up in `imports`. */
+export async function bundle(source: string, options: BundleOptions): Promise<Bundle> {
+  const { format = "esm", root = ROOT } = options;
+  const entry = join(root, "core-bundle-entry.ts");
+  const build = await open(source, entry, options);
   const { output } = await build.generate({
     format,
     name: "awakenBundle",
@@ -69,6 +73,27 @@ export async function bundle(source: string, options: BundleOptions): Promise<Bu
   const { code, imports, modulesAtOnce } = collectStatic(output);
   const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   return { code, gzipBytes: gzipSync(code, { level: 9 }).length, imports, modules, modulesAtOnce };
+}
+
+/** One file of a program as a bundler splits it. It tells `globalThis.loadedParts` its name when it is loaded. */
+export interface ProgramPart {
+  readonly fileName: string;
+  readonly code: string;
+  readonly modules: readonly string[];
+}
+
+/** The entry first. */
+export async function bundleParts(source: string): Promise<readonly ProgramPart[]> {
+  const entry = join(ROOT, "core-bundle-entry.ts");
+  const build = await open(source, entry, { hasZod: true });
+  const { output } = await build.generate({
+    format: "esm",
+    minify: true,
+    comments: false,
+    banner: ({ fileName }) => `(globalThis.loadedParts ??= []).push(${JSON.stringify(fileName)});`,
+  });
+  await build.close();
+  return output.flatMap((file) => (file.type === "chunk" ? { fileName: file.fileName, code: file.code, modules: file.moduleIds } : []));
 }
 
 /** The entry with the chunks that it imports at once. */
