@@ -223,3 +223,60 @@ test("a repeat with the same key that comes before the run is on record waits fo
   expect(endOf(await readFrames(response))).toMatchObject({ runId: id, result: { status: "done" } });
   await runtime.close();
 });
+
+describe("a thread that changes between the server's look at it and the submit", () => {
+  /** What the server reads of the thread is as old as it was before `change`. */
+  const stale = (runtime: Runtime, store: QueueStore, change: () => Promise<unknown>) => {
+    const scoped: QueueStore["scoped"] = (scope) => {
+      const records = store.scoped(scope);
+      const load: typeof records.threads.load = async (id) => {
+        const before = await records.threads.load(id);
+        const run = before?.openRunId === undefined ? undefined : await records.runs.load(before.openRunId);
+        await change();
+        const loadRun: typeof records.runs.load = async (runId) =>
+          run !== undefined && runId === run.runId ? run : records.runs.load(runId);
+        Object.assign(served, { load: loadRun });
+        return before;
+      };
+      const served = { ...records.runs };
+      return { ...records, threads: { ...records.threads, load }, runs: served };
+    };
+    return openServer({ runtime: { scoped: runtime.scoped, recover: runtime.recover, watch: runtime.watch, store: { ...store, scoped } } });
+  };
+  const waits = async (runtime: Runtime) => {
+    const response = await stream(openServer({ runtime }), hello("approve say"));
+    const end = endOf(await readFrames(response));
+    const ticket = end?.type === "run-end" ? (end.tickets[0]?.id ?? "") : expect.fail();
+    return { id: response.headers.get("x-run-id") ?? expect.fail(), ticket };
+  };
+
+  test.each(["refuse", "interrupt", "queue"])("the run that waited is over: what is streamed is the new one (%s)", async (onBusy) => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0], { workers: onBusy === "queue" });
+    const { id, ticket } = await waits(runtime);
+    const decide = async () => (await runtime.decide(ticket, { action: "approve" })).result;
+    const response = await stream(stale(runtime, shared.stores[0], decide), hello("say", { onBusy }));
+    const frames = await readFrames(response);
+    const own = response.headers.get("x-run-id");
+    expect(own).not.toBe(id);
+    expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: own, resumed: false });
+    expect(endOf(frames)).toMatchObject({ type: "run-end", runId: own, result: { status: "done" } });
+    expect(textOf(frames)).toBe(WORDS);
+  });
+
+  test.each(["refuse", "interrupt"])("a run began to wait: it goes on, and only what it says now is streamed (%s)", async (onBusy) => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0], { workers: false });
+    await (await stream(openServer({ runtime }), hello("say"))).text();
+    let id = "";
+    const wait = async () => {
+      ({ id } = await waits(runtime));
+    };
+    const response = await stream(stale(runtime, shared.stores[0], wait), hello("say", { onBusy }));
+    const frames = await readFrames(response);
+    expect(response.headers.get("x-run-id")).toBe(id);
+    expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: id, resumed: true });
+    expect(frames.filter(({ data }) => data.type === "run-end")).toHaveLength(1);
+    expect(endOf(frames)).toMatchObject({ type: "run-end", runId: id, result: { status: "done" } });
+  });
+});

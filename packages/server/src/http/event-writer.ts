@@ -56,6 +56,8 @@ export interface StreamInit {
     end(): string | undefined;
     fail(body: ToldError): string;
   };
+  /** Called when the reader goes before the end; not when the server ends his stream. */
+  readonly onLeft?: () => void;
   /** What a reader is told when the events fail, after which his stream ends. */
   readonly refuse: (thrown: unknown) => ToldError;
   readonly onEnd: () => void;
@@ -101,7 +103,9 @@ export class EventWriter {
 
   /** Nobody reads any more. */
   left(): void {
+    if (this.#isOver) return;
     this.#finish();
+    this.#init.onLeft?.();
   }
 
   /** Ends the stream as it is; with an error the connection is cut. */

@@ -14,6 +14,7 @@ export class EventStreams {
   readonly #open = new Set<EventWriter>();
   readonly #encoder = new TextEncoder();
   #stopTimer: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(clock: Clock, max: number) {
     this.#clock = clock;
@@ -37,7 +38,9 @@ export class EventStreams {
     const writer = new EventWriter({ ...init, onEnd }, this.#clock, sink);
     this.#open.add(writer);
     this.#watch();
-    void writer.write();
+    // Who comes when the server is leaving has his run and comes back elsewhere, too.
+    if (this.#isClosed) afterThisTick(() => writer.leave());
+    else void writer.write();
     return writer;
   }
 
@@ -90,6 +93,7 @@ export class EventStreams {
 
   /** Readers come back elsewhere with their cursors. */
   close(): void {
+    this.#isClosed = true;
     for (const writer of [...this.#open]) writer.leave();
   }
 

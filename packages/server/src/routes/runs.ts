@@ -1,12 +1,12 @@
-import { isJson, type JsonObject, openTicketsOf, type RunRecord, runId, type Schema, threadId } from "@awaken/contract";
+import { isJson, type JsonObject, openTicketsOf, type RunRecord, runId, type Schema } from "@awaken/contract";
 import type { AnswerOf, BodyOf, QueryOf, Routes } from "@awaken/contract/http";
 import { checkJson } from "@awaken/contract/json-schema";
 import { clampLimit, type RunFilter, type RunPosition } from "@awaken/contract/store";
-import { type AttachedEvent, type RunRequest, type RunResult, type RunStream, type Started, ticketsBelow } from "@awaken/runtime";
+import { type RunRequest, type RunResult, type Started, ticketsBelow } from "@awaken/runtime";
 import { pairOf, readCursor, writeCursor } from "../http/cursors.ts";
 import { type Repeatable, readRepeatable, submitOnce } from "./idempotency.ts";
-import { openEvents } from "./open-events.ts";
-import { activeRun, type EventReply, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+import { activeRun, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+import { streamAgain, streamRun } from "./stream-run.ts";
 import { type RunView, viewRun } from "./views.ts";
 
 type RunBody = BodyOf<Routes["streamRun"]>;
@@ -35,76 +35,6 @@ function toRequest({ agentId, threadId: thread, messages, output, ...rest }: Run
     ...(key === undefined ? undefined : { runId: key.runId, trace: { transportRequestId: key.requestId } }),
     ...(principal === undefined ? undefined : { principal }),
   } satisfies RunRequest;
-}
-
-const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
-
-/** What a run that was submitted before has done and does, until it is over or waits. */
-async function streamAgain({ runtime, records }: Tenant, run: RunRecord): Promise<EventReply> {
-  const isLast = async (event: AttachedEvent) => isEnd(event) && (await records.runs.load(run.runId))?.status !== "running";
-  const events = await openEvents(runtime, run.runId, { isLast });
-  return { events, runId: run.runId, threadId: run.threadId };
-}
-
-/** A thread that waits goes on with the run that it waits with: of that run, only what comes now is told. */
-async function waitingRun(tenant: Tenant, thread: string | undefined): Promise<RunRecord | undefined> {
-  if (thread === undefined) return undefined;
-  const found = await tenant.records.threads.load(threadId(thread));
-  const run = found === undefined ? undefined : await activeRun(tenant, found);
-  return run?.status === "waiting" ? run : undefined;
-}
-
-/** The log tells of a run, with cursors: its own events are not listened to, but for the first of one that ends another before it begins. */
-async function unheard(run: RunStream, { onBusy }: RunRequest): Promise<void> {
-  const events = run[Symbol.asyncIterator]();
-  if (onBusy === "interrupt") await events.next();
-  void events.return?.();
-}
-
-async function streamNew({ runtime }: Tenant, request: RunRequest): Promise<EventReply> {
-  if (request.onBusy === "queue") {
-    const { runId: id, threadId: thread } = await runtime.start(request);
-    return { events: await openEvents(runtime, id, { isLast: isEnd }), runId: id, threadId: thread };
-  }
-  const run = runtime.stream(request);
-  await unheard(run, request);
-  const events = await openEvents(runtime, run.id, { begun: run.result, isLast: isEnd });
-  return { events, runId: run.id, threadId: run.threadId };
-}
-
-async function streamRun(tenant: Tenant, body: RunBody, key: Repeatable | undefined): Promise<EventReply> {
-  const { runtime } = tenant;
-  const request = toRequest(body, key, tenant);
-  const waiting = key === undefined ? await waitingRun(tenant, body.threadId) : undefined;
-  if (waiting === undefined) return streamNew(tenant, request);
-  // Before anything happens: nothing of it is missed.
-  const following = await openEvents(runtime, waiting.runId, { from: "now", isLast: isEnd });
-  const run = runtime.stream(request);
-  void run[Symbol.asyncIterator]().return?.();
-  const first = following.next();
-  first.catch(() => {});
-  try {
-    await Promise.race([first, run.result]);
-  } catch (thrown) {
-    await following.return?.();
-    throw thrown;
-  }
-  return { events: startingWith(first, following), runId: waiting.runId, threadId: waiting.threadId };
-}
-
-function startingWith(first: Promise<IteratorResult<AttachedEvent>>, rest: AsyncIterator<AttachedEvent>): AsyncIterator<AttachedEvent> {
-  let head: Promise<IteratorResult<AttachedEvent>> | undefined = first;
-  return {
-    next() {
-      const next = head ?? rest.next();
-      head = undefined;
-      return next;
-    },
-    async return() {
-      await rest.return?.();
-      return { done: true, value: undefined };
-    },
-  };
 }
 
 type RunQuery = QueryOf<Routes["listRuns"]>;
@@ -175,7 +105,7 @@ export const runHandlers: Handlers<
       clock,
       key,
       threadId: body.threadId,
-      begin: () => streamRun(tenant, body, key),
+      begin: () => streamRun(tenant, toRequest(body, key, tenant)),
       again: (run) => streamAgain(tenant, run),
     });
   },

@@ -74,6 +74,8 @@ export interface Call<R extends Route> {
 /** Events that are there to be read: what could be refused was. */
 export interface EventReply {
   readonly events: WrittenEvents;
+  /** Called when the reader goes before the end; not when the server ends his stream. */
+  readonly onLeft?: () => void;
   readonly runId?: string;
   readonly threadId?: string;
 }

@@ -90,25 +90,12 @@ async function streaming({ tenant, thread, request }: Asked, followed: Followed)
     const tickets = waiting();
     return tickets === undefined ? [] : encoder.settle({ threadId: of, runId }, tickets);
   };
-  const heard = request.isCancelledWithStream ? cancelling(tenant, runId, events) : events;
-  return { events: heard, runId, threadId: of, encoder: new AgUiStream(encoder, { last }) };
+  const leaving = request.isCancelledWithStream ? cancelling(tenant, runId) : undefined;
+  return { events, runId, threadId: of, encoder: new AgUiStream(encoder, { last }), ...leaving };
 }
 
 /** Whoever leaves before the end wants no end. */
-function cancelling({ runtime }: Tenant, run: string, events: AsyncIterator<AttachedEvent>): AsyncIterator<AttachedEvent> {
-  let isOver = false;
-  return {
-    async next() {
-      const next = await events.next();
-      isOver ||= next.done === true || next.value.type === "run-end";
-      return next;
-    },
-    async return() {
-      if (!isOver) await runtime.cancel(run);
-      return (await events.return?.()) ?? { done: true, value: undefined };
-    },
-  };
-}
+const cancelling = ({ runtime }: Tenant, run: string) => ({ onLeft: () => void runtime.cancel(run).catch(() => {}) });
 
 const failing = ({ request }: Asked, { code, message }: Unanswerable): FrameReply => {
   const encoder = new AgUiEncoder({ dialect: request.dialect });
