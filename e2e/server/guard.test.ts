@@ -81,6 +81,42 @@ describe("who is let in", () => {
     ];
     for (const origin of strangers) expect((await preflight(origin)).headers.get("access-control-allow-origin"), origin).toBeNull();
   });
+
+  test("a change that a page of another origin asks for is refused before anything is done, unless it shows a key", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const hash = await hashApiKey("secret-key");
+    const open = openServer({ runtime, origins: ["https://app.example.com"] });
+    const keyed = createServer({ runtime, access: apiKeys([{ hash }]), log: quiet });
+    const create = (headers: Readonly<Record<string, string>>, server = open) =>
+      ask(server, "POST", "/v1/threads", { body: { id: crypto.randomUUID() }, headers });
+    const count = async () => (await ask(open, "GET", "/v1/threads")).body["total"];
+    const strangers = ["https://evil.example.com", "null", "http://localhost:8080", "https://localhost.evil.example.com"];
+    for (const origin of strangers)
+      expect(await create({ origin }), origin).toMatchObject({ status: 403, body: { code: "origin_not_allowed" } });
+    // Browsers send these without asking first.
+    await ask(open, "POST", "/v1/threads", { body: { id: "t" } });
+    for (const method of ["POST", "DELETE"]) {
+      const path = method === "POST" ? "/v1/threads/t/cancel" : "/v1/threads/t";
+      expect((await ask(open, method, path, { headers: { origin: "https://evil.example.com" } })).status).toBe(403);
+    }
+    expect(await count()).toBe(1);
+    // Who reads changes nothing, and cannot see the answer.
+    const read = await ask(open, "GET", "/v1/threads", { headers: { origin: "https://evil.example.com" } });
+    expect([read.status, read.headers.get("access-control-allow-origin")]).toEqual([200, null]);
+    const own = [
+      { origin: "https://app.example.com" },
+      { origin: "http://localhost" },
+      { origin: "https://desk.example.com", host: "desk.example.com" },
+      { origin: "https://desk.example.com", host: "10.0.0.7:3000", "sec-fetch-site": "same-origin" },
+    ];
+    for (const headers of own) expect((await create(headers)).status, headers.origin).toBe(201);
+    const stranger = { origin: "https://evil.example.com" };
+    expect((await create({ ...stranger, authorization: "Bearer secret-key" }, keyed)).status).toBe(201);
+    expect((await create(stranger, keyed)).status).toBe(403);
+    expect((await create({ ...stranger, authorization: "Bearer other-key" }, keyed)).status).toBe(401);
+    expect(await count()).toBe(6);
+  });
 });
 
 test("dead letters are listed, put into the queue again and dropped by whoever runs the server, and by nobody else", async () => {

@@ -120,6 +120,8 @@ export const ERROR_TABLE = {
   data_integrity: { status: 500, canRetry: false },
   // requests over HTTP
   unauthorized: { status: 401, canRetry: false },
+  /** A page that the server was not told of asks for a change. */
+  origin_not_allowed: { status: 403, canRetry: false },
   route_not_found: { status: 404, canRetry: false },
   method_not_allowed: { status: 405, canRetry: false },
   request_timeout: { status: 408, canRetry: true },

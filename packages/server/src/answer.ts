@@ -8,6 +8,7 @@ import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
 import type { HealthCheck } from "./http/health.ts";
 import type { ServerLimits } from "./http/limits.ts";
 import type { Metrics } from "./http/metrics.ts";
+import { checkOrigin } from "./http/origins.ts";
 import { refuse } from "./http/refuse.ts";
 import type { EventStreams } from "./http/streams.ts";
 import type { Endpoint } from "./routes/endpoint.ts";
@@ -36,6 +37,7 @@ export interface Desk {
   readonly runtime: ServedRuntime;
   readonly store: ServedStore;
   readonly gatekeeper: Gatekeeper;
+  readonly origins: readonly string[];
   readonly limits: ServerLimits;
   readonly streams: EventStreams;
   readonly health: HealthCheck;
@@ -112,6 +114,7 @@ async function handle(
   params: Readonly<Record<string, string>>,
 ): Promise<unknown> {
   if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
+  if (route.gate !== "open") checkOrigin(request, desk.origins);
   const asked = desk.gatekeeper.admit(route.gate, request);
   const admitted = asked instanceof Promise ? await asked : asked;
   checkParams(params);

@@ -11,6 +11,7 @@ import { Gatekeeper } from "./http/gatekeeper.ts";
 import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
+import { isListed } from "./http/origins.ts";
 import { EventStreams } from "./http/streams.ts";
 import { agUi } from "./protocols/ag-ui/routes.ts";
 import { aiSdk } from "./protocols/ai-sdk/routes.ts";
@@ -36,7 +37,7 @@ export interface ServerInit {
   readonly only?: Protocol;
   /** What all paths stand below, `/api` for example. Default: nothing. */
   readonly basePath?: `/${string}`;
-  /** Origins whose pages may ask from a browser; `http://localhost:*` is any port there. Default: none. */
+  /** Origins whose pages may ask from a browser, beside the server's own; `http://localhost:*` is any port there. Default: none. */
   readonly origins?: readonly string[];
   /** How much and how long. Each has a default. */
   readonly limits?: Partial<ServerLimits>;
@@ -92,19 +93,9 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
 const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
 
-const ANY_PORT = ":*";
-const isPort = (text: string): boolean => /^\d+$/.test(text);
-
-function isAllowed(origin: string, allowed: string): boolean {
-  if (!allowed.endsWith(ANY_PORT)) return origin === allowed;
-  // The usual port is not spelled in an origin.
-  const host = allowed.slice(0, -ANY_PORT.length);
-  return origin === host || (origin.startsWith(`${host}:`) && isPort(origin.slice(host.length + 1)));
-}
-
 const allowing = (origins: readonly string[]) =>
   cors({
-    origin: (origin) => (origins.some((allowed) => isAllowed(origin, allowed)) ? origin : null),
+    origin: (origin) => (isListed(origin, origins) ? origin : null),
     allowMethods: CORS_METHODS,
     allowHeaders: CORS_HEADERS,
     exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],
@@ -148,6 +139,7 @@ export function openServer(init: ServerInit): HostedServer {
     runtime,
     store,
     gatekeeper,
+    origins,
     limits,
     streams,
     health,

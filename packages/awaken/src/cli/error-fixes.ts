@@ -122,6 +122,7 @@ export const ERROR_FIXES: Readonly<Record<ErrorCode, Fix>> = {
   data_integrity: SAID,
   // requests over HTTP
   unauthorized: SERVER,
+  origin_not_allowed: SERVER,
   route_not_found: SERVER,
   method_not_allowed: SERVER,
   request_timeout: SERVER,

@@ -47,9 +47,10 @@ export const DEFAULT_BODY_BYTES = 1024 * 1024;
 export const CHAT_BODY_BYTES = 12 * 1024 * 1024;
 
 /** What every route of a gate may refuse. */
-export function commonErrors({ gate, body, query }: Route): readonly ErrorCode[] {
+export function commonErrors({ method, gate, body, query }: Route): readonly ErrorCode[] {
   return [
     ...(gate === "open" ? [] : (["unauthorized"] as const)),
+    ...(gate === "open" || method === "GET" ? [] : (["origin_not_allowed"] as const)),
     ...(query === undefined ? [] : (["invalid_query"] as const)),
     ...(body === undefined
       ? []
