@@ -1,15 +1,21 @@
 import { connect } from "node:net";
-import { runId, threadId } from "@awaken/contract";
+import { messageId, runId, threadId } from "@awaken/contract";
 import { fakeClock } from "@awaken/runtime/testing";
 import { apiKeys, createServer, hashApiKey, serve } from "@awaken/server";
 import { afterAll, describe, expect, test } from "vitest";
-import { openShared, stopServer } from "../relay/support/nodes.ts";
+import * as z from "zod";
+import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { ask, openServer, readFrames, request } from "./support/client.ts";
 
 afterAll(stopServer);
 
 const TOKEN = "an-admin-token-of-some-length";
+const queuePageSchema = z.object({
+  items: z.array(z.object({ threadId: z.string() })),
+  hasMore: z.boolean(),
+  nextCursor: z.string().optional(),
+});
 
 describe("who is let in", () => {
   test("server-and-durability 66: missing, wrong and doubled Authorization are 401 on admin routes, and nothing happens", async () => {
@@ -290,4 +296,31 @@ describe("limits", () => {
     expect(await send("NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/);
     expect((await fetch(`${server.url}/v1/threads`)).status).toBe(200);
   });
+});
+
+test.each(ENGINES)("the queue is walked page by page, dispatches first and then what nobody reads, on %s", async (engine) => {
+  await using shared = await openShared(engine);
+  const [store] = shared.stores;
+  await using runtime = openNode(store, { workers: false });
+  const server = openServer({ runtime, admin: { token: TOKEN } });
+  for (const thread of ["d1", "d2", "d3"]) await runtime.start({ agent: "assistant", thread, input: "say" });
+  const note = { id: messageId("m"), role: "user" as const, content: [{ type: "text" as const, text: "hm" }] };
+  const deliveryMode = { boundary: "next-step", fallbackToNewRun: false } as const;
+  for (const thread of ["u1", "u2", "u3", "u4"]) await store.pending.append(threadId(thread), [{ message: note, deliveryMode }]);
+  const walk = async (limit: number) => {
+    const pages: string[][] = [];
+    for (let cursor = ""; ; ) {
+      const { body } = await ask(server, "GET", `/v1/queue?limit=${limit}&cursor=${cursor}`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      const { items, hasMore, nextCursor } = queuePageSchema.parse(body);
+      pages.push(items.map(({ threadId: id }) => id));
+      expect(hasMore).toBe(nextCursor !== undefined);
+      if (nextCursor === undefined) return pages;
+      cursor = nextCursor;
+    }
+  };
+  expect(await walk(2)).toEqual([["d1", "d2"], ["d3", "u1"], ["u2", "u3"], ["u4"]]);
+  expect(await walk(3)).toEqual([["d1", "d2", "d3"], ["u1", "u2", "u3"], ["u4"]]);
+  expect(await walk(7)).toEqual([["d1", "d2", "d3", "u1", "u2", "u3", "u4"]]);
 });

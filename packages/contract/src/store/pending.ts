@@ -151,6 +151,6 @@ export interface PendingStore {
   /** `order` names every entry once, else `storage_validation`. */
   reorder(threadId: ThreadId, order: readonly MessageId[], revision: string): Promise<PendingQueue>;
 
-  /** Threads with pending messages, no queued or claimed dispatch and no running run: they need a dispatch. */
-  listUnattended(limit?: number): Promise<readonly ThreadId[]>;
+  /** Threads with pending messages, no queued or claimed dispatch and no running run, by their ids and behind `after`: they need a dispatch. */
+  listUnattended(limit?: number, after?: string): Promise<readonly ThreadId[]>;
 }

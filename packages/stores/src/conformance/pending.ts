@@ -208,7 +208,12 @@ function attention(it: QueueTest): void {
   it("threads whose messages nobody will read are listed", async ({ store }) => {
     for (const threadId of [T1, T2, T3]) await store.pending.append(threadId, [note("a")]);
     expect([...(await store.pending.listUnattended())].sort()).toEqual([T1, T2, T3]);
-    expect(await store.pending.listUnattended(1)).toHaveLength(1);
+    const walked = [
+      await store.pending.listUnattended(1),
+      await store.pending.listUnattended(1, T1),
+      await store.pending.listUnattended(5, T2),
+    ];
+    expect([...walked, await store.pending.listUnattended(1, T3)]).toEqual([[T1], [T2], [T3], []]);
     await store.dispatches.enqueue(dispatch("d1"));
     await store.commit(write(runs.running({ threadId: T2 })));
     expect(await store.pending.listUnattended()).toEqual([T3]);

@@ -55,14 +55,13 @@ export function pendingPort({ read, write }: Access): PendingStore {
         return toQueue(row.pending.map(share));
       }),
 
-    listUnattended: (limit) =>
+    listUnattended: (limit, after = "") =>
       read((tables) => {
         const found: ThreadId[] = [];
         for (const [id, row] of tables.threads) {
-          if (row.pending.length === 0 || isAttended(tables, row)) continue;
-          if (found.push(id) >= clampLimit(limit)) break;
+          if (id > after && row.pending.length > 0 && !isAttended(tables, row)) found.push(id);
         }
-        return found;
+        return found.sort().slice(0, clampLimit(limit));
       }),
   };
 }

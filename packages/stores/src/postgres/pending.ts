@@ -128,13 +128,13 @@ function reads({ scopeId, session }: Access): Pick<PendingStore, "load" | "listU
   return {
     load: async (threadId) => toQueue(readQueue(await session.read(selectPending(scopeId, threadId))).entries),
 
-    async listUnattended(limit) {
-      const text = `SELECT DISTINCT p.thread_id FROM ~pending p WHERE p.scope_id = $1
+    async listUnattended(limit, after = "") {
+      const text = `SELECT DISTINCT p.thread_id FROM ~pending p WHERE p.scope_id = $1 AND p.thread_id > $3
           AND NOT EXISTS (SELECT 1 FROM ~dispatch d
             WHERE d.scope_id = $1 AND d.thread_id = p.thread_id AND d.status IN ('queued', 'claimed'))
           AND NOT EXISTS (SELECT 1 FROM ~run r WHERE r.scope_id = $1 AND r.thread_id = p.thread_id AND r.status = 'running')
         ORDER BY p.thread_id LIMIT $2`;
-      return readThreadIds(await session.read(sql(text, scopeId, clampLimit(limit))));
+      return readThreadIds(await session.read(sql(text, scopeId, clampLimit(limit), after)));
     },
   };
 }

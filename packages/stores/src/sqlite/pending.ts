@@ -88,16 +88,16 @@ export function pendingPort(access: Access): PendingStore {
         return toQueue(moved);
       }),
 
-    listUnattended: (limit) =>
+    listUnattended: (limit, after = "") =>
       session.read((db) =>
         readThreadIds(
           db.all(
-            `SELECT DISTINCT p.thread_id FROM pending p WHERE p.scope_id = ?1
+            `SELECT DISTINCT p.thread_id FROM pending p WHERE p.scope_id = ?1 AND p.thread_id > ?3
                AND NOT EXISTS (SELECT 1 FROM dispatch d
                  WHERE d.scope_id = ?1 AND d.thread_id = p.thread_id AND d.status IN ('queued', 'claimed'))
                AND NOT EXISTS (SELECT 1 FROM run r WHERE r.scope_id = ?1 AND r.thread_id = p.thread_id AND r.status = 'running')
              ORDER BY p.thread_id LIMIT ?2`,
-            ...[scopeId, clampLimit(limit)],
+            ...[scopeId, clampLimit(limit), after],
           ),
         ),
       ),
