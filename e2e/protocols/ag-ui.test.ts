@@ -355,7 +355,17 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await leave("left", { cancelOnDisconnect: true });
     await vi.waitFor(async () => expect(await latest("left")).toMatchObject({ outcome: { termination: { type: "cancelled" } } }), 20_000);
     expect(await latest("kept")).toMatchObject({ status: "running" });
+    // A server that closes does not want the end of anything.
+    const forwardedProps = { cancelOnDisconnect: true };
+    const body = JSON.stringify({ threadId: "closed", runId: "r", messages: [user("u", "endless")], forwardedProps });
+    const asked = { method: "POST", headers: { "content-type": "application/json" }, body };
+    const reader = (await server.fetch(new Request("http://desk.internal/agents/assistant/runs", asked))).body?.getReader();
+    await reader?.read();
     await server.close();
+    await expect(reader?.closed).rejects.toThrow();
+    expect(await runtime.cancel("kept")).toBe(true);
+    await vi.waitFor(async () => expect(await latest("kept")).toMatchObject({ status: "done" }), 20_000);
+    expect(await latest("closed")).toMatchObject({ status: "running" });
     await runtime.close();
   });
 
