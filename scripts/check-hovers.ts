@@ -25,7 +25,7 @@ const BEHIND = [
   "packages/runtime/src/registry/registry-set.ts",
   "packages/runtime/src/registry/registry-snapshot.ts",
   "packages/runtime/src/resolve/",
-  "packages/runtime/src/run/start-run.ts",
+  "packages/runtime/src/run/start-request.ts",
   "packages/runtime/src/state/batch.ts",
   "packages/runtime/src/stream/bounds.ts",
   "packages/runtime/src/stream/event-stream.ts",

@@ -101,8 +101,8 @@ export {
   type StoredEvent,
   storedEvent,
 } from "./events.ts";
-// Public: stores of others spell it.
 export { inputModeOf } from "./input-mode.ts";
+// Public: stores of others spell it.
 export type { EffectOwner } from "./ledger.ts";
 export {
   claimEffect,

@@ -7,6 +7,7 @@ import { type Begin, type StartedRequest, startRequest } from "./start-request.t
 
 /** Who keeps the events of a run for whoever reads them. */
 export interface EventsHolder<O> {
+  /** From here on they are reached through it, also when nobody else has them. */
   hold(events: EventStream<AgentEvent, RunResult<O>>): void;
 }
 
