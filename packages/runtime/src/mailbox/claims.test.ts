@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, decisionId, EVENT_TABLE, runId, threadId, ticketId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, decisionId, EVENT_TABLE, messageText, runId, threadId, ticketId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -230,5 +230,27 @@ describe.each(STORES)("what a commit puts on another thread, on %s", (_, make) =
     now.release();
     expect(await next.wait(waiting.runId)).toMatchObject({ status: "done", text: "all is paid" });
     expect(await woken()).toMatchObject([{ status: "acked", attemptCount: 1 }]);
+  });
+});
+
+describe.each(STORES)("runs that are queued on one thread, on %s", (_, make) => {
+  test("server-and-durability 36: keep their order when the store fails the first of them before it began", async () => {
+    await using shared = make();
+    let left = 1;
+    const store: QueueStore = {
+      ...shared,
+      commit: async (given) => {
+        if (given.runId === "r1" && given.fence !== undefined && left-- > 0) throw new AwakenError("storage_io", "the disk is full");
+        return shared.commit(given);
+      },
+    };
+    await using talker = open(shared, []);
+    for (const id of ["r1", "r2"]) await talker.start({ thread: "t", input: id, runId: id });
+    const answer: ScriptStep = ({ messages }) => text(`${messages.map(messageText).at(-1)} answered`);
+    await using worker = open(store, [answer, answer], { workers: true });
+    expect(await worker.wait("r2")).toMatchObject({ status: "done" });
+    const { items } = await store.messages.list(T, {});
+    expect(items.map(({ message }) => messageText(message))).toEqual(["r1", "r1 answered", "r2", "r2 answered"]);
+    expect((await dispatches(store)).map(({ attemptCount }) => attemptCount)).toEqual([1, 0]);
   });
 });
