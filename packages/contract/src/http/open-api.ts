@@ -77,7 +77,7 @@ function success({ answer }: Route, components: Components): JsonObject {
             },
           },
         },
-        204: { description: "The run is over, and nothing was told behind the cursor" },
+        ...(answer.canBeOver ? { 204: { description: "The run is over, and nothing was told behind the cursor" } } : undefined),
       };
   }
 }

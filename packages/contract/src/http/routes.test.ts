@@ -68,3 +68,20 @@ test("a query says numbers and flags in text, and nothing else", () => {
   expect(read({ root: "yes" })).toMatchObject({ issues: [{ message: "must be true or false, got a string" }] });
   expect(read({ limt: "1" })).toMatchObject({ issues: [{ message: "is an unknown field: did you mean 'limit'?" }] });
 });
+
+test("of the streams of events only that of a run may have nothing to tell, and the document says so there alone", () => {
+  const { paths } = openApiDocument({ routes, version: "1" });
+  const statusesOf = (path: string, method: string) => {
+    const found = isJsonObject(paths) ? paths[path] : undefined;
+    const operation = isJsonObject(found) ? found[method] : undefined;
+    return isJsonObject(operation) && isJsonObject(operation["responses"]) ? Object.keys(operation["responses"]) : [];
+  };
+  expect(statusesOf("/v1/runs/{id}/events/stream", "get")).toContain("204");
+  for (const [path, method] of [
+    ["/v1/runs", "post"],
+    ["/v1/threads/{id}/events/stream", "get"],
+  ] as const) {
+    expect(statusesOf(path, method)).toContain("200");
+    expect(statusesOf(path, method)).not.toContain("204");
+  }
+});

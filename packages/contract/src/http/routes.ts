@@ -406,7 +406,7 @@ const EVENT_ROUTES = {
     summary: "Follows a run to its end: what is on record, then what happens.",
     query: streamQuerySchema,
     headers: ["Last-Event-ID"],
-    answer: { type: "events" },
+    answer: { type: "events", canBeOver: true },
     errors: ["run_not_found", ...CURSORS],
   },
 } as const satisfies Record<string, Route>;
