@@ -5,7 +5,7 @@ import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { insertRows } from "./insert-rows.ts";
-import { type Statement, sql } from "./statement.ts";
+import { type Parameter, type Statement, sql } from "./statement.ts";
 
 export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
 
@@ -21,7 +21,7 @@ export const lockDispatch = (scopeId: ScopeId, id: DispatchId): Statement => {
 export const selectEpoch = (scopeId: ScopeId, threadId: ThreadId): Statement =>
   sql("SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2", scopeId, threadId);
 
-export const readEpoch = (rows: readonly Row[]): number => (rows[0] === undefined ? 0 : numberOf(rows[0], "epoch"));
+export const readEpoch = ([row]: readonly Row[]): number => (row === undefined || row["epoch"] === null ? 0 : numberOf(row, "epoch"));
 
 /** What may be added to a queue: its id, and the keys that it must be alone with. */
 export interface Newcomer {
@@ -60,10 +60,10 @@ export function readQueueState(rows: readonly Row[]): QueueReads {
   };
 }
 
-/** Open rows of the thread by `compareDispatches`. */
+/** Open rows of the thread by `compareDispatches`, each with the epoch of the thread, if it has one. */
 export const selectOpen = (scopeId: ScopeId, threadId: ThreadId): Statement =>
   sql(
-    `SELECT dispatch_id, record FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status IN ('queued', 'claimed')
+    `SELECT dispatch_id, record, (SELECT e.epoch FROM ~thread_epoch e WHERE e.scope_id = $1 AND e.thread_id = $2) AS epoch FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status IN ('queued', 'claimed')
      ORDER BY priority, created_at, dispatch_id FOR UPDATE`,
     ...[scopeId, threadId],
   );
@@ -75,23 +75,32 @@ const ON_CONFLICT = `ON CONFLICT (scope_id, dispatch_id) DO UPDATE SET
   status = excluded.status, available_at = excluded.available_at, lease_until = excluded.lease_until,
   updated_at = excluded.updated_at, record = excluded.record`;
 
-/** Rows that exist. */
-export const moveDispatches = (scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] =>
-  insertRows(
+const MOVE = `UPDATE ~dispatch SET status = $3, available_at = $4, lease_until = $5, updated_at = $6, record = $7
+  WHERE scope_id = $1 AND dispatch_id = $2`;
+const MOVE_KNOWN = `${MOVE} AND record::text = $8 RETURNING 1`;
+
+/** Rows that exist: mostly one, which needs no arrays. */
+export function moveDispatches(scopeId: ScopeId, dispatches: readonly DispatchRecord[]): readonly Statement[] {
+  const [first, ...others] = dispatches;
+  if (first !== undefined && others.length === 0) return [sql(MOVE, ...movedValues(scopeId, first))];
+  const target = { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT };
+  return insertRows(
     scopeId,
-    { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT },
+    target,
     dispatches.map((dispatch) => dispatchRow(dispatch)),
   );
+}
 
-const MOVE_KNOWN = `UPDATE ~dispatch SET status = $3, available_at = $4, lease_until = $5, updated_at = $6, record = $7
-  WHERE scope_id = $1 AND dispatch_id = $2 AND record::text = $8 RETURNING 1`;
+function movedValues(scopeId: ScopeId, dispatch: DispatchRecord): readonly Parameter[] {
+  const [id = null, , status = null, , , , availableAt = null, leaseUntil = null, , updatedAt = null, text = null] = dispatchRow(dispatch);
+  return [scopeId, id, status, availableAt, leaseUntil, updatedAt, text];
+}
 
 /** As `known_dispatch`, if it is still the one of before. */
-export function moveKnownDispatch(scopeId: ScopeId, before: DispatchRecord, after: DispatchRecord): Statement {
-  const [id = null, , status = null, , , , availableAt = null, leaseUntil = null, , updatedAt = null, text = null] = dispatchRow(after);
-  const values = [scopeId, id, status, availableAt, leaseUntil, updatedAt, text, dispatchText(before)];
-  return { ...sql(MOVE_KNOWN, ...values), name: "known_dispatch" };
-}
+export const moveKnownDispatch = (scopeId: ScopeId, before: DispatchRecord, after: DispatchRecord): Statement => ({
+  ...sql(MOVE_KNOWN, ...movedValues(scopeId, after), dispatchText(before)),
+  name: "known_dispatch",
+});
 
 /** The row as `known_dispatch`, if it is still this one; nobody takes it back until the end of the transaction. */
 export const lockKnownDispatch = (scopeId: ScopeId, known: DispatchRecord): Statement => ({

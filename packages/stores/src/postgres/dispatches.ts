@@ -109,13 +109,9 @@ interface Claiming {
 /** The first row that is accepted; rows of an older epoch are superseded on the way. */
 async function claim(tx: Tx, access: Access, threadId: ThreadId, claiming: Claiming): Promise<Finish<ClaimedDispatch | undefined>> {
   const { scopeId, env } = access;
-  const [, epochRows = [], rows = []] = await tx.read(
-    lockThread(scopeId, threadId),
-    selectEpoch(scopeId, threadId),
-    selectOpen(scopeId, threadId),
-  );
+  const [, rows = []] = await tx.read(lockThread(scopeId, threadId), selectOpen(scopeId, threadId));
   const now = env.clock();
-  const epoch = readEpoch(epochRows);
+  const epoch = readEpoch(rows);
   const open = rows.map(readDispatch);
   const stale = queuedIn(open).filter((row) => row.epoch < epoch);
   const superseded = stale.map((row) => supersedeDispatch(row, INTERRUPTED, now));
