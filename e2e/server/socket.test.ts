@@ -44,7 +44,7 @@ describe("over a socket", () => {
 
   test("whoever asks for the head of a stream alone is told that there is none, and holds nothing open", async () => {
     await using shared = await openShared("memory");
-    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true });
+    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] });
     await readFrames(await submit(server, "t", "say"));
     expect((await fetch(`${server.url}/v1/threads/t/events/stream`, { method: "HEAD" })).status).toBe(405);
     const json = await fetch(`${server.url}/v1/threads/t`, { method: "HEAD" });
@@ -54,7 +54,7 @@ describe("over a socket", () => {
 
   test("server-and-durability 60: readers who do not read hold up neither the run nor the others; those who leave are forgotten", async () => {
     await using shared = await openShared("memory");
-    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true });
+    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] });
     const open = async () => (await (await fetch(`${server.url}/metrics`)).text()).match(/^awaken_sse_connections (\d+)/m)?.[1];
     await readFrames(await submit(server, "t", "say"));
     const asleep = await Promise.all(
