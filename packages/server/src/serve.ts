@@ -9,6 +9,8 @@ export interface ServeInit extends ServerInit {
   readonly runtime: ServerInit["runtime"] & Pick<Runtime, "close">;
   /** Default 3000. 0 for one that is free. */
   readonly port?: number;
+  /** Other processes of this machine may listen on the same port: the system deals out connections among them. Linux and FreeBSD can. Default false. */
+  readonly sharePort?: boolean;
   /** The address that it listens on. Default `127.0.0.1`, where everybody on this machine is let in. Any other one needs `access`. */
   readonly host?: string;
   /** How long the server says that it is not ready before it leaves, for whoever balances load to notice. Default 0. */
@@ -44,7 +46,7 @@ const isOutgoing = (outgoing: object): outgoing is NodeOutgoing => "flushHeaders
 
 /** Listens on Node until it is closed. */
 export async function serve(init: ServeInit): Promise<RunningServer> {
-  const { port = 3000, host = "127.0.0.1", drainMs = 0, graceMs = 0, runtime } = init;
+  const { port = 3000, host = "127.0.0.1", sharePort = false, drainMs = 0, graceMs = 0, runtime } = init;
   const server = openServer({ ...init, access: accessOf(init) ?? "open" });
   const [{ createAdaptorServer }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
     import("@hono/node-server"),
@@ -58,7 +60,7 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
   if ("maxHeadersCount" in node) node.maxHeadersCount = MAX_HEADERS;
   await new Promise<void>((resolve, reject) => {
     node.once("error", reject);
-    node.listen(port, host, resolve);
+    node.listen({ port, host, reusePort: sharePort }, resolve);
   });
   const address = node.address();
   const bound = typeof address === "object" && address !== null ? address.port : port;

@@ -205,6 +205,10 @@ function addServe(program: Command, shell: Shell, outcome: Outcome): void {
   addProjectOptions(program.command("serve").description("serve the agents over HTTP, with one line of JSON for each request"))
     .option("--port <number>", "where to listen; PORT says the same; 3000 when left out")
     .option("--host <address>", "the address to listen on; 127.0.0.1 when left out, any other one needs AWAKEN_API_KEYS")
+    .option(
+      "--share-port",
+      "other processes of this command may listen on the same port, where the system can deal out connections (Linux)",
+    )
     .option("--origin <origin>", "a page of this origin may ask from a browser; may be given several times", listed)
     .option("--drain <seconds>", "how long to say `not ready` before leaving; 0 when left out")
     .option("--grace <seconds>", "how long tools may go on before their runs are left to other processes; 0 when left out")

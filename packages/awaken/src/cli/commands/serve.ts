@@ -9,6 +9,7 @@ import type { ProjectOptions, Shell } from "../shell.ts";
 export interface ServeOptions extends ProjectOptions {
   readonly port?: string;
   readonly host?: string;
+  readonly sharePort?: boolean;
   readonly origin?: readonly string[];
   readonly drain?: string;
   readonly grace?: string;
@@ -52,6 +53,7 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
     runtime,
     port,
     host: options.host ?? "127.0.0.1",
+    sharePort: options.sharePort ?? false,
     drainMs,
     graceMs,
     onRequest,
