@@ -121,7 +121,10 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   // Decided ones, too: somebody may have been quicker than this.
   const isSuspended = hasSuspended(ctx) || hasNext(ctx);
   const awaits = await openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
-  return isSuspended ? suspend(ctx) : awaits;
+  if (isSuspended) return suspend(ctx);
+  // What was said behind its tickets, or before it was cut: it is between two steps.
+  if (isContinuation && awaits === undefined) await crossBoundary(ctx, "next-step");
+  return awaits;
 }
 
 /** Steps, until one of them is the last. */

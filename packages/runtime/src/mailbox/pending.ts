@@ -27,7 +27,8 @@ export interface PendingVerbs {
 
 function messageOf(tenant: Tenant, id: string, given: PendingEditInput["message"]): { readonly message: Message } | undefined {
   if (given === undefined) return undefined;
-  const [message] = toMessages([{ ...given, id }], tenant.ids);
+  // One that says another id is refused by the store.
+  const [message] = toMessages([{ id, ...given }], tenant.ids);
   return message === undefined ? undefined : { message };
 }
 

@@ -18,8 +18,8 @@ import type { Tenant } from "./tenant.ts";
 
 export interface SendOptions {
   /**
-   * `steer`: the run that is at work reads it after its current step; without one it is queued. `queue`: a run of its own answers it, when
-   * the thread is free. `interrupt`: what is at work on the thread is cancelled first. Default: nothing is kept, and only a run of this
+   * `steer`: the run that is at work reads it after its current step; without one, or where another run than the named one is, it is
+   * queued. `queue`: a run of its own answers it, when the thread is free. `interrupt`: what is at work on the thread is cancelled first. Default: nothing is kept, and only a run of this
    * process is told.
    */
   readonly mode?: SendMode;
@@ -44,8 +44,8 @@ interface Address {
   readonly threadId: ThreadId;
   /** The run that is not over, on that thread. */
   readonly open: RunRecord | undefined;
-  /** Whether a run was named: nobody else reads what is said to it. */
-  readonly isNamed: boolean;
+  /** Whether that run was named: nobody else reads what is said to it. One that was named and is over steers no other one. */
+  readonly named: "thread" | "open-run" | "run-that-is-over";
 }
 
 /** A run by its id, else a thread, which need not exist yet. */
@@ -57,7 +57,8 @@ async function findAddress({ runs, threads }: Pick<Ports, "runs" | "threads">, i
     throw new AwakenError("ambiguous_id", `'${id}' names a run and another thread`, { details: { id } });
   }
   const open = record?.openRunId === undefined ? undefined : await runs.load(record.openRunId);
-  return { threadId: thread, open, isNamed: named !== undefined && named.runId === open?.runId };
+  if (named === undefined) return { threadId: thread, open, named: "thread" };
+  return { threadId: thread, open, named: named.runId === open?.runId ? "open-run" : "run-that-is-over" };
 }
 
 const pendingOf = (messages: readonly Message[], deliveryMode: Partial<DeliveryMode>): readonly NewPending[] =>
@@ -98,13 +99,14 @@ interface Placed {
 async function place(
   tenant: Tenant,
   ports: Ports,
-  { id, messages, mode }: { readonly id: string; readonly messages: readonly Message[]; readonly mode: "queue" | "steer" },
+  { id, messages, mode: asked }: { readonly id: string; readonly messages: readonly Message[]; readonly mode: "queue" | "steer" },
 ): Promise<Placed> {
-  const { threadId: thread, open, isNamed } = await findAddress(ports, id);
+  const { threadId: thread, open, named } = await findAddress(ports, id);
+  const mode = named === "run-that-is-over" ? "queue" : asked;
   const isBehindTickets = open?.status === "waiting" && open.waiting.tickets.length > 0;
   if (open !== undefined && (isBehindTickets || (mode === "steer" && open.status === "running"))) {
     const boundary = mode === "steer" ? "next-step" : "on-natural-end";
-    const append = pendingOf(messages, { boundary, targetRunId: open.runId, fallbackToNewRun: !isNamed });
+    const append = pendingOf(messages, { boundary, targetRunId: open.runId, fallbackToNewRun: named !== "open-run" });
     await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
     return { status: isBehindTickets ? "behind-tickets" : "steered", threadId: thread, runId: open.runId };
   }
