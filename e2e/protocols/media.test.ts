@@ -85,9 +85,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
       }));
       expect(resume).toHaveLength(isAsked ? 1 : 0);
       if (isAsked) await agent.runAgent({ runId: "r2", resume });
-      const text = isAsked ? '{"data":{"of":"sky"},"metadata":{"took":1}}' : '{"of":"sky"}';
-      const content = [{ type: "text", text }, ...PARTS.slice(1)];
-      expect(agent.messages.find(({ role }) => role === "tool")).toMatchObject({ content });
+      expect(agent.messages.find(({ role }) => role === "tool")).toMatchObject({ content: PARTS });
       expect(await resultsIn(site, "?protocolVersion=1.0")).toEqual([PARTS]);
       expect(await resultsIn(site, "")).toEqual([PARTS[0]?.text]);
       // It comes with a message more, and is given those that there are: in a form that it takes.
@@ -95,6 +93,47 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
       older.setMessages([{ id: "u2", role: "user", content: isAsked ? "own" : "own pay" }]);
       await older.runAgent({ runId: "r3" });
       expect(older.messages.flatMap((message) => (message.role === "tool" ? [typeof message.content] : []))).not.toContain("object");
+    }
+  });
+
+  test.each([
+    ["data", () => reply({ of: 1 }), '{"of":1}'],
+    ["data and metadata", () => reply({ of: 1 }, { metadata: { took: 1 } }), '{"of":1}'],
+    ["text and metadata", () => reply("sky", { metadata: { took: 1 } }), "sky"],
+    ["a text for the model", () => reply({ of: 1 }, { message: "The sky, once." }), "The sky, once."],
+    ["all of it", () => reply({ of: 1 }, { message: "The sky, once.", metadata: { took: 1 }, media: MEDIA }), "The sky, once."],
+    ["a failure", () => Promise.reject(new Error("no sky")), "no sky"],
+  ])("protocols 32, 73: who saw a call has the same as who comes later, at once and after an approval: %s", async (_, execute, text) => {
+    await using site = await openSite(engine, [
+      defineTool({ id: "own", description: "Draws", input: z.object({ of: z.string() }), execute }),
+      defineTool({ id: "pick_color", description: "Asks", input: z.object({ of: z.string() }), approve: () => ask("Now?"), execute }),
+    ]);
+    for (const Client of [HttpAgent, OlderAgent]) {
+      const thread = Client === HttpAgent ? "t" : "older";
+      const agent = new Client({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: thread });
+      agent.addMessage({ id: `u-${thread}`, role: "user", content: "own pick say" });
+      await agent.runAgent({ runId: `${thread}-1` });
+      const [asked] = agent.pendingInterrupts;
+      await agent.runAgent({
+        runId: `${thread}-2`,
+        resume: [{ interruptId: asked?.id ?? "", status: "resolved", payload: { approved: true } }],
+      });
+      const version = Client === HttpAgent ? "?protocolVersion=1.0" : "";
+      const { messages } = await (await fetch(`${site.url}/v1/ag-ui/threads/${thread}/messages${version}`)).json();
+      const results = (all: readonly object[]) =>
+        JSON.parse(JSON.stringify(all)).flatMap(({ id, role, toolCallId, content }: Record<string, unknown>) =>
+          role === "tool" ? [{ id, toolCallId, content }] : [],
+        );
+      expect(results(messages)).toHaveLength(2);
+      expect(JSON.stringify(results(messages))).toContain(JSON.stringify(text).slice(1, -1));
+      expect(results(agent.messages)).toEqual(results(messages));
+      // What is on record, once more from its start, is the same.
+      const replayed = await (await fetch(`${site.url}/v1/ag-ui/threads/${thread}/replay${version}`)).text();
+      const frames = replayed.split("\n").flatMap((line) => (line.startsWith("data: ") ? [JSON.parse(line.slice(6))] : []));
+      const told = frames.flatMap(({ type, toolCallId, content }) => (type === "TOOL_CALL_RESULT" ? [{ toolCallId, content }] : []));
+      expect(told).toMatchObject(
+        results(messages).map(({ toolCallId, content }: object & Record<string, unknown>) => ({ toolCallId, content })),
+      );
     }
   });
 });

@@ -250,6 +250,7 @@ export const EVENT_TABLE: { readonly [T in AgentEventType]: EventRow<T> } = {
       ticketId: s.exactOptional(ticketIdSchema),
       outcome: s.enum(["succeeded", "failed", "denied"]),
       result: jsonValueSchema,
+      message: s.exactOptional(s.string()),
       media: s.exactOptional(mediaListSchema),
     }),
     isStored: true,

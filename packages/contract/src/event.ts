@@ -175,8 +175,10 @@ interface ToolCallResumed extends OfCall {
   readonly ticketId?: TicketId;
   /** `denied`: somebody said no, and the tool did not run. */
   readonly outcome: "succeeded" | "failed" | "denied";
-  /** What the model reads of it, as JSON. */
+  /** What it came to, as JSON: `{ data, metadata }` of a tool that gave both. */
   readonly result: JsonValue;
+  /** What the model reads of it, of a tool that gave a text for it or metadata; else that is the JSON of `result`. */
+  readonly message?: string;
   /** Images and documents of a tool that ran, beside it. */
   readonly media?: readonly MediaContent[];
 }

@@ -1,4 +1,5 @@
 import type { AgentEvent, MessageId, TicketId, ToolCall, ToolResult } from "@awaken/contract";
+import { successText } from "./messages.ts";
 
 /** A call of an earlier activation, and the ticket that it waited with, if it did. */
 export interface EarlierCall {
@@ -11,14 +12,19 @@ export interface EarlierCall {
 /** What became of it. */
 export type CallEnding = ToolResult | { readonly type: "denied"; readonly reason: string | undefined };
 
-function told(ending: CallEnding): Pick<Extract<AgentEvent, { type: "tool-call-resumed" }>, "outcome" | "result" | "media"> {
+function told(ending: CallEnding): Pick<Extract<AgentEvent, { type: "tool-call-resumed" }>, "outcome" | "result" | "message" | "media"> {
   if (ending.type === "denied") {
     return { outcome: "denied", result: { action: "deny", ...(ending.reason === undefined ? {} : { reason: ending.reason }) } };
   }
   if (ending.type !== "success") return { outcome: "failed", result: { error: ending.message ?? "" } };
-  const { data, metadata = {}, media } = ending;
-  const result = Object.keys(metadata).length === 0 ? data : { data, metadata };
-  return { outcome: "succeeded", result, ...(media === undefined ? undefined : { media }) };
+  const { data, message, metadata = {}, media } = ending;
+  const isBare = Object.keys(metadata).length === 0;
+  return {
+    outcome: "succeeded",
+    result: isBare ? data : { data, metadata },
+    ...(isBare && message === undefined ? undefined : { message: successText(ending) }),
+    ...(media === undefined ? undefined : { media }),
+  };
 }
 
 /** How it is told that such a call is closed, whoever closes it. */

@@ -65,10 +65,13 @@ export function retraction(
 
 const dataText = (data: JsonValue): string => (typeof data === "string" ? data : JSON.stringify(data));
 
+/** What the model reads of it, beside its media. */
+export const successText = ({ message, data }: Extract<ToolResult, { type: "success" }>): string => message ?? dataText(data);
+
 function resultContent(name: string, result: ToolResult): readonly ToolContent[] {
   switch (result.type) {
     case "success":
-      return [{ type: "text", text: result.message ?? dataText(result.data) }, ...(result.media ?? [])];
+      return [{ type: "text", text: successText(result) }, ...(result.media ?? [])];
     case "error":
       return [{ type: "text", text: result.message }];
     case "pending":

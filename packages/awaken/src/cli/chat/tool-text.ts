@@ -30,8 +30,9 @@ export function resultText(result: ToolResult): string {
   }
 }
 
-/** What a call that was resumed came to, in words: the reason of a refusal, the text of a failure, the data otherwise. */
-export function resumedText({ outcome, result }: Extract<AgentEvent, { type: "tool-call-resumed" }>): string {
+/** What a call that was resumed came to, in words: the reason of a refusal, the text of a failure, what the model reads otherwise. */
+export function resumedText({ outcome, result, message }: Extract<AgentEvent, { type: "tool-call-resumed" }>): string {
+  if (message !== undefined) return cutText(clean(message), RESULT_LIMIT);
   if (outcome === "succeeded" || !isJsonObject(result)) return jsonLine(result);
   const said = outcome === "denied" ? result["reason"] : result["error"];
   return typeof said === "string" ? jsonLine(said) : "";

@@ -1,7 +1,7 @@
 import { type AgentEvent, isJsonObject, type JsonValue, type MediaContent, type ToolResult } from "@awaken/contract";
 import type { AgUiDialect, AgUiFrame, AgUiToolCall } from "./frame.ts";
 import type { Kept } from "./kept.ts";
-import { nthId, resultContent, resultIdOf } from "./messages.ts";
+import { errorText, nthId, resultContent, resultIdOf } from "./messages.ts";
 import type { Words } from "./words.ts";
 
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
@@ -22,10 +22,15 @@ const textOf = (value: JsonValue | undefined): string => (typeof value === "stri
 /** What the log has of a call that nobody allowed. */
 const denialOf = (result: JsonValue): string => {
   const reason = isJsonObject(result) ? result["reason"] : undefined;
-  return `Denied: ${typeof reason === "string" && reason !== "" ? reason : "the call was not approved"}`;
+  return `Denied: ${typeof reason === "string" && reason.trim() !== "" ? reason : "the call was not approved"}`;
 };
 
-/** What became of a call. */
+const failureOf = (result: JsonValue): string => {
+  const error = isJsonObject(result) ? result["error"] : result;
+  return errorText(textOf(error));
+};
+
+/** What became of a call: its text is what the model reads, as the log has it. */
 interface Ending {
   readonly text: string;
   readonly media?: readonly MediaContent[] | undefined;
@@ -168,7 +173,7 @@ export class Calls {
     });
   }
 
-  #resume({ toolCallId, outcome, result, media }: EventOf<"tool-call-resumed">): void {
+  #resume({ toolCallId, outcome, result, message, media }: EventOf<"tool-call-resumed">): void {
     const call = this.#calls.get(toolCallId);
     if (call === undefined || call.isOver) return;
     const id = resultIdOf(this.#ownerOf(call), toolCallId);
@@ -178,16 +183,13 @@ export class Calls {
       this.#kept.keep({ id, role: "tool", toolCallId, content: textOf(result) });
       return;
     }
-    const text = outcome === "denied" ? denialOf(result) : textOf(result);
-    this.#endCall(toolCallId, { text, media, isError: outcome !== "succeeded" });
+    const isError = outcome !== "succeeded";
+    const text = outcome === "denied" ? denialOf(result) : isError ? failureOf(result) : (message ?? textOf(result));
+    this.#endCall(toolCallId, { text, media, isError });
   }
 }
 
 function endingOf(result: Exclude<ToolResult, { type: "pending" }>): Ending {
-  if (result.type === "error") return { text: result.message.trim() === "" ? "tool error" : result.message, isError: true };
-  const { data, metadata, media, message } = result;
-  // Beside media the text is what the model reads there: the data of such a tool holds their bytes once more.
-  if (media !== undefined && media.length > 0) return { text: message ?? textOf(data), media, isError: false };
-  const isPlain = metadata === undefined || Object.keys(metadata).length === 0;
-  return { text: isPlain ? textOf(data) : JSON.stringify({ data: data ?? null, metadata }), isError: false };
+  if (result.type === "error") return { text: errorText(result.message), isError: true };
+  return { text: result.message ?? textOf(result.data), media: result.media, isError: false };
 }

@@ -9,7 +9,7 @@ import { Words } from "./words.ts";
 type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
 /** A change in what is sent is another version. */
-export const AG_UI_ENCODER_VERSION = 2;
+export const AG_UI_ENCODER_VERSION = 3;
 
 export interface AgUiEncoderInit {
   readonly dialect: AgUiDialect;

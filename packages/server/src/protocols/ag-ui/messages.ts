@@ -24,6 +24,8 @@ function mediaOf(part: Content): JsonValue | undefined {
   }
 }
 
+export const errorText = (text: string): string => (text.trim() === "" ? "tool error" : text);
+
 /** What a tool gave: its text, and what the client can show beside it. */
 export function resultContent(text: string, media: readonly Content[], dialect: AgUiDialect): ResultContent {
   const shown = dialect === "1.0" ? media.flatMap((part) => mediaOf(part) ?? []) : [];
@@ -64,14 +66,15 @@ function assistantOf(message: Message): readonly AgUiMessage[] {
 export const nthId = (messageId: string, n: number): string => (n === 0 ? messageId : `${messageId}_t${n + 1}`);
 
 const toolOf = (message: ToolMessage, asker: string, dialect: AgUiDialect): AgUiMessage => {
-  const text = messageText(message);
+  const isError = message.status === "error";
+  const text = isError ? errorText(messageText(message)) : messageText(message);
   const media = message.content.filter(({ type }) => type !== "text");
   return {
     id: resultIdOf(asker, message.toolCallId),
     role: "tool",
     toolCallId: message.toolCallId,
     content: resultContent(text, media, dialect),
-    ...(message.status === "error" ? { error: text } : undefined),
+    ...(isError ? { error: text } : undefined),
   };
 };
 
