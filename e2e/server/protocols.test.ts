@@ -28,7 +28,7 @@ const shout = defineProtocol(
       path: "/threads/:id/stream",
       gate: "invoke",
       summary: "What is said now.",
-      answer: { type: "frames", of: "words in capitals" },
+      answer: { type: "frames", of: "words in capitals", canBeOver: true },
       errors: [],
     },
   },
@@ -70,6 +70,22 @@ test("a protocol stands below its id with routes of its own, checked, listed and
   const closed = createServer({ runtime, protocols: [shout], log: quiet });
   expect(await ask(closed, "POST", "/v1/shout/threads/t/runs", { body: { say: "say" } })).toMatchObject({ status: 401 });
   expect(() => openServer({ runtime, protocols: [shout, shout] })).toThrow("same name");
+});
+
+test("the document lists 204 for the streams that may have nothing to tell, and for no other", async () => {
+  await using shared = await openShared("memory");
+  await using runtime = openNode(shared.stores[0]);
+  const { body } = await ask(openServer({ runtime }), "GET", "/openapi.json");
+  const rows = Object.entries(Object(body["paths"])).flatMap(([path, methods]) =>
+    Object.values(Object(methods)).map((row) => ({ path, replies: Object(row).responses })),
+  );
+  const streams = rows.filter(({ replies }) => replies["200"]?.content?.["text/event-stream"] !== undefined);
+  expect(streams.filter(({ replies }) => replies["204"] !== undefined).map(({ path }) => path)).toEqual([
+    "/v1/runs/{id}/events/stream",
+    "/v1/ai-sdk/chat/{threadId}/stream",
+    "/v1/ai-sdk/threads/{threadId}/stream",
+  ]);
+  expect(streams.map(({ path }) => path)).toContain("/v1/ag-ui/threads/{threadId}/stream");
 });
 
 test("a protocol alone in an application: its paths stand right below the one that it is given, and nothing else is there", async () => {

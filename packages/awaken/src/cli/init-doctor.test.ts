@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { startServer } from "./server.test-support.ts";
 import { cli, Folders, hide, jsonLines, link, useSources, writeFiles } from "./test-cli.ts";
 
 // A project that is made in a checkout depends on it, and is compiled against it.
@@ -44,6 +45,25 @@ describe("awaken init", () => {
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('"refunded":120') });
     expect((await cli(["run", "hello"], { cwd: project })).stdout).toContain("I am a demo model");
     expect((await cli(["doctor"], { cwd: project })).code).toBe(0);
+  });
+
+  it("writes a project that can be served as it is, and says so", async () => {
+    const cwd = folders.empty();
+    const made = await cli(["init"], { cwd });
+    expect(made.stdout).toContain("npx awaken dev");
+    expect(readFileSync(join(cwd, "README.md"), "utf8")).toContain("npx awaken dev ");
+    const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
+    expect(scripts).toMatchObject({ dev: "awaken dev", serve: "awaken serve" });
+    link(cwd);
+    await using server = await startServer(cwd);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    const answer = await fetch(`${server.url}/v1/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ agentId: "assistant", messages: [{ role: "user", content: "hello" }] }),
+    });
+    const said = (await answer.text()).matchAll(/"type":"text-delta"[^\n]*"delta":"([^"]*)"/g);
+    expect([...said].map(([, delta]) => delta).join("")).toContain("I am a demo model");
   });
 
   it("runs with the demo model when there is a key and the vendor's package is not installed, and says what to install", async () => {

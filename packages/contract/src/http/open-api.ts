@@ -65,7 +65,7 @@ function success({ answer }: Route, components: Components): JsonObject {
     case "frames":
       return {
         200: { description: `Server-sent events: ${answer.of}.`, content: { "text/event-stream": { schema: { type: "string" } } } },
-        204: { description: "There is nothing to tell" },
+        ...(answer.canBeOver ? { 204: { description: "There is nothing to tell" } } : undefined),
       };
     case "events":
       return {

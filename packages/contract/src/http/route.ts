@@ -13,9 +13,19 @@ export type RouteAnswer =
   | { readonly type: "empty"; readonly status: 200 | 204 }
   | { readonly type: "text"; readonly contentType: string }
   /** Server-sent events: `data` is one `AgentEvent`, `id` the cursor behind it. */
-  | { readonly type: "events" /** 204 when all of it was told before. */; readonly canBeOver?: true }
-  /** Server-sent events in the words of a protocol, with headers that it wants to see; 204 when there is nothing to tell. */
-  | { readonly type: "frames"; readonly of: string; readonly headers?: Readonly<Record<string, string>> };
+  | {
+      readonly type: "events";
+      /** 204 when all of it was told before. */
+      readonly canBeOver?: true;
+    }
+  /** Server-sent events in the words of a protocol, with headers that it wants to see. */
+  | {
+      readonly type: "frames";
+      readonly of: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** 204 when there is nothing to tell. */
+      readonly canBeOver?: true;
+    };
 
 /** Headers that a route reads beside `Authorization`. */
 export const ROUTE_HEADERS = {

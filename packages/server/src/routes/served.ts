@@ -95,10 +95,13 @@ export interface FrameReply extends EventReply {
   readonly encoder: FrameEncoder;
 }
 
+/** Only a row that says so may have nothing to tell. */
+type WhenOver<Answer> = Answer extends { readonly canBeOver: true } ? undefined : never;
+
 export type ReplyOf<R extends Route> = R["answer"] extends { readonly type: "events" }
-  ? EventReply | undefined
+  ? EventReply | WhenOver<R["answer"]>
   : R["answer"] extends { readonly type: "frames" }
-    ? FrameReply | undefined
+    ? FrameReply | WhenOver<R["answer"]>
     : R["answer"] extends { readonly type: "text" }
       ? string
       : R["answer"] extends { readonly type: "empty" }

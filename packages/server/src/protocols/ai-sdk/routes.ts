@@ -64,11 +64,13 @@ const ROUTES = {
   aiSdkAgentRun: { ...post, path: "/agents/:agentId/runs", summary: "The same with this agent.", errors: SUBMITTING },
   aiSdkChatStream: {
     ...again,
+    answer: { ...frames, canBeOver: true },
     path: "/chat/:threadId/stream",
     summary: "The message that is being written, from its start; 204 when none is.",
   },
   aiSdkThreadStream: {
     ...again,
+    answer: { ...frames, canBeOver: true },
     path: "/threads/:threadId/stream",
     summary: "The message that is being written, from its start; 204 when none is.",
   },
