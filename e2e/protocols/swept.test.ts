@@ -42,7 +42,7 @@ async function sendText(page: Page, text: string, count: number): Promise<void> 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   test("protocols 68: history is whole when retention took the events, of all runs and of some", async () => {
     let now = Date.now();
-    await using site = await openSite(engine, [], () => now);
+    await using site = await openSite(engine, [], { clock: () => now });
     const page = openPage({ url: site.url, id: "t", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
     await sendText(page, "look think", 1);
     await sendText(page, "pay say", 2);

@@ -45,6 +45,8 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
       { id: `${nth}-pay`, name: "pay", input: { amount: 7 } },
     ]),
   delegate: (nth) => toolCalls([{ id: `${nth}-d`, name: "agent_run_clerk", input: { prompt: "pay say" } }]),
+  /** A delegate that has the tool that the test brings. */
+  entrust: (nth) => toolCalls([{ id: `${nth}-e`, name: "agent_run_clerk", input: { prompt: "own say" } }]),
   fail: () => failure("unauthorized", "the key was refused"),
 };
 
@@ -110,12 +112,13 @@ export interface AgentInit extends Partial<Omit<RuntimeInit, "tools">> {
 
 export function openAgent(store: RuntimeInit["store"], { journal, tools = [], ...init }: AgentInit = {}): Runtime {
   const offered = tools.map(({ id }) => id);
+  const plugins = (init.plugins ?? []).map(({ id }) => id);
   return createRuntime({
     providers: { house: model },
     models: { fast: { provider: "house", model: "fast-1" } },
     agents: {
-      assistant: { model: "fast", tools: ["look", "pay", "brief", ...offered], delegates: ["clerk"] },
-      clerk: { model: "fast", tools: ["pay"], description: "Pays" },
+      assistant: { model: "fast", tools: ["look", "pay", "brief", ...offered], delegates: ["clerk"], plugins },
+      clerk: { model: "fast", tools: ["pay", ...offered], description: "Pays", plugins },
     },
     tools: [...toolsOf(journal), ...tools],
     log: quiet,

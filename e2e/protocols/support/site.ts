@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Tool } from "@awaken/runtime";
-import { type RunningServer, serve } from "@awaken/server";
+import type { RuntimeInit, Tool } from "@awaken/runtime";
+import { type Access, type RunningServer, serve } from "@awaken/server";
 import { tempFolder } from "../../durability/support/databases.ts";
 import { type Engine, openShared, type Shared } from "../../relay/support/nodes.ts";
 import { quiet } from "../../relay/support/speaker.ts";
@@ -14,12 +14,20 @@ export interface Site extends AsyncDisposable {
   journal(): readonly string[];
 }
 
-/** `tools` are offered beside those of the agent; `clock` is that of the store. */
-export async function openSite(engine: Engine, tools: readonly Tool[] = [], clock?: () => number): Promise<Site> {
+export interface SiteInit extends Pick<RuntimeInit, "plugins"> {
+  /** That of the store. */
+  readonly clock?: () => number;
+  /** Default: everybody is let in. */
+  readonly access?: Access;
+}
+
+/** `tools` are offered beside those of the agent, and to its delegate. */
+export async function openSite(engine: Engine, tools: readonly Tool[] = [], { clock, access, ...init }: SiteInit = {}): Promise<Site> {
   const shared = await openShared(engine, clock === undefined ? {} : { clock });
   const folder = tempFolder();
   const journal = join(folder.path, "journal");
-  const server = await serve({ runtime: openAgent(shared.stores[0], { journal, tools }), port: 0, log: quiet });
+  const runtime = openAgent(shared.stores[0], { journal, tools, ...init });
+  const server = await serve({ runtime, port: 0, log: quiet, ...(access === undefined ? undefined : { access }) });
   return {
     url: server.url,
     server,
