@@ -1,14 +1,14 @@
 import { createClient } from "@awaken/client";
-import { runId, threadId } from "@awaken/contract";
+import { threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { defineTool, type Runtime } from "@awaken/runtime";
+import type { Runtime } from "@awaken/runtime";
 import { fakeClock } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
-import * as z from "zod";
 import { deaf } from "../mailbox/support/stores.ts";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode } from "../relay/support/speaker.ts";
-import { ask, type Frame, openServer, readFrames, request, textOf } from "./support/client.ts";
+import { busy, endOf, hello, stream } from "./support/busy.ts";
+import { ask, openServer, readFrames, request, textOf } from "./support/client.ts";
 
 // Submits to a thread on which somebody is at work or waits, over HTTP.
 
@@ -16,39 +16,7 @@ afterAll(stopServer);
 
 const WORDS = "one two three äöü 😀 five.";
 const T = threadId("t");
-const hello = (words: string, more: object = {}) => ({
-  agentId: "assistant",
-  threadId: "t",
-  messages: [{ role: "user", content: words }],
-  ...more,
-});
 const INSTEAD = hello("say", { onBusy: "interrupt" });
-type Asked = ReturnType<typeof openServer>;
-const stream = (server: Asked, body: object, headers: Readonly<Record<string, string>> = {}) =>
-  server.fetch(request("POST", "/v1/runs", { body, headers }));
-const endOf = (frames: readonly Frame[]) => frames.at(-1)?.data;
-
-/** A run at work in a tool, on a node that has a server of its own. */
-async function busy(store: QueueStore, more: object = {}, headers: Readonly<Record<string, string>> = {}) {
-  const began = Promise.withResolvers<void>();
-  const end = Promise.withResolvers<void>();
-  const effect = defineTool({
-    id: "effect",
-    description: "Lasts until it is told to stop",
-    input: z.object({ n: z.number() }),
-    idempotent: true,
-    async execute(_, { signal }) {
-      began.resolve();
-      await Promise.race([end.promise, new Promise((resolve) => signal.addEventListener("abort", resolve))]);
-      return "slept";
-    },
-  });
-  const runtime = openNode(store, { workers: false, tools: [effect] });
-  const server = openServer({ runtime });
-  const response = await stream(server, hello("effect say", more), headers);
-  await began.promise;
-  return { runtime, response, release: end.resolve, runId: runId(response.headers.get("x-run-id") ?? expect.fail()) };
-}
 
 const standing = async (runtime: Runtime, id: string) => (await ask(openServer({ runtime }), "GET", `/v1/runs/${id}`)).body;
 

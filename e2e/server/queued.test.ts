@@ -1,0 +1,166 @@
+import { afterAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { openShared, stopServer } from "../relay/support/nodes.ts";
+import { openNode } from "../relay/support/speaker.ts";
+import { busy, endOf, hello, stream } from "./support/busy.ts";
+import { ask, openServer, readFrames, request } from "./support/client.ts";
+
+// What is queued, told and decided over HTTP while others are at work.
+
+afterAll(stopServer);
+
+type Asked = ReturnType<typeof openServer>;
+const messagesSchema = z.object({
+  items: z.array(z.object({ message: z.object({ role: z.string(), content: z.array(z.object({ text: z.string().default("") })) }) })),
+});
+const pendingSchema = z.object({ entries: z.array(z.object({ pendingId: z.string() })) });
+
+/** What is said in a thread, without the words of tools. */
+async function logOf(server: Asked, thread = "t"): Promise<readonly string[]> {
+  const { items } = messagesSchema.parse((await ask(server, "GET", `/v1/threads/${thread}/messages?limit=200`)).body);
+  return items.filter(({ message }) => message.role === "user").map(({ message }) => message.content.map(({ text }) => text).join(""));
+}
+
+const pendingOf = async (server: Asked, thread = "t"): Promise<readonly string[]> =>
+  pendingSchema.parse((await ask(server, "GET", `/v1/threads/${thread}/pending`)).body).entries.map(({ pendingId }) => pendingId);
+
+const start = (server: Asked, body: object) => ask(server, "POST", "/v1/runs/start", { body });
+const resultOf = async (server: Asked, run: unknown) => (await ask(server, "GET", `/v1/runs/${run}/result`)).body;
+const tell = (server: Asked, path: string, id: string, mode: string) =>
+  ask(server, "POST", path, { body: { messages: [{ role: "user", content: `say ${id}`, id }], mode } });
+
+describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s", (engine) => {
+  test("server-and-durability 36 and 37: starts on one thread run one at a time and in order; a dedupe key is 409 while it is open, and taken after that", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0], { workers: false });
+    const server = openServer({ runtime });
+    const runs: unknown[] = [];
+    for (const name of ["a", "b", "c"]) {
+      const { status, body } = await start(server, hello(`say ${name}`));
+      expect(status).toBe(202);
+      runs.push(body["runId"]);
+    }
+    const once = (words: string) => start(server, hello(words, { threadId: "d", dedupeKey: "k" }));
+    const { body: first } = await once("say");
+    expect(await once("say again")).toMatchObject({ status: 409, body: { code: "storage_already_exists" } });
+    expect(await pendingOf(server, "d")).toHaveLength(1);
+    await using _worker = openNode(shared.stores[1], { workers: true });
+    for (const run of [...runs, first["runId"]]) expect(await resultOf(server, run)).toMatchObject({ status: "done" });
+    const events = await readFrames(
+      await server.fetch(request("GET", "/v1/threads/t/events/stream")),
+      ({ data }) => data.type === "run-end" && data.runId === runs[2],
+    );
+    const turns = events.flatMap(({ data }) => (data.type === "run-start" || data.type === "run-end" ? [[data.type, data.runId]] : []));
+    expect(turns).toEqual(
+      runs.flatMap((run) => [
+        ["run-start", run],
+        ["run-end", run],
+      ]),
+    );
+    expect(await logOf(server)).toEqual(["say a", "say b", "say c"]);
+    let next: unknown;
+    await expect
+      .poll(async () => {
+        const { status, body } = await once("say later");
+        next = body["runId"];
+        return status;
+      })
+      .toBe(202);
+    expect(await resultOf(server, next)).toMatchObject({ status: "done" });
+    expect(await logOf(server, "d")).toEqual(["say", "say later"]);
+  });
+
+  test("server-and-durability 44: a run that waits is nobody's: another node goes on with it while the first is still there", async () => {
+    await using shared = await openShared(engine);
+    await using first = openNode(shared.stores[0], { workers: false, leaseMs: 3_600_000 });
+    await using other = openNode(shared.stores[1], { workers: false });
+    const there = openServer({ runtime: other });
+    const response = await stream(openServer({ runtime: first }), hello("approve say"));
+    const end = endOf(await readFrames(response));
+    const ticket = end?.type === "run-end" ? end.tickets[0]?.id : expect.fail();
+    const run = response.headers.get("x-run-id");
+    expect((await ask(there, "GET", `/v1/runs/${run}`)).body).toMatchObject({ status: "waiting" });
+    expect(await ask(there, "POST", `/v1/tickets/${ticket}/decision`, { body: { action: "approve" } })).toMatchObject({ status: 202 });
+    expect(await resultOf(there, run)).toMatchObject({ status: "done" });
+  });
+
+  test("server-and-durability 45 and 54: what is said to another run than the one at work is queued; what a run did not read no other reads, and one that is over is 409", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, runId: old } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: false });
+    const server = openServer({ runtime: other });
+    const { body: behind } = await start(server, hello("say behind"));
+    expect(await tell(server, `/v1/runs/${behind["runId"]}/inputs`, "other", "steer")).toMatchObject({
+      status: 202,
+      body: { status: "queued" },
+    });
+    expect(await tell(server, `/v1/runs/${old}/inputs`, "alone", "steer")).toMatchObject({
+      status: 202,
+      body: { status: "steered", runId: old },
+    });
+    expect(await ask(server, "POST", `/v1/runs/${old}/cancel`)).toMatchObject({ status: 202 });
+    expect(endOf(await readFrames(response))).toMatchObject({ runId: old, result: { status: "cancelled" } });
+    expect(await tell(server, `/v1/runs/${old}/inputs`, "late", "steer")).toMatchObject({ status: 409, body: { code: "channel_closed" } });
+    await using _worker = openNode(shared.stores[1], { workers: true });
+    expect(await resultOf(server, behind["runId"])).toMatchObject({ status: "done" });
+    await expect.poll(() => logOf(server)).toEqual(["effect say", "say behind", "say other"]);
+    expect(await pendingOf(server)).toEqual(["alone"]);
+    await runtime.close();
+  });
+
+  test("server-and-durability 53: the run at work reads what is for it and not what is queued before it; behind a barrier it reads nothing", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, release, runId: old } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: false });
+    const server = openServer({ runtime: other });
+    const path = "/v1/threads/t/messages";
+    expect(await tell(server, path, "later", "queue")).toMatchObject({ status: 202, body: { status: "queued" } });
+    expect(await tell(server, path, "now", "steer")).toMatchObject({ status: 202, body: { status: "steered", runId: old } });
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+    expect(await logOf(server)).toEqual(["effect say", "say now"]);
+    expect(await pendingOf(server)).toEqual(["later"]);
+    await runtime.close();
+  });
+
+  test("server-and-durability 53: a barrier that is queued holds back what is for the run at work", async () => {
+    await using shared = await openShared(engine);
+    const { runtime, response, release } = await busy(shared.stores[0]);
+    await using other = openNode(shared.stores[1], { workers: false });
+    const server = openServer({ runtime: other });
+    const path = "/v1/threads/t/messages";
+    await tell(server, path, "first", "queue");
+    const barrier = { body: { deliveryMode: { barrier: true } }, headers: { "if-match": '"1"' } };
+    expect(await ask(server, "PATCH", "/v1/threads/t/pending/first", barrier)).toMatchObject({ status: 200 });
+    await tell(server, path, "now", "steer");
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+    expect(await logOf(server)).toEqual(["effect say"]);
+    expect(await pendingOf(server)).toEqual(["first", "now"]);
+    await runtime.close();
+  });
+
+  test("server-and-durability 56: who follows from now on while others write is told each event once, and misses none", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0], { workers: false });
+    await using _worker = openNode(shared.stores[1], { workers: true });
+    const server = openServer({ runtime });
+    await start(server, hello("look say"));
+    const [runs, following]: [unknown[], Response[]] = [[], []];
+    for (let count = 0; count < 5; count++) {
+      following.push(await server.fetch(request("GET", "/v1/threads/t/events/stream?from=now")));
+      runs.push((await start(server, hello("look say"))).body["runId"]);
+    }
+    const readOne = (response: Response) => readFrames(response, ({ data }) => data.type === "run-end" && data.runId === runs.at(-1));
+    const all = await readOne(await server.fetch(request("GET", "/v1/threads/t/events/stream")));
+    const idsOf = (frames: typeof all) => frames.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const whole = idsOf(all);
+    for (const [index, response] of following.entries()) {
+      const seen = await readOne(response);
+      const ids = idsOf(seen);
+      expect(ids).toEqual(whole.slice(-ids.length));
+      const begun = seen.flatMap(({ data }) => (data.type === "run-start" ? [data.runId] : []));
+      expect(begun.slice(-(runs.length - index))).toEqual(runs.slice(index));
+    }
+  });
+});
