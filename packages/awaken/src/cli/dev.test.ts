@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@awaken/client";
 import { afterAll, expect, test } from "vitest";
+import { CONFIG_TEMPLATE } from "./init/config-template.ts";
+import { DEMO_MODEL_TEMPLATE } from "./init/demo-model-template.ts";
 import { Folders, startCli } from "./test-cli.ts";
 
 // `awaken dev` as a process, on a project that is changed while it runs.
@@ -72,15 +74,16 @@ async function startDev(cwd: string): Promise<Dev> {
 const write = (cwd: string, text: string) => writeFileSync(join(cwd, "awaken.config.ts"), text);
 const PATIENCE = { timeout: 300_000, interval: 200 };
 
-test("each change is served without a break; one that does not load leaves the old one serving and says why", async () => {
-  const cwd = folders.project({ "awaken.config.ts": config("the first") });
+test("a new project is served by its demo model where no key is; each change is served without a break; one that does not load leaves the old one serving and says why", async () => {
+  const cwd = folders.project({ "awaken.config.ts": CONFIG_TEMPLATE, "demo-model.ts": DEMO_MODEL_TEMPLATE });
   await using dev = await startDev(cwd);
   const client = createClient({ url: dev.url });
   const answer = async () => {
     const result = await client.run({ agent: "assistant", input: "hello" });
     return result.status === "done" ? result.text : result.status;
   };
-  expect(await answer()).toBe("the first");
+  expect(await answer()).toContain("I am a demo model");
+  for (const path of ["v1/runs", "v1/ai-sdk/chat", "v1/ag-ui/run", "openapi.json"]) expect(dev.said()).toContain(`${dev.url}/${path}\n`);
   expect(existsSync(join(cwd, "awaken.db"))).toBe(true);
   write(cwd, config("the second"));
   await expect.poll(answer, PATIENCE).toBe("the second");
