@@ -5,7 +5,7 @@ import { createRuntime } from "@awaken/runtime";
 import { ticketsOf } from "@awaken/runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DeciderOrder } from "./decider-process.ts";
-import { AGENT, inputId, inputText, runOf, runtimeInit } from "./support/agent.ts";
+import { AGENT, CONSENT_STEP, inputId, inputText, ordersOf, runOf, runtimeInit } from "./support/agent.ts";
 import { runChild } from "./support/child.ts";
 import { type Folder, freshSchema, type Server, startServer, tempFolder } from "./support/databases.ts";
 import { eventsOf } from "./support/history.ts";
@@ -14,15 +14,16 @@ import { openStore, type Place } from "./support/place.ts";
 import { expectWhole } from "./support/whole-run.ts";
 
 const THREADS = Array.from({ length: 20 }, (_, index) => `t${index}`);
-const NODES = 2;
+/** Their runs wait for more than one decision. */
+const SEVERAL = THREADS.filter((thread) => ordersOf(thread, CONSENT_STEP).length > 1).slice(0, 4);
 const nothing = () => {};
 
 /** Runs that wait for somebody's consent, left by a process that is gone. */
-async function leaveWaiting(place: Place, effects: string): Promise<void> {
+async function leaveWaiting(place: Place, effects: string, threads = THREADS): Promise<void> {
   writeFileSync(effects, "");
   await using store = await openStore(place);
   await using runtime = createRuntime({ ...runtimeInit(new Outside(effects), { before: nothing, after: nothing }), store });
-  for (const thread of THREADS) {
+  for (const thread of threads) {
     const input = [{ role: "user", id: inputId(thread), content: inputText(thread) }] as const;
     const { status } = await runtime.run({ agent: AGENT, thread, runId: runOf(thread), input });
     expect(status).toBe("waiting");
@@ -30,21 +31,25 @@ async function leaveWaiting(place: Place, effects: string): Promise<void> {
 }
 
 /** All nodes begin when all are there. */
-async function decide(place: Place, folder: Folder, nodes: number): Promise<void> {
+async function decide(place: Place, folder: Folder, orders: readonly DeciderOrder["tickets"][], threads = THREADS): Promise<void> {
   const effects = join(folder.path, "effects.jsonl");
-  await leaveWaiting(place, effects);
+  await leaveWaiting(place, effects, threads);
   const start = Promise.withResolvers<object>();
   let ready = 0;
   const onMessage = () => {
-    if (++ready === nodes) start.resolve({});
+    if (++ready === orders.length) start.resolve({});
     return start.promise;
   };
-  const order: DeciderOrder = { place, threads: THREADS, outside: effects };
-  const child = { file: join(import.meta.dirname, "decider-process.ts"), order, onMessage };
-  const ended = await Promise.allSettled(Array.from({ length: nodes }, () => runChild(child)));
+  const file = join(import.meta.dirname, "decider-process.ts");
+  const ended = await Promise.allSettled(
+    orders.map((tickets) => {
+      const order: DeciderOrder = { place, threads, outside: effects, tickets };
+      return runChild({ file, order, onMessage });
+    }),
+  );
   for (const node of ended) if (node.status === "rejected") throw node.reason;
   await using store = await openStore(place);
-  for (const thread of THREADS) await expectWhole(store, new Outside(effects), thread);
+  for (const thread of threads) await expectWhole(store, new Outside(effects), thread);
 }
 
 const gate = () => Promise.withResolvers<void>();
@@ -99,10 +104,13 @@ describe("decisions of other processes", () => {
     };
 
     test(`server-and-durability 42: a decision after a full restart resumes the run, on ${engine}`, () =>
-      open((place, folder) => decide(place, folder, 1)));
+      open((place, folder) => decide(place, folder, ["all"])));
 
     test(`server-and-durability 43: the same decision in two processes at once executes the tool once, on ${engine}`, () =>
-      open((place, folder) => decide(place, folder, NODES)));
+      open((place, folder) => decide(place, folder, ["all", "all"])));
+
+    test(`server-and-durability 77: two processes decide the tickets of runs at the same moment, each its own: all succeed, each call once, on ${engine}`, () =>
+      open((place, folder) => decide(place, folder, [0, 1], SEVERAL)));
 
     test(`server-and-durability 43: a node that looked too early does not take the run from the one that is at work, on ${engine}`, () =>
       open(decideLate));

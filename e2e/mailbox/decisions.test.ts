@@ -124,6 +124,43 @@ onEveryStore("decisions", (it) => {
     }
   });
 
+  it("server-and-durability 77: two processes decide tickets of one run at the same moment: all succeed, each call once", async ({
+    store,
+    peer,
+  }) => {
+    const paid: string[] = [];
+    const pays = defineTool({
+      id: "pays",
+      description: "Pays somebody",
+      input: z.object({ to: z.string() }),
+      approve: () => ask("Pay?"),
+      execute: ({ to }) => void paid.push(to),
+    });
+    for (let round = 0; round < 4; round++) {
+      const thread = `t${round}`;
+      const calls = [1, 2, 3, 4].map((nth) => ({ name: "pays", input: { to: `${thread}/${nth}` }, id: `c${nth}` }));
+      await using a = open(store, [toolCalls(calls), text("over")], { tools: [pays], workers: true });
+      const first = await a.run({ thread, input: "pay" });
+      await using b = open(peer, [text("over")], { tools: [pays], workers: true });
+      const [one = "", two = "", three = "", four = ""] = first.status === "waiting" ? first.tickets.map(({ id }) => id) : [];
+      await Promise.all([
+        a.decideAll([one, three].map((ticket) => ({ ticket, decision: APPROVE }))),
+        b.decide(two, APPROVE),
+        b.decide(four, DENY),
+      ]);
+      await expect.poll(async () => (await store.runs.load(first.runId))?.status).toBe("done");
+      for (const runtime of [a, b]) expect(await runtime.wait(first.runId)).toMatchObject({ status: "done", text: "over" });
+      expect(paid.splice(0).toSorted()).toEqual([`${thread}/1`, `${thread}/2`, `${thread}/3`]);
+      expect((await store.runs.load(first.runId))?.decided.map(({ toolCallId: id }) => String(id)).toSorted()).toEqual([
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+      ]);
+      expect(await store.wishes.listOpen(first.runId)).toEqual([]);
+    }
+  });
+
   it("a message that closes a ticket closes what was decided about it: no row stays open on a run that is done", async ({
     store,
     peer,

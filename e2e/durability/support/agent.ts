@@ -111,7 +111,7 @@ export interface EffectPoints {
 }
 
 /** The orders of this step wait for somebody's consent first. */
-const CONSENT_STEP = 3;
+export const CONSENT_STEP = 3;
 
 const input = z.object({ order: z.string() });
 const consent = ({ order }: z.output<typeof input>) =>

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { leading, office, process } from "../builtin/background/tasks.test-support.ts";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { text } from "../testing/script.ts";
+import { failure, text } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
@@ -180,6 +180,50 @@ describe.each(AT_ONCE)("retention, on %s", (_, make) => {
     expect(swept.length).toBeLessThanOrEqual(8);
     await runtime.close();
     await store.close();
+  });
+});
+
+describe.each(STORES)("garbage, on %s", (_, make) => {
+  test("server-and-durability 49: dispatches that are over go when they are older than a day, and never a queued or claimed one", async () => {
+    const clock = leapClock();
+    await using store = make(() => clock.now());
+    const limits = { storeMs: 100 * DAY };
+    const statuses = async () => {
+      const threads = ["acked", "dead", "cancelled", "superseded", "young", "busy"].map((id) => store.dispatches.list(threadId(id), {}));
+      return (await Promise.all(threads)).map((list) => list.map(({ status }) => status).join());
+    };
+    await using starter = open(store, [text("hi")], { workers: false, limits });
+    await starter.run({ thread: "acked", input: "x" });
+    expect(await starter.cancel((await starter.start({ thread: "cancelled", input: "x" })).runId)).toBe(true);
+    await starter.start({ thread: "superseded", input: "x" });
+    await starter.interrupt("superseded");
+    // Its claim lasts longer than all that passes here, and the clock of its owner stands still.
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held: ScriptStep = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise }, ...text("at last").items] };
+    };
+    await starter.start({ thread: "busy", runId: "claimed", input: "x" });
+    await using owner = open(store, [held, text("next")], { clock: fakeClock(1_000), leaseMs: 100 * DAY, concurrency: 1, limits });
+    await began.promise;
+    await starter.start({ thread: "busy", runId: "queued", input: "x" });
+    const retry = { maxRetries: 0, maxStreamRetries: 0 };
+    const agents = { default: { model: "fast", sections: { retry } } };
+    await using sweeping = open(store, [failure("unauthorized", "bad key"), text("hi"), text("next")], { clock, agents, limits });
+    await sweeping.wait((await starter.start({ thread: "dead", input: "x" })).runId);
+    await expect.poll(statuses).toEqual(["acked", "dead-letter", "cancelled", "superseded", "", "claimed,queued"]);
+    await clock.leap(DAY - 4 * QUARTER);
+    await sweeping.run({ thread: "young", input: "x" });
+    expect(await statuses()).toEqual(["acked", "dead-letter", "cancelled", "superseded", "acked", "claimed,queued"]);
+    await clock.leap(6 * QUARTER);
+    const sweepOn = async () => {
+      await clock.advance(1_000);
+      return statuses();
+    };
+    await expect.poll(sweepOn).toEqual(["", "", "", "", "acked", "claimed,queued"]);
+    end.resolve();
+    expect(await owner.wait("claimed")).toMatchObject({ status: "done", text: "at last" });
+    expect(await starter.wait("queued")).toMatchObject({ status: "done" });
   });
 });
 
