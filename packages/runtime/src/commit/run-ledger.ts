@@ -57,6 +57,12 @@ export class RunLedger {
     return this.#tries === undefined || this.#tries.size === 0 ? undefined : this.#tries.get(this.keyOf(call))?.unknown;
   }
 
+  /** It runs for the first time, and is on record as claimed: what was never claimed may have run before, unknown to all. */
+  isFirstTry(call: CallKey): boolean {
+    const tries = this.#tries?.get(this.keyOf(call));
+    return tries?.isClaimed === true && tries.attempt === 1 && tries.unknown === undefined;
+  }
+
   /** What to put on record before the call runs. It counts from `begin` on. */
   claim({ messageId, call }: ClaimedCall, step: number): LedgerClaim {
     const idempotencyKey = this.keyOf({ messageId, call });

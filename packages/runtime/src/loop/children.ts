@@ -21,7 +21,7 @@ export interface ChildOrder {
   readonly policy: DelegatePersistence | undefined;
   /** The same for every attempt of the call: its id follows from it. */
   readonly key: string;
-  /** No attempt of the call came before: nobody has started it. */
+  /** The record says that no attempt of the call came before: nobody has started it. */
   readonly isFirst: boolean;
   readonly toolCallId: ToolCallId;
   /** The span of the call. Undefined: what the run that starts it belongs to. */

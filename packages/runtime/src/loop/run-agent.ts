@@ -79,11 +79,9 @@ class ChildKeys {
 }
 
 /** What a tool starts other agents with. */
-export function agentRunner(
-  ctx: RunContext,
-  { call, isReplay, resume }: LiveCall,
-  { signal, idempotencyKey, traceParent }: Calling,
-): RunAgent {
+export function agentRunner(ctx: RunContext, live: LiveCall, { signal, idempotencyKey, traceParent }: Calling): RunAgent {
+  const { call } = live;
+  const isFirst = !live.isReplay && live.resume === undefined && ctx.ledger?.isFirstTry(live) === true;
   let keys: ChildKeys | undefined;
   return async (request) => {
     const { agent: agentId, input, state, policy, mustComplete = false } = request;
@@ -93,8 +91,7 @@ export function agentRunner(
     const stream = childStream(ctx, call, request);
     let counts: ((end: ChildEnd) => void) | undefined;
     const end = await ctx.children.run({
-      ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal },
-      isFirst: !isReplay && resume === undefined,
+      ...{ agentId, input, state, policy, key, toolCallId, traceParent, signal, isFirst },
       begun: (child) => {
         counts = ctx.tally.begunBelow();
         ctx.emit({ type: "child-start", ...child });

@@ -175,7 +175,7 @@ export class ChildRuns implements Children {
     const records = ephemeralRecords(this.#parts);
     const parts = withParts(this.#parts, { resolver: this.#pinned(), records, holds: undefined, streams: undefined });
     order.begun(child);
-    const { ended } = await this.#await(parts, this.#order(order, child), order);
+    const { ended } = await this.#await(parts, this.#order({ ...order, isFirst: true }, child), order);
     const run = await records.runs.load(child.runId);
     const used = { unrecorded: run === undefined ? [] : countedOf(child, run).usageByAgent, recorded: [] };
     if (run?.status === "done") return { ...(await endOf(parts, run)), isDurable: false, ...used };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runId } from "@awaken/contract";
+import { AwakenError, runId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
@@ -227,6 +227,35 @@ describe.each(STORES)("a durable child, on %s", (_, make) => {
     const decided = await runtime.decide(ticketsOf(waiting)[0]?.id ?? "", { action: "approve" });
     expect(await decided.result).toMatchObject({ status: "done", text: "ok" });
     expect(seen).toMatchObject([undefined, { action: "answer", result: { status: "done", agentId: "clerk", text: '{"did":3}' } }]);
+    await runtime.close();
+  });
+
+  test("multi-agent 62: a pure tool whose step was lost before it was on record is called again, and has the answer of the child that it started then", async () => {
+    await using inner = make();
+    let calls = 0;
+    const store: QueueStore = {
+      ...inner,
+      commit: async (given) => {
+        const isStep = given.threadId === "t" && given.run?.steps === 1 && given.dispatch?.type !== "ack";
+        if (isStep && calls < 2) throw new AwakenError("storage_io", "down");
+        return inner.commit(given);
+      },
+    };
+    const research = defineTool({
+      id: "research",
+      description: "Asks the clerk",
+      input: z.object({}),
+      pure: true,
+      execute: async (_, { runAgent }) => {
+        calls += 1;
+        const { status, text: said } = await runAgent({ agent: "clerk", input: "what?" });
+        return `clerk: ${status} ${said}`;
+      },
+    });
+    const heard = always(({ role, text: said }) => (role === "tool" ? text(said) : toolCall("research", {}, { id: "c1" })));
+    const { runtime, models } = team({ lead: { turns: heard }, clerk: { turns: [text("42"), text("43")] } }, { tools: [research], store });
+    expect(await runtime.run({ agent: "lead", thread: "t", input: "x" })).toMatchObject({ status: "done", text: "clerk: done 42" });
+    expect([calls, models["clerk"]?.requests.length]).toEqual([2, 1]);
     await runtime.close();
   });
 
