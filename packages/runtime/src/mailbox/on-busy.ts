@@ -3,9 +3,8 @@ import type { LeftRun, LoopOutcome } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { cancel } from "../run/control.ts";
 import { type BusyStart, begin } from "../run/on-busy.ts";
-import { settled, tellElsewhere } from "../run/settled.ts";
+import { awaitedElsewhere } from "../run/settled.ts";
 import type { Told } from "../run/start-request.ts";
-import { onAbort } from "../stream/abort.ts";
 import { refuseBarrier } from "./barrier.ts";
 import { cancelElsewhere } from "./control.ts";
 import { Hold } from "./hold.ts";
@@ -57,19 +56,10 @@ async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
 async function ended(tenant: Tenant, order: RunOrder, id: RunId, listen: Told): Promise<LoopOutcome> {
   const { parts } = tenant;
   const { signal, checkOutput, threadId } = order;
-  const stop = async () => (await cancel(parts, id)) || (await cancelElsewhere(tenant, id));
-  const off = signal === undefined ? undefined : onAbort(signal, () => void stop().catch(() => false));
-  const over = new AbortController();
   const left: LeftRun = { type: "left", runId: id, threadId, failure: undefined };
-  const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
-  try {
-    const result = await settled(parts, id, Number.POSITIVE_INFINITY);
-    // It may have been answered elsewhere: then the code of the schema has not seen the answer.
-    if (result.isOutputAsked && result.status === "done" && result.output !== undefined) await checkOutput?.(result.output);
-    return result;
-  } finally {
-    off?.();
-    over.abort();
-    await told;
-  }
+  const stop = async () => (await cancel(parts, id)) || (await cancelElsewhere(tenant, id));
+  const result = await awaitedElsewhere(parts, left, { signal, listen }, stop);
+  // It may have been answered elsewhere: then the code of the schema has not seen the answer.
+  if (result.isOutputAsked && result.status === "done" && result.output !== undefined) await checkOutput?.(result.output);
+  return result;
 }

@@ -60,15 +60,23 @@ const ASKS = 30;
 const ASK_AGAIN_MS = 1_000;
 
 /** How a run that left before its end comes to it. Whoever waits for it may still tell it to stop, and hears what happens meanwhile. */
-export async function followedElsewhere(parts: RunParts, left: LeftRun, { signal, listen }: Awaited = {}): Promise<LoopResult> {
-  const stop = () => {
+export function followedElsewhere(parts: RunParts, left: LeftRun, awaited: Awaited = {}): Promise<LoopResult> {
+  return awaitedElsewhere(parts, left, awaited, async () => {
     const here = parts.active.byRun(left.runId);
-    if (here === undefined)
-      parts.holds?.cancel(left).catch((thrown: unknown) => parts.log.warn(`a run could not be told to stop: ${errorMessage(thrown)}`));
+    if (here === undefined) await parts.holds?.cancel(left);
     else here.cancel();
-  };
-  const off = signal === undefined ? undefined : onAbort(signal, stop);
+  });
+}
+
+/** The same with whoever stops the run, wherever it is then: he is asked again when he rejects. */
+export async function awaitedElsewhere(
+  parts: RunParts,
+  left: LeftRun,
+  { signal, listen }: Awaited,
+  stop: () => Promise<unknown>,
+): Promise<LoopResult> {
   const over = new AbortController();
+  const off = signal === undefined ? undefined : onAbort(signal, () => void keepStopping(parts, stop, over.signal));
   const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
   const unexpect = parts.holds?.expect(left);
   try {
@@ -81,8 +89,21 @@ export async function followedElsewhere(parts: RunParts, left: LeftRun, { signal
   }
 }
 
+/** What was said once is not lost while a store fails: it is said again as long as somebody waits. */
+async function keepStopping({ clock, log }: RunParts, stop: () => Promise<unknown>, over: AbortSignal): Promise<void> {
+  for (let tries = 1; !over.aborted; tries++) {
+    try {
+      await stop();
+      return;
+    } catch (thrown) {
+      if (tries === 1) log.warn(`a run could not be told to stop, and is told again: ${errorMessage(thrown)}`);
+    }
+    await sleep(clock, ASK_AGAIN_MS, over);
+  }
+}
+
 /** What happens in a run wherever it does, until `over` is aborted: what is on record by then is told. Whoever listens hears less when the log cannot be read. */
-export async function tellElsewhere(parts: RunParts, left: LeftRun, listen: Listen<AgentEvent>, over: AbortSignal): Promise<void> {
+async function tellElsewhere(parts: RunParts, left: LeftRun, listen: Listen<AgentEvent>, over: AbortSignal): Promise<void> {
   try {
     for await (const event of parts.follow(left, over)) listen(event);
   } catch (thrown) {
