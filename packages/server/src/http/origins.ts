@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { RequestHead } from "./access.ts";
+import { bearerOf, type RequestHead } from "./access.ts";
 
 const ANY_PORT = ":*";
 const isPort = (text: string): boolean => /^\d+$/.test(text);
@@ -13,6 +13,10 @@ function fits(origin: string, allowed: string): boolean {
 
 export const isListed = (origin: string, origins: readonly string[]): boolean => origins.some((allowed) => fits(origin, allowed));
 
+const HINT =
+  "pages of this origin may not ask: list it in `origins`, or send a key as `Authorization: Bearer …`. " +
+  "Behind a proxy that changes Host, the server's own public address has to be listed as well";
+
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** The page was loaded from where it asks. Only browsers say so, and no page can make them say it. */
@@ -24,12 +28,13 @@ function isOwn(origin: string, { headers, url }: RequestHead): boolean {
 
 /**
  * Pages can make a browser send requests without asking first, with its cookies and to its own machine. One that changes something needs
- * a key in its head, which pages of others do not have, or an origin that is listed.
+ * a bearer token in its head, which pages of others do not have, or an origin that is listed. Browsers add other kinds of `Authorization` by
+ * themselves, as they do cookies.
  */
 export function checkOrigin(head: RequestHead, origins: readonly string[]): void {
   const { method, headers } = head;
   if (SAFE.has(method)) return;
   const origin = headers.get("origin");
-  if (origin === null || isOwn(origin, head) || isListed(origin, origins) || headers.get("authorization") !== null) return;
-  throw new AwakenError("origin_not_allowed", "pages of this origin may not ask: list it in `origins`, or send a key");
+  if (origin === null || isOwn(origin, head) || isListed(origin, origins) || bearerOf(headers) !== undefined) return;
+  throw new AwakenError("origin_not_allowed", HINT);
 }
