@@ -1,46 +1,59 @@
 import type { ScopeId } from "@awaken/contract";
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
-import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
+import { planRows, type RowPlan } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellQueued } from "./dispatch-rows.ts";
+import { isMissing, isOutOfTime } from "./errors.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { insertRows } from "./insert-rows.ts";
 import { type GuessedCommit, guessCommit } from "./known-commit.ts";
 import { writeLedger } from "./ledger.ts";
-import { lockThread } from "./locks.ts";
+import { tryLockThread } from "./locks.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
+import type { Finish } from "./session.ts";
 import type { Statement } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { writeKnownThread, writeThreadRow } from "./threads.ts";
 import { takeWishes } from "./wishes.ts";
 
 /**
- * One round trip when this process wrote the thread last: then it is planned from memory. Else two: one locks and reads all that the plan
- * asks, one writes and commits.
+ * One round trip when this process wrote the thread last: then it is planned from memory, and the rows judge it. Else two: one locks and
+ * reads all that the plan asks, one writes and commits.
  */
 export const commitPort =
   (access: Access): CommitThread =>
   async (commit) => {
     checkCommit(commit);
-    let guess = guessCommit(access, commit);
+    let isFirst = true;
     return access.session.write(async (tx) => {
-      const guessed = guess;
-      guess = undefined;
-      if (guessed !== undefined) {
-        const writes = [lockThread(access.scopeId, commit.threadId), ...writesOf(access, commit, guessed.plan, () => 0, guessed)];
-        return { ...finishOf(access, commit, guessed), writes, isGuess: true };
-      }
+      const guess = isFirst ? guessFinish(access, commit) : undefined;
+      isFirst = false;
+      if (guess !== undefined) return guess;
       const { reads, lastPlace } = await loadForCommit(tx, access, commit);
       const plan = planRows(commit, reads, access.env);
       return { ...finishOf(access, commit, { plan, reads }), writes: writesOf(access, commit, plan, lastPlace) };
     });
   };
 
-function finishOf(access: Access, commit: ThreadCommit, planned: { readonly plan: RowPlan; readonly reads: RowReads }) {
+function guessFinish(access: Access, commit: ThreadCommit): Finish<CommitResult> | undefined {
+  const { scopeId, known } = access;
+  const guess = guessCommit(access, commit);
+  if (guess === undefined) return undefined;
+  const [write, ...others] = writesOf(access, commit, guess.plan, () => 0, guess);
+  // Large parts are written by statements of their own, which nothing would take back if there were no transaction.
+  if (write === undefined || others.length > 0) return undefined;
+  const isWorthReading = (thrown: unknown): boolean => {
+    if (isMissing(thrown)) known?.giveUp();
+    return !isOutOfTime(thrown);
+  };
+  return { ...finishOf(access, commit, guess), writes: [tryLockThread(scopeId, commit.threadId), write], isWorthReading };
+}
+
+function finishOf(access: Access, commit: ThreadCommit, planned: Pick<GuessedCommit, "plan" | "reads"> & Partial<GuessedCommit>) {
   const tellOthers = tellAll(access, planned.plan);
   const tell = () => {
     access.known?.landed(access.scopeId, commit, planned);

@@ -23,6 +23,7 @@ export class Lease {
   readonly #client: PgClient;
   readonly #statements: Statements;
   #isLost = false;
+  #hasSent = false;
 
   constructor(client: PgClient, statements: Statements) {
     this.#client = client;
@@ -34,11 +35,20 @@ export class Lease {
     return this.#isLost;
   }
 
+  /** Whether the last of the statements that were sent last may have come to the server. */
+  get hasSent(): boolean {
+    return this.#hasSent;
+  }
+
   /** Together if the connection can do that. Errors of the engine come out as they are. */
   async send(statements: readonly Statement[]): Promise<readonly PgResult[]> {
     const queries = statements.map((statement) => this.#statements.toQuery(statement));
+    this.#hasSent = false;
+    const leave = () => {
+      this.#hasSent = true;
+    };
     try {
-      return await sendAll(this.#client, queries);
+      return await sendAll(this.#client, queries, leave);
     } catch (thrown) {
       this.#isLost ||= isConnectionLost(thrown);
       throw thrown;

@@ -51,7 +51,7 @@ const OF_THREADS: readonly string[] = [
 ];
 
 /** Takes the thread away with all that hangs on it. */
-export async function deleteThreads(tx: Tx, { scopeId, wire }: Access, { id, children }: Deletion): Promise<Finish<void>> {
+export async function deleteThreads(tx: Tx, { scopeId, wire, known }: Access, { id, children }: Deletion): Promise<Finish<void>> {
   const [, , family = [], direct = []] = await tx.read(
     lockThread(scopeId, id),
     lockLineage(scopeId),
@@ -90,7 +90,10 @@ export async function deleteThreads(tx: Tx, { scopeId, wire }: Access, { id, chi
     ],
     result: undefined,
     tell: () => {
-      for (const threadId of doomed) wire.ring(scopeId, { type: "thread", id: threadId });
+      for (const threadId of doomed) {
+        known?.forget(scopeId, threadId);
+        wire.ring(scopeId, { type: "thread", id: threadId });
+      }
       for (const run of runs) wire.ring(scopeId, { type: "run", id: run });
     },
   };

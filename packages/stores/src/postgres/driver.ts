@@ -16,6 +16,13 @@ export interface PgResult {
   readonly rowCount: number | null;
 }
 
+export interface PgSocket {
+  cork?(): void;
+  uncork?(): void;
+  /** False when nothing that is written goes anywhere any more. */
+  readonly writable?: boolean;
+}
+
 export interface PgClient {
   query(query: PgQuery | string): Promise<PgResult>;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -27,7 +34,7 @@ export interface PgClient {
   /** Whether queries are sent without waiting for the answers to those before. */
   readonly pipeline?: boolean;
   /** The socket: while it is corked, queries wait to be sent together. */
-  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
+  readonly connection?: { readonly stream?: PgSocket };
 }
 
 export interface PgPool {

@@ -29,6 +29,12 @@ export function isWorthAnotherTry(thrown: unknown): boolean {
   return SERIALIZATION.includes(state) || (state === UNIQUE && constraintOf(thrown) !== MESSAGE_ID);
 }
 
+/** It was cancelled, or waited too long for a lock: whoever tries again at once waits as long once more. */
+export const isOutOfTime = (thrown: unknown): boolean => ["57014", "55P03"].includes(sqlState(thrown) ?? "");
+
+/** It asks for what is not there, or may not be used: that is so the next time too. */
+export const isMissing = (thrown: unknown): boolean => ["42501", "42883"].includes(sqlState(thrown) ?? "");
+
 /** The index that makes message ids unique in their thread. */
 const MESSAGE_ID = "message_id";
 

@@ -58,6 +58,13 @@ export const newestOf = (type: Log["type"], scope: string, log: string): string 
       WHERE scope_id = ${scope} AND ${id} = ${log} ORDER BY ${seq} DESC LIMIT 1`;
 };
 
+/** The number of the newest event that a log ever had. */
+export const lastSeqOf = (type: Log["type"], scope: string, log: string): string => {
+  const { id, seq } = LOG_COLUMNS[type];
+  return `coalesce((SELECT ${seq} + count - 1 FROM ~event WHERE scope_id = ${scope} AND ${id} = ${log} ORDER BY ${seq} DESC LIMIT 1),
+      (SELECT last_seq FROM ~swept_log WHERE scope_id = ${scope} AND type = '${type}' AND id = ${log}), 0)`;
+};
+
 /** The newest row of a log, or how far it came if it has no event left. */
 const headOf = (type: Log["type"], scope: string, log: string): string =>
   `(${newestOf(type, scope, log)})

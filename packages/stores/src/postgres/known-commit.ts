@@ -2,8 +2,9 @@ import type { ThreadCommit } from "@awaken/contract/store";
 import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
 import { EMPTY_LOG, logKey } from "../sql/event-log.ts";
 import type { Access } from "./access.ts";
+import { lastSeqOf } from "./events.ts";
 import type { KnownThread } from "./known-threads.ts";
-import { type Statement, sql } from "./statement.ts";
+import { type Parameter, type Statement, sql } from "./statement.ts";
 
 /** A commit that was planned without asking, and the statement that makes it fail unless asking would have said the same. */
 export interface GuessedCommit {
@@ -15,7 +16,7 @@ export interface GuessedCommit {
 
 /**
  * Undefined when it cannot be planned from what this process knows. What is not known to be there is taken as not there where an index
- * would refuse a second one: threads, runs, dispatches and their keys, effects, messages, and the next place in a log.
+ * would refuse a second one: threads, runs, dispatches and their keys, effects and messages; a log is taken as empty.
  */
 export function guessCommit({ scopeId, known: threads, env }: Access, commit: ThreadCommit): GuessedCommit | undefined {
   const known = threads?.find(scopeId, commit.threadId);
@@ -23,18 +24,21 @@ export function guessCommit({ scopeId, known: threads, env }: Access, commit: Th
   const reads = readsOf(commit, known);
   try {
     const plan = planRows(commit, reads, env);
-    return { known, guard: refuseOthers(commit, known, plan), plan, reads };
+    // Whoever goes on with the thread is written apart from the rest.
+    if (plan.next !== undefined) return undefined;
+    return { known, guard: refuseOthers(commit, { known, plan, reads }), plan, reads };
   } catch {
     // What is refused is refused by what the rows say.
     return undefined;
   }
 }
 
-/** It needs nothing but its thread, its run, its dispatch and its effects; messages wait where nothing else is. */
-function isPlain({ pending, outbound = [], takes = [], events = [] }: ThreadCommit, { thread }: KnownThread): boolean {
+/** It needs nothing but its thread, its run, one dispatch and its effects; messages wait where nothing else is. */
+function isPlain({ pending, outbound = [], takes = [], events = [], fence, dispatch }: ThreadCommit, { thread }: KnownThread): boolean {
+  const isSecond = fence !== undefined && (dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed");
   const isPlainEvent = ({ idempotency, expected }: (typeof events)[number]) => idempotency === undefined && expected === undefined;
   const isQueuePlain = pending === undefined || (thread === undefined && pending.consume === undefined);
-  return isQueuePlain && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
+  return !isSecond && isQueuePlain && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
 }
 
 function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
@@ -83,12 +87,18 @@ function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
   };
 }
 
+/** Set by `tryLockThread` until the end of the transaction: without it there is none, and each statement would be one of its own. */
+const IS_LOCKED = "current_setting('awaken.locked', true) = '1'";
+
 /**
- * Gives one row, or makes all of the commit fail: when a row that was to be changed was not the one that is known, or something is there
- * that was not. It comes last among the statements that it judges, which have the names that it asks for.
+ * Gives one row, or makes all of the commit fail: when the thread is not locked, a row that was to be changed was not the one that is known,
+ * a log came further, or something is there that was not. It comes last in the statement that it judges, whose parts have the names that
+ * it asks for.
  */
-function refuseOthers(commit: ThreadCommit, known: KnownThread, plan: RowPlan): Statement {
+function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<GuessedCommit, "guard">): Statement {
   const { threadId, runId, fence, dispatch } = commit;
+  const values: Parameter[] = [known.scopeId, threadId, runId];
+  const bind = (value: Parameter): string => `$${values.push(value)}`;
   const rows = [
     ...(known.thread === undefined ? [] : ["known_thread"]),
     ...(plan.run?.before === undefined ? [] : ["known_run"]),
@@ -103,11 +113,18 @@ function refuseOthers(commit: ThreadCommit, known: KnownThread, plan: RowPlan): 
     ...(commit.run?.status === "done" || commit.pending !== undefined ? [`~pending ${ofThread}`] : []),
   ];
   const needsEpoch = fence !== undefined || dispatch !== undefined;
+  // Whether effects may be claimed is said by the run, which is not written then.
+  const claiming = commit.ledger === undefined || plan.run !== undefined ? undefined : known.run;
   const conditions = [
+    IS_LOCKED,
     ...rows.map((row) => `EXISTS (SELECT 1 FROM ${row})`),
     ...absent.map((what) => `NOT EXISTS (SELECT 1 FROM ${what})`),
-    ...(needsEpoch ? [`$4 = coalesce((SELECT epoch FROM ~thread_epoch ${ofThread}), 0)`] : []),
+    ...(needsEpoch ? [`${bind(known.epoch ?? null)} = coalesce((SELECT epoch FROM ~thread_epoch ${ofThread}), 0)`] : []),
+    ...(claiming === undefined ? [] : [isRun(bind(claiming.updatedAt), bind(claiming.status))]),
+    ...plan.events.logs.map((log) => `${bind(reads.events.head(log).lastSeq)} = ${lastSeqOf(log.type, "$1", bind(log.id))}`),
   ];
-  const text = `SELECT CASE WHEN ${conditions.join(" AND ")} THEN 1 ELSE ~refuse() END`;
-  return sql(text, known.scopeId, threadId, runId, ...(needsEpoch ? [known.epoch ?? null] : []));
+  return sql(`SELECT CASE WHEN ${conditions.join(" AND ")} THEN 1 ELSE ~refuse() END`, ...values);
 }
+
+const isRun = (updatedAt: string, status: string): string =>
+  `EXISTS (SELECT 1 FROM ~run WHERE scope_id = $1 AND run_id = $3 AND updated_at = ${updatedAt} AND status = ${status})`;

@@ -1,53 +1,12 @@
-import { AwakenError, dispatchId } from "@awaken/contract";
-import type { CommitResult, Fence, LedgerOutcome, NewWish, QueueStore, ThreadCommit } from "@awaken/contract/store";
-import pg from "pg";
-import { afterEach, describe, expect, test } from "vitest";
+import { dispatchId } from "@awaken/contract";
+import type { CommitResult, Fence, LedgerOutcome, NewWish, ScopedQueueStore, ThreadCommit } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
 import { ACKED, append, claim, dispatch, event, R1, R2, rewind, runs, T1, user, WORKER, write } from "../conformance/records.ts";
 import { decide } from "../conformance/wishes.ts";
 import { take } from "../conformance/world.ts";
-import type { PgClient } from "./driver.ts";
-import { postgresStore } from "./store.ts";
-import { serverUrl } from "./test-server.ts";
-import { openTestStore, runSql, schemaOf } from "./test-store.ts";
+import { codeOf, type Pair, usePairs } from "./test-pair.ts";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-/** A store whose queries are listed, beside another one of the same schema, which stands for another process. */
-async function openPair(cacheBytes?: number) {
-  const peer = await openTestStore();
-  const pool = new pg.Pool({ connectionString: await serverUrl(), max: 3, pipeline: true });
-  const sent: string[] = [];
-  const connect = async (): Promise<PgClient> => {
-    const client = await pool.connect();
-    const query: PgClient["query"] = (asked) => {
-      const text = typeof asked === "string" ? asked : asked.text;
-      if (!text.includes("pg_notify")) sent.push(text);
-      return client.query(asked);
-    };
-    return new Proxy<PgClient>(client, {
-      get(_, key) {
-        if (key === "query") return query;
-        const value: unknown = Reflect.get(client, key);
-        return typeof value === "function" ? value.bind(client) : value;
-      },
-    });
-  };
-  const options = { schema: schemaOf(peer), ...(cacheBytes === undefined ? undefined : { cacheBytes }) };
-  const store = postgresStore({ connect, end: () => pool.end() }, options);
-  closing.push(
-    () => peer.close(),
-    async () => {
-      await store.close();
-      await pool.end();
-    },
-  );
-  return { store, peer, sent };
-}
-
-type Pair = Awaited<ReturnType<typeof openPair>>;
+const pairs = usePairs();
 
 const CLAIMED = { type: "enqueue-claimed", dispatch: dispatch("d1"), claim: { consumer: "node-1", leaseMs: 30_000 } } as const;
 
@@ -57,7 +16,7 @@ const fenceOf = (result: CommitResult): Fence => ({
 });
 
 /** A run that holds its thread and has claimed an effect. */
-async function begin(store: QueueStore): Promise<Fence> {
+async function begin(store: ScopedQueueStore): Promise<Fence> {
   const first = append(0, [user("m1")], { run: runs.running({ updatedAt: 2 }), isNewRun: true, dispatch: CLAIMED, events: [event("a")] });
   const fence = fenceOf(await store.commit(first));
   const ledger = { claims: [claim("c1")], outcomes: [] };
@@ -101,8 +60,8 @@ function told({ messageCount, events, hasWishes, hasPending, next, run, dispatch
 }
 
 /** What came of a commit, and what is on record then. */
-async function outcomeOf(store: QueueStore, commit: ThreadCommit) {
-  const outcome = await store.commit(commit).then(told, (thrown: unknown) => (AwakenError.is(thrown) ? thrown.code : thrown));
+async function outcomeOf(store: ScopedQueueStore, commit: ThreadCommit) {
+  const outcome = await codeOf(store.commit(commit).then(told));
   const { items } = await store.messages.list(T1, {});
   const thread = await store.threads.load(T1);
   const queue = await store.dispatches.list(T1, {});
@@ -187,7 +146,7 @@ const forLater = (): ThreadCommit =>
 const waits = { message: user("x"), deliveryMode: { boundary: "new-run" } } as const;
 
 /** What somebody does to a thread that was not there when this process looked. */
-const NEW_SCENES: Readonly<Record<string, (peer: QueueStore) => Promise<unknown>>> = {
+const NEW_SCENES: Readonly<Record<string, (peer: ScopedQueueStore) => Promise<unknown>>> = {
   "does nothing": async () => {},
   "makes the thread": (peer) => peer.threads.create({ id: T1, title: "made" }),
   "appends messages": (peer) => peer.commit(append(0, [user("m1")])),
@@ -200,17 +159,17 @@ const NEW_SCENES: Readonly<Record<string, (peer: QueueStore) => Promise<unknown>
   "sends the same message": (peer) => peer.pending.append(T1, [{ ...waits, message: user("m1") }]),
 };
 
-async function playNew(name: string, commit: ThreadCommit, cacheBytes?: number) {
-  const { store, peer } = await openPair(cacheBytes);
+async function playNew(name: string, commit: ThreadCommit, way: "remembers" | "asks") {
+  const { store, peer } = pairs.pair(way);
   expect(await store.threads.loadHead(T1)).toBeUndefined();
   await NEW_SCENES[name]?.(peer);
   return outcomeOf(store, commit);
 }
 
-async function play(name: string, cacheBytes?: number) {
+async function play(name: string, way: "remembers" | "asks") {
   const scene = SCENES[name];
   if (scene === undefined) throw new Error(name);
-  const pair = await openPair(cacheBytes);
+  const pair = pairs.pair(way);
   const fence = await begin(pair.store);
   await scene.others(pair, fence);
   return outcomeOf(pair.store, scene.commit(fence));
@@ -218,7 +177,8 @@ async function play(name: string, cacheBytes?: number) {
 
 describe("a commit that is planned from what the process wrote last", () => {
   test("takes four statements that are sent together", async () => {
-    const { store, sent } = await openPair();
+    const { sent } = pairs.line;
+    const { store } = pairs.pair();
     const fence = await begin(store);
     sent.length = 0;
     await store.commit(settling(fence));
@@ -235,13 +195,14 @@ describe("a commit that is planned from what the process wrote last", () => {
   });
 
   test.each(Object.keys(SCENES))("does what one that asks would do when somebody %s", async (name) => {
-    const remembered = await play(name);
-    expect(remembered).toEqual(await play(name, 0));
+    const remembered = await play(name, "remembers");
+    expect(remembered).toEqual(await play(name, "asks"));
   });
 
   test("begins a thread that was not there with four statements", async () => {
     for (const commit of [firstOf(), forLater()]) {
-      const { store, sent } = await openPair();
+      const { sent } = pairs.line;
+      const { store } = pairs.pair();
       await store.threads.loadHead(T1);
       sent.length = 0;
       await store.commit(commit);
@@ -250,21 +211,21 @@ describe("a commit that is planned from what the process wrote last", () => {
   });
 
   test.each(Object.keys(NEW_SCENES))("does the same on a thread that was not there, when somebody %s", async (name) => {
-    expect(await playNew(name, firstOf())).toEqual(await playNew(name, firstOf(), 0));
-    expect(await playNew(name, forLater())).toEqual(await playNew(name, forLater(), 0));
+    expect(await playNew(name, firstOf(), "remembers")).toEqual(await playNew(name, firstOf(), "asks"));
+    expect(await playNew(name, forLater(), "remembers")).toEqual(await playNew(name, forLater(), "asks"));
   });
 
   test("tells those who wait for work when another run is queued behind the one that ends", async () => {
-    const { store, peer } = await openPair();
+    const { store, peer } = pairs.pair();
     const fence = await begin(store);
     await peer.dispatches.enqueue(dispatch("d2", { runId: R2 }));
-    const heard = take(store.queue.hints({ signal: AbortSignal.timeout(120_000) }), 1);
+    const heard = take(pairs.stores().memory.queue.hints({ signal: AbortSignal.timeout(120_000) }), 1);
     await store.commit(last(fence));
     expect(await heard).toMatchObject([{ type: "enqueued", threadId: T1 }]);
   });
 
   test("is not believed when the thread is another one under the same id", async () => {
-    const { store, peer } = await openPair();
+    const { store, peer } = pairs.pair();
     await store.commit(append(0, [user("m1")], { events: [event("a")] }));
     await peer.threads.delete(T1, "reject");
     await peer.commit(append(0, [user("x1")], { events: [event("x")] }));
@@ -273,16 +234,8 @@ describe("a commit that is planned from what the process wrote last", () => {
     expect((await store.events.list({ type: "thread", threadId: T1 }, {})).items.map(({ kind }) => kind)).toEqual(["x", "b"]);
   });
 
-  test("goes the other way where the tables do not know how to refuse", async () => {
-    const { store, peer } = await openPair();
-    const fence = await begin(store);
-    await runSql(`DROP FUNCTION ${schemaOf(peer)}.refuse`);
-    expect(await store.commit(last(fence))).toMatchObject({ messageCount: 3, dispatch: { status: "acked" } });
-    await runSql(`CREATE FUNCTION ${schemaOf(peer)}.refuse() RETURNS integer LANGUAGE sql AS 'SELECT 1/0'`);
-  });
-
   test("a message that is in the log already is refused as ever", async () => {
-    const { store } = await openPair();
+    const { store } = pairs.pair();
     const fence = await begin(store);
     await expect(store.commit(step(fence, { messageDelta: { messages: [user("m1")], expectedMessageCount: 2 } }))).rejects.toMatchObject({
       code: "storage_validation",
@@ -291,7 +244,7 @@ describe("a commit that is planned from what the process wrote last", () => {
   });
 
   test("what a transaction wrote and took back is not remembered", async () => {
-    const { store } = await openPair();
+    const { store } = pairs.pair();
     const fence = await begin(store);
     const undone = store.transaction(async (ports) => {
       await ports.commit(step(fence));

@@ -9,6 +9,16 @@ const threadKey = (id: string): string => `hashtextextended('~thread' || chr(31)
 export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
 
+/**
+ * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
+ * so that none of them is done long after the one who sent it has gone.
+ */
+export const tryLockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
+  sql(
+    `SELECT CASE WHEN pg_try_advisory_xact_lock(${threadKey("$2")}) THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`,
+    ...[scopeId, id],
+  );
+
 /** In this order. */
 export const lockThreads = (scopeId: ScopeId, ids: readonly ThreadId[]): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("id")}) FROM unnest($2::text[]) AS id`, scopeId, ids);

@@ -16,8 +16,8 @@ export interface Finish<T> {
   readonly result: T;
   /** Runs once the writes are durable. */
   readonly tell?: () => void;
-  /** It was planned without asking: whatever the server refuses, the work is done again. */
-  readonly isGuess?: boolean;
+  /** It was planned without asking: whether the work is done again, which then asks, after the server refused this. */
+  readonly isWorthReading?: (thrown: unknown) => boolean;
 }
 
 /** How ports get at the database. */
@@ -53,6 +53,7 @@ const PART: Frame = {
 };
 
 const ignore = () => {};
+const isNever = (_: unknown): boolean => false;
 
 /** Work on one connection between the begin and the commit of a frame. */
 class Attempt implements Tx {
@@ -94,18 +95,18 @@ async function perform<T>(lease: Lease, frame: Frame, work: (tx: Tx) => Promise<
   for (let tries = 1; ; tries++) {
     const attempt = new Attempt(lease, frame);
     let isCommitting = false;
-    let isGuess = false;
+    let isWorthReading = isNever;
     try {
       const finish = await work(attempt);
-      isGuess = finish.isGuess === true;
+      isWorthReading = finish.isWorthReading ?? isNever;
       isCommitting = frame.isWhole && finish.writes.length > 0;
       await attempt.finish(finish.writes);
       return finish;
     } catch (thrown) {
-      if (lease.isLost && isCommitting) throw commitUnknown(thrown);
+      if (lease.isLost && isCommitting && lease.hasSent) throw commitUnknown(thrown);
       await attempt.rollBack();
       const isLast = lease.isLost || !frame.isWhole || tries === MAX_ATTEMPTS;
-      if (isLast || !(isGuess || isWorthAnotherTry(thrown))) throw toStorageError(thrown);
+      if (isLast || !(isWorthReading(thrown) || isWorthAnotherTry(thrown))) throw toStorageError(thrown);
     }
   }
 }
@@ -163,7 +164,7 @@ async function commit(lease: Lease): Promise<void> {
     const [result] = await lease.send([WHOLE.commit]);
     command = result?.command;
   } catch (thrown) {
-    throw lease.isLost ? commitUnknown(thrown) : toStorageError(thrown);
+    throw lease.isLost && lease.hasSent ? commitUnknown(thrown) : toStorageError(thrown);
   }
   if (command !== "COMMIT") throw new AwakenError("storage_io", "PostgreSQL has rolled this transaction back");
 }

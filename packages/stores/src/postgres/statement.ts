@@ -118,16 +118,28 @@ export class Statements {
   }
 }
 
-/** Sends queries together if the connection can do that; the first error counts, and every query has its answer when this returns. */
-export async function sendAll(client: PgClient, queries: readonly (PgQuery | string)[]): Promise<readonly PgResult[]> {
+/**
+ * Sends queries together if the connection can do that; the first error counts, and every query has its answer when this returns. `leave` is
+ * called unless the last one certainly stays here.
+ */
+export async function sendAll(client: PgClient, queries: readonly (PgQuery | string)[], leave: () => void): Promise<readonly PgResult[]> {
+  const { stream } = client.connection ?? {};
+  const leaveIfOpen = () => {
+    if (stream?.writable !== false) leave();
+  };
   if (client.pipeline !== true) {
     const results: PgResult[] = [];
-    for (const query of queries) results.push(await client.query(query));
+    for (const [index, query] of queries.entries()) {
+      if (index === queries.length - 1) leaveIfOpen();
+      results.push(await client.query(query));
+    }
     return results;
   }
-  const { stream } = client.connection ?? {};
+  if (stream?.cork === undefined) leave();
   stream?.cork?.();
   const sent = queries.map((query) => client.query(query));
+  // Until now nothing has left.
+  leaveIfOpen();
   stream?.uncork?.();
   return (await Promise.allSettled(sent)).map((outcome) => {
     if (outcome.status === "fulfilled") return outcome.value;

@@ -3,7 +3,7 @@ import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
 import { createWritten } from "../sql/last-written.ts";
-import { ViewCache } from "../sql/view-cache.ts";
+import { DEFAULT_CACHE_BYTES, ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
@@ -60,9 +60,12 @@ export interface PostgresStoreOptions extends SqlOptions {
   readonly listenUrl?: string;
 }
 
+/** Of `cacheBytes`: what commits need not ask; the rest is what readers need not. */
+const KNOWN_SHARE = 1 / 8;
+
 /**
  * A store in a PostgreSQL database, for many processes at once. It connects and migrates at the first call, and again after a failure.
- * A pool that is handed in stays open when the store closes; made with `pipeline: true` it costs a commit two round trips, else one for
+ * A pool that is handed in stays open when the store closes; made with `pipeline: true` it costs a commit one or two round trips, else one for
  * each statement. A `transaction` sees one moment: when somebody else has changed since what it writes, it is `version_conflict`, and
  * the caller may try again.
  */
@@ -71,7 +74,8 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const schema = checkSchemaName(options.schema ?? "awaken");
   const closing = new AbortController();
   const env = createEnv(options, closing.signal);
-  const views = new ViewCache(options.cacheBytes);
+  const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const views = new ViewCache(cacheBytes * (1 - KNOWN_SHARE));
   const written = createWritten(options);
   const isOwn = typeof urlOrPool === "string";
   const { prepare: hasSessions = true, listenUrl } = options;
@@ -84,7 +88,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
   const merger = new Merger();
-  const known = new KnownThreads(options);
+  const known = new KnownThreads({ maxBytes: cacheBytes * KNOWN_SHARE, blobBytes: env.blobBytes });
 
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);

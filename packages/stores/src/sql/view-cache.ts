@@ -2,7 +2,7 @@ import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
 import { GrowingView, type SequencedMessage } from "@awaken/contract/store";
 import type { ThreadRow } from "./commit-plan.ts";
 
-const DEFAULT_BYTES = 32 * 1024 * 1024;
+export const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024;
 /** What an entry costs beside its messages. */
 const ENTRY_BYTES = 512;
 
@@ -27,7 +27,7 @@ export class ViewCache {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  constructor(maxBytes = DEFAULT_BYTES) {
+  constructor(maxBytes = DEFAULT_CACHE_BYTES) {
     if (!(maxBytes >= 0)) throw new AwakenError("storage_validation", `cacheBytes must be a number from 0 on, not ${maxBytes}`);
     this.#maxBytes = maxBytes;
   }
