@@ -1,5 +1,6 @@
 import { type AgentEvent, openTicketsOf, runId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
@@ -8,6 +9,7 @@ import { parts, text, toolCalls } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { wait } from "../tool/reply.ts";
 import { ask } from "../tool/verdict.ts";
 import { STORES } from "./stores.test-support.ts";
 
@@ -37,14 +39,13 @@ function world() {
   return { paid, tools: [pay, look], let: gate.resolve };
 }
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+function open(store: QueueStore | undefined, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
   return createRuntime({
     providers: { scripted: scripted(turns) },
     models: { fast: { provider: "scripted", model: "m" } },
     agents: { default: { model: "fast" } },
     log: { warn() {}, error() {} },
-    store,
-    workers: false,
+    ...(store === undefined ? {} : { store, workers: false }),
     ...init,
   });
 }
@@ -176,5 +177,44 @@ describe.each(STORES)("decisions about calls that do not wait yet, on %s", (_, m
     const record = await inner.runs.load(R);
     expect(record === undefined ? [] : openTicketsOf(record)).toMatchObject([{ toolCallId: "c1" }]);
     expect([paid, record?.status]).toEqual([[], "waiting"]);
+  });
+});
+
+/** `slow` waits for a decision when it is let; `quick` beside it is over at once. */
+function lasting() {
+  const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = defineTool({
+    id: "slow",
+    description: "",
+    input: z.object({}),
+    execute: async (_, { resume }) => {
+      if (resume !== undefined) return "decided";
+      began.resolve();
+      await gate.promise;
+      return wait({ action: "confirm" });
+    },
+  });
+  const quick = defineTool({ id: "quick", description: "", input: z.object({}), execute: () => "quick" });
+  return { tools: [slow, quick], began: began.promise, let: gate.resolve };
+}
+
+describe.each(["without a store", "in the process of the run", "in another process"])("a decision about a call under way, %s", (place) => {
+  test.each([
+    ["has begun", false],
+    ["is listed, beside one that is over", true],
+  ])("registry-and-runtime 44: is kept while the call %s, and taken when it waits", async (_, isListed) => {
+    const store = place === "without a store" ? undefined : memoryStore();
+    const { tools, began, let: letWait } = lasting();
+    await using runtime = open(store, [toolCalls([call("slow", "c1"), call("quick", "c2")]), text("over")], { tools });
+    await using other = open(store, [], { tools });
+    const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+    const decide = async () => {
+      await began;
+      await (place === "in another process" ? other : runtime).decide("c1", { ...APPROVE, id: "d1" });
+      letWait();
+    };
+    // The end of the quick one is told while the slow one lasts: all calls of the step are listed then.
+    await at(run, isListed ? "tool-call-end" : "tool-call-run", decide);
+    expect(await run.result).toMatchObject({ status: "done", text: "over" });
   });
 });

@@ -12,7 +12,7 @@ import { followFamily } from "./follow-family.ts";
 import { counted, followActive, recorded } from "./followed-run.ts";
 import type { Holds } from "./holds.ts";
 import { keepEarly } from "./keep-early.ts";
-import { hasTicket, isOpen, notOpen, tooLate, unknownTicket } from "./known-tickets.ts";
+import { hasTicket, isBelow, isOpen, notOpen, tooLate, unknownTicket } from "./known-tickets.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunStream } from "./run-stream.ts";
 import { beginRun } from "./start-run.ts";
@@ -145,7 +145,7 @@ async function namedRuns({ records }: RunParts, named: string, first: AddressedD
   const onThread = await records.threads.loadHead(threadId(named));
   const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(first.target)))]
     .filter((each) => each !== undefined)
-    .filter((each) => (each.threadId === named || each.rootRunId === named) && hasTicket(each, { ...first, isCall: false }));
+    .filter((each) => (each.threadId === named || isBelow(each, named)) && hasTicket(each, { ...first, isCall: false }));
   const found = run !== undefined && hasTicket(run, first) ? [run, ...ofThread] : ofThread;
   return found.filter((each, index) => found.findIndex((one) => one.runId === each.runId) === index);
 }

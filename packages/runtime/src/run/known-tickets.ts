@@ -12,6 +12,10 @@ export function hasTicket(run: RunRecord, addressed: AddressedDecision): boolean
   return isOpen(run, addressed) || past.some((ticket) => ticket.ticketId === target || (isCall && ticket.toolCallId === target));
 }
 
+/** Whether the run was started by the one of this id, or by one below it. */
+export const isBelow = ({ rootRunId, activation }: RunRecord, id: string): boolean =>
+  rootRunId === id || activation.trace.ancestors?.some(({ runId }) => runId === id) === true;
+
 /** What closed the ticket instead of a decision, if something did. */
 const closedBy = ({ closed = [] }: RunRecord, ticket: string): MessageId | undefined =>
   closed.find((entry) => entry.ticketId === ticket)?.closedBy;

@@ -12,7 +12,7 @@ import { World } from "../../run/crash.test-support.ts";
 import type { RunResult } from "../../run/run-result.ts";
 import { type CrashPoint, type CrashPoints, crashPoints } from "../../testing/crash-points.ts";
 import { soleNode } from "../../testing/fake-clock.ts";
-import { text, toolCall, toolCalls } from "../../testing/script.ts";
+import { type ScriptedTurn, text, toolCall, toolCalls } from "../../testing/script.ts";
 import { defineTool } from "../../tool/define-tool.ts";
 import { wait } from "../../tool/reply.ts";
 import { ask } from "../../tool/verdict.ts";
@@ -171,6 +171,43 @@ describe.each(STORES)("a durable child, on %s", (_, make) => {
     await run.result;
     expect(await bringToEnd(runtime, run.id)).toMatchObject({ status: "done", text: 'lead heard: clerk got {"did":5}' });
     expect(world.done).toEqual(["pay 5"]);
+  });
+
+  test("the ticket of a grandchild can be decided under the id of the run between, which is at work; under that of a run beside it there is no such ticket", async () => {
+    await using store = make();
+    const world = new World();
+    const { promise: looked, resolve: letLook } = Promise.withResolvers<void>();
+    const look = defineTool({ id: "look", description: "", input: z.object({}), execute: () => looked });
+    const toLook = toolCall("look", {}, { id: "l" });
+    const heard = (turn: ScriptedTurn) => always(({ role, text: said }) => (role === "tool" ? text(`heard: ${said}`) : turn));
+    const beside = { name: "look", input: {}, id: "l" };
+    const clerk = { name: "agent_run_clerk", input: { prompt: "ask" }, id: "c1" };
+    const { runtime } = team(
+      {
+        lead: { turns: heard(asks("researcher")), spec: { delegates: ["researcher"], tools: [] } },
+        researcher: { turns: heard(toolCalls([beside, clerk])), spec: { delegates: ["clerk"], tools: ["look"] } },
+        clerk: { turns: heard(toolCall("pay", { n: 5 }, { id: "c1" })), spec: { tools: ["pay"] } },
+        watch: { turns: heard(toLook), spec: { tools: ["look"] } },
+      },
+      { tools: [look, world.tool("pay", { approve: () => ask("Pay 5?") })], store, workers: false },
+    );
+    const other = runtime.stream({ agent: "watch", thread: "o", input: "go" });
+    for await (const event of other) if (event.type === "tool-call-run") break;
+    const run = runtime.stream({ agent: "lead", thread: "t", input: "go" });
+    for await (const event of run) {
+      if (event.type !== "ticket-open") continue;
+      const { id, runId: leaf } = event.ticket;
+      const between = (await store.runs.load(runId(leaf)))?.parentRunId ?? "";
+      expect([between === run.id, (await store.runs.load(runId(between)))?.status]).toEqual([false, "running"]);
+      await expect(runtime.decide(id, { action: "approve", run: other.id })).rejects.toMatchObject({ code: "ticket_not_found" });
+      await runtime.decide(id, { action: "approve", run: between });
+      expect((await store.runs.load(runId(leaf)))?.decided).toMatchObject([{ ticketId: id }]);
+      letLook();
+    }
+    await run.result;
+    expect(await bringToEnd(runtime, run.id)).toMatchObject({ status: "done" });
+    expect([world.done, (await other.result).status]).toEqual([["pay 5"], "done"]);
+    await runtime.close();
   });
 
   test("multi-agent 63: two children whose calls have the same id have tickets of their own, and each decision finds its own", async () => {
