@@ -133,7 +133,11 @@ export class Calls {
 
   /** Nothing will become of those that are open. */
   giveUpAll(errorText: string): void {
-    for (const call of this.#calls.values()) if (call.isOpen) this.#giveUp(call, errorText);
+    for (const call of this.#calls.values()) {
+      if (!call.isOpen) continue;
+      if (call.approvalId === undefined || call.isAnswered) this.#giveUp(call, errorText);
+      else this.#refuse(call, call.approvalId);
+    }
   }
 
   #say(chunk: Chunk): void {
@@ -172,6 +176,16 @@ export class Calls {
     call.isOpen = false;
     call.outcome = outcome;
     for (const chunk of outcome) this.#say(chunk);
+  }
+
+  /** Nobody allowed it: a part that failed is one that was approved. */
+  #refuse(call: ShownCall, approvalId: string): void {
+    call.waiting = [];
+    this.#decided.set(approvalId, { approved: false });
+    const answer = this.#answer(call);
+    const outcome: Chunk = { type: "tool-output-denied", toolCallId: call.toolCallId };
+    this.#close(call, [outcome]);
+    call.outcome = [...answer, outcome];
   }
 
   #giveUp(call: ShownCall, errorText: string): void {
