@@ -1,4 +1,4 @@
-import type { ScopeId } from "@awaken/contract";
+import { errorMessage, type ScopeId } from "@awaken/contract";
 import type { ConfigKey, ScopedHint } from "@awaken/contract/store";
 import { Parcels } from "../parcels.ts";
 
@@ -141,7 +141,14 @@ export class Bells {
   }
 
   ring(key: string): void {
-    for (const bell of this.#bells.get(key) ?? []) bell.ring();
+    for (const bell of this.#bells.get(key) ?? []) {
+      try {
+        bell.ring();
+      } catch (thrown) {
+        // One that fails is no matter of the others, nor of whoever rings.
+        process.emitWarning(`a follower of a log has failed: ${errorMessage(thrown)}`);
+      }
+    }
   }
 
   ringAll(): void {

@@ -89,6 +89,22 @@ describe("what other processes write", () => {
     leave();
   });
 
+  test("is heard of by everybody, again and again, also when a follower throws", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    await using store = openTestStore();
+    store.live?.follow({ type: "run", runId: runId("bad") }, () => {
+      throw new Error("the follower broke");
+    });
+    const { rings, leave } = follow(store);
+    for (let nth = 1; nth <= 3; nth++) {
+      const before = rings();
+      writeElsewhere(store);
+      await expect.poll(rings).toBeGreaterThan(before);
+    }
+    expect(warned).toHaveBeenCalledWith("a follower of a log has failed: the follower broke");
+    leave();
+  });
+
   test("is looked for by nobody while nobody waits, and slowly while nothing happens", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const looks = countLooks();

@@ -111,8 +111,9 @@ export class NeighbourWatch {
     } catch (thrown) {
       // Whoever has locked the file will be done by one of the next looks.
       if (!isBusy(thrown)) this.#channels.bells.ringAll();
+    } finally {
+      if (!this.#isClosed) this.#wait();
     }
-    this.#wait();
   }
 
   #hasNews(): boolean {
