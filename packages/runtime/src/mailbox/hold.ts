@@ -203,7 +203,8 @@ export class Hold implements Holding, Lease {
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
     this.#wishes.landed(takes);
-    if (this.#run?.runIds.includes(runId) === true) {
+    const isOwn = this.#run?.runIds.includes(runId) === true;
+    if (this.#run !== undefined && isOwn) {
       this.#written(this.#run, run, threadState);
       this.#place = result?.events.at(-1)?.cursors.run ?? this.#place;
     }
@@ -214,7 +215,7 @@ export class Hold implements Holding, Lease {
       return undefined;
     }
     const isLost = dispatch?.type === "enqueue-claimed" && result?.dispatch === undefined;
-    if (isLost) return this.#find().then((row) => this.#goOn(row, result));
+    if (isLost || result === undefined) return this.#lookUp({ isClaim: isLost, placeOf: isOwn ? runId : undefined }, result);
     this.#goOn(dispatch?.type === "enqueue-claimed" ? result?.dispatch : undefined, result);
     return undefined;
   }
@@ -307,13 +308,20 @@ export class Hold implements Holding, Lease {
     };
   }
 
-  /** The answer to the first commit was lost. */
-  async #find() {
-    const { ask, log } = this.#init;
+  /** The answer to a commit was lost: what it would have said is asked for, and nobody else writes meanwhile. */
+  async #lookUp({ isClaim, placeOf }: { isClaim: boolean; placeOf: RunId | undefined }, result: CommitResult | undefined): Promise<void> {
+    const row = isClaim ? await this.#read("a dispatch", this.tenant.dispatches.load(this.#dispatchId)) : undefined;
+    this.#goOn(row, result);
+    // One that is not known is better than an old one: what lies behind that would be told twice.
+    if (placeOf !== undefined && result === undefined)
+      this.#place = await this.#read("the end of a log", this.tenant.events.loadHead({ type: "run", runId: placeOf }));
+  }
+
+  async #read<T>(what: string, asked: Promise<T>): Promise<T | undefined> {
     try {
-      return await ask("load a dispatch", this.tenant.dispatches.load(this.#dispatchId));
+      return await this.#init.ask(`load ${what}`, asked);
     } catch (thrown) {
-      log.warn(`a dispatch could not be read: ${errorMessage(thrown)}`, { dispatchId: this.#dispatchId });
+      this.#init.log.warn(`${what} could not be read: ${errorMessage(thrown)}`, { dispatchId: this.#dispatchId });
       return undefined;
     }
   }

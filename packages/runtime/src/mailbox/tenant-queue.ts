@@ -3,7 +3,7 @@ import type { DispatchQueue, QueuePorts, QueueStore, ScopedQueueStore, StorePort
 import type { Bounds } from "../stream/bounds.ts";
 
 /** What the mailbox calls of a store, for one tenant. */
-export interface TenantQueue extends Pick<StorePorts, "runs" | "threads" | "messages" | "wishes" | "commit">, QueuePorts {
+export interface TenantQueue extends Pick<StorePorts, "runs" | "threads" | "messages" | "events" | "wishes" | "commit">, QueuePorts {
   readonly scopeId: ScopeId;
   transaction: ScopedQueueStore["transaction"];
 }
