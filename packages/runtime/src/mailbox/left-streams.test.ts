@@ -1,5 +1,6 @@
 import { type AgentEvent, AwakenError, EVENT_TABLE, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
@@ -34,6 +35,21 @@ function failing(store: QueueStore, isMeant: (steps: number, isAck: boolean) => 
         throw new AwakenError("storage_io", "the database is starting up");
       }
       return store.commit(given);
+    },
+  };
+}
+
+/** The answer to the commit of this step is lost, and the next commit fails: the run leaves there. */
+function losing(store: QueueStore, step: number): QueueStore {
+  let isLost = false;
+  const next = failing(store, (steps, isAck) => isLost && steps === step + 1 && !isAck);
+  return {
+    ...store,
+    commit: async (given) => {
+      const result = await next.commit(given);
+      if (isLost || (given.run?.steps ?? 0) !== step) return result;
+      isLost = true;
+      throw new AwakenError("commit_unknown", "the connection broke");
     },
   };
 }
@@ -112,6 +128,46 @@ describe.each(STORES)("events of a run that leaves before its end, on %s", (_, m
     const reset = typesOf(told).indexOf("stream-reset");
     expect(told[reset + 1]).toMatchObject({ type: "run-start", resumed: true });
     expect(typesOf(told.slice(0, reset))).not.toContain("run-end");
+  });
+
+  test.each([0, 1, 2])("come once, and with their end, when the answer to the commit of step %i was lost before", async (step) => {
+    await using store = make();
+    const turns = [...["a", "b", "c", "d"].map((id) => toolCall("add", {}, { id })), text("done")];
+    await using runtime = open(losing(store, step), turns, { tools: [add] });
+    const run = runtime.stream({ thread: "t", input: "x" });
+    const told = await read(run);
+    expect(await run.result).toMatchObject({ status: "done", text: "done" });
+    const facts = factsOf(told);
+    const recorded = await onRecord(runtime, run.id);
+    const again = facts.findIndex((event) => event.type === "run-start" && event.resumed);
+    const before = recorded.findIndex((event) => event.type === "run-start" && event.resumed);
+    expect(facts.slice(0, before)).toEqual(recorded.slice(0, before));
+    expect(facts.slice(again)).toEqual(recorded.slice(before));
+    expect(told.at(-1)).toMatchObject({ type: "run-end", termination: { type: "natural-end" } });
+  });
+
+  test("come with their end when the first answer was lost and the log is read after it", async () => {
+    await using inner = make();
+    const over = Promise.withResolvers<void>();
+    const { events } = inner;
+    const list: typeof events.list = async (...given) => {
+      await over.promise;
+      return events.list(...given);
+    };
+    const lost = losing(inner, 0);
+    const store: QueueStore = {
+      ...lost,
+      events: new Proxy(events, { get: (port, key) => (key === "list" ? list : Reflect.get(port, key)) }),
+      commit: async (given) => {
+        const result = await lost.commit(given);
+        if (given.run?.status === "done") over.resolve();
+        return result;
+      },
+    };
+    await using runtime = open(store, [toolCall("add", {}), toolCall("add", {}), text("done")], { tools: [add] });
+    const told = await read(runtime.stream({ thread: "t", input: "x" }));
+    expect(typesOf(told).filter((type) => type === "run-end")).toHaveLength(1);
+    expect(told.at(-1)).toMatchObject({ type: "run-end", termination: { type: "natural-end" } });
   });
 
   test("of a decision go on, too", async () => {
@@ -206,4 +262,71 @@ describe.each(STORES)("a run that a tool of a queued run waits for, on %s", (_, 
     const { items } = await store.messages.list(threadId("outer"), {});
     expect(items.map(({ message }) => messageText(message))).toEqual(["x", "", "inner done: kept", "done"]);
   });
+
+  test("is taken up when it was queued behind another one, although its tool has the only place", async () => {
+    await using store = make();
+    const began = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const hold = defineTool({
+      id: "hold",
+      description: "",
+      input: z.object({}),
+      execute: async () => {
+        began.resolve();
+        await end.promise;
+        return "held";
+      },
+    });
+    const call = defineTool({
+      id: "call",
+      description: "",
+      input: z.object({}),
+      execute: async (): Promise<string> => {
+        const result = runtime.run({ thread: "inner", input: "y", onBusy: "queue" });
+        await expect.poll(async () => (await store.dispatches.list(threadId("inner"), { statuses: ["queued"] })).length).toBe(1);
+        end.resolve();
+        return `inner ${(await result).status}`;
+      },
+    });
+    await using other = open(store, [toolCall("hold", {}), text("first")], { tools: [hold], workers: false });
+    const first = other.run({ thread: "inner", input: "z" });
+    await began.promise;
+    await using runtime = open(store, [toolCall("call", {}), text("second"), text("done")], { tools: [call, hold], concurrency: 1 });
+    const { runId: id } = await runtime.start({ thread: "outer", input: "x" });
+    expect(await runtime.wait(id)).toMatchObject({ status: "done", text: "done" });
+    expect(await first).toMatchObject({ status: "done" });
+  });
+});
+
+test("many runs that have left and are waited for cost a few claims each, few of them at a time", async () => {
+  const inner = memoryStore();
+  const { dispatches } = inner;
+  const counts = { claims: 0, now: 0, peak: 0 };
+  const claim: typeof dispatches.claim = async (...given) => {
+    counts.claims += 1;
+    counts.now += 1;
+    counts.peak = Math.max(counts.peak, counts.now);
+    await new Promise((resolve) => setImmediate(resolve));
+    counts.now -= 1;
+    return dispatches.claim(...given);
+  };
+  const failed = new Set<string>();
+  const store: QueueStore = {
+    ...inner,
+    dispatches: new Proxy(dispatches, { get: (port, key) => (key === "claim" ? claim : Reflect.get(port, key)) }),
+    commit: async (given) => {
+      if (given.run?.steps !== 1 || failed.has(given.threadId)) return inner.commit(given);
+      failed.add(given.threadId);
+      throw new AwakenError("storage_io", "the database is starting up");
+    },
+  };
+  const turns = Array.from({ length: 160 }, () => text("done"));
+  await using runtime = open(store, turns, { concurrency: 2 });
+  const began = performance.now();
+  const results = await Promise.all(Array.from({ length: 80 }, (_, nth) => runtime.run({ thread: `t${nth}`, input: "x" })));
+  expect(results.every(({ status }) => status === "done")).toBe(true);
+  // While all places are taken, sixteen are asked for four times a second.
+  const looks = Math.ceil((performance.now() - began) / 250) + 1;
+  expect(counts.claims).toBeLessThan(80 * 4 + 16 * looks);
+  expect(counts.peak).toBeLessThanOrEqual(16);
 });

@@ -7,8 +7,7 @@ import type { Ask, TenantQueue } from "./tenant-queue.ts";
 export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
-  /** Never rejects. */
-  /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. */
+  /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. Never rejects. */
   execute(scopeId: ScopeId, claimed: ClaimedDispatch, askedAt: number): Promise<void>;
   /** After each look. Never throws, and waits for nothing. */
   onLook(): void;
@@ -36,6 +35,8 @@ const FAILED_MS = 1_000;
 const MIN_SLEEP_MS = 10;
 /** How often it is looked for what somebody waits for while all places are taken. */
 const EXPECTED_MS = 250;
+/** So much of that at once; the rest has its turn at the next look. */
+const MAX_EXPECTED = 16;
 /** A lease is over when its end has passed. */
 const AFTER_LEASE_MS = 5;
 
@@ -49,7 +50,8 @@ export class Worker {
   /** Threads that somebody said have work. */
   readonly #told = new Map<string, ScopedThread>();
   /** Threads whose runs somebody of this process waits for: he may be a run that has the place which theirs would need. */
-  readonly #expected = new Set<ScopedThread>();
+  readonly #expected = new Map<string, { readonly thread: ScopedThread; waiting: number }>();
+  #nextExpectedAt = 0;
   #wake: (() => void) | undefined;
   #isRung = false;
   #isClosed = false;
@@ -74,9 +76,18 @@ export class Worker {
 
   /** What waits on this thread is taken up also when all places are taken, until what this gives is called. */
   expect(thread: ScopedThread): () => void {
-    this.#expected.add(thread);
-    this.ring();
-    return () => this.#expected.delete(thread);
+    const key = keyOf(thread);
+    const expected = this.#expected.get(key) ?? { thread, waiting: 0 };
+    expected.waiting += 1;
+    this.#expected.set(key, expected);
+    this.ring(thread);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      expected.waiting -= 1;
+      if (expected.waiting === 0) this.#expected.delete(key);
+    };
   }
 
   /** Claims nothing any more. */
@@ -128,13 +139,35 @@ export class Worker {
     const free = this.#init.concurrency - this.#running.size;
     this.#isRung = false;
     if (this.#init.isOver()) return false;
-    const expected = [...this.#expected].filter((thread) => !this.#running.has(keyOf(thread)));
-    const claimed = await Promise.all([...expected, ...(await this.#next(free))].map((thread) => this.#claim(thread)));
+    const next = free > 0 ? await this.#next(free) : this.#nextExpected();
+    const claimed = await Promise.all(next.map((thread) => this.#claim(thread)));
     return claimed.includes(true);
   }
 
+  /** While all places are taken: threads that somebody waits for and has heard of, and now and then some others that he waits for. */
+  #nextExpected(): readonly ScopedThread[] {
+    const threads: ScopedThread[] = [];
+    for (const [key, thread] of this.#told) {
+      if (threads.length === MAX_EXPECTED) return threads;
+      if (!this.#expected.has(key) || this.#running.has(key)) continue;
+      this.#told.delete(key);
+      threads.push(thread);
+    }
+    const now = this.#init.clock.now();
+    if (now < this.#nextExpectedAt) return threads;
+    this.#nextExpectedAt = now + EXPECTED_MS;
+    for (const [key, expected] of [...this.#expected]) {
+      if (threads.length === MAX_EXPECTED) break;
+      if (this.#running.has(key) || threads.includes(expected.thread)) continue;
+      threads.push(expected.thread);
+      // To the end of the row.
+      this.#expected.delete(key);
+      this.#expected.set(key, expected);
+    }
+    return threads;
+  }
+
   async #next(free: number): Promise<readonly ScopedThread[]> {
-    if (free <= 0) return [];
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
       const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + this.#running.size));
