@@ -1,3 +1,4 @@
+import { errorMessage } from "@awaken/contract";
 import type { ChildRuns } from "./run/child-runs.ts";
 import { LateTasks } from "./run/late-tasks.ts";
 import type { More } from "./run/run-parts.ts";
@@ -18,12 +19,29 @@ export const more: More = {
     return {
       run: async (order) => (await open()).run(order),
       find: async (id) => (await open()).find(id),
-      cancel: async (ids) => (await open()).cancel(ids),
+      cancel: async (ids) => {
+        try {
+          await (await open()).cancel(ids);
+        } catch (thrown) {
+          // They end as cancelled when they are claimed: their parent is over.
+          const [{ log }, { runId }] = init;
+          log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId });
+        }
+      },
       tickets: async () => (await open()).tickets(),
     };
   },
   tasks: (init) => new LateTasks(init, (given) => whenThere(moreRoom.open(), ({ openTasks }) => openTasks(given))),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
-  withFamily: async (...ended) => (await moreRoom.open()).withFamily(...ended),
+  withFamily: async (parts, ended) => {
+    let room: Awaited<ReturnType<typeof moreRoom.open>>;
+    try {
+      room = await moreRoom.open();
+    } catch (thrown) {
+      parts.log.warn(`what the runs below used could not be read: ${errorMessage(thrown)}`, { runId: ended.runId });
+      return ended;
+    }
+    return room.withFamily(parts, ended);
+  },
   followedElsewhere: async (...left) => (await moreRoom.open()).followedElsewhere(...left),
 };

@@ -1,23 +1,41 @@
-import type { Message, RunId, TaskEvent } from "@awaken/contract";
+import { errorMessage, type Message, type RunId, type TaskEvent } from "@awaken/contract";
 import type { OpenTasks } from "../builtin/background/open-tasks.ts";
 import type { CallVerbs, TaskCaller } from "../loop/run-tasks.ts";
-import { backgroundTasks, isRunning } from "../state/background-tasks.ts";
+import { backgroundTasks, isReservedName, isRunning, taskIdOf } from "../state/background-tasks.ts";
 import { messageOutbox } from "../state/message-outbox.ts";
 import { type Late, whenThere, withRoom } from "../stream/door.ts";
-import type { TaskSummary } from "../tool/tasks.ts";
+import type { SpawnOptions, TaskBody, TaskContext, TaskSummary } from "../tool/tasks.ts";
 import type { OpenedTasks, TasksInit } from "./run-parts.ts";
 
-const NONE: readonly TaskSummary[] = Object.freeze([]);
+/** Code that was to be started before the part was there that starts it. */
+interface LoadingTask {
+  readonly summary: TaskSummary;
+  isCancelled: boolean;
+}
+
+/** The code was told to stop before it began. */
+function stopped({ tasks, taskId, signal }: TaskContext): never {
+  tasks.cancel(taskId);
+  throw signal.reason;
+}
+
+function stop(tasks: readonly LoadingTask[]): number {
+  const running = tasks.filter(({ isCancelled }) => !isCancelled);
+  for (const task of running) task.isCancelled = true;
+  return running.length;
+}
 
 /**
  * The background work of a run, which most runs have none of: it is loaded with the first task or message, or before the first step of a
- * run whose thread has some. Until then there is nothing to list or to stop, and that is said at once.
+ * run whose thread has some. Until then there is nothing to list or to stop but what waits for it, and that is said at once.
  */
 export class LateTasks implements OpenedTasks {
   readonly #init: TasksInit;
   readonly #load: (init: TasksInit) => Late<OpenTasks>;
   #opened: OpenTasks | undefined;
   #isClosed = false;
+  /** In the order in which they are started when the part is there: their ids follow from it. */
+  #loading: readonly LoadingTask[] = [];
 
   constructor(init: TasksInit, load: (init: TasksInit) => Late<OpenTasks>) {
     this.#init = init;
@@ -54,12 +72,12 @@ export class LateTasks implements OpenedTasks {
     return this.#opened?.childOf(taskId);
   }
 
-  async deliver(): Promise<void> {
-    await (await this.#open()).deliver();
+  deliver(): Promise<void> {
+    return this.#try("messages to other agents wait for the next run", (tasks) => tasks.deliver());
   }
 
-  async cancel(): Promise<void> {
-    await (await this.#open()).cancel();
+  cancel(): Promise<void> {
+    return this.#try("tasks could not be told to stop", (tasks) => tasks.cancel());
   }
 
   /** The run is over here. */
@@ -81,21 +99,83 @@ export class LateTasks implements OpenedTasks {
         made ??= tasks.forCall(caller);
         return made;
       });
+    const loading = (taskId: string) => this.#loading.filter(({ summary }) => summary.taskId === taskId);
     return {
       tasks: {
-        spawn: (options, body) => Promise.resolve(withRoom(open(), options, ({ tasks }, given) => tasks.spawn(given, body))),
-        spawnAgent: (options) => Promise.resolve(withRoom(open(), options, ({ tasks }, given) => tasks.spawnAgent(given))),
-        get: (taskId) => now()?.tasks.get(taskId),
-        list: () => now()?.tasks.list() ?? NONE,
-        cancel: (taskId) => now()?.tasks.cancel(taskId) ?? false,
-        cancelTree: (taskId) => now()?.tasks.cancelTree(taskId) ?? 0,
-        cancelAll: () => now()?.tasks.cancelAll() ?? 0,
-        cancelRun: () => now()?.tasks.cancelRun() ?? this.#cancelRun(),
+        spawn: (options, body) =>
+          this.#note(caller, options, "task", body, (code) => withRoom(open(), options, ({ tasks }, given) => tasks.spawn(given, code))),
+        spawnAgent: async (options) => {
+          if (!("body" in options)) return withRoom(open(), options, ({ tasks }, given) => tasks.spawnAgent(given));
+          return this.#note(caller, options, "sub_agent", options.body, (body) =>
+            withRoom(open(), options, ({ tasks }, given) => tasks.spawnAgent({ ...given, body })),
+          );
+        },
+        get: (taskId) => now()?.tasks.get(taskId) ?? loading(taskId)[0]?.summary,
+        list: () => [...(now()?.tasks.list() ?? []), ...this.#loading.map(({ summary }) => summary)],
+        cancel: (taskId) => now()?.tasks.cancel(taskId) === true || stop(loading(taskId)) > 0,
+        cancelTree: (taskId) => (now()?.tasks.cancelTree(taskId) ?? 0) + stop(loading(taskId)),
+        cancelAll: () => (now()?.tasks.cancelAll() ?? 0) + stop(this.#loading),
+        cancelRun: () => stop(this.#loading) + (now()?.tasks.cancelRun() ?? this.#cancelRun()),
         send: (taskId, content) => Promise.resolve(whenThere(open(), ({ tasks }) => tasks.send(taskId, content))),
         settled: (taskId) => Promise.resolve(whenThere(open(), ({ tasks }) => tasks.settled(taskId))),
       },
       sendMessage: (to, message) => Promise.resolve(withRoom(open(), to, ({ sendMessage }, given) => sendMessage(given, message))),
     };
+  }
+
+  /** Until it is started it can be seen and stopped like any other. `start`: gets what to run, and gives the id that it has from then on. */
+  async #note<C extends TaskContext>(
+    caller: TaskCaller,
+    options: Pick<SpawnOptions, "type" | "name" | "description">,
+    kind: string,
+    body: TaskBody<C>,
+    start: (body: TaskBody<C>) => Late<string>,
+  ): Promise<string> {
+    const task: LoadingTask = { summary: this.#summaryOf(caller, options, kind), isCancelled: false };
+    const isSeen = this.#isAllowed(task.summary);
+    if (isSeen) this.#loading = [...this.#loading, task];
+    const begun = () => {
+      if (isSeen) this.#loading = this.#loading.filter((other) => other !== task);
+    };
+    try {
+      return await start(async (scene) => {
+        begun();
+        return task.isCancelled ? stopped(scene) : body(scene);
+      });
+    } finally {
+      begun();
+    }
+  }
+
+  /** What is refused when the part is there is never seen. */
+  #isAllowed({ name }: TaskSummary): boolean {
+    if (this.#loading.length >= this.#init.parts.tasks.table.init.maxRunning) return false;
+    return name === undefined || !(isReservedName(name) || this.#loading.some(({ summary }) => summary.name === name));
+  }
+
+  #summaryOf({ callId, agentId }: TaskCaller, { type, name, description }: SpawnOptions, kind: string): TaskSummary {
+    const { parts, scene } = this.#init;
+    const next = scene.state.snapshot().get(backgroundTasks)?.next ?? 0;
+    const taskType = type ?? kind;
+    return {
+      taskId: taskIdOf(next + this.#loading.length),
+      taskType,
+      ...(name === undefined ? undefined : { name }),
+      description: description ?? name ?? taskType,
+      status: "running",
+      createdAt: parts.clock.now(),
+      parent: { runId: scene.identity.runId, callId, agentId },
+    };
+  }
+
+  /** Never rejects: the run must come to its end also where the part cannot be loaded. */
+  async #try(failed: string, work: (tasks: OpenTasks) => Promise<void>): Promise<void> {
+    try {
+      await work(await this.#open());
+    } catch (thrown) {
+      const { parts, scene } = this.#init;
+      parts.log.warn(`${failed}: ${errorMessage(thrown)}`, { runId: scene.identity.runId });
+    }
   }
 
   #cancelRun(): number {

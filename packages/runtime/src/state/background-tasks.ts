@@ -20,6 +20,11 @@ const after = (taskId: string): number => {
   return digits === undefined ? 0 : Number(digits) + 1;
 };
 
+const RESERVED: ReadonlySet<string> = new Set(["parent", "self", "all", "broadcast"]);
+
+/** No task is called so. */
+export const isReservedName = (name: string): boolean => RESERVED.has(name);
+
 export const isRunning = ({ status }: TaskRecord): boolean => status === "running";
 
 function trimmed(tasks: readonly TaskRecord[]): readonly TaskRecord[] {

@@ -9,7 +9,7 @@ import {
   type TaskRecord,
   threadId,
 } from "@awaken/contract";
-import { isRunning, settledBy } from "../../state/background-tasks.ts";
+import { isReservedName, isRunning, settledBy } from "../../state/background-tasks.ts";
 import { Queue } from "../../stream/queue.ts";
 import type {
   AgentTaskContext,
@@ -52,8 +52,6 @@ interface About extends Pick<TaskRecord, "taskType" | "description"> {
   /** Absent for code. */
   readonly childRunId?: RunId;
 }
-
-const RESERVED: ReadonlySet<string> = new Set(["parent", "self", "all", "broadcast"]);
 
 const refused = (reason: string, message: string): AwakenError => new AwakenError("task_refused", message, { details: { reason } });
 
@@ -185,7 +183,7 @@ export class TaskVerbs implements Tasks {
     const { tenant, parent, thread } = this.#init;
     const { table, scopeId } = tenant;
     const { name } = about;
-    if (name !== undefined && RESERVED.has(name)) throw refused("reserved-name", `'${name}' is a reserved name`);
+    if (name !== undefined && isReservedName(name)) throw refused("reserved-name", `'${name}' is a reserved name`);
     const { runId } = parent;
     if (runId !== undefined && table.isCancelled(scopeId, runId))
       throw refused("run-cancelled", `parent run '${runId}' has already been cancelled`);
