@@ -103,8 +103,15 @@ const allowing = (origins: readonly string[]) =>
 
 /** A server that may be told where a request came in. */
 export interface HostedServer extends AwakenServer {
+  /** Refuses what comes from now on; the streams that are open are not touched. */
+  leave(): void;
   readonly fetchOn: (request: Request, host: NodeHost) => Response | Promise<Response>;
 }
+
+const HOSTED = new WeakMap<AwakenServer["fetch"], HostedServer["fetchOn"]>();
+
+/** How a server of ours is asked where Node is the host. */
+export const fetchOnOf = ({ fetch }: Pick<AwakenServer, "fetch">): HostedServer["fetchOn"] | undefined => HOSTED.get(fetch);
 
 /** The runtime over HTTP. */
 export function createServer(init: ServerInit): AwakenServer {
@@ -122,6 +129,8 @@ function refusing(desk: Desk, endpoints: readonly Endpoint[]): Hono {
   for (const path of new Set(endpoints.map(({ route }) => route.path))) app.all(path, noMethod);
   return app.notFound(refuseWith("route_not_found", "there is no such route"));
 }
+
+type HostedApp = Hono<{ Bindings: { host?: NodeHost } }>;
 
 export function openServer(init: ServerInit): HostedServer {
   checkInit(init);
@@ -152,7 +161,7 @@ export function openServer(init: ServerInit): HostedServer {
     bodies: new Deadlines(clock, limits.bodyMs),
     inFlight: 0,
   };
-  const app = new Hono<{ Bindings: { host?: NodeHost } }>({ strict: true });
+  const app: HostedApp = new Hono({ strict: true });
   if (origins.length > 0) app.use(allowing(origins));
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.route;
@@ -166,17 +175,29 @@ export function openServer(init: ServerInit): HostedServer {
   const other = refusing(desk, endpoints);
   app.notFound((context) => other.fetch(context.req.raw));
   app.onError((thrown, context) => refused(desk, context.req.raw, thrown));
+  return hosted(app, desk, unwatch);
+}
+
+function hosted(app: HostedApp, desk: Desk, unwatch: (() => void) | undefined): HostedServer {
+  const { health, streams, requests, bodies } = desk;
+  const fetch = async (request: Request) => app.fetch(request, {});
+  const fetchOn = (request: Request, host: NodeHost) => app.fetch(request, { host });
+  HOSTED.set(fetch, fetchOn);
+  const leave = () => {
+    health.leave();
+    desk.isClosed = true;
+  };
   return {
-    fetch: async (request) => app.fetch(request, {}),
-    fetchOn: (request, host) => app.fetch(request, { host }),
+    fetch,
+    fetchOn,
     drain: () => health.leave(),
+    leave,
     async close() {
-      health.leave();
-      desk.isClosed = true;
+      leave();
       unwatch?.();
       streams.close();
-      desk.requests.close();
-      desk.bodies.close();
+      requests.close();
+      bodies.close();
     },
   };
 }

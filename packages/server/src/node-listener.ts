@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AwakenServer } from "./create-server.ts";
+import { type AwakenServer, fetchOnOf } from "./create-server.ts";
+import { isOutgoing } from "./http/deliver.ts";
 
 /** What of a request of Node an application hands on; Express has the body that it parsed there. */
 export interface NodeRequest {
@@ -18,7 +19,7 @@ export interface NodeResponse {
 }
 
 const isIncoming = (request: NodeRequest): request is NodeRequest & IncomingMessage => "socket" in request;
-const isOutgoing = (response: NodeResponse): response is NodeResponse & ServerResponse => "writeHead" in response;
+const isResponse = (response: NodeResponse): response is NodeResponse & ServerResponse => "writeHead" in response;
 
 /** A body that the application has read already is given on as it was understood. */
 function withBody(request: IncomingMessage): IncomingMessage {
@@ -31,11 +32,17 @@ function withBody(request: IncomingMessage): IncomingMessage {
 
 /** A server for applications on Node that have one: `app.use("/agents", nodeListener(server))` in Express, `createServer(nodeListener(server))` of `node:http`. */
 export function nodeListener(server: Pick<AwakenServer, "fetch">): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const listening = import("@hono/node-server").then(({ getRequestListener }) =>
-    getRequestListener((request) => server.fetch(request), { overrideGlobalObjects: false }),
+  const fetchOn = fetchOnOf(server);
+  const listening = Promise.all([import("@hono/node-server"), import("@hono/node-server/utils/response")]).then(
+    ([{ getRequestListener }, { RESPONSE_ALREADY_SENT: sent }]) =>
+      getRequestListener(
+        (request, { outgoing }) =>
+          fetchOn !== undefined && isOutgoing(outgoing) ? fetchOn(request, { outgoing, sent }) : server.fetch(request),
+        { overrideGlobalObjects: false },
+      ),
   );
   return async (request, response) => {
-    if (!isIncoming(request) || !isOutgoing(response)) throw new TypeError("nodeListener takes a request and a response of node:http");
+    if (!isIncoming(request) || !isResponse(response)) throw new TypeError("nodeListener takes a request and a response of node:http");
     await (await listening)(withBody(request), response);
   };
 }

@@ -2,7 +2,7 @@ import { AwakenError } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
 import { openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
-import type { NodeOutgoing } from "./http/deliver.ts";
+import { isOutgoing } from "./http/deliver.ts";
 
 export interface ServeInit extends ServerInit {
   /** What is served; it is closed with the server, and its runs are left to other processes. */
@@ -24,7 +24,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   /** The port of that. */
   readonly port: number;
-  /** Not ready first; then runs are left to other processes, streams end, and the port is free. */
+  /** Not ready first; then what comes is refused, streams end, runs are left to other processes, and the port is free. */
   close(): Promise<void>;
 }
 
@@ -40,9 +40,6 @@ function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access
     `serve: ${host} can be reached by others: say who is let in with access: apiKeys([…]), or "open" for everybody`,
   );
 }
-
-/** HTTP/1.1; the other one is left to the adapter. */
-const isOutgoing = (outgoing: object): outgoing is NodeOutgoing => "flushHeaders" in outgoing && !("createPushResponse" in outgoing);
 
 /** Listens on Node until it is closed. */
 export async function serve(init: ServeInit): Promise<RunningServer> {
@@ -68,6 +65,8 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
   const leave = async () => {
     server.drain();
     if (drainMs > 0) await new Promise((resolve) => setTimeout(resolve, drainMs));
+    // Whoever comes while the last steps are awaited is sent elsewhere: the runtime takes nobody any more.
+    server.leave();
     await runtime.close({ handOver: true, graceMs });
     await server.close();
     const stopped = new Promise((resolve) => node.close(resolve));

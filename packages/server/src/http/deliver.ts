@@ -1,5 +1,6 @@
-import { afterThisTick, type EventWriter } from "./event-writer.ts";
-import type { EventStreams, Streaming } from "./streams.ts";
+import { afterThisTick } from "./event-writer.ts";
+import { BUFFER_BYTES, type Sink } from "./outflow.ts";
+import type { Delivery, EventStreams, Streaming } from "./streams.ts";
 
 /** An answer, before the host has it. */
 export interface Reply {
@@ -12,13 +13,20 @@ export interface Reply {
 export interface NodeOutgoing {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
   flushHeaders(): void;
-  write(chunk: string): boolean;
+  write(chunk: string | Uint8Array): boolean;
   end(chunk?: string): unknown;
   destroy(error?: Error): unknown;
   /** Whether the connection is gone. */
   readonly destroyed: boolean;
+  /** What the system has not taken yet, in bytes. */
+  readonly writableLength: number;
+  /** Null while other answers go first. */
+  readonly socket: object | null;
   on(event: "drain" | "close", listener: () => void): unknown;
 }
+
+/** HTTP/1.1; the other one is left to the adapter. */
+export const isOutgoing = (outgoing: object): outgoing is NodeOutgoing => "flushHeaders" in outgoing && !("createPushResponse" in outgoing);
 
 /** Where a request came in, when that is Node: writing there needs no streams and headers of the web. */
 export interface NodeHost {
@@ -33,25 +41,59 @@ export function toResponse(streams: EventStreams, { status, headers, body }: Rep
   return new Response(isStreaming(body) ? streams.open(body, request.signal) : (body ?? null), { status, headers });
 }
 
-export function writeReply(streams: EventStreams, { outgoing, sent }: NodeHost, { status, headers, body }: Reply): Response {
-  outgoing.writeHead(status, headers);
-  if (isStreaming(body)) writeStream(streams, outgoing, body);
-  else outgoing.end(body);
+export function writeReply(streams: EventStreams, { outgoing, sent }: NodeHost, reply: Reply): Response {
+  const { status, headers, body } = reply;
+  if (!isStreaming(body)) writeBody(streams, outgoing, { status, headers, body });
+  else {
+    outgoing.writeHead(status, headers);
+    writeStream(streams, outgoing, body);
+  }
   return sent;
+}
+
+interface WholeReply extends Reply {
+  readonly body: string | undefined;
+}
+
+const sinkOf = (outgoing: NodeOutgoing): Sink => ({
+  write: (piece) => outgoing.write(piece),
+  end: () => outgoing.end(),
+  cut: (why) => outgoing.destroy(why),
+  isQueued: () => outgoing.socket === null,
+});
+
+const ENCODER = new TextEncoder();
+
+function writeBody(streams: EventStreams, outgoing: NodeOutgoing, { status, headers, body }: WholeReply): void {
+  if (outgoing.destroyed) return;
+  if (body !== undefined && body.length > BUFFER_BYTES) {
+    const bytes = ENCODER.encode(body);
+    outgoing.writeHead(status, { ...headers, "content-length": String(bytes.byteLength) });
+    lookAfter(outgoing, streams.deliver(sinkOf(outgoing), bytes));
+    return;
+  }
+  outgoing.writeHead(status, headers);
+  outgoing.end(body);
+  // Mostly the system has taken all of it, and nobody has to be looked after.
+  if (outgoing.writableLength > 0) lookAfter(outgoing, streams.deliver({ ...sinkOf(outgoing), end: () => {} }));
+}
+
+function lookAfter(outgoing: NodeOutgoing, reader: Delivery): void {
+  outgoing.on("drain", () => reader.drained());
+  outgoing.on("close", () => reader.left());
 }
 
 function writeStream(streams: EventStreams, outgoing: NodeOutgoing, body: Streaming): void {
   let hasWritten = false;
-  const writer: EventWriter = streams.write(body, {
-    write: (frames) => {
+  const sink = sinkOf(outgoing);
+  const writer = streams.write(body, {
+    ...sink,
+    write: (piece) => {
       hasWritten = true;
-      return outgoing.write(frames);
+      return sink.write(piece);
     },
-    end: () => outgoing.end(),
-    cut: (why) => outgoing.destroy(why),
   });
-  outgoing.on("drain", () => writer.drained());
-  outgoing.on("close", () => writer.left());
+  lookAfter(outgoing, writer);
   // Whoever left before his answer began is told of by nobody any more.
   if (outgoing.destroyed) writer.left();
   // Whoever follows what is silent has to know that he does. What comes at once goes with the head, in one write.

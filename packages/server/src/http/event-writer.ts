@@ -1,11 +1,8 @@
 import type { AttachedEvent, Clock } from "@awaken/runtime";
+import { BUFFER_BYTES, Outflow, type Sink } from "./outflow.ts";
 
 /** A comment on a stream that has nothing to say, so that nobody between takes it for dead. */
 const HEARTBEAT_MS = 15_000;
-/** How long a reader may leave his buffer full. */
-const STALL_MS = 30_000;
-/** What is kept for a reader that is behind, in bytes. The log has the rest. */
-export const BUFFER_BYTES = 64 * 1024;
 
 const HEARTBEAT = ": heartbeat\n\n";
 
@@ -32,15 +29,6 @@ const errorFrame = (body: ToldError): string => `event: error\ndata: ${JSON.stri
 /** Events in the words of the server. */
 const native = { encode: frameOf, end: () => "", fail: errorFrame };
 
-/** Where frames go. It tells the writer when it has room again, and when its reader is gone. */
-export interface FrameSink {
-  /** False when it holds as much as it may. */
-  write(frames: string): boolean;
-  end(): void;
-  /** The connection is broken off. */
-  cut(why: Error): void;
-}
-
 /** Events that are written. Whoever has some at hand gives them without a promise for each. */
 export interface WrittenEvents extends AsyncIterator<AttachedEvent> {
   /** One that is there already; undefined when the next one has to be waited for. */
@@ -60,7 +48,8 @@ export interface StreamInit {
   readonly onLeft?: () => void;
   /** What a reader is told when the events fail, after which his stream ends. */
   readonly refuse: (thrown: unknown) => ToldError;
-  readonly onEnd: () => void;
+  /** Called once, when nothing is kept for the reader any more. */
+  readonly onGone: () => void;
 }
 
 /**
@@ -70,57 +59,78 @@ export interface StreamInit {
 export class EventWriter {
   readonly #init: StreamInit;
   readonly #clock: Clock;
-  readonly #sink: FrameSink;
+  readonly #flow: Outflow;
   #frames = "";
   #isScheduled = false;
   #isOver = false;
-  #hasRoom = true;
+  #isGone = false;
   #onRoom: (() => void) | undefined;
   #quietSince: number;
-  #fullSince: number | undefined;
 
-  constructor(init: StreamInit, clock: Clock, sink: FrameSink) {
+  constructor(init: StreamInit, clock: Clock, sink: Sink) {
     this.#init = init;
     this.#clock = clock;
-    this.#sink = sink;
+    this.#flow = new Outflow(sink, clock);
     this.#quietSince = clock.now();
   }
 
   /** What a look at the clock says. */
   look(now: number): void {
-    if (this.#fullSince !== undefined) {
-      if (now - this.#fullSince >= STALL_MS) this.end(new Error("the reader does not read"));
-    } else if (now - this.#quietSince >= HEARTBEAT_MS) this.#say(HEARTBEAT);
+    if (this.#flow.isStuck(now)) this.#cut(new Error("the reader does not read"));
+    else if (this.#flow.isFree && now - this.#quietSince >= HEARTBEAT_MS) this.#say(HEARTBEAT);
   }
 
   /** The sink can take more. */
   drained(): void {
-    this.#hasRoom = true;
-    this.#fullSince = undefined;
+    this.#flow.drained();
+    if (!this.#flow.isFree) return;
     this.#onRoom?.();
     this.#onRoom = undefined;
   }
 
-  /** Nobody reads any more. */
+  /** Nobody reads any more: he has all of it, or went before. */
   left(): void {
-    if (this.#isOver) return;
+    const isEarly = !this.#isOver;
     this.#finish();
-    this.#init.onLeft?.();
-  }
-
-  /** Ends the stream as it is; with an error the connection is cut. */
-  end(cut?: Error): void {
-    if (this.#isOver) return;
-    this.#flush();
-    this.#finish();
-    if (cut === undefined) this.#sink.end();
-    else this.#sink.cut(cut);
+    this.#gone();
+    if (isEarly) this.#init.onLeft?.();
   }
 
   /** The server leaves: a reader who knows cursors comes back for the rest, and one who is told an end would take this for it. */
   leave(): void {
+    if (this.#isOver) return;
     const { encoder = native } = this.#init;
-    this.end(encoder.end() === undefined ? new Error(BROKEN_OFF) : undefined);
+    this.#endWith(encoder.end());
+  }
+
+  /** As `leave`, before anything was told: an end without a beginning would be taken for the whole. */
+  leaveUntold(): void {
+    if (this.#init.encoder === undefined) this.leave();
+    else this.#cut(new Error(BROKEN_OFF));
+  }
+
+  #endWith(last: string | undefined): void {
+    if (last === undefined) this.#cut(new Error(BROKEN_OFF));
+    else {
+      this.#say(last);
+      this.#end();
+    }
+  }
+
+  /** The reader is watched until he has taken what there is. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#flush();
+    this.#finish();
+    this.#flow.end();
+  }
+
+  #cut(why: Error): void {
+    if (this.#isGone) return;
+    this.#flush();
+    this.#finish();
+    this.#gone();
+    this.#flow.cut(why);
   }
 
   #finish(): void {
@@ -128,7 +138,12 @@ export class EventWriter {
     this.#isOver = true;
     this.#onRoom?.();
     void Promise.resolve(this.#init.events.return?.()).catch(() => {});
-    this.#init.onEnd();
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#init.onGone();
   }
 
   /** Until there is nothing more to tell. */
@@ -143,18 +158,13 @@ export class EventWriter {
           event = next.value;
         }
         this.#say(encoder.encode(event));
-        if (this.#frames.length >= BUFFER_BYTES || !this.#hasRoom) await this.#room();
+        if (this.#frames.length >= BUFFER_BYTES || !this.#flow.isFree) await this.#room();
       }
-      const last = encoder.end();
-      if (last === undefined) {
-        this.end(new Error(BROKEN_OFF));
-        return;
-      }
-      this.#say(last);
+      if (!this.#isOver) this.#endWith(encoder.end());
     } catch (thrown) {
       if (!this.#isOver) this.#say(encoder.fail(refuse(thrown)));
+      this.#end();
     }
-    this.end();
   }
 
   #say(frame: string): void {
@@ -173,14 +183,13 @@ export class EventWriter {
     const frames = this.#frames;
     this.#frames = "";
     this.#quietSince = this.#clock.now();
-    this.#hasRoom = this.#sink.write(frames);
-    if (!this.#hasRoom) this.#fullSince ??= this.#quietSince;
+    this.#flow.write(frames);
   }
 
   /** Until the reader has read. */
   async #room(): Promise<void> {
     this.#flush();
-    if (this.#hasRoom || this.#isOver) return;
+    if (this.#flow.isFree || this.#isOver) return;
     await new Promise<void>((resolve) => {
       this.#onRoom = resolve;
     });

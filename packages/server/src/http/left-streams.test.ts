@@ -21,6 +21,8 @@ test("a reader who left before his stream began holds nothing", async () => {
   const { events, left } = silent();
   const outgoing = {
     destroyed: true,
+    writableLength: 0,
+    socket: null,
     writeHead() {},
     flushHeaders() {},
     write: () => false,

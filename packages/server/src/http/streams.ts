@@ -1,17 +1,27 @@
 import { AwakenError } from "@awaken/contract";
 import type { Clock } from "@awaken/runtime";
-import { afterThisTick, BUFFER_BYTES, EventWriter, type FrameSink, type StreamInit } from "./event-writer.ts";
+import { afterThisTick, EventWriter, type StreamInit } from "./event-writer.ts";
+import { BUFFER_BYTES, Outflow, type Sink } from "./outflow.ts";
 
 const LOOK_MS = 5_000;
 
 /** What there is to stream. */
-export type Streaming = Omit<StreamInit, "onEnd">;
+export type Streaming = Omit<StreamInit, "onGone">;
+
+/** What is on its way to a reader. */
+export interface Delivery {
+  /** The sink can take more. */
+  drained(): void;
+  /** The reader has all of it, or is gone. */
+  left(): void;
+}
 
 /** All readers of one server, and the one timer that looks after them. */
 export class EventStreams {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #open = new Set<EventWriter>();
+  readonly #answers = new Set<Outflow>();
   readonly #encoder = new TextEncoder();
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
@@ -30,21 +40,37 @@ export class EventStreams {
   }
 
   /** Into whatever the host has to write to. Its `drained` and `left` have to be told. */
-  write(init: Streaming, sink: FrameSink): EventWriter {
-    const onEnd = () => {
+  write(init: Streaming, sink: Sink): EventWriter {
+    const onGone = () => {
       this.#open.delete(writer);
-      if (this.#open.size === 0) this.#stop();
+      this.#rest();
     };
-    const writer = new EventWriter({ ...init, onEnd }, this.#clock, sink);
+    const writer = new EventWriter({ ...init, onGone }, this.#clock, sink);
     this.#open.add(writer);
     this.#watch();
     // Who comes when the server is leaving has his run and comes back elsewhere, too.
-    if (this.#isClosed) afterThisTick(() => writer.leave());
+    if (this.#isClosed) afterThisTick(() => writer.leaveUntold());
     else void writer.write();
     return writer;
   }
 
-  /** As the body of a response. Who gave up the request has left, also in a host that does not cancel the body then. */
+  /** An answer that is whole; without one, what the sink has already. Its `drained` and `left` have to be told. */
+  deliver(sink: Sink, body?: Uint8Array): Delivery {
+    const flow = new Outflow(sink, this.#clock);
+    this.#answers.add(flow);
+    this.#watch();
+    if (body !== undefined) flow.write(body);
+    flow.end();
+    return {
+      drained: () => flow.drained(),
+      left: () => {
+        this.#answers.delete(flow);
+        this.#rest();
+      },
+    };
+  }
+
+  /** As the body of a response: what the host has not taken when its end is there is the host's affair. Who gave up the request has left, also in a host that does not cancel the body then. */
   open(init: Streaming, signal?: AbortSignal): ReadableStream<Uint8Array> {
     let writer: EventWriter | undefined;
     let isOver = false;
@@ -66,13 +92,14 @@ export class EventStreams {
           };
           signal?.addEventListener("abort", leave);
           writer = this.write(init, {
-            write: (frames) => {
-              controller.enqueue(this.#encoder.encode(frames));
+            write: (piece) => {
+              controller.enqueue(typeof piece === "string" ? this.#encoder.encode(piece) : piece);
               return (controller.desiredSize ?? 0) > 0;
             },
             end: () => {
               over();
               controller.close();
+              writer?.left();
             },
             cut: (why) => {
               over();
@@ -103,11 +130,19 @@ export class EventStreams {
       this.#stopTimer = undefined;
       const now = this.#clock.now();
       for (const writer of [...this.#open]) writer.look(now);
-      if (this.#open.size > 0) this.#watch();
+      for (const flow of [...this.#answers]) if (flow.isStuck(now)) this.#drop(flow);
+      if (this.#open.size + this.#answers.size > 0) this.#watch();
     });
   }
 
-  #stop(): void {
+  #drop(flow: Outflow): void {
+    this.#answers.delete(flow);
+    flow.cut(new Error("the reader does not read"));
+  }
+
+  /** Without a timer when there is nobody to look after. */
+  #rest(): void {
+    if (this.#open.size + this.#answers.size > 0) return;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
   }
