@@ -48,7 +48,10 @@ export interface RunRequest<O = unknown> {
   readonly frontendTools?: readonly ToolDescriptor[];
   /** What the page shows: the model reads it before the newest message, and no log keeps it. */
   readonly frontendContext?: JsonObject;
-  /** What the client sent beside its messages: tools and hooks see it, the model does not. It is the client's word: whoever it names is not proven. */
+  /**
+   * What the client sent beside its messages: tools and hooks see it, the model does not. It is the client's word: whoever it names is not
+   * proven. It is kept with the run and those of its delegates: no secrets in it.
+   */
   readonly extras?: JsonObject;
   /** Cancels the run. */
   readonly signal?: AbortSignal;

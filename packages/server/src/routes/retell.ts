@@ -52,6 +52,18 @@ function goingOn(rows: readonly Message[], past: readonly AttachedEvent[]): RunI
   return rows.find(hasRun)?.metadata?.runId;
 }
 
+/** So many at a time: a thread may have thousands of runs. */
+const RUNS_AT_ONCE = 16;
+
+async function loadRuns({ records }: Tenant, ids: readonly RunId[]): Promise<readonly RunRecord[]> {
+  const runs: RunRecord[] = [];
+  for (let at = 0; at < ids.length; at += RUNS_AT_ONCE) {
+    const group = await Promise.all(ids.slice(at, at + RUNS_AT_ONCE).map((id) => records.runs.load(id)));
+    runs.push(...group.flatMap((run) => run ?? []));
+  }
+  return runs;
+}
+
 /**
  * What messages tell where the events of their runs are gone: retention takes the log, and leaves messages and records. `rows` are from the
  * oldest on; those that the events tell of themselves, and all behind them, are left to them.
@@ -64,7 +76,7 @@ export async function retell(tenant: Tenant, rows: readonly Message[], told: rea
   if (gone.length === 0) return [];
   const next = end === -1 ? undefined : goingOn(rows.slice(end), past);
   const ids = new Set([...gone.flatMap(({ metadata }) => metadata?.runId ?? []), ...(next === undefined ? [] : [next])]);
-  const runs = (await Promise.all([...ids].map((id) => tenant.records.runs.load(id)))).flatMap((run) => run ?? []);
+  const runs = await loadRuns(tenant, [...ids]);
   const waiting = runs.filter(({ status }) => status === "waiting");
   const children = await Promise.all(waiting.map(async (run) => [run.runId, await childrenOf(tenant, run)] as const));
   const retelling = new Retelling(new Map(runs.map((run) => [run.runId, run])), new Map(children));

@@ -23,7 +23,8 @@ import {
 
 export type EventOf<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
-function parsed(text: string): JsonValue {
+/** What a text of the log was, as far as it tells. */
+export function parsed(text: string): JsonValue {
   try {
     return JSON.parse(text);
   } catch {

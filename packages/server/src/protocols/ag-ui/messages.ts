@@ -1,4 +1,5 @@
 import { type Content, type JsonValue, type Message, messageText, type ToolMessage } from "@awaken/contract";
+import { isShown, notShown } from "../../routes/shown-media.ts";
 import type { AgUiDialect, AgUiMessage, AgUiToolCall, ResultContent } from "./frame.ts";
 
 /** Unique on its thread: the vendor's id of a call is not. */
@@ -12,6 +13,7 @@ function mediaOf(part: Content): JsonValue | undefined {
     case "audio":
     case "video":
     case "document": {
+      if (!isShown(part)) return { type: "text", text: notShown(part) };
       const { source } = part;
       const from =
         source.type === "base64"

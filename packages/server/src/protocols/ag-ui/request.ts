@@ -154,9 +154,16 @@ function readShown(state: JsonValue | undefined, context: JsonValue | undefined)
   return { ...(hasState ? { state: state ?? null } : undefined), ...(hasContext ? { context: context ?? null } : undefined) };
 }
 
+/** They are kept with the run and with each one below it. */
+const MAX_EXTRAS_BYTES = 64 * 1024;
+
 /** Any JSON; what is no object has a name of its own. */
 function readExtras(props: JsonValue | undefined): JsonObject | undefined {
   if (props === undefined || props === null) return undefined;
+  if (new TextEncoder().encode(JSON.stringify(props)).length > MAX_EXTRAS_BYTES)
+    throw new AwakenError("payload_too_large", `forwardedProps may have ${MAX_EXTRAS_BYTES} bytes`, {
+      details: { limit: MAX_EXTRAS_BYTES },
+    });
   if (!isJsonObject(props)) return { forwardedProps: props };
   return Object.keys(props).length === 0 ? undefined : props;
 }

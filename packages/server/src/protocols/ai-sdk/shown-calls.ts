@@ -7,6 +7,7 @@ import {
   type Ticket,
   type ToolResult,
 } from "@awaken/contract";
+import { parsed } from "../../routes/retelling.ts";
 import type { CallFlags, Chunk } from "./chunk.ts";
 import { partsOf } from "./user-parts.ts";
 
@@ -66,6 +67,13 @@ const isEmpty = (value: JsonObject | undefined): boolean => value === undefined 
 /** `undefined` is nothing that travels. */
 const orNull = (value: JsonValue | undefined): JsonValue => value ?? null;
 
+/**
+ * Media are shown once: the data of a tool with a text for the model may have them, too, so the text stands beside them, which is what the
+ * log keeps.
+ */
+const besideMedia = (data: JsonValue | undefined, message: string | undefined): JsonValue | undefined =>
+  message === undefined ? data : parsed(message);
+
 /** The data alone where there is nothing beside it. Media are as the SDK has files, so that a page shows them as it shows those. */
 function outputOf(data: JsonValue | undefined, metadata: JsonObject | undefined, media: readonly MediaContent[] = []): JsonValue {
   if (isEmpty(metadata) && media.length === 0) return orNull(data);
@@ -77,18 +85,19 @@ function outputOf(data: JsonValue | undefined, metadata: JsonObject | undefined,
 }
 
 /** A result that was given late has its metadata beside its data already. */
-function lateOutput(result: JsonValue, media: readonly MediaContent[] = []): JsonValue {
+function lateOutput({ result, message, media = [] }: EventOf<"tool-call-resumed">): JsonValue {
   if (media.length === 0) return orNull(result);
   const { data, metadata, ...more } = isJsonObject(result) ? result : {};
   const isBoth = data !== undefined && isJsonObject(metadata) && Object.keys(more).length === 0;
-  return isBoth ? outputOf(data, metadata, media) : outputOf(result, undefined, media);
+  return isBoth ? outputOf(besideMedia(data, message), metadata, media) : outputOf(besideMedia(result, message), undefined, media);
 }
 
 /** The last chunk of a call that is over; none for one that waits. */
 export function outcomeOf({ toolCallId, flags }: ShownCall, result: ToolResult): readonly Chunk[] {
   switch (result.type) {
     case "success": {
-      const output = outputOf(result.data, result.metadata, result.media);
+      const { data, message, metadata, media = [] } = result;
+      const output = outputOf(media.length === 0 ? data : besideMedia(data, message), metadata, media);
       return [{ type: "tool-output-available", toolCallId, output, ...flags }];
     }
     case "error":
@@ -98,12 +107,12 @@ export function outcomeOf({ toolCallId, flags }: ShownCall, result: ToolResult):
   }
 }
 
-export function resumedOutcome({ toolCallId, flags }: ShownCall, { outcome, result, media }: EventOf<"tool-call-resumed">): Chunk {
-  switch (outcome) {
+export function resumedOutcome({ toolCallId, flags }: ShownCall, event: EventOf<"tool-call-resumed">): Chunk {
+  switch (event.outcome) {
     case "succeeded":
-      return { type: "tool-output-available", toolCallId, output: lateOutput(result, media), ...flags };
+      return { type: "tool-output-available", toolCallId, output: lateOutput(event), ...flags };
     case "failed":
-      return { type: "tool-output-error", toolCallId, errorText: errorTextOf(result), ...flags };
+      return { type: "tool-output-error", toolCallId, errorText: errorTextOf(event.result), ...flags };
     case "denied":
       return { type: "tool-output-denied", toolCallId };
   }

@@ -1,4 +1,5 @@
 import type { Content, MediaContent } from "@awaken/contract";
+import { isShown, notShown } from "../../routes/shown-media.ts";
 import type { SteeringPart } from "./chunk.ts";
 
 const urlOf = ({ source }: MediaContent): string => (source.type === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`);
@@ -17,7 +18,7 @@ export function partsOf(content: readonly Content[]): readonly SteeringPart[] {
       case "audio":
       case "video":
       case "document":
-        return [{ type: "file", mediaType: mediaTypeOf(part), url: urlOf(part) }];
+        return [isShown(part) ? { type: "file", mediaType: mediaTypeOf(part), url: urlOf(part) } : { type: "text", text: notShown(part) }];
       default:
         return [];
     }
