@@ -192,6 +192,27 @@ test("a repeat with the same key that comes before the run is on record waits fo
   await runtime.close();
 });
 
+test("a repeat with the same key whose run came to be, and to its end, behind the server's back is given that run", async () => {
+  await using shared = await openShared("memory");
+  const [store] = shared.stores;
+  await using runtime = openNode(store, { workers: false });
+  const key = { "idempotency-key": "k" };
+  const first = await stream(openServer({ runtime }), hello("say"), key);
+  const id = first.headers.get("x-run-id");
+  expect(textOf(await readFrames(first))).toBe(WORDS);
+  let unseen = 0;
+  const scoped: QueueStore["scoped"] = (scope) => {
+    const records = store.scoped(scope);
+    const load: typeof records.runs.load = async (run) => (++unseen === 1 ? undefined : records.runs.load(run));
+    return { ...records, runs: { ...records.runs, load } };
+  };
+  const served = { scoped: runtime.scoped, recover: runtime.recover, watch: runtime.watch, store: { ...store, scoped } };
+  const again = await stream(openServer({ runtime: served }), hello("say"), key);
+  expect([again.status, again.headers.get("x-run-id")]).toEqual([200, id]);
+  expect(textOf(await readFrames(again))).toBe(WORDS);
+  expect(unseen).toBeGreaterThan(1);
+});
+
 describe("a thread that changes between the server's look at it and the submit", () => {
   /** What the server reads of the thread is as old as it was before `change`. */
   const stale = (runtime: Runtime, store: QueueStore, change: () => Promise<unknown>) => {

@@ -31,7 +31,8 @@ async function repeated({ records }: Tenant, { runId: id, requestId }: Repeatabl
 const isOf = (thrown: unknown, ...codes: readonly ErrorCode[]): boolean => AwakenError.is(thrown) && codes.includes(thrown.code);
 
 /** Somebody else may have been faster with the same key. */
-const isTaken = (thrown: unknown): boolean => isOf(thrown, "storage_already_exists", "invalid_activation", "thread_already_running");
+const TAKEN = ["storage_already_exists", "invalid_activation", "invalid_resume", "thread_already_running"] as const;
+const isTaken = (thrown: unknown): boolean => isOf(thrown, ...TAKEN);
 
 /** How long is waited for the record of who was faster, from try to try. */
 const WAITS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
