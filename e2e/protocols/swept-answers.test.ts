@@ -114,6 +114,15 @@ const CASES: Readonly<Record<string, { readonly story: (visitor: Visitor) => Pro
     },
     shows: ["user", "assistant output-denied", "user", "assistant output-available output-denied", "user", "assistant"],
   },
+  "runs that failed before they said anything": {
+    async story(visitor) {
+      await visitor.say("u1", "fail");
+      await visitor.say("u2", "look say");
+      await visitor.say("u3", "say");
+      await visitor.say("u4", "fail");
+    },
+    shows: ["user", "assistant", "user", "assistant output-available", "user", "assistant", "user", "assistant"],
+  },
   "a run that was stopped while it waited": {
     async story(visitor) {
       await visitor.say("u1", "two say");

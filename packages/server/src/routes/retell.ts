@@ -1,4 +1,5 @@
-import { type Message, messageToolCalls, type RunId, type RunRecord } from "@awaken/contract";
+import { type Message, messageToolCalls, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
+import type { RunPosition } from "@awaken/contract/store";
 import type { AttachedEvent } from "@awaken/runtime";
 import { type EventOf, Retelling } from "./retelling.ts";
 import type { Tenant } from "./served.ts";
@@ -64,11 +65,36 @@ async function loadRuns({ records }: Tenant, ids: readonly RunId[]): Promise<rea
   return runs;
 }
 
+/** Runs that failed before their first turn was written, as far as messages of people stand without an answer. */
+async function silentRuns({ records }: Tenant, rows: readonly Message[], thread: ThreadId): Promise<readonly RunRecord[]> {
+  const shown = rows.filter(({ visibility }) => visibility !== "internal");
+  const isAlone = shown.some(({ role }, index) => role === "user" && shown[index + 1]?.role !== "assistant");
+  if (!isAlone) return [];
+  const silent: RunRecord[] = [];
+  let after: RunPosition | undefined;
+  do {
+    const { items, next } = await records.runs.list({
+      threadId: thread,
+      statuses: ["done"],
+      ...(after === undefined ? undefined : { after }),
+    });
+    silent.push(...items.filter(({ output, steps }) => output === undefined && steps > 0));
+    after = next;
+  } while (after !== undefined);
+  return silent;
+}
+
 /**
  * What messages tell where the events of their runs are gone: retention takes the log, and leaves messages and records. `rows` are from the
  * oldest on; those that the events tell of themselves, and all behind them, are left to them.
  */
-export async function retell(tenant: Tenant, rows: readonly Message[], told: readonly AttachedEvent[]): Promise<readonly AttachedEvent[]> {
+export async function retell(
+  tenant: Tenant,
+  rows: readonly Message[],
+  told: readonly AttachedEvent[],
+  /** Whose rows these are, when they are all of it. */
+  thread?: ThreadId,
+): Promise<readonly AttachedEvent[]> {
   // A rewind stands before the run that it makes room for, and is of none.
   const past = told.filter(({ type }) => type !== "thread-rewound");
   const end = firstTold(rows, past);
@@ -77,9 +103,10 @@ export async function retell(tenant: Tenant, rows: readonly Message[], told: rea
   const next = end === -1 ? undefined : goingOn(rows.slice(end), past);
   const ids = new Set([...gone.flatMap(({ metadata }) => metadata?.runId ?? []), ...(next === undefined ? [] : [next])]);
   const runs = await loadRuns(tenant, [...ids]);
+  const silent = thread === undefined ? [] : await silentRuns(tenant, gone, thread);
   const waiting = runs.filter(({ status }) => status === "waiting");
   const children = await Promise.all(waiting.map(async (run) => [run.runId, await childrenOf(tenant, run)] as const));
-  const retelling = new Retelling(new Map(runs.map((run) => [run.runId, run])), new Map(children));
+  const retelling = new Retelling(new Map(runs.map((run) => [run.runId, run])), new Map(children), silent);
   for (const row of gone) retelling.add(row);
   const goesOn = runs.find((run) => run.runId === next);
   if (goesOn === undefined) retelling.end();

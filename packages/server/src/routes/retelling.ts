@@ -85,7 +85,15 @@ export class Retelling {
   /** Those of them whose question was told, or that have their result. */
   readonly #asked = new Set<ToolCallId>();
 
-  constructor(runs: ReadonlyMap<RunId, RunRecord>, children: ReadonlyMap<RunId, readonly EventOf<"child-start">[]>) {
+  /** Runs that ended before they wrote anything, by the last message that they were to answer. */
+  readonly #silent: ReadonlyMap<string, RunRecord>;
+
+  constructor(
+    runs: ReadonlyMap<RunId, RunRecord>,
+    children: ReadonlyMap<RunId, readonly EventOf<"child-start">[]>,
+    silent: readonly RunRecord[],
+  ) {
+    this.#silent = new Map(silent.map((run) => [run.input.triggerMessageIds.at(-1) ?? "", run]));
     this.#runs = runs;
     this.#children = children;
   }
@@ -93,9 +101,19 @@ export class Retelling {
   add(message: Message): void {
     if (message.role === "tool" && message.visibility === "internal") this.#withdraw(message);
     if (message.visibility === "internal") return;
-    if (message.role === "user") this.#said.push(message);
+    if (message.role === "user") this.#hear(message);
     else if (message.role === "assistant") this.#turn(message);
     else if (message.role === "tool") this.#result(message);
+  }
+
+  #hear(message: Message): void {
+    this.#said.push(message);
+    const run = this.#silent.get(message.id);
+    if (run?.answerId === undefined) return;
+    this.#begin(run);
+    this.#step = run.steps;
+    this.events.push({ type: "step-start", step: run.steps, messageId: run.answerId, agentId: run.agentId });
+    this.#leave();
   }
 
   /** What comes next is of another run, or of none. */

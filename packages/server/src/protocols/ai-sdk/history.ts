@@ -1,4 +1,4 @@
-import { type AgentEvent, type Message, openTicketsOf, type Ticket } from "@awaken/contract";
+import { type AgentEvent, type Message, openTicketsOf, type Ticket, threadId } from "@awaken/contract";
 import { retell } from "../../routes/retell.ts";
 import { activeRun, type Tenant, theThread } from "../../routes/served.ts";
 import { clientIdOf, rowsBackwards, type ViewedRow } from "../../routes/thread-view.ts";
@@ -109,6 +109,7 @@ export async function loadHistory(tenant: Tenant, id: string, dialect: Dialect):
     tenant,
     rows.map(({ message }) => message),
     told.past,
+    threadId(id),
   );
   const past = [...before, ...told.past];
   const below = run === undefined ? [] : await tenant.records.runs.listOpenTickets(run.runId);
