@@ -143,6 +143,8 @@ describe.each(STORES)("events of a run that leaves before its end, on %s", (_, m
     const before = recorded.findIndex((event) => event.type === "run-start" && event.resumed);
     expect(facts.slice(0, before)).toEqual(recorded.slice(0, before));
     expect(facts.slice(again)).toEqual(recorded.slice(before));
+    expect(told.filter((event) => event.type === "run-start" && !event.resumed)).toHaveLength(1);
+    expect(told.flatMap((event) => (event.type === "step-end" ? [event.step] : []))).toEqual([1, 2, 3, 4]);
     expect(told.at(-1)).toMatchObject({ type: "run-end", termination: { type: "natural-end" } });
   });
 
