@@ -84,7 +84,7 @@ export interface WishReads {
 /**
  * The row of a new wish, or the known one when it says the same; the time of a decision does not count. `idempotency_conflict` when the
  * known one says something else; `run_not_found`; `illegal_transition` when the run is done; `ticket_not_open` when its ticket is decided,
- * by another decision that was taken or waits; `ticket_not_found` when the run waits for other tickets.
+ * by another decision that was taken or waits, or closed; `ticket_not_found` when the run waits for other tickets.
  */
 export function planWish(wish: NewWish, { known, rival, run }: WishReads, now: number): WishRecord {
   const { threadId, runId } = wish;
@@ -114,8 +114,10 @@ function sameWish(known: WishRecord, wish: NewWish): WishRecord {
 
 function checkTicket(ticketId: TicketId, run: RunRecord, rival: WishRecord | undefined): void {
   const before = rival?.wishId ?? run.decided.find((decided) => decided.ticketId === ticketId)?.decisionId;
-  if (before !== undefined || run.status === "done") {
-    const why = before === undefined ? `run '${run.runId}' is done` : `decision '${before}' was made about it`;
+  const isClosed = run.closed?.some((closed) => closed.ticketId === ticketId) === true;
+  if (before !== undefined || isClosed || run.status === "done") {
+    const isOver = isClosed ? "its call was given up" : `run '${run.runId}' is done`;
+    const why = before === undefined ? isOver : `decision '${before}' was made about it`;
     throw new AwakenError("ticket_not_open", `ticket '${ticketId}' is not open: ${why}`, {
       details: { ticketId, runId: run.runId, ...(before === undefined ? undefined : { decisionId: before }) },
     });

@@ -109,6 +109,13 @@ function refusing(it: StoreTest): void {
     expect(await store.wishes.listOpen(R1)).toEqual([]);
   });
 
+  it("a ticket whose call was given up is not open, whatever else the run waits for", async ({ store }) => {
+    const closed = [{ ticketId: ticketId("tk1"), toolCallId: toolCallId("c1") }];
+    await store.commit(write(runs.waiting({ closed }, [ticket("tk2")])));
+    await failure(store.wishes.append(decide("d1", "tk1")), "ticket_not_open");
+    expect(await store.wishes.listOpen(R1)).toEqual([]);
+  });
+
   it("unknown runs, runs of other threads, done runs and tickets that nobody waits for are refused", async ({ store }) => {
     await failure(store.wishes.append(decide("d1")), "run_not_found");
     await store.commit(write(runs.waiting({}, [ticket("tk1")])));
