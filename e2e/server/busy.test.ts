@@ -253,19 +253,69 @@ describe("a thread that changes between the server's look at it and the submit",
     expect(textOf(frames)).toBe(WORDS);
   });
 
-  test.each(["refuse", "interrupt"])("a run began to wait: it goes on, and only what it says now is streamed (%s)", async (onBusy) => {
-    await using shared = await openShared("memory");
-    await using runtime = openNode(shared.stores[0], { workers: false });
-    await (await stream(openServer({ runtime }), hello("say"))).text();
-    let id = "";
-    const wait = async () => {
-      ({ id } = await waits(runtime));
+  test.each(["refuse", "interrupt", "queue"])(
+    "a run began to wait: it goes on, and only what it says now is streamed (%s)",
+    async (onBusy) => {
+      await using shared = await openShared("memory");
+      await using runtime = openNode(shared.stores[0], { workers: onBusy === "queue" });
+      await (await stream(openServer({ runtime }), hello("say"))).text();
+      let id = "";
+      const wait = async () => {
+        ({ id } = await waits(runtime));
+      };
+      const response = await stream(stale(runtime, shared.stores[0], wait), hello("say", { onBusy }));
+      const frames = await readFrames(response);
+      expect(response.headers.get("x-run-id")).toBe(id);
+      expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: id, resumed: true });
+      expect(frames.filter(({ data }) => data.type === "run-end")).toHaveLength(1);
+      expect(endOf(frames)).toMatchObject({ type: "run-end", runId: id, result: { status: "done" } });
+    },
+  );
+
+  /** Something happens between the server's look and its `start`. */
+  const meanwhile = (runtime: Runtime, store: QueueStore, change: () => Promise<unknown>) => {
+    const scoped: Runtime["scoped"] = (scope) => {
+      const tenant = runtime.scoped(scope);
+      const start: typeof tenant.start = async (asked) => {
+        await change();
+        return tenant.start(asked);
+      };
+      return { ...tenant, start };
     };
-    const response = await stream(stale(runtime, shared.stores[0], wait), hello("say", { onBusy }));
+    return openServer({ runtime: { scoped, recover: runtime.recover, watch: runtime.watch, store } });
+  };
+
+  test("the run that waits went on for somebody else and waits again: only what comes of this request is streamed", async () => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0], { workers: true });
+    const { id } = await waits(runtime);
+    const other = () => runtime.run({ agent: "assistant", thread: "t", input: "approve say" });
+    const response = await stream(meanwhile(runtime, shared.stores[0], other), hello("say", { onBusy: "queue" }));
     const frames = await readFrames(response);
-    expect(response.headers.get("x-run-id")).toBe(id);
     expect(frames[0]?.data).toMatchObject({ type: "run-start", runId: id, resumed: true });
     expect(frames.filter(({ data }) => data.type === "run-end")).toHaveLength(1);
     expect(endOf(frames)).toMatchObject({ type: "run-end", runId: id, result: { status: "done" } });
+    expect(textOf(frames)).toBe(WORDS);
   });
+
+  test.each(["the server saw it wait", "it began to wait since"])(
+    "a run that is cancelled before it takes the messages: its end is told, once (%s)",
+    async (when) => {
+      await using shared = await openShared("memory");
+      await using runtime = openNode(shared.stores[0], { workers: false });
+      const begun = Promise.withResolvers<string>();
+      const wait = async () => begun.resolve((await waits(runtime)).id);
+      const isSeen = when === "the server saw it wait";
+      if (isSeen) await wait();
+      else await (await stream(openServer({ runtime }), hello("say"))).text();
+      const server = isSeen ? openServer({ runtime }) : stale(runtime, shared.stores[0], wait);
+      const response = await stream(server, hello("say", { onBusy: "queue" }));
+      const id = await begun.promise;
+      expect(response.headers.get("x-run-id")).toBe(id);
+      expect(await runtime.cancel(id)).toBe(true);
+      const frames = await readFrames(response);
+      expect(frames.filter(({ data }) => data.type === "run-end")).toHaveLength(1);
+      expect(endOf(frames)).toMatchObject({ type: "run-end", runId: id, result: { status: "cancelled" } });
+    },
+  );
 });

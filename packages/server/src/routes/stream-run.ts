@@ -25,7 +25,11 @@ class Turn {
   #message: string | undefined;
   #isHere = false;
   /** What was told since the last start of the run, while nobody knows whose that is. */
-  #held: IteratorResult<AttachedEvent>[] = [];
+  #held: AttachedEvent[] = [];
+
+  constructor(message?: string) {
+    this.#message = message;
+  }
 
   /** Its own first events say which messages it has; whatever keeps it from beginning is thrown. The rest is told by the log, with cursors. */
   async begin(run: RunStream): Promise<void> {
@@ -41,7 +45,7 @@ class Turn {
   }
 
   readonly isLast = (event: AttachedEvent): boolean => {
-    this.#isHere ||= event.type === "input-accepted" && event.messages[0]?.id === this.#message;
+    this.#isHere ||= event.type === "input-accepted" && event.messages.some(({ id }) => id === this.#message);
     return this.#isHere && isEnd(event);
   };
 
@@ -52,11 +56,17 @@ class Turn {
   async #next(events: AsyncIterator<AttachedEvent>): Promise<IteratorResult<AttachedEvent>> {
     for (;;) {
       const held = this.#isHere ? this.#held.shift() : undefined;
-      if (held !== undefined) return held;
+      if (held !== undefined) return { done: false, value: held };
       const next = await events.next();
-      if (next.done || (this.#isHere && this.#held.length === 0)) return next;
+      if (this.#isHere && this.#held.length === 0) return next;
+      if (next.done) {
+        if (this.#held.length === 0) return next;
+        // The run ended without the messages: how it did is what there is to tell.
+        this.#isHere = true;
+        continue;
+      }
       if (next.value.type === "run-start") this.#held = [];
-      this.#held.push(next);
+      this.#held.push(next.value);
     }
   }
 }
@@ -67,18 +77,27 @@ async function streamNew({ runtime }: Tenant, run: RunStream): Promise<EventRepl
   return { events, runId: run.id, threadId: run.threadId };
 }
 
+/** Messages that are known again in the run that takes them in. */
+function withIds(input: RunRequest["input"] = []) {
+  const messages = typeof input === "string" ? [{ role: "user" as const, content: input }] : input;
+  return messages.map((message) => ({ id: crypto.randomUUID(), ...message }));
+}
+
 /** Behind what is at work: answered at once, and told when its turn has come. */
 async function streamQueued(tenant: Tenant, request: RunRequest, waiting: RunRecord | undefined): Promise<EventReply> {
   const { runtime, records } = tenant;
-  const following = waiting && (await openEvents(runtime, waiting.runId, { from: "now", isLast: isEnd }));
+  const input = withIds(request.input);
+  const turn = new Turn(input[0]?.id);
+  const following = waiting && (await openEvents(runtime, waiting.runId, { from: "now", isLast: turn.isLast }));
   try {
-    const { runId: id, threadId: thread } = await runtime.start(request);
-    if (following !== undefined && id === waiting?.runId) return { events: following, runId: id, threadId: thread };
+    const { runId: id, threadId: thread } = await runtime.start({ ...request, input });
+    if (following !== undefined && id === waiting?.runId) return { events: turn.only(following), runId: id, threadId: thread };
     await following?.return?.();
     const run = await records.runs.load(id);
-    // One that has begun to wait since it was looked for: it is told from its beginning, and up to where it comes to rest now.
-    if (run !== undefined && (run.status === "waiting" || run.steps > 0)) return await streamAgain(tenant, run);
-    return { events: await openEvents(runtime, id, { isLast: isEnd }), runId: id, threadId: thread };
+    // One that has begun to wait since it was looked for: of that one, only what comes now is told.
+    const isOlder = run !== undefined && (run.status === "waiting" || run.steps > 0);
+    const events = await openEvents(runtime, id, { isLast: isOlder ? turn.isLast : isEnd });
+    return { events: isOlder ? turn.only(events) : events, runId: id, threadId: thread };
   } catch (thrown) {
     await following?.return?.();
     throw thrown;
