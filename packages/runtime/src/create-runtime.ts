@@ -123,7 +123,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const mailbox = openMailbox(init, node, () => parts);
   const parts: RunParts = openParts(init, {
     ...{ resolver, closing: closing.signal, node, mailbox },
-    followIn: (scopeId) => (left, over) => followLeft(relays, scopeId, left, over),
+    followIn: (scopeId) => (left, until) => followLeft(relays, scopeId, left, until),
   });
   const relays = openRelays(init, parts);
   mailbox?.start();

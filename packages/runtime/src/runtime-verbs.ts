@@ -152,8 +152,8 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
   const throughQueue: ThroughQueue | undefined = mailbox && (async (start) => (await queue("onBusy")).submit(start));
   const beginAs =
     (request: Pick<RunRequest, "onBusy">): Begin =>
-    (order, listen) =>
-      submit(parts, order, request.onBusy ?? "refuse", listen, throughQueue);
+    (order, told) =>
+      submit(parts, order, request.onBusy ?? "refuse", told, throughQueue);
   return {
     scopeId,
     run: async (request) => startRequest(parts, request, beginAs(request)).result,

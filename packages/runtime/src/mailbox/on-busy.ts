@@ -39,7 +39,7 @@ const isRefused = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown
 
 /** Behind whatever is at work or queued on the thread. Then it is executed by a worker, here or elsewhere, and followed. */
 async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
-  const { order, handle, listen } = start;
+  const { order, handle, told } = start;
   if (!(await isBusy(tenant, order.threadId))) {
     try {
       return await begin(tenant.parts, start);
@@ -50,15 +50,15 @@ async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
   const { runId: id } = handle;
   const own: RunOrder = { ...order, intent: { type: "new", runId: id } };
   await startOrder(tenant, own, { output: order.options.output, onBusy: "queue" });
-  return ended(tenant, own, id, listen);
+  return ended(tenant, own, id, told);
 }
 
-async function ended(tenant: Tenant, order: RunOrder, id: RunId, listen: Told): Promise<LoopOutcome> {
+async function ended(tenant: Tenant, order: RunOrder, id: RunId, told: Told): Promise<LoopOutcome> {
   const { parts } = tenant;
   const { signal, checkOutput, threadId } = order;
   const left: LeftRun = { type: "left", runId: id, threadId, failure: undefined };
   const stop = async () => (await cancel(parts, id)) || (await cancelElsewhere(tenant, id));
-  const result = await awaitedElsewhere(parts, left, { signal, listen }, stop);
+  const result = await awaitedElsewhere(parts, left, { signal, told }, stop);
   // It may have been answered elsewhere: then the code of the schema has not seen the answer.
   if (result.isOutputAsked && result.status === "done" && result.output !== undefined) await checkOutput?.(result.output);
   return result;

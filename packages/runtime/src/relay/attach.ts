@@ -1,5 +1,7 @@
 import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { LeftRun } from "../loop/finish.ts";
+import type { FollowUntil } from "../run/run-parts.ts";
+import { onAbort } from "../stream/abort.ts";
 import type { AttachedEvent, AttachedEvents, AttachedIterator, AttachOptions } from "./attached-event.ts";
 import type { FollowOptions, Reader } from "./follow.ts";
 import { following } from "./relay-door.ts";
@@ -28,9 +30,9 @@ export async function* followLeft(
   relays: Relays,
   scopeId: ScopeId,
   { runId, told }: LeftRun,
-  enough: AbortSignal,
+  until: FollowUntil,
 ): AsyncGenerator<AgentEvent> {
-  const events = { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, runId, { told, enough }) };
+  const events = { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, runId, { told, ...until }) };
   for await (const { cursor: _cursor, ...event } of events) yield event;
 }
 
@@ -44,6 +46,7 @@ class Attached implements AttachedIterator {
   readonly #options: FollowOptions;
   readonly #check: (() => void) | undefined;
   #reader: Reader | undefined;
+  #off: (() => void) | undefined;
   #isBegun = false;
   #isOver = false;
   #batch: readonly AttachedEvent[] = [];
@@ -119,6 +122,8 @@ class Attached implements AttachedIterator {
       this.#relays.exit(this.#scopeId);
       throw thrown;
     }
+    const { signal } = this.#options;
+    this.#off = signal && onAbort(signal, () => this.#end());
     if (this.#isOver) this.#close();
   }
 
@@ -132,17 +137,15 @@ class Attached implements AttachedIterator {
     const reader = this.#reader;
     if (reader === undefined) return;
     this.#reader = undefined;
+    this.#off?.();
     reader.close();
     this.#relays.exit(this.#scopeId);
   }
 
   async return(): Promise<IteratorResult<AttachedEvent, undefined>> {
     this.#batch = [];
-    this.#isOver = true;
-    // Whoever waits for the next event is let go, and closes behind himself.
-    this.#reader?.leave();
-    if (this.#asked === undefined) this.#close();
-    else await this.#asked.catch(() => {});
+    this.#end();
+    await this.#asked?.catch(() => {});
     return ENDED;
   }
 }

@@ -2,6 +2,7 @@ import type { AgentEvent, Ticket } from "@awaken/contract";
 import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
+import { onAbort } from "../stream/abort.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type LiveStep, type PassingEvent } from "./live-event.ts";
@@ -80,17 +81,14 @@ export class Reader {
     this.#relay = relay;
     this.#target = target;
     this.#options = options;
-    const { signal, told, enough } = options;
+    const { told, enough } = options;
     this.#isFresh = from === undefined && told === undefined && isNew === undefined;
     this.#told = told;
     this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: told?.place });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     const ring = () => this.#ring();
-    for (const heard of [signal, enough]) {
-      heard?.addEventListener("abort", ring);
-      if (heard !== undefined) this.#leave.push(() => heard.removeEventListener("abort", ring));
-    }
+    if (enough !== undefined) this.#leave.push(onAbort(enough, ring));
     const leaveLog = relay.store.live?.follow(scope, () => {
       this.#isLogRung = true;
       ring();
@@ -146,14 +144,10 @@ export class Reader {
     return undefined;
   }
 
-  /** Whoever waits for the next event is let go. */
-  leave(): void {
-    this.#isLeft = true;
-    this.#ring();
-  }
-
+  /** Nothing is heard and no timer runs any more; whoever waits for the next event is let go. */
   close(): void {
     this.#isLeft = true;
+    this.#ring();
     this.#stopTimer?.();
     this.#local?.leave();
     for (const leave of this.#leave.splice(0)) leave();

@@ -4,7 +4,7 @@ import { isLeft, type LoopResult } from "../loop/finish.ts";
 import { resumeOrder } from "../loop/run-order.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
 import { EventStream } from "../stream/event-stream.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer, Listen } from "../stream/listeners.ts";
 import { isCalled } from "./called-run.ts";
 
 import { RunBell } from "./run-bell.ts";
@@ -79,11 +79,18 @@ async function climb(parts: RunParts, ended: RunResult, root: RunRecord, listen:
   return wait(parts, root.runId);
 }
 
-/** What a run below tells those who follow the ones above it. How it failed, if it did, its result says. */
-async function tellOf(below: RunStream, listen: Listen<AgentEvent>): Promise<void> {
+/** What a run below tells whoever follows the ones above it, until he leaves. How it failed, if it did, its result says. */
+async function tellOf(below: RunStream, told: Hearer<AgentEvent>): Promise<void> {
+  const reading = below[Symbol.asyncIterator]();
+  const off = told.onDetach(() => void reading.return?.());
   try {
-    for await (const event of below) if (event.type === "ticket-open" || event.type === "decision-taken") listen(event);
-  } catch {}
+    for (let next = await reading.next(); next.done !== true; next = await reading.next()) {
+      if (next.value.type === "ticket-open" || next.value.type === "decision-taken") told.push(next.value);
+    }
+  } catch {
+  } finally {
+    off();
+  }
 }
 
 /**
@@ -95,7 +102,7 @@ export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunS
   const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
   if (root === undefined) return below;
   const events = new EventStream<AgentEvent, RunResult>();
-  const told = tellOf(below, (event) => events.push(event));
+  const told = tellOf(below, events);
   const result = below.result.then(async (ended) => {
     await told;
     return climb(parts, ended, root, (event) => events.push(event));

@@ -1,6 +1,6 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
 import type { LoopOutcome, LoopResult } from "../loop/finish.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -16,8 +16,8 @@ export const recorded = (parts: RunParts, run: { readonly runId: RunId; readonly
 /** What a run of this process comes to, wherever: there it tells what happens. */
 export const counted =
   (parts: RunParts, result: Promise<LoopOutcome>) =>
-  async (tell: Listen<AgentEvent>): Promise<LoopResult> =>
-    withFamily(parts, await followed(parts, result, tell));
+  async (told: Hearer<AgentEvent>): Promise<LoopResult> =>
+    withFamily(parts, await followed(parts, result, told));
 
 export const followActive = (parts: RunParts, run: ActiveRun): RunStream =>
   run.result === undefined ? recorded(parts, run) : followRun(run, counted(parts, run.result));

@@ -26,15 +26,15 @@ export interface BusyStart {
   readonly order: RunOrder;
   readonly onBusy: Exclude<OnBusy, "refuse">;
   readonly handle: Handle;
-  readonly listen: Told;
+  readonly told: Told;
 }
 
 /** Brings it to its end where other processes can get at the thread. */
 export type ThroughQueue = (start: BusyStart) => Promise<LoopOutcome>;
 
 /** Starts a run here, at once or when the thread is free, as whoever asks wants it. Throws, or rejects, when it cannot begin. */
-export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, listen: Told, throughQueue: ThroughQueue | undefined): BegunRun {
-  if (onBusy === "refuse") return startRun(parts, order, listen);
+export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, told: Told, throughQueue: ThroughQueue | undefined): BegunRun {
+  if (onBusy === "refuse") return startRun(parts, order, told && ((event) => told.push(event)));
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   if (onBusy === "queue" && throughQueue === undefined) {
     throw new AwakenError("capability_mismatch", "onBusy: 'queue' needs a store with a queue: give the runtime one, such as sqliteStore", {
@@ -42,15 +42,15 @@ export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, listen:
     });
   }
   const run: Handle = { runId: order.intent.runId ?? runId(parts.ids()), threadId: order.threadId };
-  const start: BusyStart = { order: { ...order, newRunId: run.runId }, onBusy, handle: run, listen };
+  const start: BusyStart = { order: { ...order, newRunId: run.runId }, onBusy, handle: run, told };
   return { run, result: throughQueue === undefined ? instead(parts, start) : throughQueue(start) };
 }
 
 /** The run turns out to be one that exists: the handle says which. */
-export function begin(parts: RunParts, { order, handle, listen }: BusyStart): Promise<LoopOutcome> {
+export function begin(parts: RunParts, { order, handle, told }: BusyStart): Promise<LoopOutcome> {
   const { run, result } = startRun(parts, order, (event) => {
     handle.runId = run.runId;
-    listen?.(event);
+    told?.push(event);
   });
   return result.then((ended) => {
     handle.runId = ended.runId;

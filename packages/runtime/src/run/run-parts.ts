@@ -11,7 +11,7 @@ import type { Resolution, Resolver } from "../resolve/resolver.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import type { ActiveRun, ActiveRuns } from "./active-runs.ts";
 import type { Holds } from "./holds.ts";
 import type { LiveOutputs } from "./live-outputs.ts";
@@ -53,11 +53,20 @@ export interface More {
 export interface Awaited {
   /** Tells it to stop. */
   readonly signal?: AbortSignal | undefined;
-  readonly listen?: Listen<AgentEvent> | undefined;
+  /** Hears what happens. */
+  readonly told?: Hearer<AgentEvent> | undefined;
 }
 
-/** What happens in a run that left, behind what was told of it, wherever that is; until `over` is aborted, and all that is on record was told. */
-export type FollowLeft = (left: LeftRun, over: AbortSignal) => AsyncIterable<AgentEvent>;
+/** Until when a run that left is followed. */
+export interface FollowUntil {
+  /** Aborted: what is on record by then is told, and nothing more is waited for. */
+  readonly enough: AbortSignal;
+  /** Aborted: nobody is there to be told. */
+  readonly signal: AbortSignal;
+}
+
+/** What happens in a run that left, behind what was told of it, wherever that is. */
+export type FollowLeft = (left: LeftRun, until: FollowUntil) => AsyncIterable<AgentEvent>;
 
 /** What every run of one tenant shares. Registries, clock, ids, limits and the end are those of the runtime. */
 export interface RunParts {

@@ -47,7 +47,7 @@ export class RunStream<O = unknown> implements AsyncIterable<AgentEvent> {
 
 export function openStream<O>(parts: RunParts, request: RunRequest<O>, begin: Begin): RunStream<O> {
   const events = new EventStream<AgentEvent, RunResult<O>>();
-  const started = startRequest(parts, request, begin, (event) => events.push(event));
+  const started = startRequest(parts, request, begin, events);
   started.result.then(
     (ended) => events.end(ended),
     (thrown) => events.fail(thrown),

@@ -14,7 +14,7 @@ import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } fr
 import { lastWords } from "../loop/messages.ts";
 import { onAbort } from "../stream/abort.ts";
 import { sleep } from "../stream/clock.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
 import { RunBell } from "./run-bell.ts";
@@ -50,9 +50,9 @@ async function recordedResult({ records }: RunParts, run: SettledRun): Promise<L
 }
 
 /** Of a run that is executed here; one that leaves before its end is followed wherever it goes on. */
-export async function followed(parts: RunParts, result: Promise<LoopOutcome>, listen?: Listen<AgentEvent>): Promise<LoopResult> {
+export async function followed(parts: RunParts, result: Promise<LoopOutcome>, told?: Hearer<AgentEvent>): Promise<LoopResult> {
   const ended = await result;
-  return isLeft(ended) ? followedElsewhere(parts, ended, { listen }) : ended;
+  return isLeft(ended) ? followedElsewhere(parts, ended, { told }) : ended;
 }
 
 /** A store that failed the run may fail whoever follows it too: it is asked again so often, after so long. */
@@ -72,12 +72,12 @@ export function followedElsewhere(parts: RunParts, left: LeftRun, awaited: Await
 export async function awaitedElsewhere(
   parts: RunParts,
   left: LeftRun,
-  { signal, listen }: Awaited,
+  { signal, told }: Awaited,
   stop: () => Promise<unknown>,
 ): Promise<LoopResult> {
   const over = new AbortController();
   const off = signal === undefined ? undefined : onAbort(signal, () => void keepStopping(parts, stop, over.signal));
-  const told = listen === undefined ? undefined : tellElsewhere(parts, left, listen, over.signal);
+  const telling = told && tellElsewhere(parts, left, told, over.signal);
   const unexpect = parts.holds?.expect(left);
   try {
     return await elsewhere(parts, left);
@@ -85,7 +85,7 @@ export async function awaitedElsewhere(
     unexpect?.();
     off?.();
     over.abort();
-    await told;
+    await telling;
   }
 }
 
@@ -102,12 +102,20 @@ async function keepStopping({ clock, log }: RunParts, stop: () => Promise<unknow
   }
 }
 
-/** What happens in a run wherever it does, until `over` is aborted: what is on record by then is told. Whoever listens hears less when the log cannot be read. */
-async function tellElsewhere(parts: RunParts, left: LeftRun, listen: Listen<AgentEvent>, over: AbortSignal): Promise<void> {
+/**
+ * What happens in a run wherever it does, until `enough` is aborted: what is on record by then is told. Whoever leaves ends it at once; he hears
+ * less when the log cannot be read.
+ */
+async function tellElsewhere(parts: RunParts, left: LeftRun, told: Hearer<AgentEvent>, enough: AbortSignal): Promise<void> {
+  const gone = new AbortController();
+  const off = told.onDetach(() => gone.abort());
+  if (gone.signal.aborted) return;
   try {
-    for await (const event of parts.follow(left, over)) listen(event);
+    for await (const event of parts.follow(left, { enough, signal: gone.signal })) told.push(event);
   } catch (thrown) {
     parts.log.warn(`run '${left.runId}' cannot be followed: ${errorMessage(thrown)}`, { runId: left.runId });
+  } finally {
+    off();
   }
 }
 

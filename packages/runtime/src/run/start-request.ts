@@ -17,13 +17,13 @@ import {
 } from "@awaken/contract";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import type { RunParts } from "./run-parts.ts";
 import { type RunRequest, readRequest } from "./run-request.ts";
 import { type RunResult, toRunResult } from "./run-result.ts";
 
 /** Who is told of the run while it happens. */
-export type Told = Listen<AgentEvent> | undefined;
+export type Told = Hearer<AgentEvent> | undefined;
 
 /** A run that begins, now or when its thread is free. */
 export interface BegunRun {
@@ -32,7 +32,7 @@ export interface BegunRun {
 }
 
 /** How a request that was read begins. */
-export type Begin = (order: RunOrder, listen: Told) => BegunRun;
+export type Begin = (order: RunOrder, told: Told) => BegunRun;
 
 /** A request on its way: refused ones have ids too, so that there is one way to tell what became of them. */
 export interface StartedRequest<O> {
@@ -41,13 +41,13 @@ export interface StartedRequest<O> {
 }
 
 /** Never throws: whatever is wrong with the request is the result's rejection. */
-export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: Begin, listen?: Listen<AgentEvent>): StartedRequest<O> {
+export function startRequest<O>(parts: RunParts, request: RunRequest<O>, begin: Begin, told?: Told): StartedRequest<O> {
   let order: RunOrder | undefined;
   try {
     order = readRequest(request, parts.ids, parts.clock);
     const output = new TypedOutput(request.output);
-    const { run, result } = begin(output.addTo(order), listen);
-    return { run, result: output.resultOf(parts, result, order.signal, listen) };
+    const { run, result } = begin(output.addTo(order), told);
+    return { run, result: output.resultOf(parts, result, order.signal, told) };
   } catch (thrown) {
     const refused = { runId: runId(parts.ids()), threadId: order?.threadId ?? threadId(parts.ids()) };
     return { run: refused, result: Promise.reject<RunResult<O>>(thrown) };
@@ -81,15 +81,15 @@ class TypedOutput<O> {
   }
 
   /** A run that left before its end has its answer from wherever it went on: it is checked once more, here. */
-  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined, listen: Told): Promise<RunResult<O>> {
+  resultOf(parts: RunParts, result: Promise<LoopOutcome>, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
     return result.then((outcome) => {
-      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal, listen);
+      if (isLeft(outcome)) return this.#resultElsewhere(parts, outcome, signal, told);
       return outcome.hasStarted ? this.#resultOfFamily(parts, outcome) : toRunResult(outcome, (recorded) => this.read(recorded));
     });
   }
 
-  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined, listen: Told): Promise<RunResult<O>> {
-    const ended = await parts.more.followedElsewhere(parts, left, { signal, listen });
+  async #resultElsewhere(parts: RunParts, left: LeftRun, signal: AbortSignal | undefined, told: Told): Promise<RunResult<O>> {
+    const ended = await parts.more.followedElsewhere(parts, left, { signal, told });
     if (this.#schema !== undefined && ended.output !== undefined) await this.#check(this.#schema, ended.output);
     return this.#resultOfFamily(parts, ended);
   }

@@ -1,15 +1,16 @@
 import type { AgentEvent, RunId, ThreadId } from "@awaken/contract";
 import type { LoopResult } from "../loop/finish.ts";
 import { EventStream } from "../stream/event-stream.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { type RunResult, toUntypedResult } from "./run-result.ts";
 import { type EventsHolder, RunStream } from "./run-stream.ts";
 
 /** What a run knows of somebody who may read its events: until he does, only his handle keeps them. */
-class Reader<O> implements EventsHolder<O> {
+class Reader<O> implements EventsHolder<O>, Hearer<AgentEvent> {
   readonly #kept: WeakRef<EventStream<AgentEvent, RunResult<O>>>;
   #held: EventStream<AgentEvent, RunResult<O>> | undefined;
+  #left: (() => void) | undefined;
 
   constructor(events: EventStream<AgentEvent, RunResult<O>>) {
     this.#kept = new WeakRef(events);
@@ -23,6 +24,24 @@ class Reader<O> implements EventsHolder<O> {
   /** Whoever waits for the next event is reached through the run alone. */
   hold(events: EventStream<AgentEvent, RunResult<O>>): void {
     this.#held = events;
+  }
+
+  push(event: AgentEvent): void {
+    const { events } = this;
+    if (events === undefined) this.#left?.();
+    else events.push(event);
+  }
+
+  /** Nobody says that the handle is gone: it is noticed by the next event. */
+  onDetach(left: () => void): () => void {
+    const { events } = this;
+    this.#left = left;
+    if (events === undefined) left();
+    const off = events?.onDetach(left);
+    return () => {
+      this.#left = undefined;
+      off?.();
+    };
   }
 }
 
@@ -43,11 +62,11 @@ function endWith(result: Promise<RunResult>, reader: Reader<unknown>): void {
 }
 
 /** A run that is under way in this process, from now on. `ending` is what it comes to, wherever; there it tells what happens. */
-export function followRun(run: ActiveRun, ending: (tell: Listen<AgentEvent>) => Promise<LoopResult>): RunStream {
+export function followRun(run: ActiveRun, ending: (told: Hearer<AgentEvent>) => Promise<LoopResult>): RunStream {
   const events = new EventStream<AgentEvent, RunResult>();
   const reader = new Reader(events);
   listen(run, reader);
-  const result = ending((event) => reader.events?.push(event)).then(toUntypedResult);
+  const result = ending(reader).then(toUntypedResult);
   endWith(result, reader);
   return new RunStream({ run, result }, events, reader);
 }

@@ -50,6 +50,18 @@ describe("EventStream", () => {
     expect(() => stream[Symbol.asyncIterator]()).toThrow(TypeError);
   });
 
+  it("tells whoever feeds it that its reader has left, once, also when he asks afterwards, and not when he took that back", async () => {
+    const stream = new EventStream<number, string>();
+    const told: string[] = [];
+    stream.onDetach(() => told.push("taken back"))();
+    stream.onDetach(() => told.push("left"));
+    stream.push(1);
+    for await (const _event of stream) break;
+    stream.detach();
+    stream.onDetach(() => told.push("late"));
+    expect(told).toEqual(["left", "late"]);
+  });
+
   it("lets a reader leave: the producer goes on, later events are dropped, the result comes", async () => {
     const stream = new EventStream<number, string>();
     stream.push(1);

@@ -1,3 +1,5 @@
+import type { Hearer } from "./listeners.ts";
+
 /** Methods, so that a stream with a result of some type fits where any result will do. */
 interface Outcome<R> {
   readonly promise: Promise<R>;
@@ -20,7 +22,7 @@ const MIN_CUT = 1_024;
  * until somebody reads, events are kept. A reader that leaves only detaches: the producer goes on, later events are dropped.
  * The first `end` or `fail` counts.
  */
-export class EventStream<E, R> implements AsyncIterable<E> {
+export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   #buffer: E[] = [];
   #head = 0;
   #ending: Ending<R> | undefined;
@@ -31,6 +33,7 @@ export class EventStream<E, R> implements AsyncIterable<E> {
   /** Whoever asked while somebody was waiting already; few readers do. */
   #line: Answer<E>[] | undefined;
   #result: Outcome<R> | undefined;
+  #onDetach: (() => void) | undefined;
 
   /** Made when somebody asks for it. Nobody is killed by a rejection that he does not look at. */
   get result(): Promise<R> {
@@ -68,6 +71,14 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     this.#release();
   }
 
+  onDetach(left: () => void): () => void {
+    if (this.#isDetached) left();
+    else this.#onDetach = left;
+    return () => {
+      if (this.#onDetach === left) this.#onDetach = undefined;
+    };
+  }
+
   /** Lets go of all events, kept ones too: nobody is going to read them. The result still comes. */
   detach(): void {
     this.#isDetached = true;
@@ -75,6 +86,9 @@ export class EventStream<E, R> implements AsyncIterable<E> {
     this.#head = 0;
     this.#failure = undefined;
     this.#release();
+    const left = this.#onDetach;
+    this.#onDetach = undefined;
+    left?.();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<E, undefined> {

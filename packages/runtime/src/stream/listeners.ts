@@ -1,5 +1,12 @@
 export type Listen<E> = (event: E) => void;
 
+/** Somebody who is told of what happens, and may leave before it is over. */
+export interface Hearer<E> {
+  push(event: E): void;
+  /** Calls back when he leaves, at once if he has, until what it gives is called. For whoever feeds him: there is one. */
+  onDetach(left: () => void): () => void;
+}
+
 const NOBODY: readonly never[] = Object.freeze([]);
 
 interface Above<E> {
