@@ -8,6 +8,8 @@ export interface ClientInit {
   readonly token?: string | (() => string | Promise<string>);
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** `include`: a browser sends the cookies of the server's origin also from pages of another one. Default: the browser's, to its own origin alone. */
+  readonly credentials?: "include" | "same-origin" | "omit";
   /** Default: the host's own. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
@@ -77,7 +79,7 @@ export class Transport {
     const { method, path } = endpoint(name, ids);
     const url = new URL(path.slice(1), this.#base);
     for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) url.searchParams.set(key, String(value));
-    const { token, fetch = (request) => globalThis.fetch(request), headers: own } = this.#init;
+    const { token, fetch = (request) => globalThis.fetch(request), headers: own, credentials } = this.#init;
     const key = typeof token === "function" ? await token() : token;
     const request = new Request(url, {
       method,
@@ -89,6 +91,7 @@ export class Transport {
       },
       ...(body === undefined ? undefined : { body: JSON.stringify(body) }),
       ...(signal === undefined ? undefined : { signal }),
+      ...(credentials === undefined ? undefined : { credentials }),
     });
     const response = await fetch(request).catch((cause: unknown) => {
       signal?.throwIfAborted();

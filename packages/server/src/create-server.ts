@@ -2,7 +2,6 @@ import { AwakenError, consoleLog, type JsonObject, type Log } from "@awaken/cont
 import { openApiDocument } from "@awaken/contract/http";
 import { type Clock, systemClock } from "@awaken/runtime";
 import { Hono } from "hono";
-import { cors } from "hono/cors";
 import { answer, type Desk, type RequestLine, refused } from "./answer.ts";
 import { type Access, openAccess } from "./http/access.ts";
 import { Deadlines } from "./http/deadlines.ts";
@@ -11,7 +10,7 @@ import { Gatekeeper } from "./http/gatekeeper.ts";
 import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
-import { isListed } from "./http/origins.ts";
+import { allowing, originProblem } from "./http/origins.ts";
 import { EventStreams } from "./http/streams.ts";
 import { agUi } from "./protocols/ag-ui/routes.ts";
 import { aiSdk } from "./protocols/ai-sdk/routes.ts";
@@ -37,7 +36,10 @@ export interface ServerInit {
   readonly only?: Protocol;
   /** What all paths stand below, `/api` for example. Default: nothing. */
   readonly basePath?: `/${string}`;
-  /** Origins whose pages may ask from a browser, beside the server's own; `http://localhost:*` is any port there. Default: none. */
+  /**
+   * Origins whose pages may ask from a browser, also with the cookies of whoever looks at them, beside the server's own;
+   * `http://localhost:*` is any port there. Default: none.
+   */
   readonly origins?: readonly string[];
   /** How much and how long. Each has a default. */
   readonly limits?: Partial<ServerLimits>;
@@ -67,9 +69,11 @@ const refuseInit = (why: string) => new AwakenError("config_validation_failed", 
 
 const BASE_PATH = /^(?:\/[\w.~-]+)+$/;
 
-function checkInit({ runtime, admin, only, protocols, basePath }: ServerInit): void {
+function checkInit({ runtime, admin, only, protocols, basePath, origins = [] }: ServerInit): void {
   if (only !== undefined && protocols !== undefined) throw refuseInit("only is for one protocol alone: leave protocols out");
   if (basePath !== undefined && !BASE_PATH.test(basePath)) throw refuseInit("basePath must be like /api, without a slash at its end");
+  const wrong = originProblem(origins);
+  if (wrong !== undefined) throw refuseInit(wrong);
   if (!isServable(runtime.store)) {
     throw refuseInit("the runtime needs a store with a queue that keeps events: memoryStore, sqliteStore or postgresStore");
   }
@@ -89,17 +93,6 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
   if (names.size < all.length) throw refuseInit("two protocols have a route of the same name, or one is there twice");
   return all;
 }
-
-const CORS_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
-const CORS_HEADERS = ["authorization", "content-type", "idempotency-key", "if-match", "last-event-id"];
-
-const allowing = (origins: readonly string[]) =>
-  cors({
-    origin: (origin) => (isListed(origin, origins) ? origin : null),
-    allowMethods: CORS_METHODS,
-    allowHeaders: CORS_HEADERS,
-    exposeHeaders: ["x-run-id", "x-thread-id", "retry-after"],
-  });
 
 /** A server that may be told where a request came in. */
 export interface HostedServer extends AwakenServer {

@@ -1,4 +1,5 @@
 import { AwakenError } from "@awaken/contract";
+import type { MiddlewareHandler } from "hono";
 import { bearerOf, type RequestHead } from "./access.ts";
 
 const ANY_PORT = ":*";
@@ -38,3 +39,43 @@ export function checkOrigin(head: RequestHead, origins: readonly string[]): void
   if (origin === null || isOwn(origin, head) || isListed(origin, origins) || bearerOf(headers) !== undefined) return;
   throw new AwakenError("origin_not_allowed", HINT);
 }
+
+const SPELLED = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*,A-Z]+$/;
+
+/** As browsers spell it: no path, no upper case, no port that goes without saying. */
+function isSpelled(origin: string): boolean {
+  const given = origin.endsWith(ANY_PORT) ? origin.slice(0, -ANY_PORT.length) : origin;
+  if (!SPELLED.test(given) || !URL.canParse(given)) return false;
+  const { origin: own } = new URL(given);
+  return own === "null" || own === given;
+}
+
+/** What is wrong with a list of origins: one that no browser would say lets in nobody. */
+export function originProblem(origins: readonly string[]): string | undefined {
+  if (origins.includes("*")) return "origins cannot be '*': pages of anybody would ask with the cookies of your users; list yours";
+  const wrong = origins.find((origin) => !isSpelled(origin));
+  if (wrong === undefined) return undefined;
+  return `origins are like https://app.example.com or http://localhost:*, in lower case and without a path, got '${wrong}'`;
+}
+
+const PREFLIGHT = {
+  "access-control-allow-methods": "GET,POST,PUT,DELETE,PATCH,OPTIONS",
+  "access-control-allow-headers": "authorization,content-type,idempotency-key,if-match,last-event-id",
+};
+
+/** Pages of listed origins may ask and read, with the cookies of whoever looks at them: each is named, so that no other one may. */
+export const allowing =
+  (origins: readonly string[]): MiddlewareHandler =>
+  async ({ req, res: { headers } }, next) => {
+    headers.append("vary", "origin");
+    const origin = req.header("origin") ?? "";
+    if (isListed(origin, origins)) {
+      headers.set("access-control-allow-origin", origin);
+      headers.set("access-control-allow-credentials", "true");
+      headers.set("access-control-expose-headers", "x-run-id,x-thread-id,x-request-id,retry-after");
+    }
+    if (req.method !== "OPTIONS") return next();
+    for (const [name, value] of Object.entries(PREFLIGHT)) headers.set(name, value);
+    headers.delete("content-type");
+    return new Response(null, { headers, status: 204 });
+  };
