@@ -173,8 +173,16 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
 
   test("protocols 18: a page that is loaded again in the middle has the whole message; after the end there is nothing to come back to", async () => {
     await using site = await openSite(engine);
-    const first = openPage({ url: site.url, id: "t-reload", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    const first = openPage({
+      url: site.url,
+      id: "t-reload",
+      resume: true,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    // A new page asks as well, and there is nothing.
+    await waitFor(() => expect(first.requests).toEqual([{ method: "GET", path: "/v1/ai-sdk/chat/t-reload/stream", status: 204 }]));
     await sendText(first, "pay slow", 1);
+    expect(first.errors).toEqual([]);
     const id = approvalIdOf(first, "pay");
     await act(async () => void first.at().addToolApprovalResponse({ id, approved: true }));
     await waitFor(() => expect(first.text()).toContain("one two"), { timeout: 120_000, interval: 10 });

@@ -4,8 +4,10 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { build } from "vite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { tempFolder } from "../durability/support/databases.ts";
+import { startDev } from "../protocols/support/dev.ts";
 import { openBrowser, openPage } from "./support/browser.ts";
 import { openShop } from "./support/shop.ts";
+import { openTenLines } from "./support/ten-lines.ts";
 
 // The page of examples/web-chat in a browser, on a server that is one. Nothing is timed: the model and the courier wait for the test.
 
@@ -172,5 +174,26 @@ test.each([
   const [said] = await call(page, "agent_run_billing", "output-available").locator(".detail").allInnerTexts();
   expect(said).toContain(`corrected by ${amount ?? "45"} €`);
   expect(await page.locator("article").count()).toBe(2);
+  expect(opened.thrown).toEqual([]);
+});
+
+test("the ten lines of the docs, as they are, beside `awaken dev` with a new project: from nothing to a call that was approved", async () => {
+  await using dev = await startDev();
+  await using site = await openTenLines(dev.url);
+  await using opened = await openPage(browser, site.url);
+  const { page } = opened;
+  const asked: string[] = [];
+  page.on("request", (request) => void asked.push(`${request.method()} ${request.url()}`));
+  const ask = async (text: string) => {
+    await page.getByRole("textbox").fill(text);
+    await page.keyboard.press("Enter");
+  };
+  await ask("weather in Oslo");
+  await page.getByText('The tool weather says: {"city":"Oslo"').waitFor();
+  await ask("refund order 7 for 120");
+  await page.getByRole("button", { name: "Refund 120 for order 7? Yes" }).click();
+  await page.getByText('The tool refund says: {"orderId":"7","refunded":120}').waitFor();
+  expect(await page.getByRole("button").count()).toBe(0);
+  expect(asked.filter((line) => line.startsWith("POST"))).toHaveLength(3);
   expect(opened.thrown).toEqual([]);
 });

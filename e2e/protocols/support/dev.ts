@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import { tempFolder } from "../../durability/support/databases.ts";
 
 /** In few files, when the run of the tests has made them of our sources: most of what a process costs is to load a file for each module. */
 const MADE = process.env["AWAKEN_TEST_PROGRAMS"];
-const PACKAGE = join(MADE ?? join(import.meta.dirname, "../../.."), "packages/awaken");
+const ROOT = join(import.meta.dirname, "../../..");
+const PACKAGE = join(MADE ?? ROOT, "packages/awaken");
 const MAIN = join(PACKAGE, MADE === undefined ? "src/cli/main.ts" : "src/cli/main.js");
 
 /** `awaken dev` as a process, on a project that can be changed. */
@@ -16,14 +17,21 @@ export interface Dev extends AsyncDisposable {
   write(file: string, text: string): void;
 }
 
-export async function startDev(config: string): Promise<Dev> {
+/** With this config, or with what `awaken init` writes. */
+export async function startDev(config?: string): Promise<Dev> {
   const folder = tempFolder();
-  const write = (file: string, text: string) => writeFileSync(join(folder.path, file), text);
-  mkdirSync(join(folder.path, "node_modules"));
-  symlinkSync(PACKAGE, join(folder.path, "node_modules/awaken"));
-  write("package.json", '{ "type": "module" }');
-  write("awaken.config.ts", config);
-  const child = spawn(process.execPath, ["--conditions=awaken-source", MAIN, "dev", "--port", "0"], { cwd: folder.path });
+  const cwd = folder.path;
+  const command = (name: string): readonly string[] => ["--conditions=awaken-source", MAIN, name];
+  const write = (file: string, text: string) => writeFileSync(join(cwd, file), text);
+  if (config === undefined) expect(spawnSync(process.execPath, command("init"), { cwd })).toMatchObject({ status: 0 });
+  else {
+    write("package.json", '{ "type": "module" }');
+    write("awaken.config.ts", config);
+  }
+  mkdirSync(join(cwd, "node_modules"));
+  symlinkSync(PACKAGE, join(cwd, "node_modules/awaken"));
+  symlinkSync(join(ROOT, "node_modules/zod"), join(cwd, "node_modules/zod"));
+  const child = spawn(process.execPath, [...command("dev"), "--port", "0"], { cwd });
   let said = "";
   for (const output of [child.stdout, child.stderr]) {
     output.on("data", (chunk) => {

@@ -18,7 +18,7 @@ function useDesk(thread: string, initial: UIMessage[]) {
     id: thread,
     messages: initial,
     // An answer that is being written comes again, from its start.
-    resume: initial.length > 0,
+    resume: true,
     transport,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });

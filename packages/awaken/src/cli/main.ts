@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeProblem } from "../node-version.ts";
+import { nodeFix, nodeProblem } from "../node-version.ts";
 
 const problem = nodeProblem(process.versions.node);
 if (problem === undefined) {
@@ -9,8 +9,6 @@ if (problem === undefined) {
   const { main } = await import("./program.ts");
   await main(process.argv.slice(2));
 } else {
-  process.stderr.write(
-    `error: ${problem}\nfix: install it from https://nodejs.org, or \`npm install --save-dev node@24\`: \`npx awaken\` then runs on it\n`,
-  );
+  process.stderr.write(`error: ${problem}\nfix: ${nodeFix(process.argv.slice(2))}\n`);
   process.exitCode = 2;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeProblem } from "../node-version.ts";
+import { nodeFix, nodeProblem } from "../node-version.ts";
 import { commandName, typedHint } from "./command-name.ts";
 import { createRedactor } from "./redact.ts";
 
@@ -22,6 +22,11 @@ describe("nodeProblem", () => {
     expect(nodeProblem("22.18.0")).toBe("awaken needs Node 24 or newer, and this is Node 22.18.0");
     expect(nodeProblem("24.0.0")).toBeUndefined();
     expect(nodeProblem("100.1.0")).toBeUndefined();
+  });
+
+  it("is helped by one of npm: of the project, and where there is none yet, for the command that writes it", () => {
+    expect(nodeFix(["run", "hi"])).toContain("`npm install --save-dev node@24`: `npx awaken` then runs on it");
+    expect(nodeFix(["init", "my-agents"])).toContain("`npx -p node@24 -p awaken awaken init my-agents`");
   });
 });
 

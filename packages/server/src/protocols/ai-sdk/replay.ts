@@ -1,4 +1,4 @@
-import { AwakenError } from "@awaken/contract";
+import { AwakenError, threadId } from "@awaken/contract";
 import type { AttachedEvent } from "@awaken/runtime";
 import { tellRun } from "../../routes/retell.ts";
 import { activeRun, type FrameReply, type Tenant, theThread } from "../../routes/served.ts";
@@ -45,10 +45,14 @@ export interface ReplayQuery {
   readonly cursor: string | undefined;
 }
 
-/** What a page that comes back in the middle of an answer is told: all of the message, then what happens. Undefined when nothing is at work. */
+/**
+ * What a page that comes back in the middle of an answer is told: all of the message, then what happens. Undefined when nothing is at work, also on a
+ * thread that nothing was said in yet: a new page asks as well.
+ */
 export async function reconnect(tenant: Tenant, id: string, { dialect, cursor }: ReplayQuery): Promise<FrameReply | undefined> {
   if (cursor?.trim() === "") throw new AwakenError("invalid_id", "the cursor is blank");
-  const run = await activeRun(tenant, await theThread(tenant, id));
+  const thread = await tenant.records.threads.load(threadId(id));
+  const run = thread === undefined ? undefined : await activeRun(tenant, thread);
   if (run?.status !== "running") return undefined;
   const { past, coming } = await tellRun(tenant, run);
   if (cursor !== undefined && !isKnown(past, cursor)) {

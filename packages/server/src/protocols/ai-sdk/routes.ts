@@ -42,7 +42,7 @@ const post = {
   answer: frames,
 } as const;
 const SUBMITTING = ["invalid_activation", "invalid_id", "agent_not_found", "thread_already_running", "version_conflict"] as const;
-const COMING_BACK = ["thread_not_found", "invalid_id", "cursor_expired", "invalid_activation"] as const;
+const COMING_BACK = ["invalid_id", "cursor_expired", "invalid_activation"] as const;
 const again = {
   method: "GET",
   gate: "invoke",
@@ -50,6 +50,12 @@ const again = {
   headers: ["Last-Event-ID"],
   answer: frames,
   errors: COMING_BACK,
+} as const;
+const replayed = {
+  ...again,
+  query: replayQuery,
+  summary: "What is on record, from a cursor on.",
+  errors: ["thread_not_found", ...COMING_BACK],
 } as const;
 const accepted = { type: "json", status: 202, schema: s.strictObject({ status: s.string(), threadId: s.string() }) } as const;
 
@@ -66,16 +72,16 @@ const ROUTES = {
     ...again,
     answer: { ...frames, canBeOver: true },
     path: "/chat/:threadId/stream",
-    summary: "The message that is being written, from its start; 204 when none is.",
+    summary: "The message that is being written, from its start; 204 when none is, or nothing was said on the thread yet.",
   },
   aiSdkThreadStream: {
     ...again,
     answer: { ...frames, canBeOver: true },
     path: "/threads/:threadId/stream",
-    summary: "The message that is being written, from its start; 204 when none is.",
+    summary: "The message that is being written, from its start; 204 when none is, or nothing was said on the thread yet.",
   },
-  aiSdkChatReplay: { ...again, query: replayQuery, path: "/chat/:threadId/replay", summary: "What is on record, from a cursor on." },
-  aiSdkThreadReplay: { ...again, query: replayQuery, path: "/threads/:threadId/replay", summary: "What is on record, from a cursor on." },
+  aiSdkChatReplay: { ...replayed, path: "/chat/:threadId/replay" },
+  aiSdkThreadReplay: { ...replayed, path: "/threads/:threadId/replay" },
   aiSdkMessages: {
     method: "GET",
     gate: "invoke",
