@@ -2,7 +2,7 @@
  * Runs through the queue: how many a second for one and two worker processes, and how long it takes from a submit to its first event,
  * beside the bare claim-and-done of the same engine and, on the same PostgreSQL, graphile-worker and DBOS (`npm run bench:queues` installs
  * them); then what runs that wait cost a node that is idle.
- * Run: npm run bench:mailbox [-- --runs 400 --waiting 10000], or `-- --quick` for a look whether it works
+ * Run: npm run bench:mailbox [-- --runs 1000 --waiting 10000], or `-- --quick` for a look whether it works
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { RunId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import type { Runtime } from "@awaken/runtime";
 import { isInstalled } from "./field/install.ts";
@@ -26,12 +27,12 @@ const { values } = parseArgs({
   options: { quick: { type: "boolean", default: false }, runs: { type: "string" }, waiting: { type: "string" } },
 });
 const { quick: isQuick } = values;
-const RUNS = Number(values.runs ?? (isQuick ? 20 : 400));
+const RUNS = Number(values.runs ?? (isQuick ? 20 : 1_000));
 const WAITING = Number(values.waiting ?? (isQuick ? 40 : 10_000));
 const JOBS = isQuick ? 100 : 2_000;
 const FLOWS = isQuick ? 20 : 500;
 /** The first second of a process is slow: these runs are not counted. */
-const WARM_RUNS = isQuick ? 4 : 60;
+const WARM_RUNS = isQuick ? 4 : 300;
 const SUBMITS = isQuick ? 3 : 30;
 const moduleOf = (name: string): string => join(import.meta.dirname, "mailbox", `${name}.ts`);
 const CONDITIONS = ["--conditions=awaken-source"];
@@ -63,22 +64,26 @@ async function closeWorkers(workers: readonly ChildProcess[]): Promise<void> {
   );
 }
 
-async function submit(runtime: Runtime, kind: Kind, count: number): Promise<void> {
+async function submit(runtime: Runtime, kind: Kind, count: number): Promise<readonly RunId[]> {
+  const ids: RunId[] = [];
   for (let at = 0; at < count; at += 16) {
-    await Promise.all(Array.from({ length: Math.min(16, count - at) }, () => runtime.start({ input: ASKED[kind] })));
+    const handles = await Promise.all(Array.from({ length: Math.min(16, count - at) }, () => runtime.start({ input: ASKED[kind] })));
+    ids.push(...handles.map(({ runId }) => runId));
+  }
+  return ids;
+}
+
+/** Asked of indexes that hold open rows alone, so that looking costs the same whatever was done before. */
+async function drained({ queue }: QueueStore): Promise<void> {
+  while ((await queue.nextDueInMs()) !== undefined || (await queue.listConsumers()).length > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-async function drained(store: QueueStore): Promise<void> {
-  for (;;) {
-    const { queued, claimed } = await store.dispatches.countByStatus();
-    if (queued + claimed === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
+const perSecond = (runs: number, since: number): number => runs / ((performance.now() - since) / 1_000);
 
-/** From the first submit to the last ack, submits included: workers are there and wait. */
-async function runsPerSecond(place: Place, kind: Kind, processes: number): Promise<number> {
+/** From the first submit to the last ack: workers are there and wait. */
+async function submittedPerSecond(place: Place, kind: Kind, processes: number): Promise<number> {
   await using store = openStore(place);
   await using runtime = openRuntime(store, false);
   const workers = await openWorkers(place, processes);
@@ -87,7 +92,22 @@ async function runsPerSecond(place: Place, kind: Kind, processes: number): Promi
   const start = performance.now();
   await submit(runtime, kind, RUNS);
   await drained(store);
-  const rate = RUNS / ((performance.now() - start) / 1_000);
+  const rate = perSecond(RUNS, start);
+  await closeWorkers(workers);
+  return rate;
+}
+
+/** Claim and done, as the bare figure: all runs are in the queue before the first worker comes; it counts from when the early ones are over. */
+async function waitingPerSecond(place: Place, kind: Kind, processes: number): Promise<number> {
+  await using store = openStore(place);
+  await using runtime = openRuntime(store, false);
+  const early = await submit(runtime, kind, WARM_RUNS);
+  await submit(runtime, kind, RUNS);
+  const workers = await openWorkers(place, processes);
+  await Promise.all(early.map((runId) => runtime.wait(runId)));
+  const start = performance.now();
+  await drained(store);
+  const rate = perSecond(RUNS, start);
   await closeWorkers(workers);
   return rate;
 }
@@ -109,20 +129,34 @@ async function firstEventMs(place: Place): Promise<number> {
   return median(times);
 }
 
-async function measure(name: string, place: Place, bare: number): Promise<readonly string[]> {
-  const one = await runsPerSecond(place, "one turn", 1);
-  const cells = [
-    one,
-    await runsPerSecond(place, "one turn", 2),
-    await runsPerSecond(place, "three steps", 1),
-    await runsPerSecond(place, "three steps", 2),
-  ];
-  return [name, digits(bare), ...cells.map(digits), digits(Math.max(...cells.slice(0, 2)) / bare), digits(await firstEventMs(place))];
+interface Figures {
+  readonly bare: number;
+  readonly waiting: readonly number[];
+  readonly submitted: readonly number[];
+  readonly threeSteps: readonly number[];
+  readonly firstEventMs: number;
 }
 
-const HEAD = [
-  ...["engine", "bare claim-and-done /s", "one-turn runs/s, 1 process", "2 processes", "three-step runs/s, 1 process", "2 processes"],
-  ...["one-turn of bare", "submit to first event, ms"],
+async function measure(place: Place, bare: number): Promise<Figures> {
+  const forOneAndTwo = async (rate: typeof waitingPerSecond, kind: Kind) => [await rate(place, kind, 1), await rate(place, kind, 2)];
+  return {
+    bare,
+    waiting: await forOneAndTwo(waitingPerSecond, "one turn"),
+    submitted: await forOneAndTwo(submittedPerSecond, "one turn"),
+    threeSteps: await forOneAndTwo(submittedPerSecond, "three steps"),
+    firstEventMs: await firstEventMs(place),
+  };
+}
+
+const pair = (rates: readonly number[]): string => rates.map(digits).join(" / ");
+
+const ROWS: readonly (readonly [string, (figures: Figures) => string])[] = [
+  ["bare claim-and-done /s", ({ bare }) => digits(bare)],
+  ["one-turn runs/s that wait in the queue, 1 / 2 processes", ({ waiting }) => pair(waiting)],
+  ["of bare", ({ waiting, bare }) => digits(Math.max(...waiting) / bare)],
+  ["one-turn runs/s, submits included", ({ submitted }) => pair(submitted)],
+  ["three-step runs/s, submits included", ({ threeSteps }) => pair(threeSteps)],
+  ["submit to first event, ms", (figures) => digits(figures.firstEventMs)],
 ];
 
 /** Runs that wait for a decision, on a thread each. */
@@ -165,9 +199,10 @@ const [inFile, onServer]: readonly [Place, Place] = [
   { type: "postgres", url: server.url },
 ];
 try {
-  const sqlite = await measure("SQLite", inFile, bareSqlite(join(folder, "bare.db"), JOBS));
-  const postgres = await measure("PostgreSQL", onServer, await barePostgres(server.url, JOBS));
-  console.log(table(HEAD, [sqlite, postgres]));
+  const sqlite = await measure(inFile, bareSqlite(join(folder, "bare.db"), JOBS));
+  const postgres = await measure(onServer, await barePostgres(server.url, JOBS));
+  const rows = ROWS.map(([name, cell]) => [name, cell(sqlite), cell(postgres)]);
+  console.log(table(["", "SQLite", "PostgreSQL"], rows));
   console.log(`\n${await queues(server.url)}\n`);
   console.log(table(IDLE_HEAD, [...(await idle("SQLite", inFile)), ...(await idle("PostgreSQL", onServer))]));
   console.log(`\nNode ${process.version}, ${RUNS} runs a figure, each on a thread of its own, 16 at a time in each process.`);
