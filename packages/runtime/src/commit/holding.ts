@@ -44,14 +44,17 @@ export interface WayOut {
   takesBack(failure: LeavingFailure): TakenBack | undefined;
 }
 
+/** Up to where the log of a run counts as told. Unknown: up to where it ends when it is read first. */
+export type ToldPlace = { readonly type: "nothing" | "unknown" } | { readonly type: "up-to"; readonly cursor: EventCursor };
+
 /** What whoever holds the thread adds to the commits of its run, and hears of them. The loop does not know of it. */
 export interface Holding {
   /** Whether somebody tries the run again when its last commit fails: then nobody is told that it failed. */
   readonly isTriedAgain?: boolean;
   /** Undefined: the run ends here, whatever happens. */
   readonly wayOut?: WayOut | undefined;
-  /** The newest fact of the run that this activation put on record, as far as it is known. */
-  readonly place?: EventCursor | undefined;
+  /** How far the log of the run is known to whoever heard this activation. Asked when it leaves; never rejects. */
+  place?(): Promise<ToldPlace>;
   /**
    * Asked for every try of a commit, also after one that failed: it only looks, and `landed` says what is through. `fence_lost` when the
    * thread is not held any more: nothing is to be written.

@@ -18,8 +18,7 @@ import {
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
-import type { EventCursor } from "@awaken/contract/store";
-import type { LeavingFailure } from "../commit/holding.ts";
+import type { LeavingFailure, ToldPlace } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
@@ -72,8 +71,7 @@ export interface LeftRun {
 /** How far listeners of an activation have come. */
 export interface ToldRun {
   readonly runId: RunId;
-  /** The newest fact that it put on record. */
-  readonly place: EventCursor | undefined;
+  readonly place: ToldPlace;
   /** The step that it was in last, as far as that came. */
   readonly step: StepSoFar | undefined;
 }

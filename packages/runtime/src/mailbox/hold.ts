@@ -15,7 +15,7 @@ import {
   type WishRecord,
 } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
-import type { Departure, Holding, Riders, WayOut } from "../commit/holding.ts";
+import type { Departure, Holding, Riders, ToldPlace, WayOut } from "../commit/holding.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { uuidIds } from "../stream/ids.ts";
@@ -105,8 +105,18 @@ export class Hold implements Holding, Lease {
     return this.#leave;
   }
 
-  get place(): EventCursor | undefined {
-    return this.#place;
+  async place(): Promise<ToldPlace> {
+    const run = this.#run;
+    if (this.#place !== undefined) return { type: "up-to", cursor: this.#place };
+    // Nothing is known to be on record from here. As long as the thread is held, nobody else goes on with the run.
+    if (run === undefined || !this.isHeld) return { type: "unknown" };
+    const read = await this.#read("the end of a log", this.#endOf(run.runId));
+    if (read === undefined || !this.isHeld) return { type: "unknown" };
+    return read.cursor === undefined ? { type: "nothing" } : { type: "up-to", cursor: read.cursor };
+  }
+
+  async #endOf(runId: RunId): Promise<{ readonly cursor: EventCursor | undefined }> {
+    return { cursor: await this.tenant.events.loadHead({ type: "run", runId }) };
   }
 
   /** Lets the run leave at its next step, for whoever goes on with it. */
@@ -313,8 +323,7 @@ export class Hold implements Holding, Lease {
     const row = isClaim ? await this.#read("a dispatch", this.tenant.dispatches.load(this.#dispatchId)) : undefined;
     this.#goOn(row, result);
     // One that is not known is better than an old one: what lies behind that would be told twice.
-    if (placeOf !== undefined && result === undefined)
-      this.#place = await this.#read("the end of a log", this.tenant.events.loadHead({ type: "run", runId: placeOf }));
+    if (placeOf !== undefined && result === undefined) this.#place = (await this.#read("the end of a log", this.#endOf(placeOf)))?.cursor;
   }
 
   async #read<T>(what: string, asked: Promise<T>): Promise<T | undefined> {

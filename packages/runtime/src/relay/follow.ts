@@ -1,4 +1,5 @@
 import type { AgentEvent, Ticket } from "@awaken/contract";
+import type { EventCursor } from "@awaken/contract/store";
 import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
@@ -10,7 +11,7 @@ import { readOutside } from "./read-fact.ts";
 import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
-import { findTarget, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
+import { findTarget, keptPlace, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
 
 /** For a store that wakes nobody. */
 const POLL_MS = 500;
@@ -39,7 +40,8 @@ export async function follow(following: Following, id: string, options: FollowOp
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
   const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
-  return new Reader(following, target, from, options);
+  const told = options.told && { ...options.told, place: await keptPlace(relay, target, options.told.place) };
+  return new Reader(following, target, from, { ...options, told });
 }
 
 /** Where a reader is in its round: a round begins with a look at what is under way, and ends when there is nothing more to tell. */
@@ -56,10 +58,13 @@ export class Reader {
   readonly #isFresh: boolean;
   /** Up to what is told already, the log is only read. */
   #told: ToldRun | undefined;
+  readonly #toldUpTo: EventCursor | undefined;
   readonly #leave: (() => void)[] = [];
   #stage: Stage = "look";
   #isFirst = true;
   #isLast = false;
+  /** Something of it was in the log. */
+  #isOnRecord = false;
   #isLeft = false;
   /** The step under way when this round began, and what was open then. */
   #live: LiveStep | undefined;
@@ -84,9 +89,11 @@ export class Reader {
     const { told, enough } = options;
     this.#isFresh = from === undefined && told === undefined && isNew === undefined;
     this.#told = told;
-    this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: told?.place });
+    this.#toldUpTo = told?.place.type === "up-to" ? told.place.cursor : undefined;
+    this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: this.#toldUpTo });
     this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
+    if (told?.place.type === "nothing") this.#goOnAlone(told);
     const ring = () => this.#ring();
     if (enough !== undefined) this.#leave.push(onAbort(enough, ring));
     const leaveLog = relay.store.live?.follow(scope, () => {
@@ -176,11 +183,12 @@ export class Reader {
       this.#stage = "over";
       return undefined;
     }
+    this.#isOnRecord = true;
     if (this.#isOver) return undefined;
     const events: AttachedEvent[] =
       commit.run === undefined ? commit.events.flatMap((fact) => readOutside(fact) ?? []) : [...this.#rebuild.commit(commit)];
     if (this.#told !== undefined) {
-      if (commit.cursor === this.#told.place) this.#goOn(this.#told);
+      if (commit.cursor === this.#toldUpTo) this.#goOn(this.#told);
       return undefined;
     }
     const { position } = this.#rebuild;
@@ -194,6 +202,12 @@ export class Reader {
     this.#told = undefined;
     // Whatever the record says by now: he did hear it.
     if (step !== undefined) this.#rebuild.show({ runId, writtenAt: Number.POSITIVE_INFINITY, soFar: step });
+  }
+
+  /** The same where nothing of what he heard is in the log. */
+  #goOnAlone(told: ToldRun): void {
+    this.#rebuild.restore(told.runId, { type: "running", step: (told.step?.start.step ?? 1) - 1, pending: undefined }, 0);
+    this.#goOn(told);
   }
 
   async #openTickets(): Promise<readonly Ticket[]> {
@@ -232,9 +246,18 @@ export class Reader {
     this.#local?.leave();
     this.#local = undefined;
     if (run === undefined) return;
-    const leave = run.listeners.add((event) => {
+    const leaveEvents = run.listeners.add((event) => {
       this.#hear(isPassing(event) ? [{ step: run.ctx?.progress.step ?? 0, event }] : []);
     });
+    // Gone from here, whatever of it is on record: it may be nothing.
+    const leaveRun = run.onClosed(() => {
+      if (!this.#isOnRecord) this.#isLogRung = true;
+      this.#ring();
+    });
+    const leave = () => {
+      leaveEvents();
+      leaveRun();
+    };
     this.#local = { run, leave };
   }
 

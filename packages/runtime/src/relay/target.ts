@@ -1,5 +1,6 @@
 import { AwakenError, describeType, type RunId, type ThreadId, runId as toRunId, threadId as toThreadId } from "@awaken/contract";
 import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
+import type { ToldPlace } from "../commit/holding.ts";
 import type { Position } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
 
@@ -83,4 +84,16 @@ export async function startNow({ store }: Relay, { scope, openRunId }: Target): 
   if (run === undefined || run.status === "done" || run.status === "created") return { cursor, position: { type: "none" } };
   const { steps: step, status } = run;
   return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
+}
+
+/** Where retention took what was told, all that is left comes behind it. */
+export async function keptPlace({ store }: Relay, { scope }: Target, place: ToldPlace): Promise<ToldPlace> {
+  if (place.type !== "up-to") return place;
+  try {
+    await store.events.list(scope, { after: place.cursor, limit: 1 });
+    return place;
+  } catch (thrown) {
+    if (AwakenError.is(thrown) && thrown.code === "cursor_expired") return { type: "nothing" };
+    throw thrown;
+  }
 }

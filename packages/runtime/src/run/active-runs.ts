@@ -42,6 +42,7 @@ export class ActiveRun {
   #released: PromiseWithResolvers<void> | undefined;
   #recorded: PromiseWithResolvers<void> | undefined;
   #isRecorded = false;
+  #onClosed: Set<() => void> | undefined;
 
   constructor(threadId: ThreadId, runId: RunId, scopeId: ScopeId = DEFAULT_SCOPE) {
     this.scopeId = scopeId;
@@ -87,6 +88,13 @@ export class ActiveRun {
     this.#recorded?.resolve();
   }
 
+  /** Calls back when nothing more is told of it, until what it gives is called. */
+  onClosed(call: () => void): () => void {
+    this.#onClosed ??= new Set();
+    this.#onClosed.add(call);
+    return () => void this.#onClosed?.delete(call);
+  }
+
   cancel(why = "the run was cancelled"): void {
     this.controller.abort(new AwakenError("cancelled", why));
   }
@@ -101,6 +109,7 @@ export class ActiveRun {
     this.#prepared?.resolve();
     this.#released?.resolve();
     this.#recorded?.resolve();
+    for (const call of this.#onClosed ?? []) call();
   }
 }
 

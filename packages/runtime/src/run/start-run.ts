@@ -109,7 +109,7 @@ async function bringToEnd(
   try {
     const ended = await runLoop(ctx);
     const isLeftUnkept = !isLeft(ended) && !ended.isKept && order.holding?.isTriedAgain === true;
-    if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: toldOf(ctx, order) };
+    if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: await toldOf(ctx, order) };
     rememberOutput(parts, ctx, ended);
     if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
     return ended;
@@ -119,11 +119,10 @@ async function bringToEnd(
   }
 }
 
-const toldOf = ({ identity: { runId }, progress }: RunContext, { holding }: RunOrder): ToldRun => ({
-  runId,
-  place: holding?.place,
-  step: progress.current,
-});
+async function toldOf({ identity: { runId }, progress }: RunContext, { holding }: RunOrder): Promise<ToldRun> {
+  const step = progress.current;
+  return { runId, place: (await holding?.place?.()) ?? { type: "unknown" }, step };
+}
 
 /** A run whose last commit could not be written is not over, whatever it says of itself. */
 function leftUnkept({ runId, threadId, termination }: LoopResult): LeftRun {
