@@ -7,6 +7,7 @@ import * as z from "zod";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { ask, openServer, readFrames, request } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 afterAll(stopServer);
 
@@ -53,15 +54,15 @@ describe("who is let in", () => {
     await using runtime = openNode(shared.stores[0]);
     const thread = (server: ReturnType<typeof createServer>, headers = {}) =>
       ask(server, "POST", "/v1/threads", { body: { id: "t" }, headers });
-    const closed = createServer({ runtime, log: quiet });
+    const closed = createServer(held({ runtime, log: quiet }));
     expect(await thread(closed)).toMatchObject({ status: 401, body: { code: "unauthorized" } });
-    const keyed = createServer({ runtime, log: quiet, access: apiKeys([{ hash: await hashApiKey("k1"), scopeId: "one" }]) });
+    const keyed = createServer(held({ runtime, log: quiet, access: apiKeys([{ hash: await hashApiKey("k1"), scopeId: "one" }]) }));
     expect(await thread(keyed, { authorization: "Bearer k2" })).toMatchObject({ status: 401 });
     expect(await thread(keyed, { authorization: "Bearer k1, Bearer k1" })).toMatchObject({ status: 401 });
     expect(await thread(keyed, { authorization: "Bearer k1" })).toMatchObject({ status: 201 });
-    const broken = createServer({ runtime, log: quiet, access: () => expect.fail("no directory") });
+    const broken = createServer(held({ runtime, log: quiet, access: () => expect.fail("no directory") }));
     expect(await thread(broken)).toMatchObject({ status: 401, body: { error: expect.not.stringContaining("directory") } });
-    const badScope = createServer({ runtime, log: quiet, access: () => ({ scopeId: "\u0000" }) });
+    const badScope = createServer(held({ runtime, log: quiet, access: () => ({ scopeId: "\u0000" }) }));
     expect(await thread(badScope)).toMatchObject({ status: 401 });
     expect(await shared.stores[0].threads.count({})).toBe(0);
   });
@@ -93,7 +94,7 @@ describe("who is let in", () => {
     await using runtime = openNode(shared.stores[0]);
     const hash = await hashApiKey("secret-key");
     const open = openServer({ runtime, origins: ["https://app.example.com"] });
-    const keyed = createServer({ runtime, access: apiKeys([{ hash }]), log: quiet });
+    const keyed = createServer(held({ runtime, access: apiKeys([{ hash }]), log: quiet }));
     const create = (headers: Readonly<Record<string, string>>, server = open) =>
       ask(server, "POST", "/v1/threads", { body: { id: crypto.randomUUID() }, headers });
     const count = async () => (await ask(open, "GET", "/v1/threads")).body["total"];
@@ -278,7 +279,7 @@ describe("limits", () => {
   test("over a socket: 10,000 headers and a page that names this machine otherwise are refused, and the server goes on", async () => {
     await using shared = await openShared("memory");
     const runtime = openNode(shared.stores[0]);
-    await using server = await serve({ runtime, port: 0, log: quiet });
+    await using server = await serve(held({ runtime, port: 0, log: quiet }));
     const send = (text: string): Promise<string> =>
       new Promise((resolve) => {
         const socket = connect(server.port, "127.0.0.1", () => socket.write(text));

@@ -3,6 +3,7 @@ import { fakeClock } from "@awaken/runtime/testing";
 import { createServer, defineProtocol } from "@awaken/server";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
+import { held } from "./support/named.ts";
 
 /** Events that never come, and whether somebody let go of them. */
 function silent() {
@@ -34,7 +35,7 @@ test("a stream that is there after the request had no more time is let go of", a
   );
   await using store = memoryStore();
   await using runtime = createRuntime({ agents: {}, store, workers: false });
-  const server = createServer({ runtime, access: "open", only: late, clock, limits: { requestMs: 1_000 } });
+  const server = createServer(held({ runtime, access: "open", only: late, clock, limits: { requestMs: 1_000 } }));
   const answer = server.fetch(new Request("http://localhost/late"));
   await asked.promise;
   await clock.advance(1_000);
@@ -66,7 +67,7 @@ test("a server that is closed while its runtime stays open ends its streams, als
   });
   await using store = memoryStore();
   await using runtime = createRuntime({ agents: {}, store, workers: false });
-  const server = createServer({ runtime, access: "open", only: both });
+  const server = createServer(held({ runtime, access: "open", only: both }));
   const open = await server.fetch(new Request("http://localhost/early"));
   const coming = server.fetch(new Request("http://localhost/late"));
   await asked.promise;
@@ -90,7 +91,7 @@ test("who goes before the end of his stream is told of, once", async () => {
   const quiet = defineProtocol("quiet", { row }, { row: async () => ({ events, onLeft: () => void gone.push("left") }) });
   await using store = memoryStore();
   await using runtime = createRuntime({ agents: {}, store, workers: false });
-  const server = createServer({ runtime, access: "open", only: quiet });
+  const server = createServer(held({ runtime, access: "open", only: quiet }));
   const response = await server.fetch(new Request("http://localhost/"));
   await response.body?.cancel();
   await left;

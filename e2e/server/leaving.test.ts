@@ -7,6 +7,7 @@ import * as z from "zod";
 import { openAgent } from "../protocols/support/agent.ts";
 import { quiet } from "../relay/support/speaker.ts";
 import { readFrames } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 test("while the last steps are awaited, whoever follows and whoever comes is sent elsewhere, and nothing is logged", async () => {
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -22,7 +23,7 @@ test("while the last steps are awaited, whoever follows and whoever comes is sen
   });
   const errors: string[] = [];
   const log = { ...quiet, error: (message: string) => void errors.push(message) };
-  const server = await serve({ runtime: openAgent(memoryStore(), { tools: [own] }), port: 0, log, graceMs: 600_000 });
+  const server = await serve(held({ runtime: openAgent(memoryStore(), { tools: [own] }), port: 0, log, graceMs: 600_000 }));
   const json = { method: "POST", headers: { "content-type": "application/json" } };
   const submit = (threadId: string) => ({
     ...json,
@@ -72,7 +73,7 @@ function openSpoken(last: () => string | undefined) {
     },
   );
   const runtime = createRuntime({ agents: {}, store: memoryStore(), workers: false });
-  return { server: createServer({ runtime, access: "open", only: spoken, log: quiet }), runtime, asked: asked.promise, gate };
+  return { server: createServer(held({ runtime, access: "open", only: spoken, log: quiet })), runtime, asked: asked.promise, gate };
 }
 
 test("a server that leaves says the last words of a protocol; a stream of which nothing was told is cut, and has no end", async () => {

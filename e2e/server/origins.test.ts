@@ -5,6 +5,7 @@ import { openShared } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { hello } from "./support/busy.ts";
 import { ask, openServer } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 const ORIGIN = "https://evil.example.com";
 
@@ -31,8 +32,8 @@ test("a page of a listed origin may ask with the cookies of whoever looks at it,
   await using shared = await openShared("memory");
   const access = ({ headers }: { readonly headers: Headers }) => (headers.get("cookie") === "session=ana" ? { scopeId: "ana" } : undefined);
   const init = { runtime: openNode(shared.stores[0]), origins: [HOME, "http://localhost:*"], access, log: quiet };
-  await using server = await serve({ ...init, port: 0 });
-  const inApp = createServer(init);
+  await using server = await serve(held({ ...init, port: 0 }));
+  const inApp = createServer(held(init));
   const hosts = [fetch, async (url: string, asked: RequestInit) => inApp.fetch(new Request(url, asked))] as const;
   for (const fetchIn of hosts) {
     const from = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: object) =>

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { ask, openServer, request } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 afterAll(stopServer);
 
@@ -67,7 +68,7 @@ test("a protocol stands below its id with routes of its own, checked, listed and
   expect(document).toMatchObject({ paths: { "/v1/shout/threads/{id}/runs": { post: { operationId: "shoutRun" } }, "/v1/runs": {} } });
   const modules = await ask(server, "GET", "/v1/system/modules", { headers: { authorization: "Bearer an-admin-token-of-some-length" } });
   expect(modules.body["modules"]).toContain("shout");
-  const closed = createServer({ runtime, protocols: [shout], log: quiet });
+  const closed = createServer(held({ runtime, protocols: [shout], log: quiet }));
   expect(await ask(closed, "POST", "/v1/shout/threads/t/runs", { body: { say: "say" } })).toMatchObject({ status: 401 });
   expect(() => openServer({ runtime, protocols: [shout, shout] })).toThrow("same name");
 });

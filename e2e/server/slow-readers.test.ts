@@ -6,6 +6,7 @@ import { defineProtocol, type RunningServer, serve } from "@awaken/server";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
 import { quiet } from "../relay/support/speaker.ts";
+import { held } from "./support/named.ts";
 
 const MB = 1024 * 1024;
 /** More than the system takes for a reader who does not read. */
@@ -47,7 +48,7 @@ async function openLarge() {
     last: async () => ({ events: told(), encoder }),
   });
   const runtime = createRuntime({ agents: {}, store: memoryStore(), workers: false });
-  const server = await serve({ runtime, port: 0, log: quiet, protocols: [large], clock, metrics: true });
+  const server = await serve(held({ runtime, port: 0, log: quiet, protocols: [large], clock, metrics: true }));
   const ask = async (path: string) => (await fetch(`${server.url}${path}`)).text();
   /** The server has done what it can do now, and then it is later. */
   const later = async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openShared } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { framesOf, readFrames, textOf } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 // What the server writes to sockets itself, without the streams of the web.
 
@@ -28,7 +29,7 @@ const submit = (server: RunningServer, thread: string, content: string): Promise
 describe("over a socket", () => {
   test("a stream has its head at once, also when nothing happens, and the headers that pages of other origins need", async () => {
     await using shared = await openShared("memory");
-    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, origins: [ORIGIN] });
+    await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, origins: [ORIGIN] }));
     const first = await submit(server, "t", "say");
     expect(first.headers.get("access-control-allow-origin")).toBe(ORIGIN);
     expect(first.headers.get("x-thread-id")).toBe("t");
@@ -44,7 +45,7 @@ describe("over a socket", () => {
 
   test("whoever asks for the head of a stream alone is told that there is none, and holds nothing open", async () => {
     await using shared = await openShared("memory");
-    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] });
+    await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] }));
     await readFrames(await submit(server, "t", "say"));
     expect((await fetch(`${server.url}/v1/threads/t/events/stream`, { method: "HEAD" })).status).toBe(405);
     const json = await fetch(`${server.url}/v1/threads/t`, { method: "HEAD" });
@@ -54,7 +55,7 @@ describe("over a socket", () => {
 
   test("server-and-durability 60: readers who do not read hold up neither the run nor the others; those who leave are forgotten", async () => {
     await using shared = await openShared("memory");
-    await using server = await serve({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] });
+    await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] }));
     const open = async () => (await (await fetch(`${server.url}/metrics`)).text()).match(/^awaken_sse_connections (\d+)/m)?.[1];
     await readFrames(await submit(server, "t", "say"));
     const asleep = await Promise.all(
@@ -72,7 +73,7 @@ describe("over a socket", () => {
   test("bodies that say their length and do not come, break off, or are no UTF-8 change nothing", async () => {
     await using shared = await openShared("memory");
     const [store] = shared.stores;
-    await using server = await serve({ runtime: openNode(store), port: 0, log: quiet, limits: { bodyMs: 50 } });
+    await using server = await serve(held({ runtime: openNode(store), port: 0, log: quiet, limits: { bodyMs: 50 } }));
     const post = (length: number) =>
       openSocket(server, "POST /v1/threads HTTP/1.1", "content-type: application/json", `content-length: ${length}`);
     const slow = await post(100);

@@ -5,6 +5,7 @@ import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { type Belongings, NAMES, pathTo, SAMPLES, withQuery } from "./support/calls.ts";
 import { ask, readFrames, request } from "./support/client.ts";
+import { held } from "./support/named.ts";
 
 afterAll(stopServer);
 
@@ -21,7 +22,7 @@ describe.each(ENGINES)("two tenants on %s", (engine) => {
   test("server-and-durability 64, 65 and 81: every route: what one tenant has is 404 for the other, and in none of its lists, counts, streams or metrics", async () => {
     await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0], { workers: false });
-    const server = createServer({ runtime, access: await access(), log: quiet, metrics: true, admin: { token: TOKEN } });
+    const server = createServer(held({ runtime, access: await access(), log: quiet, metrics: true, admin: { token: TOKEN } }));
     const [a, b] = [bearer("key-of-a"), bearer("key-of-b")];
     const body = { agentId: "assistant", threadId: "shared-id", messages: [{ role: "user", content: "approve secretword" }] };
     const frames = await readFrames(await server.fetch(request("POST", "/v1/runs", { body, headers: a })));
@@ -76,7 +77,7 @@ describe.each(ENGINES)("two tenants on %s", (engine) => {
   test("a right call of every route fits what the table says of its answer", async () => {
     await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);
-    const server = createServer({ runtime, access: "open", log: quiet, metrics: true, admin: { token: TOKEN } });
+    const server = createServer(held({ runtime, access: "open", log: quiet, metrics: true, admin: { token: TOKEN } }));
     const start = { agentId: "assistant", threadId: "t", messages: [{ role: "user", content: "look approve say" }] };
     const frames = await readFrames(await server.fetch(request("POST", "/v1/runs", { body: start })));
     const run = frames.flatMap(({ data }) => (data.type === "run-start" ? [data.runId] : []))[0] ?? expect.fail(JSON.stringify(frames));

@@ -1,6 +1,7 @@
 import { type AgentEvent, isJsonObject, type JsonObject, type JsonValue } from "@awaken/contract";
 import { type AwakenServer, createServer, type ServerInit } from "@awaken/server";
 import { quiet } from "../../relay/support/speaker.ts";
+import { held } from "./named.ts";
 
 /** One frame of a stream as it came. */
 export interface Frame {
@@ -15,7 +16,8 @@ export interface Reply {
   readonly body: JsonObject;
 }
 
-export const openServer = (init: ServerInit): AwakenServer => createServer({ access: "open", log: quiet, ...init });
+/** Open to all. Its answers are those that the table of routes names. */
+export const openServer = (init: ServerInit): AwakenServer => createServer(held({ access: "open", log: quiet, ...init }));
 
 const toBody = (text: string): JsonObject => {
   const body: JsonValue = text === "" ? {} : text.startsWith("{") ? JSON.parse(text) : text;

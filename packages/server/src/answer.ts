@@ -238,12 +238,12 @@ export function refused(desk: Desk, request: Request, thrown: unknown): Response
 async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: Readonly<Record<string, string>>): Promise<Reply> {
   const { path, gate } = endpoint.route;
   const outcome = { request, route: path, requestId: requestIdOf(request), startedAt: desk.clock.now() };
-  // Whoever asks whether the server lives is answered also when it has too much to do.
+  // Whoever asks whether the server lives is answered also when it has too much to do, and is no reason for that.
   const isCounted = gate !== "open";
   if (isCounted && desk.inFlight >= desk.limits.maxRequests) {
     return toRefusal(desk, outcome, new AwakenError("server_busy", `the server works on ${desk.inFlight} requests already`));
   }
-  desk.inFlight += 1;
+  if (isCounted) desk.inFlight += 1;
   desk.metrics?.inFlight(1);
   try {
     const work = handle(desk, endpoint, request, params);
@@ -258,7 +258,7 @@ async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: R
   } catch (thrown) {
     return toRefusal(desk, outcome, thrown);
   } finally {
-    desk.inFlight -= 1;
+    if (isCounted) desk.inFlight -= 1;
     desk.metrics?.inFlight(-1);
   }
 }

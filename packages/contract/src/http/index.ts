@@ -1,4 +1,5 @@
 export { openApiDocument } from "./open-api.ts";
+export { DECIDING, SUBMITTING } from "./refusals.ts";
 export {
   type AnswerOf,
   type BodyInputOf,

@@ -48,7 +48,7 @@ export interface Route {
   /** Of the body; more is refused unread. Default 1 MiB. */
   readonly maxBodyBytes?: number;
   readonly answer: RouteAnswer;
-  /** What it refuses beside what every route does: a body or query that does not fit, no access, a server that is busy or leaving. */
+  /** What it refuses beside what every route does (`commonErrors`): a body or query that does not fit, no access, a server that is busy, leaving or late. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -56,17 +56,19 @@ export const DEFAULT_BODY_BYTES = 1024 * 1024;
 /** For what people and programs say: attachments come with it. */
 export const CHAT_BODY_BYTES = 12 * 1024 * 1024;
 
-/** What every route of a gate may refuse. */
-export function commonErrors({ method, gate, body, query }: Route): readonly ErrorCode[] {
+/** What a route refuses for reasons that are not its own: what `errors` of its row need not say. */
+export function commonErrors({ method, path, gate, body }: Route): readonly ErrorCode[] {
+  const isRead = method === "GET";
   return [
-    ...(gate === "open" ? [] : (["unauthorized"] as const)),
-    ...(gate === "open" || method === "GET" ? [] : (["origin_not_allowed"] as const)),
-    ...(query === undefined ? [] : (["invalid_query"] as const)),
+    // A name that stands twice in a query fits no route.
+    "invalid_query",
+    ...(path.includes(":") ? (["invalid_id"] as const) : []),
+    ...(gate === "open" ? [] : (["unauthorized", "server_busy", "shutting_down", "storage_io"] as const)),
+    ...(gate === "open" || isRead ? [] : (["origin_not_allowed", "commit_unknown"] as const)),
     ...(body === undefined
       ? []
       : (["invalid_json", "invalid_body", "unsupported_media_type", "payload_too_large", "request_timeout"] as const)),
-    "server_busy",
-    "storage_io",
+    "timeout",
     "internal",
   ];
 }

@@ -2,6 +2,7 @@ import * as s from "../schema/all.ts";
 import { countSchema, nonBlankSchema } from "../store/schemas.ts";
 import { jsonObjectSchema, runIdSchema, threadIdSchema } from "../stored.ts";
 import { queuePageSchema } from "./queue-schema.ts";
+import { DECIDING, SUBMITTING } from "./refusals.ts";
 import { CHAT_BODY_BYTES, type Route } from "./route.ts";
 import {
   deadLetterSchema,
@@ -36,29 +37,7 @@ import {
 const json = <const Status extends 200 | 201 | 202, T extends s.Type>(status: Status, schema: T) =>
   ({ type: "json", status, schema }) as const;
 
-const SUBMITTING = [
-  "invalid_activation",
-  "invalid_id",
-  "agent_not_found",
-  "thread_already_running",
-  "pending_selection_conflict",
-  "storage_already_exists",
-  "idempotency_conflict",
-  "version_conflict",
-  "capability_mismatch",
-] as const;
-const DECIDING = [
-  "invalid_activation",
-  "ticket_not_found",
-  "ticket_not_open",
-  "ticket_not_editable",
-  "ticket_expired",
-  "decision_conflict",
-  "ambiguous_id",
-  "run_not_found",
-  "thread_not_found",
-  "thread_already_running",
-] as const;
+/** A blank one, and one that is not known any more. */
 const CURSORS = ["invalid_id", "cursor_expired"] as const;
 
 const OPEN_ROUTES = {
@@ -93,7 +72,7 @@ const OPEN_ROUTES = {
     gate: "open",
     summary: "What Prometheus scrapes. No label names a tenant, thread, run or user.",
     answer: { type: "text", contentType: "text/plain; version=0.0.4; charset=utf-8" },
-    errors: ["not_installed"],
+    errors: ["not_installed", "storage_io"],
   },
   openApi: {
     method: "GET",
@@ -122,7 +101,7 @@ const THREAD_ROUTES = {
     summary: "A thread, before its first run.",
     body: newThreadSchema,
     answer: json(201, threadViewSchema),
-    errors: ["storage_validation", "storage_already_exists"],
+    errors: ["invalid_id", "storage_validation", "storage_already_exists"],
   },
   listThreadSummaries: {
     method: "GET",
@@ -185,7 +164,7 @@ const THREAD_ROUTES = {
     body: sendSchema,
     maxBodyBytes: CHAT_BODY_BYTES,
     answer: json(202, sentSchema),
-    errors: SUBMITTING,
+    errors: ["thread_not_found", "channel_closed", "ambiguous_id", ...SUBMITTING],
   },
   interruptThread: {
     method: "POST",
@@ -196,7 +175,7 @@ const THREAD_ROUTES = {
       202,
       s.strictObject({ status: s.literal("interrupted"), threadId: threadIdSchema, superseded: countSchema, cancelled: s.boolean() }),
     ),
-    errors: ["thread_not_found", "thread_already_running"],
+    errors: ["thread_not_found", "thread_already_running", "version_conflict"],
   },
   cancelThread: {
     method: "POST",
@@ -204,7 +183,7 @@ const THREAD_ROUTES = {
     gate: "invoke",
     summary: "Tells the run that is open on the thread to stop.",
     answer: json(202, s.strictObject({ status: s.literal("cancel-requested"), threadId: threadIdSchema })),
-    errors: ["thread_not_found", "run_not_found"],
+    errors: ["thread_not_found", "run_not_found", "thread_already_running", "version_conflict"],
   },
   decideOnThread: {
     method: "POST",
@@ -235,7 +214,15 @@ const PENDING_ROUTES = {
     body: pendingEditSchema,
     maxBodyBytes: CHAT_BODY_BYTES,
     answer: json(200, pendingSchema),
-    errors: ["thread_not_found", "storage_not_found", "already_consumed", "version_conflict", "invalid_revision", "invalid_activation"],
+    errors: [
+      "thread_not_found",
+      "storage_not_found",
+      "storage_validation",
+      "already_consumed",
+      "version_conflict",
+      "invalid_revision",
+      "invalid_activation",
+    ],
   },
   retractPending: {
     method: "DELETE",
@@ -254,7 +241,7 @@ const PENDING_ROUTES = {
     headers: ["If-Match"],
     body: s.strictObject({ order: s.array(nonBlankSchema) }),
     answer: json(200, s.strictObject({ entries: s.array(pendingSchema), revision: s.string() })),
-    errors: ["thread_not_found", "storage_validation", "version_conflict", "invalid_revision"],
+    errors: ["thread_not_found", "storage_validation", "already_consumed", "version_conflict", "invalid_revision"],
   },
 } as const satisfies Record<string, Route>;
 
@@ -330,7 +317,7 @@ const RUN_ROUTES = {
     summary: "The result of a run, when it is over or waits.",
     query: waitQuerySchema,
     answer: json(200, runResultSchema),
-    errors: ["run_not_found", "timeout"],
+    errors: ["run_not_found", "invalid_resume"],
   },
   sendInputs: {
     method: "POST",
@@ -340,7 +327,7 @@ const RUN_ROUTES = {
     body: sendSchema,
     maxBodyBytes: CHAT_BODY_BYTES,
     answer: json(202, sentSchema),
-    errors: ["run_not_found", ...SUBMITTING],
+    errors: ["run_not_found", "channel_closed", "ambiguous_id", ...SUBMITTING],
   },
   cancelRun: {
     method: "POST",
@@ -348,7 +335,7 @@ const RUN_ROUTES = {
     gate: "invoke",
     summary: "Tells a run to stop, wherever it is executed.",
     answer: json(202, s.strictObject({ status: s.literal("cancel-requested"), runId: runIdSchema })),
-    errors: ["run_not_found"],
+    errors: ["run_not_found", "thread_already_running", "version_conflict"],
   },
   decideOnRun: {
     method: "POST",
@@ -463,7 +450,7 @@ const QUEUE_ROUTES = {
     gate: "admin",
     summary: "Puts it into the queue again: a new run answers the same messages.",
     answer: json(202, startedSchema),
-    errors: ["storage_not_found", "thread_already_running"],
+    errors: ["storage_not_found", "storage_already_exists", "thread_already_running", "version_conflict"],
   },
   dropDeadLetter: {
     method: "DELETE",

@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { Route } from "@awaken/contract/http";
+import { DECIDING, type Route, SUBMITTING } from "@awaken/contract/http";
 import * as s from "@awaken/contract/schema";
 import type { AttachedEvent } from "@awaken/runtime";
 import { defineProtocol } from "../../routes/endpoint.ts";
@@ -19,14 +19,15 @@ const MAX_REPLAY = 500;
 const REPLAY = 100;
 
 const frames = { type: "frames", of: "events of AG-UI", headers: { "x-awaken-encoder": `ag-ui;v=${AG_UI_ENCODER_VERSION}` } } as const;
-const SUBMITTING = ["invalid_activation", "invalid_id", "agent_not_found", "thread_already_running", "version_conflict"] as const;
+/** What is said may be a decision. */
+const SPEAKING = [...SUBMITTING, ...DECIDING] as const;
 const post = {
   method: "POST",
   gate: "invoke",
   body: runInputSchema,
   maxBodyBytes: RUN_BODY_BYTES,
   answer: frames,
-  errors: SUBMITTING,
+  errors: SPEAKING,
 } as const;
 const accepted = { type: "json", status: 202, schema: s.strictObject({ status: s.string(), threadId: s.string() }) } as const;
 const anyJson = (status: 200 | 202) => ({ type: "json", status, schema: s.json() }) as const;

@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { Route } from "@awaken/contract/http";
+import { DECIDING, type Route, SUBMITTING } from "@awaken/contract/http";
 import * as s from "@awaken/contract/schema";
 import { clampLimit } from "@awaken/contract/store";
 import { numberOf, readCursor, writeCursor } from "../../http/cursors.ts";
@@ -41,7 +41,8 @@ const post = {
   maxBodyBytes: CHAT_BODY_BYTES,
   answer: frames,
 } as const;
-const SUBMITTING = ["invalid_activation", "invalid_id", "agent_not_found", "thread_already_running", "version_conflict"] as const;
+/** What is said may be a decision. */
+const SPEAKING = [...SUBMITTING, ...DECIDING] as const;
 const COMING_BACK = ["invalid_id", "cursor_expired", "invalid_activation"] as const;
 const again = {
   method: "GET",
@@ -64,10 +65,10 @@ const ROUTES = {
     ...post,
     path: "/chat",
     summary: "Runs an agent for `useChat`: thread and agent are those of the body.",
-    errors: SUBMITTING,
+    errors: SPEAKING,
   },
-  aiSdkThreadRun: { ...post, path: "/threads/:threadId/runs", summary: "The same on this thread.", errors: SUBMITTING },
-  aiSdkAgentRun: { ...post, path: "/agents/:agentId/runs", summary: "The same with this agent.", errors: SUBMITTING },
+  aiSdkThreadRun: { ...post, path: "/threads/:threadId/runs", summary: "The same on this thread.", errors: SPEAKING },
+  aiSdkAgentRun: { ...post, path: "/agents/:agentId/runs", summary: "The same with this agent.", errors: SPEAKING },
   aiSdkChatStream: {
     ...again,
     answer: { ...frames, canBeOver: true },
