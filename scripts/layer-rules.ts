@@ -83,6 +83,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "event-table.ts": "events",
       "json.ts": "base",
       "error.ts": "base",
+      "error-table.ts": "base",
       "nearest-name.ts": "base",
       "per-object.ts": "base",
     },

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./error.ts";
+import type { ErrorCode } from "./error-table.ts";
 import type { RunStatus, Termination, WaitingReason } from "./termination.ts";
 
 /** A string that may be another one than those that an editor offers. */

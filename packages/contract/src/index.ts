@@ -57,7 +57,8 @@ export type {
   ToolResultContent,
   UserContent,
 } from "./content.ts";
-export { AwakenError, type AwakenErrorInit, ERROR_TABLE, type ErrorCode, errorMessage } from "./error.ts";
+export { AwakenError, type AwakenErrorInit, errorMessage } from "./error.ts";
+export { ERROR_TABLE, type ErrorCode } from "./error-table.ts";
 export { type AgentEvent, type ChildRun, type InputMode, isStoredEvent, type RunOutcome, type ToolCallProgress } from "./event.ts";
 export { EVENT_TABLE, type EventStage, readEventOf } from "./event-table.ts";
 export { ADAPTERS, type Adapter, ORIGINS, type Origin, RUN_MODES, type RunIdentity, type RunMode, type RunPlace } from "./identity.ts";

@@ -1,4 +1,5 @@
-import { AwakenError, type ErrorCode, errorMessage } from "./error.ts";
+import { AwakenError, errorMessage } from "./error.ts";
+import type { ErrorCode } from "./error-table.ts";
 import { didYouMean } from "./nearest-name.ts";
 import { describeType, quote } from "./schema/issue.ts";
 

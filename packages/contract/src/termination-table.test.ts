@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Conclusion, conclude } from "./conclusion.ts";
-import { AwakenError, ERROR_TABLE, type ErrorCode } from "./error.ts";
+import { AwakenError } from "./error.ts";
+import { ERROR_TABLE, type ErrorCode } from "./error-table.ts";
 import { INFERENCE_FAILURES } from "./inference.ts";
 import type { Termination } from "./termination.ts";
 import { TERMINATION_TABLE } from "./termination-table.ts";

@@ -1,4 +1,4 @@
-import { ERROR_TABLE } from "../error.ts";
+import { ERROR_TABLE } from "../error-table.ts";
 import { EVENT_TABLE } from "../event-table.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type * as s from "../schema/all.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../error.ts";
+import type { ErrorCode } from "../error-table.ts";
 import type * as s from "../schema/all.ts";
 
 /** Who may ask: anybody, whoever has a tenant, or whoever runs the server. */

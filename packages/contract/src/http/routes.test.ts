@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ERROR_TABLE } from "../error.ts";
+import { ERROR_TABLE } from "../error-table.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { openApiDocument } from "./open-api.ts";
 import { commonErrors, paramsOf, pathOf, type Route } from "./route.ts";

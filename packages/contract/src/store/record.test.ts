@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { AwakenError, type ErrorCode } from "../error.ts";
+import { AwakenError } from "../error.ts";
+import type { ErrorCode } from "../error-table.ts";
 import { type JsonObject, sameJson } from "../json.ts";
 import { clampLimit } from "./page.ts";
 import { defineRecord } from "./record.ts";
