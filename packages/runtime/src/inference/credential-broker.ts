@@ -2,7 +2,7 @@ import { errorMessage, InferenceError, type InferenceFailure, type Secret } from
 import { childController, raceAbort } from "../stream/abort.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import { statusOf } from "./classify.ts";
-import { isTransient } from "./open-stream.ts";
+import { isTransient } from "./retry.ts";
 
 export interface MintedToken {
   readonly token: Secret;

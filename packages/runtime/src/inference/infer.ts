@@ -1,11 +1,10 @@
 import type { AgentEvent, InferenceRequest, Message, StopReason, ToolCall, Turn } from "@awaken/contract";
 import type { Collected, Ending } from "./collected.ts";
 import { Collector } from "./collector.ts";
-import { failureText } from "./failure-text.ts";
 import type { CallFacts, InferenceRun, Inferred } from "./inference-run.ts";
-import { continuation } from "./recovery-plan.ts";
-import { type StreamOutcome, streamTurn } from "./stream-turn.ts";
-import { continueTruncated, isTruncated, truncationPlea } from "./truncation.ts";
+import { seldom } from "./seldom-door.ts";
+import type { StreamOutcome } from "./stream-outcome.ts";
+import { streamTurn } from "./stream-turn.ts";
 
 export type { CallFacts, InferenceRun, Inferred, LostCall } from "./inference-run.ts";
 export { DEFAULT_INFERENCE_POLICY, type InferencePolicy } from "./policy.ts";
@@ -45,9 +44,11 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
       const durationMs = run.clock.now() - startedAt;
       const { response, usage } = collector;
       const servedBy = run.provider.observer?.servedBy?.(asked);
-      const turn = toTurn(collected, outcome, { response, usage, servedBy, model: asked.model, durationMs });
+      const said = outcome.type === "failed" ? await told(outcome) : outcome;
+      const turn = toTurn(collected, said, { response, usage, servedBy, model: asked.model, durationMs });
       return { turn, plea, lostCall: outcome.type === "cut" ? outcome.lostCall : undefined, isAborted: outcome.type === "aborted" };
     }
+    const room = await seldom.open();
     if (smaller !== undefined) {
       isShrunk = true;
       asked = smaller;
@@ -56,17 +57,19 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
       for (const { id, name } of collected.malformedCalls) {
         if (name !== "") run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason: "output token limit" });
       }
-      plea ??= truncationPlea(run.ids);
+      plea ??= room.truncationPlea(run.ids);
     }
     collector.dropCalls();
-    request = goOn(run, asked, collected, plea);
+    request = room.goOn(run, asked, collected, plea);
   }
 }
 
-/** The next request: after what was said so far, if anything was. */
-function goOn(run: InferenceRun, asked: InferenceRequest, collected: Collected, plea: Message | undefined): InferenceRequest {
-  if (plea !== undefined) return continueTruncated(run, asked, collected, plea);
-  return collected.text.trim() === "" ? asked : continuation(asked, collected.text, run.ids);
+/** Whether the token limit cut off something that the model can be asked to go on with. `saidBefore` is how much it had said before. */
+function isTruncated(outcome: StreamOutcome, { text, toolCalls, malformedCalls }: Collected, saidBefore: number): boolean {
+  if (outcome.type !== "ended" || outcome.reason !== "max-tokens" || toolCalls.length > 0) return false;
+  // Shorter than before: it was asked anew on the way.
+  const fresh = text.length < saidBefore ? text : text.slice(saidBefore);
+  return malformedCalls.length > 0 || fresh.trim() !== "";
 }
 
 /** Refused as too long, and no client has heard of a call. */
@@ -85,6 +88,12 @@ function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEven
 function filtered(outcome: StreamOutcome): StreamOutcome {
   if (outcome.type !== "ended" || outcome.reason !== "content-filter") return outcome;
   return { type: "failed", failure: { type: "content-filtered", message: "the provider's content filter stopped the answer" } };
+}
+
+/** A failure in words that stay the same and hold no key. */
+async function told({ type, failure }: Extract<StreamOutcome, { type: "failed" }>): Promise<StreamOutcome> {
+  const { failureText } = await seldom.open();
+  return { type, failure: { ...failure, message: failureText(failure) } };
 }
 
 function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): StopReason {
@@ -107,5 +116,5 @@ function toTurn(collected: Collected, outcome: StreamOutcome, facts: AnswerFacts
     ...(servedBy === undefined ? undefined : { servedBy }),
   };
   if (outcome.type !== "failed") return { ...body, stopReason: stopReasonOf(outcome) };
-  return { ...body, stopReason: "error", failure: { ...outcome.failure, message: failureText(outcome.failure) } };
+  return { ...body, stopReason: "error", failure: outcome.failure };
 }

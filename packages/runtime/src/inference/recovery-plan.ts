@@ -1,6 +1,8 @@
 import { type InferenceFailure, type InferenceRequest, type Message, messageId } from "@awaken/contract";
 import type { Ids } from "../stream/ids.ts";
 import type { Collector } from "./collector.ts";
+import type { StreamCheckpoint } from "./stream-checkpoint.ts";
+import type { Recovery, Turning } from "./stream-outcome.ts";
 
 /** Text of a cause, as events and errors show it. */
 export type BreakCause = "idle stall" | "goaway" | "connection reset" | "provider 503 mid-stream" | "resumed from checkpoint";
@@ -46,4 +48,39 @@ export function continuation(request: InferenceRequest, text: string, ids: Ids):
   const said: Message = { id: messageId(ids()), role: "assistant", content: [{ type: "text", text }] };
   const plea: Message = { id: messageId(ids()), role: "user", content: [{ type: "text", text: CONTINUE }], visibility: "internal" };
   return { ...request, messages: [...request.messages, said, plea] };
+}
+
+/** Carries the plan out, and tells clients what no longer counts. */
+export function recover({ run, request, collector }: Turning, reason: BreakCause): Recovery {
+  const plan = recoveryPlan(collector, request);
+  if (plan === "restart") {
+    collector.reset();
+    run.emit({ type: "stream-reset", reason });
+    return { type: "ask", request: { ...request } };
+  }
+  const lost = collector.inFlight;
+  for (const { id, name } of lost) run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason });
+  if (plan === "synthesize") {
+    const last = lost.at(-1);
+    return { type: "cut", lostCall: last === undefined ? undefined : { id: last.id, name: last.name } };
+  }
+  collector.dropCalls();
+  return { type: "ask", request: continuation(request, collector.text, run.ids) };
+}
+
+/** Says again what an earlier process received, so that every client has it, and goes on from there. */
+export function resumeFrom(work: Turning, { text, toolCalls, inFlight }: StreamCheckpoint): Recovery {
+  const { run, collector } = work;
+  const reason = "resumed from checkpoint";
+  run.emit({ type: "stream-reset", reason });
+  if (text.trim() === "" && toolCalls.length === 0) return { type: "ask", request: work.request };
+  collector.add({ type: "text-delta", delta: text });
+  for (const { id, name, input } of toolCalls) addCall(collector, id, name, JSON.stringify(input));
+  if (inFlight !== undefined) addCall(collector, inFlight.id, inFlight.name, inFlight.partialInput);
+  return recover(work, reason);
+}
+
+function addCall(collector: Collector, id: string, name: string, delta: string): void {
+  collector.add({ type: "tool-call-start", id, name });
+  collector.add({ type: "tool-call-delta", id, delta });
 }

@@ -33,6 +33,15 @@ export const withRoom = <Room, Given, T>(late: Late<Room>, given: Given, use: (r
   return late.then((room) => use(room, now));
 };
 
+const onTheirWay = new Set<Promise<unknown>>();
+
+/** Waits until the parts that were asked for are there, or could not be loaded; answers whether there was one. A test's clock stands still meanwhile. */
+export async function partsThere(): Promise<boolean> {
+  const parts = [...onTheirWay];
+  await Promise.allSettled(parts);
+  return parts.length > 0;
+}
+
 /**
  * A part of the runtime that most programs do without, loaded when it is first needed. From then on it is there at once, without a promise.
  * What could not be loaded is asked for again by whoever needs it next.
@@ -62,10 +71,12 @@ export class Door<Room> {
   }
 
   async #enter(loading: Promise<Room>): Promise<Room> {
+    onTheirWay.add(loading);
     try {
       this.#room = await loading;
       return this.#room;
     } finally {
+      onTheirWay.delete(loading);
       this.#loading = undefined;
     }
   }

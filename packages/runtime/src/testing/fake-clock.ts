@@ -1,4 +1,5 @@
 import type { Clock } from "../stream/clock.ts";
+import { partsThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
 
 interface Timer {
@@ -19,8 +20,13 @@ export interface FakeClock extends Clock {
   readonly pendingTimers: number;
 }
 
-/** Long enough for any chain of promises that a timer set off in this process. */
-const turnOver = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Long enough for any chain of promises that a timer set off in this process, also where it loads a part of the runtime on its way. */
+async function turnOver(): Promise<void> {
+  await nextTurn();
+  while (await partsThere()) await nextTurn();
+}
 
 /** A clock for tests: time moves only by `advance` and `runAll`. */
 export function fakeClock(startMs = 0): FakeClock {

@@ -10,7 +10,7 @@ import {
 } from "@awaken/contract";
 import { raceAbort } from "../../stream/abort.ts";
 import { classify } from "../classify.ts";
-import { closeIterator } from "../open-stream.ts";
+import { closeIterator } from "../opened-stream.ts";
 import { type Attempt, Attempts, type Trial } from "./attempts.ts";
 import { Members, type MembersInit } from "./members.ts";
 import { reaction } from "./reaction.ts";

@@ -2,7 +2,7 @@ import type { InferenceFailure, Provider } from "@awaken/contract";
 import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
 import type { Admission, CircuitBreaker } from "../circuit-breaker.ts";
-import { isTransient } from "../open-stream.ts";
+import { isTransient } from "../retry.ts";
 import { rendezvous } from "./rendezvous.ts";
 
 /** A model of a pool and who serves it, in the order of the spec. */

@@ -1,6 +1,7 @@
 import type { Log, Provider } from "@awaken/contract";
 import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
+import { Door, whenThere } from "../../stream/door.ts";
 import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import type { PoolInit } from "./create-pool.ts";
@@ -24,33 +25,23 @@ export interface PoolCacheInit {
 
 const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
 
+const room = new Door(() => import("./create-pool.ts"));
+
 /** Most programs have no pool, so what makes one work is loaded with the first request to one. */
 function openPool(init: PoolInit): Provider {
-  let pool: Provider | undefined;
-  let opening: Promise<Provider> | undefined;
-  const open = async (): Promise<Provider> => {
-    try {
-      const { createPool } = await import("./create-pool.ts");
-      pool = createPool(init);
-      return pool;
-    } catch (thrown) {
-      opening = undefined;
-      throw thrown;
-    }
-  };
+  const door = new Door(() => whenThere(room.open(), ({ createPool }) => createPool(init)));
   return {
     name: init.spec.id,
     canOverrideModel: false,
     stream(request, options) {
-      if (pool !== undefined) return pool.stream(request, options);
-      opening ??= open();
-      return opening.then((opened) => opened.stream(request, options));
+      const pool = door.open();
+      return pool instanceof Promise ? pool.then((opened) => opened.stream(request, options)) : pool.stream(request, options);
     },
     observer: {
-      drained: (request) => pool?.observer?.drained(request),
-      failed: (request, failure) => pool?.observer?.failed(request, failure),
-      hasMoved: (request) => pool?.observer?.hasMoved?.(request) ?? false,
-      servedBy: (request) => pool?.observer?.servedBy?.(request),
+      drained: (request) => door.room?.observer?.drained(request),
+      failed: (request, failure) => door.room?.observer?.failed(request, failure),
+      hasMoved: (request) => door.room?.observer?.hasMoved?.(request) ?? false,
+      servedBy: (request) => door.room?.observer?.servedBy?.(request),
     },
   };
 }

@@ -1,0 +1,11 @@
+/*
+ * What an inference does without whose stream opens at once, is read to its end, and is kept nowhere meanwhile. Loaded in one piece, behind
+ * the door of `seldom-door.ts`.
+ */
+
+export { afterFailure, failureOf } from "./after-failure.ts";
+export { CheckpointRecorder } from "./checkpoint-recorder.ts";
+export { failureText } from "./failure-text.ts";
+export { openAgain } from "./open-again.ts";
+export { resumeFrom } from "./recovery-plan.ts";
+export { goOn, truncationPlea } from "./truncation.ts";
