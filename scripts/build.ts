@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
+import { bundle, FIRST_PROGRAM } from "./core-bundle.ts";
 
 // Builds each package into its dist/, in the order of their dependencies: each is compiled against what the ones before it emitted.
 
@@ -42,18 +43,22 @@ function build(name: string): void {
 }
 
 /** They read nothing that lies beside them, so it does not matter in which file their code is: importing a dozen files is four times as fast as some hundred. */
-const JOINED: ReadonlySet<string> = new Set(["contract", "runtime"]);
+const JOINED = ["contract", "runtime"];
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly default: string }>>;
 }
 
-/** The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. */
-async function joinModules(name: string): Promise<void> {
+/**
+ * The modules of a package in one file for each of its entries, with what they share, and one for each part that is loaded later. What a first
+ * program loads at once is one file, whatever parts use of it besides.
+ */
+async function joinModules(name: string, atOnce: ReadonlySet<string>): Promise<void> {
   const folder = join(ROOT, "packages", name);
   const dist = join(folder, "dist");
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const entries = Object.values(manifest.exports).map((entry) => entry.default.replace("./dist/", ""));
+  const isEntry = new Set(entries.map((entry) => join(dist, entry)));
   const joining = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.js$/, ""), join(dist, entry)])),
     platform: "neutral",
@@ -71,6 +76,7 @@ async function joinModules(name: string): Promise<void> {
     sourcemap: true,
     entryFileNames: "[name].js",
     chunkFileNames: "parts/[name]-[hash].js",
+    codeSplitting: { groups: [{ name: "core", test: (id) => atOnce.has(id) && !isEntry.has(id), includeDependenciesRecursively: false }] },
   });
   await joining.close();
   for (const file of globSync("**/*.js{,.map}", { cwd: dist })) rmSync(join(dist, file));
@@ -81,7 +87,6 @@ async function joinModules(name: string): Promise<void> {
   }
 }
 
-for (const name of PACKAGES) {
-  build(name);
-  if (JOINED.has(name)) await joinModules(name);
-}
+for (const name of PACKAGES) build(name);
+const { modulesAtOnce } = await bundle(FIRST_PROGRAM, { hasZod: false, isBuilt: true });
+for (const name of JOINED) await joinModules(name, new Set(modulesAtOnce));

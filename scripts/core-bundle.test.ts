@@ -64,7 +64,12 @@ const BEHIND_DOORS = [
   "loop/resume/recover-step.ts",
   "loop/resume/close-run.ts",
   "loop/resume/cut-step.ts",
+  "inference/classify.ts",
+  "inference/checkpoint-recorder.ts",
   "inference/pool/create-pool.ts",
+  "builtin/background/thread-tasks.ts",
+  "builtin/compaction/summarize.ts",
+  "builtin/stop-policy/evaluate.ts",
 ];
 
 describe("the core in a browser", () => {

@@ -10,8 +10,7 @@ import type { FailedAttempt, Recovery, StreamOutcome, Turning } from "./stream-o
 const STALL: InferenceFailure = { type: "stream-interrupted", message: "idle stall" };
 const STALL_DELAY_MS = 200;
 
-export const failureOf = (end: FailedStream): InferenceFailure =>
-  end.type === "stalled" ? STALL : classify(end.thrown);
+export const failureOf = (end: FailedStream): InferenceFailure => (end.type === "stalled" ? STALL : classify(end.thrown));
 
 /** What becomes of a turn after an attempt that failed: another request, after a wait, or its end. `retry` counts from 0. */
 export async function afterFailure(

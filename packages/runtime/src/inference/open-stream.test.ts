@@ -1,10 +1,11 @@
 import { getEventListeners } from "node:events";
 import { type AgentEvent, AwakenError, InferenceError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countingIds, type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { failure, parts, type ScriptedTurn, text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { DEFAULT_INFERENCE_POLICY, type InferencePolicy, type InferenceRun, infer } from "./infer.ts";
+import { seldom } from "./seldom-door.ts";
 
 const request: InferenceRequest = { model: "m", system: "", messages: [], tools: [], promptCache: false };
 const log = { warn: () => {}, error: () => {} };
@@ -238,5 +239,18 @@ describe("opening a stream", () => {
     expect(b).toEqual(a);
     expect(c).toMatchObject({ fallback: "f" });
     expect(c?.inferenceId).not.toBe(a?.inferenceId);
+  });
+
+  it("a failure is told as it came where the part that deals with it cannot be loaded, and nothing is left behind", async () => {
+    vi.spyOn(seldom, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+    for (const turns of [
+      [failure("overloaded")],
+      [parts({ type: "text-delta", delta: "half" }, { type: "throw", error: new Error("reset") })],
+    ]) {
+      const { run, clock, controller } = setup(scripted(turns));
+      await expect(infer(run)).rejects.toThrow("no such file");
+      expect(clock.pendingTimers).toBe(0);
+      expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+    }
   });
 });

@@ -3,10 +3,7 @@ import type { Clock } from "../stream/clock.ts";
 import type { OpenedStream } from "./opened-stream.ts";
 
 /** How a stream ended: all of it was said, given up by the caller, silent for too long, or broken. */
-export type StreamEnd =
-  | { readonly type: "drained"; readonly isClosed: boolean }
-  | { readonly type: "aborted" }
-  | FailedStream;
+export type StreamEnd = { readonly type: "drained"; readonly isClosed: boolean } | { readonly type: "aborted" } | FailedStream;
 
 export type FailedStream = { readonly type: "stalled" } | { readonly type: "broken"; readonly thrown: unknown };
 

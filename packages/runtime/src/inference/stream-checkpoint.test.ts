@@ -1,9 +1,10 @@
 import { type AgentEvent, type InferenceRequest, messageId, messageText, toolCallId } from "@awaken/contract";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countingIds, fakeClock } from "../testing/fake-clock.ts";
 import { parts, type ScriptedTurn, type ScriptItem, stall, text } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { type CheckpointSlot, DEFAULT_INFERENCE_POLICY, infer, type StreamCheckpoint } from "./infer.ts";
+import { seldom } from "./seldom-door.ts";
 
 const request: InferenceRequest = {
   model: "m",
@@ -208,5 +209,14 @@ describe("stream checkpoints", () => {
     await inferred;
     await clock.advance(1);
     expect(log).toEqual(["1234", "delete"]);
+  });
+
+  it("an answer is given all the same where the part that keeps it cannot be loaded", async () => {
+    vi.spyOn(seldom, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+    const slot = new MemorySlot();
+    const { turn, warnings } = await play([text("all of it")], slot);
+    expect(turn).toMatchObject({ text: "all of it", stopReason: "end-turn" });
+    expect(slot.log).toEqual([]);
+    expect(warnings).toEqual(["an answer is not kept while it streams: no such file"]);
   });
 });

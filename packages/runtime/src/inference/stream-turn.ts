@@ -110,7 +110,12 @@ function release(run: InferenceRun, request: InferenceRequest, stream: OpenedStr
   }
 }
 
-async function releaseFailed({ provider }: InferenceRun, request: InferenceRequest, stream: OpenedStream, end: FailedStream): Promise<AttemptEnd> {
+async function releaseFailed(
+  { provider }: InferenceRun,
+  request: InferenceRequest,
+  stream: OpenedStream,
+  end: FailedStream,
+): Promise<AttemptEnd> {
   try {
     if (end.type === "broken" && AwakenError.is(end.thrown)) throw end.thrown;
     const { failureOf } = await seldom.open();

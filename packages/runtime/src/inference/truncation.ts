@@ -19,12 +19,7 @@ export const truncationPlea = (ids: Ids): Message => ({
  * The request with all that the model said so far, unless that was nothing, and the plea to go on. What was asked for stays what it was,
  * except that half of an answer cannot be held to the schema of a whole one.
  */
-function continueTruncated(
-  run: InferenceRun,
-  asked: InferenceRequest,
-  { text, content }: Collected,
-  plea: Message,
-): InferenceRequest {
+function continueTruncated(run: InferenceRun, asked: InferenceRequest, { text, content }: Collected, plea: Message): InferenceRequest {
   const isBlank = text.trim() === "";
   const longer = isBlank
     ? [...asked.messages, plea]

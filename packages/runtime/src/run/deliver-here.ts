@@ -1,4 +1,5 @@
 import { errorMessage, type Message, messageId, runId, threadId } from "@awaken/contract";
+import { threadTasks } from "../builtin/background/thread-tasks.ts";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
 import type { RunParts } from "./run-parts.ts";
 import { startRun } from "./start-run.ts";
@@ -17,7 +18,7 @@ export async function deliverHere(parts: RunParts, request: AgentMessageRequest)
   if (active.onThread(thread)?.inbox.tryPush({ type: "messages", messages: [said] }) === true) return id;
   const open = head?.openRun;
   if (open?.status === "waiting") {
-    tasks.open(thread).keep(said);
+    tasks.open(thread, threadTasks).keep(said);
     return id;
   }
   const { result } = startRun(parts, {

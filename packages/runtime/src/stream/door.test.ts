@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { Door, whenThere } from "./door.ts";
 
 describe("a door", () => {
@@ -28,5 +29,26 @@ describe("a door", () => {
     });
     await expect(Promise.all([door.open(), door.open()])).rejects.toThrow("offline");
     expect(await door.open()).toEqual({ tries: 2 });
+  });
+
+  it("the clock of a test stands still while one is loaded", async () => {
+    const clock = fakeClock();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const door = new Door(() => promise);
+    const waiting = Promise.resolve(door.open()).then((room) => clock.timer(100, () => heard.push(`${room} at ${clock.now()}`)));
+    const heard: string[] = [];
+    const passed = clock.advance(100);
+    setTimeout(() => resolve("loaded"), 1);
+    await passed;
+    await waiting;
+    expect(heard).toEqual(["loaded at 100"]);
+  });
+
+  it("a test's time goes on when it could not be loaded", async () => {
+    const clock = fakeClock();
+    const door = new Door(() => Promise.reject(new Error("offline")));
+    const failed = Promise.resolve(door.open()).catch(String);
+    await clock.advance(1);
+    expect(await failed).toBe("Error: offline");
   });
 });

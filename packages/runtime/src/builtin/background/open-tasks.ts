@@ -21,7 +21,7 @@ import { sendMessage } from "../messages/send.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { TenantTasks } from "./task-table.ts";
 import { TaskVerbs } from "./task-verbs.ts";
-import type { Seat, ThreadTasks } from "./thread-tasks.ts";
+import { type Seat, type ThreadTasks, threadTasks } from "./thread-tasks.ts";
 
 export interface OpenTasksInit {
   readonly tenant: TenantTasks;
@@ -142,7 +142,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
 
   #sit(): ThreadTasks {
     const { tenant, scene } = this.#init;
-    const thread = tenant.open(scene.identity.threadId);
+    const thread = tenant.open(scene.identity.threadId, threadTasks);
     if (this.#off === undefined) {
       thread.sit(this.#seat);
       this.#off = onAbort(scene.signal, () => this.#cancelCode(thread));

@@ -1,10 +1,16 @@
-import type { RunId, ScopeId, TaskEvent, TaskRecord, ThreadId } from "@awaken/contract";
+import { errorMessage, type RunId, type ScopeId, type TaskEvent, type TaskRecord, type ThreadId } from "@awaken/contract";
+import { Door, whenThere } from "../../stream/door.ts";
 import { keyIn } from "../../stream/scope-key.ts";
 import type { TableInit } from "./table-init.ts";
-import { type TaskPost, ThreadTasks } from "./thread-tasks.ts";
+import type { TaskPost, ThreadTasks, ThreadTasksInit } from "./thread-tasks.ts";
 
 /** How many runs that were cancelled are remembered. */
 const REMEMBERED = 1_000;
+
+/** Makes what there is of one thread. */
+export type MakeThread = (init: ThreadTasksInit) => ThreadTasks;
+
+const threads = new Door(() => import("./thread-tasks.ts"));
 
 /** Background work of all tenants in this process. There is nothing in it for a thread without any. */
 export class TaskTable {
@@ -34,18 +40,14 @@ export class TaskTable {
     return this.#threads.get(keyIn(scopeId, threadId));
   }
 
-  open(scopeId: ScopeId, threadId: ThreadId, post: TaskPost): ThreadTasks {
+  open(scopeId: ScopeId, threadId: ThreadId, post: TaskPost, make: MakeThread): ThreadTasks {
     const key = keyIn(scopeId, threadId);
     const known = this.#threads.get(key);
     if (known !== undefined) return known;
-    const made = new ThreadTasks({
-      threadId,
-      table: this.init,
-      post,
-      onIdle: () => {
-        if (this.#threads.get(key) === made) this.#threads.delete(key);
-      },
-    });
+    const onIdle = () => {
+      if (this.#threads.get(key) === made) this.#threads.delete(key);
+    };
+    const made = make({ threadId, table: this.init, post, onIdle });
     this.#threads.set(key, made);
     return made;
   }
@@ -83,8 +85,8 @@ export class TenantTasks {
     return this.table.find(this.scopeId, threadId);
   }
 
-  open(threadId: ThreadId): ThreadTasks {
-    return this.table.open(this.scopeId, threadId, this.#post);
+  open(threadId: ThreadId, make: MakeThread): ThreadTasks {
+    return this.table.open(this.scopeId, threadId, this.#post, make);
   }
 
   /** Code ends with its process. */
@@ -96,6 +98,10 @@ export class TenantTasks {
 
   /** News for a thread, whether a run is at work there or not. */
   tell(threadId: ThreadId, event: TaskEvent): void {
-    this.open(threadId).tell(event);
+    const told = whenThere(threads.open(), ({ threadTasks }) => this.open(threadId, threadTasks).tell(event));
+    if (!(told instanceof Promise)) return;
+    told.catch((thrown) =>
+      this.table.init.log.error(`news of a background task are lost: ${errorMessage(thrown)}`, { taskId: event.taskId }),
+    );
   }
 }

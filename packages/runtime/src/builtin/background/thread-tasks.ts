@@ -295,3 +295,5 @@ export class ThreadTasks {
     if (this.#seat === undefined && this.#live.size === 0 && !this.hasNews && this.#posting === undefined) this.#init.onIdle();
   }
 }
+
+export const threadTasks = (init: ThreadTasksInit): ThreadTasks => new ThreadTasks(init);

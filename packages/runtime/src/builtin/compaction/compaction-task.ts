@@ -4,8 +4,9 @@ import type { LiveRun } from "../../plugin/define-plugin.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
 import { childController } from "../../stream/abort.ts";
 import type { Clock } from "../../stream/clock.ts";
-import { type CompactionOutcome, compactionNotice, judgeSummary } from "./notice.ts";
-import { type Summarizer, summarize } from "./summarize.ts";
+import { compacting } from "./compacting-door.ts";
+import type { CompactionOutcome } from "./notice.ts";
+import type { Summarizer } from "./summarize.ts";
 
 /** The compactions of one run, one at a time. */
 export class RunCompactions {
@@ -40,14 +41,23 @@ export class RunCompactions {
   }
 
   async #work(summarizer: Summarizer, order: CompactionOrder, clock: Clock, signal: AbortSignal): Promise<void> {
+    let room: Awaited<ReturnType<typeof compacting.open>>;
+    try {
+      room = await compacting.open();
+    } catch (thrown) {
+      // Nobody works on it: it is begun anew.
+      this.#taskId = undefined;
+      summarizer.log.warn(`the conversation could not be summarised: ${errorMessage(thrown)}`);
+      return;
+    }
     let outcome: CompactionOutcome;
     try {
-      const text = await summarize(summarizer, order, clock, signal);
-      outcome = judgeSummary(text, order, summarizer.section.minSavingsRatio, summarizer.ids);
+      const text = await room.summarize(summarizer, order, clock, signal);
+      outcome = room.judgeSummary(text, order, summarizer.section.minSavingsRatio, summarizer.ids);
     } catch (thrown) {
       outcome = { type: "failed", error: errorMessage(thrown) };
     }
     if (signal.aborted) return;
-    this.#run.send({ type: "compaction", notice: compactionNotice(outcome, order, () => clock.now()) });
+    this.#run.send({ type: "compaction", notice: room.compactionNotice(outcome, order, () => clock.now()) });
   }
 }

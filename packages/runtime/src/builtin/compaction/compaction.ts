@@ -4,6 +4,7 @@ import {
   compactionOrderSchema,
   compactionSectionSchema,
   consoleLog,
+  errorMessage,
   type Log,
   type Provider,
 } from "@awaken/contract";
@@ -14,10 +15,13 @@ import { defineEffect } from "../../phase/effect.ts";
 import type { HookScene } from "../../phase/hook.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { estimateInstructions, estimateMessages } from "../../prompt/estimate.ts";
+import { type Late, whenThere } from "../../stream/door.ts";
 import type { Ids } from "../../stream/ids.ts";
+import { compacting } from "./compacting-door.ts";
 import { compactionState } from "./compaction-state.ts";
 import { RunCompactions } from "./compaction-task.ts";
-import { planCompaction } from "./plan.ts";
+
+type Room = Awaited<ReturnType<typeof compacting.open>>;
 
 /** A summary that keeps failing for the same messages is not tried for ever. */
 const MAX_FAILURES = 3;
@@ -51,13 +55,12 @@ function isOver(threshold: number, { agent, messages }: HookScene): boolean {
  * while the run goes on, and enters at a boundary.
  */
 export function compaction(init: CompactionInit): Plugin {
-  const { policy, provider, model, ids } = init;
+  const { policy, provider, model, ids, log = consoleLog } = init;
   const threshold = policy.autocompactThreshold;
   const active = new Set<RunCompactions>();
   const find = (scene: HookScene) => [...active].find((compactions) => compactions.isOf(scene));
 
-  const trigger = (at: number, scene: HookScene): Command | undefined => {
-    if (!isOver(at, scene)) return undefined;
+  const begin = ({ planCompaction }: Room, scene: HookScene): Command | undefined => {
     const compactions = find(scene);
     const state = scene.state.get(compactionState) ?? compactionState.initial();
     if (compactions === undefined || (state.inFlight !== undefined && compactions.owns(state.inFlight.taskId))) return undefined;
@@ -68,6 +71,15 @@ export function compaction(init: CompactionInit): Plugin {
       .update(compactionState, { type: "start", task: { taskId, upTo: plan.upTo, startedAt: scene.clock.now() } })
       .emit(startCompaction, { taskId, ...plan });
   };
+  const trigger = (at: number, scene: HookScene): Late<Command | undefined> => {
+    if (!isOver(at, scene)) return undefined;
+    const begun = whenThere(compacting.open(), (room) => begin(room, scene));
+    if (!(begun instanceof Promise)) return begun;
+    return begun.catch((thrown) => {
+      log.warn(`the conversation could not be summarised: ${errorMessage(thrown)}`);
+      return undefined;
+    });
+  };
 
   return definePlugin<CompactionSection>({
     id: "context_compaction",
@@ -75,7 +87,7 @@ export function compaction(init: CompactionInit): Plugin {
     config: compactionSectionSchema,
     register(r, section) {
       r.state(compactionState);
-      const summarizer = { provider, model, ids, section, policy: init.inference ?? DEFAULT_INFERENCE_POLICY, log: init.log ?? consoleLog };
+      const summarizer = { provider, model, ids, section, policy: init.inference ?? DEFAULT_INFERENCE_POLICY, log };
       r.effect(startCompaction, (order, scene) => find(scene)?.start(summarizer, order, scene.clock));
       if (threshold !== undefined && section.mode === "on") r.hook("beforeInference", (scene) => trigger(threshold, scene));
     },

@@ -1,9 +1,9 @@
 import type { StopStats, Termination, Turn } from "@awaken/contract";
 import { compileContentPattern, type StopCondition } from "@awaken/contract/spec";
 
-type Stop = Extract<Termination, { type: "stopped" }>;
+export type Stop = Extract<Termination, { type: "stopped" }>;
 
-interface Evidence {
+export interface Evidence {
   readonly stats: StopStats;
   readonly turn: Turn;
   readonly now: number;

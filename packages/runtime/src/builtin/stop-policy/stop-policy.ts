@@ -1,16 +1,27 @@
+import type { StopStats } from "@awaken/contract";
 import type { StopCondition } from "@awaken/contract/spec";
 import { command } from "../../phase/command.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";
-import { firstStop } from "./evaluate.ts";
+import { Door, type Late, whenThere } from "../../stream/door.ts";
+import type { Evidence, Stop } from "./evaluate.ts";
 import { stopStats } from "./stats.ts";
+
+/** Most agents have no conditions of their own. */
+const judging = new Door(() => import("./evaluate.ts"));
+
+/** Every agent has a limit of steps. */
+const overSteps = ({ stepCount }: StopStats, maxSteps: number): Stop | undefined =>
+  maxSteps > 0 && stepCount >= maxSteps ? { type: "stopped", code: "max-steps", detail: `${stepCount} of ${maxSteps} steps` } : undefined;
 
 /**
  * Ends a run that does not end by itself: judged once after each inference, before any tool runs.
  * A resumed run keeps its clock and its counts.
  */
 export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[] = []): Plugin {
-  const all: readonly StopCondition[] = [{ type: "max-steps", steps: maxSteps }, ...conditions];
+  const judge = (evidence: Evidence): Late<Stop | undefined> =>
+    overSteps(evidence.stats, maxSteps) ??
+    (conditions.length === 0 ? undefined : whenThere(judging.open(), ({ firstStop }) => firstStop(conditions, evidence)));
   const keptTexts = conditions.reduce((most, one) => (one.type === "loop-detection" ? Math.max(most, one.window) : most), 0);
   return definePlugin({
     id: conditions.length === 0 ? "stop-condition:max-steps" : "stop-condition",
@@ -22,9 +33,10 @@ export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[
       r.hook("afterInference", ({ state, turn, clock }) => {
         const update = { type: "turn", turn, keptTexts } as const;
         const stats = stopStats.apply(state.get(stopStats) ?? stopStats.initial(), update);
-        const reason = firstStop(all, { stats, turn, now: clock.now() });
-        const change = command().update(stopStats, update);
-        return reason === undefined ? change : change.update(runLifecycle, { type: "done", termination: reason, at: clock.now() });
+        return whenThere(judge({ stats, turn, now: clock.now() }), (reason) => {
+          const change = command().update(stopStats, update);
+          return reason === undefined ? change : change.update(runLifecycle, { type: "done", termination: reason, at: clock.now() });
+        });
       });
     },
   });
