@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../error.ts";
+import type { ErrorCode } from "../error-table.ts";
 
 /** An agent that cannot be made ready to run: it is not there, or something that it names is not, or does not fit. */
 const RESOLVING = [
