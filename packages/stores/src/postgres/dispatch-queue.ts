@@ -44,7 +44,7 @@ function leftBehind(session: Session): Pick<DispatchQueue, "listStranded" | "lis
 
     async listAwaitingTasks({ after, limit }) {
       const text = `SELECT DISTINCT r.scope_id, r.thread_id FROM ~run r
-          WHERE r.status = 'waiting' AND strpos(r.record::text, '"reason":"awaiting-tasks"') > 0 AND (r.scope_id, r.thread_id) > ($1, $2)
+          WHERE r.status = 'waiting' AND r.awaits_tasks AND (r.scope_id, r.thread_id) > ($1, $2)
           AND NOT EXISTS (SELECT 1 FROM ~dispatch d
             WHERE d.scope_id = r.scope_id AND d.thread_id = r.thread_id AND d.status IN ('queued', 'claimed'))
         ORDER BY r.scope_id, r.thread_id LIMIT $3`;

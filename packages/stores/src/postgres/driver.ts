@@ -51,9 +51,14 @@ export interface PoolOptions {
 }
 
 /** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
-const SESSION = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
+const LIMITS = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
 /** The same, for the transaction that has just begun. */
-export const IN_TRANSACTION = SESSION.replaceAll("SET ", "SET LOCAL ");
+export const IN_TRANSACTION = LIMITS.replaceAll("SET ", "SET LOCAL ");
+/**
+ * Plans outlive the moment at which they were made: one that reads a table from end to end, which is best while it has a page, would be kept
+ * while it grows to thousands. What an index cannot answer is still read in that way, and not compiled for having been thought dear.
+ */
+const SESSION = `${LIMITS}; SET enable_seqscan = off; SET jit = off`;
 
 /** A pool of our own. `pg` is loaded here and nowhere else. */
 export async function createPool({ url, connections, connectTimeoutMs, hasSessions }: PoolOptions): Promise<PgPool> {

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { append, runs, user } from "../conformance/records.ts";
+import { createPool, type PgClient, type PgPool } from "./driver.ts";
+import { postgresStore } from "./store.ts";
+import { serverUrl } from "./test-server.ts";
+import { dropSchema, freshSchema, runSql } from "./test-store.ts";
+
+const KEYS = { thread: "thread_id", run: "run_id", dispatch: "dispatch_id", ledger: "idempotency_key", wish: "wish_id" };
+
+let schema: string;
+let pool: PgPool;
+let client: PgClient;
+beforeAll(async () => {
+  schema = freshSchema();
+  const url = await serverUrl();
+  pool = await createPool({ url, connections: 1, connectTimeoutMs: 60_000, hasSessions: true });
+  client = await pool.connect();
+  await using store = postgresStore(url, { schema });
+  await store.commit(append(0, [user("m1")], { run: runs.running() }));
+});
+afterAll(async () => {
+  client.release();
+  await pool.end();
+  await dropSchema(schema);
+});
+
+/** What a statement that was prepared now would do from then on, whatever its parameters. */
+async function planOf(text: string, parameters: number): Promise<string> {
+  await client.query("SET plan_cache_mode = force_generic_plan");
+  await client.query(`PREPARE asked AS ${text}`);
+  const { rows } = await client.query(`EXPLAIN EXECUTE asked (${Array.from({ length: parameters }, () => "NULL").join(", ")})`);
+  await client.query("DEALLOCATE asked");
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+describe("a statement that is prepared while a table is almost empty, and kept while it grows", () => {
+  test.each(Object.entries(KEYS))("finds a %s by its key", async (table, key) => {
+    const find = `SELECT record FROM ${schema}.${table} WHERE scope_id = $1 AND ${key} = $2`;
+    expect(await planOf(find, 2)).toContain(`${table}_pkey`);
+    await runSql(`ANALYZE ${schema}.${table}`);
+    expect(await planOf(find, 2)).toContain(`${table}_pkey`);
+  });
+
+  test("moves a run by its key", async () => {
+    const move = `UPDATE ${schema}.run SET status = $3 WHERE scope_id = $1 AND run_id = $2 AND updated_at = $4 AND status = $5`;
+    expect(await planOf(move, 5)).toContain("run_pkey");
+    await runSql(`ANALYZE ${schema}.run`);
+    expect(await planOf(move, 5)).toContain("run_pkey");
+  });
+});
+
+test("no index of runs looks into their records: a step that leaves the status writes none", async () => {
+  const rows = await runSql("SELECT indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename = 'run'", [schema]);
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.filter((row) => String(row["indexdef"]).includes("record"))).toEqual([]);
+});
