@@ -84,6 +84,7 @@ export class RuntimeMailbox {
       cancel: async (run) => (await door.open()).cancel(run),
       decide: async (run, decisions) => (await door.open()).decide(run, decisions),
       keep: async (run, decisions) => (await door.open()).keep(run, decisions),
+      unbegun: async (runId) => (await door.open()).unbegun(runId),
       makeRoom: async (threadId) => (await door.open()).makeRoom(threadId),
     };
   }

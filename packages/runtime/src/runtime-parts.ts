@@ -1,4 +1,4 @@
-import { consoleLog, DEFAULT_SCOPE, errorMessage, type ScopeId, type ThreadId } from "@awaken/contract";
+import { consoleLog, DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { MessagePort } from "./builtin/background/open-tasks.ts";
 import { TaskTable } from "./builtin/background/task-table.ts";
@@ -148,12 +148,16 @@ export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox,
 }
 
 /** Each tenant's runs, for whoever follows them. */
-export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds, closing }: RunParts): Relays {
+export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds, closing, scoped }: RunParts): Relays {
   const storeOf = (scopeId: ScopeId): RelayStore | undefined => {
     const own = scopeId === DEFAULT_SCOPE ? store : store?.scoped(scopeId);
     if (own?.events === undefined) return undefined;
     const { events, live } = own;
-    return boundRelayStore({ ...own, events, ...(live === undefined ? undefined : { live }) }, bounds);
+    const queuedOn = async (id: RunId) => {
+      const unbegun = await scoped(scopeId).holds?.unbegun(id);
+      return unbegun?.type === "queued" ? unbegun.threadId : undefined;
+    };
+    return boundRelayStore({ ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) }, bounds);
   };
   return new Relays({ storeOf, active, clock, ids, closing });
 }

@@ -1,4 +1,14 @@
-import { AwakenError, type RunId, type RunRecord, runId, type ThreadId, type TicketId, threadId, ticketId } from "@awaken/contract";
+import {
+  AwakenError,
+  dispatchId,
+  type RunId,
+  type RunRecord,
+  runId,
+  type ThreadId,
+  type TicketId,
+  threadId,
+  ticketId,
+} from "@awaken/contract";
 import type { NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
@@ -55,22 +65,32 @@ async function cancelNext(tenant: Tenant, thread: ThreadId): Promise<RunId | und
   if (next === undefined) return undefined;
   const run = await tenant.ask("load a run", tenant.queue.runs.load(next.runId));
   if (run !== undefined) return (await cancelRun(tenant, run)) ? run.runId : undefined;
-  const isCancelled = await inOne(tenant, "cancel messages", async (ports) => {
-    if ((await ports.dispatches.cancel(next.dispatchId)) === undefined) return false;
+  return (await cancelUnbegun(tenant, next)) ? next.runId : cancelFound(tenant, thread);
+}
+
+/** False: somebody has begun with it meanwhile. */
+const cancelUnbegun = (tenant: Tenant, { dispatchId: id, threadId: thread, runId: run }: QueuedDispatch): Promise<boolean> =>
+  inOne(tenant, "cancel messages", async (ports) => {
+    if ((await ports.dispatches.cancel(id)) === undefined) return false;
     const { entries } = await ports.pending.load(thread);
     for (const { pendingId, revision, deliveryMode } of entries) {
-      const { targetRunId = next.runId } = deliveryMode;
-      if (targetRunId === next.runId) await ports.pending.retract(thread, pendingId, revision);
+      const { targetRunId = run } = deliveryMode;
+      if (targetRunId === run) await ports.pending.retract(thread, pendingId, revision);
     }
     return true;
   });
-  return isCancelled ? next.runId : cancelFound(tenant, thread);
+
+/** A run that was promised to somebody who sent messages, and has no record, by its id. */
+async function cancelPromised(tenant: Tenant, id: string): Promise<RunId | undefined> {
+  const dispatch = await tenant.ask("load a dispatch", tenant.queue.dispatches.load(dispatchId(id)));
+  if (dispatch?.runId !== id || dispatch.status !== "queued") return undefined;
+  return (await cancelUnbegun(tenant, dispatch)) ? dispatch.runId : cancelFound(tenant, id);
 }
 
 /** Tells a run to stop that is not executed here, by its id or that of its thread. Gives its id; undefined when there is none. */
 async function cancelFound(tenant: Tenant, id: string): Promise<RunId | undefined> {
   const run = await findOpen(tenant, id);
-  if (run === undefined) return id.trim() === "" ? undefined : cancelNext(tenant, threadId(id));
+  if (run === undefined) return id.trim() === "" ? undefined : ((await cancelNext(tenant, threadId(id))) ?? cancelPromised(tenant, id));
   return (await cancelRun(tenant, run)) ? run.runId : undefined;
 }
 

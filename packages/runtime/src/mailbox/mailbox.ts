@@ -15,6 +15,7 @@ import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
 import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
+import { findUnbegun } from "./unbegun.ts";
 import { type QueueWatcher, Watchers } from "./watchers.ts";
 import { Worker } from "./worker.ts";
 
@@ -139,6 +140,7 @@ export class Mailbox {
         }
         return true;
       },
+      unbegun: (runId) => findUnbegun(this.tenant(scopeId), runId),
       makeRoom: (threadId) => makeRoom(this.tenant(scopeId), threadId),
     };
   }

@@ -34,7 +34,10 @@ export interface Sent {
    * the run waits for decisions, and reads them when it goes on. `refused`: nobody here is there to read them, and they are not kept.
    */
   readonly status: "steered" | "queued" | "behind-tickets" | "refused";
-  /** Where they are: the run that will read them first, as far as that is known. */
+  /**
+   * The run that will read them first, as far as that is known: for `wait`, `attach` and `cancel`, also before it has begun. One that turns
+   * out not to be needed, because the run at work read them when it ended, never begins: then `wait` is refused with `run_not_found`.
+   */
   readonly runId?: RunId;
   /** Their ids, for `pending`. */
   readonly messageIds: readonly MessageId[];

@@ -65,6 +65,8 @@ export class Reader {
   #isLast = false;
   /** Something of it was in the log. */
   #isOnRecord = false;
+  /** It waits in the queue, and has no record: it may never have one, which nobody tells. */
+  #isQueued = false;
   #isLeft = false;
   /** The step under way when this round began, and what was open then. */
   #live: LiveStep | undefined;
@@ -234,9 +236,13 @@ export class Reader {
   async #isRecordDone(): Promise<boolean> {
     const { runId } = this.#target;
     if (runId === undefined || this.#rebuild.run !== undefined) return false;
-    // One that was refused before it was on record never ends: it is gone.
-    const status = (await this.#relay.store.runs.load(runId))?.status ?? (this.#local === undefined ? "done" : "created");
-    return status === "done" && !this.#isLogRung;
+    const { runs, queuedOn } = this.#relay.store;
+    const run = await runs.load(runId);
+    this.#isQueued = run === undefined && this.#local === undefined && (await queuedOn?.(runId)) !== undefined;
+    if (run === undefined && (this.#isQueued || this.#local !== undefined)) return false;
+    // One that never came to be on record is gone, unless it did so just now.
+    const isGone = run === undefined && (await runs.load(runId)) === undefined;
+    return (isGone || run?.status === "done") && !this.#isLogRung;
   }
 
   /** Hears what the run of this process says, if there is one. */
@@ -300,7 +306,7 @@ export class Reader {
     const { threadId } = this.#target;
     const isPolling = this.#relay.store.live === undefined;
     const isElsewhere = this.#rebuild.run !== undefined && this.#local === undefined;
-    if (!isPolling && !isElsewhere) {
+    if (!isPolling && !isElsewhere && !this.#isQueued) {
       this.#stopTimer?.();
       this.#stopTimer = undefined;
       return;

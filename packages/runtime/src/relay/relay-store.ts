@@ -1,3 +1,4 @@
+import type { RunId, ThreadId } from "@awaken/contract";
 import type { EventStore, LiveStore, MessageStore, RunStore, ThreadStore } from "@awaken/contract/store";
 import type { Bounds } from "../stream/bounds.ts";
 
@@ -8,10 +9,12 @@ export interface RelayStore {
   readonly runs: Pick<RunStore, "load" | "listOpenTickets">;
   readonly threads: Pick<ThreadStore, "load">;
   readonly live?: LiveStore;
+  /** Of a run that is promised and not on record, the thread that it waits in the queue of. */
+  queuedOn?(id: RunId): Promise<ThreadId | undefined>;
 }
 
 /** The same, each request within its limit: a follower of a store that does not answer is told so. */
-export function boundRelayStore({ events, messages, runs, threads, live }: RelayStore, bounds: Bounds): RelayStore {
+export function boundRelayStore({ events, messages, runs, threads, live, queuedOn }: RelayStore, bounds: Bounds): RelayStore {
   const ask = <T>(what: string, asked: Promise<T>): Promise<T> =>
     bounds.wait(asked, {
       limit: "storeMs",
@@ -34,5 +37,7 @@ export function boundRelayStore({ events, messages, runs, threads, live }: Relay
     },
     threads: { load: (id) => ask("load a thread", threads.load(id)) },
     ...(live === undefined ? undefined : { live }),
+    // It is asked for within limits already.
+    ...(queuedOn === undefined ? undefined : { queuedOn }),
   };
 }

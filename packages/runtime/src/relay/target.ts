@@ -3,6 +3,7 @@ import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract
 import type { ToldPlace } from "../commit/holding.ts";
 import type { Position } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
+import type { RelayStore } from "./relay-store.ts";
 
 /** What is followed. */
 export interface Target {
@@ -52,6 +53,14 @@ function newRun(relay: Relay, id: string): Target | undefined {
     : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
 }
 
+/** One that is promised, and waits in the queue. */
+async function queuedRun({ runs, queuedOn }: RelayStore, runId: RunId): Promise<Target | "begun" | undefined> {
+  const threadId = await queuedOn?.(runId);
+  if (threadId !== undefined) return { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
+  // Between the two looks.
+  return queuedOn !== undefined && (await runs.load(runId)) !== undefined ? "begun" : undefined;
+}
+
 export async function findTarget(relay: Relay, id: string): Promise<Target> {
   const { store } = relay;
   if (typeof id !== "string") throw new AwakenError("invalid_id", `the id of a run or thread must be a string, got ${describeType(id)}`);
@@ -68,7 +77,8 @@ export async function findTarget(relay: Relay, id: string): Promise<Target> {
     return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
   }
   if (run === undefined) {
-    const found = begun ?? newRun(relay, id);
+    const found = begun ?? newRun(relay, id) ?? (await queuedRun(store, toRunId(id)));
+    if (found === "begun") return findTarget(relay, id);
     if (found !== undefined) return found;
     throw notFound(id);
   }

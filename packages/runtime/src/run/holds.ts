@@ -1,10 +1,13 @@
-import type { RunId, RunRecord, TaskEvent, ThreadId } from "@awaken/contract";
+import type { AwakenError, RunId, RunRecord, TaskEvent, ThreadId } from "@awaken/contract";
 import type { Holding } from "../commit/holding.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { Late } from "../stream/door.ts";
 import type { ActiveRun } from "./active-runs.ts";
+
+/** A run that is promised and not on record: it waits in the queue, or will never begin. */
+export type UnbegunRun = { readonly type: "queued"; readonly threadId: ThreadId } | { readonly type: "never"; readonly error: AwakenError };
 
 /** How runs of this process hold their threads against other processes. Absent where nobody else can get at them. */
 export interface Holds {
@@ -39,6 +42,8 @@ export interface Holds {
    * run; false: it has parked or ended meanwhile, and its record knows more.
    */
   keep(run: Pick<RunRecord, "runId" | "threadId">, decisions: readonly AddressedDecision[]): Promise<boolean>;
+  /** What became of a run that has no record. Undefined: nobody promised it. */
+  unbegun(runId: RunId): Promise<UnbegunRun | undefined>;
   /** Somebody holds the thread. Resolves when he does not any more, since he is gone; else `thread_already_running`. */
   makeRoom(threadId: ThreadId): Promise<void>;
 }

@@ -21,10 +21,24 @@ import { RunBell } from "./run-bell.ts";
 import type { Awaited, RunParts } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
 
+const notFound = (id: string) => new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
+
 export async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
   const run = await parts.records.runs.load(toRunId(id));
-  if (run === undefined) throw new AwakenError("run_not_found", `run not found: ${id}`, { details: { runId: id } });
+  if (run === undefined) throw notFound(id);
   return run;
+}
+
+/** The same. Undefined: it waits in the queue, and has no record before it begins. */
+async function findRun({ records, holds }: RunParts, id: RunId): Promise<RunRecord | undefined> {
+  const run = await records.runs.load(id);
+  if (run !== undefined) return run;
+  const unbegun = await holds?.unbegun(id);
+  if (unbegun?.type === "queued") return undefined;
+  // It may have begun, and ended, between the two looks.
+  const begun = unbegun === undefined ? undefined : await records.runs.load(id);
+  if (begun !== undefined) return begun;
+  throw unbegun?.error ?? notFound(id);
 }
 
 /** The same as its executor gives. A run that waits has said something too: it stands in the log. */
@@ -150,11 +164,18 @@ async function heard({ holds, records }: RunParts, active: ActiveRun | undefined
 }
 
 /** As its record has it, if it is over, or waits for somebody. One that waits for another run of its family goes on with that one. */
-async function recorded(parts: RunParts, run: RunRecord, bell?: RunBell): Promise<LoopResult | undefined> {
-  if (!isSettled(run)) return undefined;
+async function recorded(parts: RunParts, run: RunRecord | undefined, bell?: RunBell): Promise<LoopResult | undefined> {
+  if (run === undefined || !isSettled(run)) return undefined;
   const result = await recordedResult(parts, run);
   const isStill = run.status === "done" || result.tickets.length > 0 || !(await isFamilyAtWork(parts.records, run, bell));
   return isStill ? result : undefined;
+}
+
+function timedOut(id: RunId, run: RunRecord | undefined): AwakenError {
+  if (run === undefined) return new AwakenError("timeout", `run '${id}' waits in the queue, and has not begun`, { details: { runId: id } });
+  const { status } = run;
+  const message = `run '${id}' is ${status}, and nobody here executes it: if it was cut off, resume it`;
+  return new AwakenError("timeout", message, { details: { runId: id, status } });
 }
 
 /** Resolves when the run is over or waits, by its executor if that is here, else by its record. */
@@ -162,21 +183,19 @@ export async function settled(parts: RunParts, id: RunId, until: number): Promis
   const here = await heard(parts, parts.active.byRun(id));
   if (here !== undefined) return here;
   // Whoever asks for a run that is not there, or is over, listens to nothing. What comes between the two looks is seen by the second.
-  const first = await recorded(parts, await loadRun(parts, id));
+  const first = await recorded(parts, await findRun(parts, id));
   if (first !== undefined) return first;
   using bell = new RunBell(parts.live, id);
   for (;;) {
     const ending = await heard(parts, parts.active.byRun(id));
     if (ending !== undefined) return ending;
-    const run = await loadRun(parts, id);
+    const run = await findRun(parts, id);
     const result = await recorded(parts, run, bell);
     if (result !== undefined) return result;
     if (parts.active.byRun(id) !== undefined) continue;
     const left = until - parts.clock.now();
     if (left <= 0) {
-      throw new AwakenError("timeout", `run '${id}' is ${run.status}, and nobody here executes it: if it was cut off, resume it`, {
-        details: { runId: id, status: run.status },
-      });
+      throw timedOut(id, run);
     }
     await bell.wait(parts.clock, left, parts.closing);
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");

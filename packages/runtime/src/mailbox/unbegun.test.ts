@@ -1,0 +1,140 @@
+import { type AgentEvent, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { STORES } from "./stores.test-support.ts";
+
+// A run that somebody was promised when he sent messages, before there is a record of it.
+
+const T = threadId("t");
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}): Runtime {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    limits: { storeMs: 3_600_000 },
+    store,
+    ...init,
+  });
+}
+
+async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
+  const told: AgentEvent[] = [];
+  for await (const event of events) told.push(event);
+  return told;
+}
+
+/** What comes of it while time passes by this clock. */
+async function inTime<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  work.then(over, over);
+  await expect
+    .poll(async () => {
+      await clock.advance(1_000);
+      return isOver;
+    })
+    .toBe(true);
+  return work;
+}
+
+function lasting() {
+  const began = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const execute = async () => {
+    began.resolve();
+    await end.promise;
+    return "slept";
+  };
+  return { tool: defineTool({ id: "slow", description: "", input: z.object({}), execute }), began: began.promise, release: end.resolve };
+}
+
+async function failureOf(work: Promise<unknown>) {
+  return work.then(
+    () => expect.fail("it should have failed"),
+    (thrown: unknown) => thrown,
+  );
+}
+
+describe.each(STORES)("a run that was promised and has not begun, on %s", (_, make) => {
+  test("is waited for and followed by its id, in whatever process, until it is over", async () => {
+    await using store = make();
+    const slow = lasting();
+    await using worker = open(store, [toolCall("slow", {}), text("first"), text("second")], { tools: [slow.tool] });
+    await using other = open(store, [], { workers: false });
+    const first = await worker.start({ thread: "t", input: "go" });
+    await slow.began;
+    const sent = await other.send("u", "and then?", { mode: "queue" });
+    const id = sent.runId ?? expect.fail();
+    expect(sent.status).toBe("queued");
+    const [waiting, here, following] = [other.wait(id), worker.wait(id), read(other.attach(id))];
+    slow.release();
+    const result = await waiting;
+    expect(result).toMatchObject({ runId: id, threadId: "u", status: "done" });
+    expect(await here).toEqual(result);
+    const told = await following;
+    expect(told[0]).toMatchObject({ type: "run-start", runId: id });
+    expect(told.at(-1)).toMatchObject({ type: "run-end", runId: id, result: { status: "done" } });
+    expect(await worker.wait(first.runId)).toMatchObject({ status: "done" });
+  });
+
+  test("is waited for also when nobody has taken it up yet; whoever waits no longer is told that it is queued", async () => {
+    await using store = make();
+    await using sender = open(store, [], { workers: false });
+    const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    const waiting = sender.wait(id);
+    const following = read(sender.attach(id));
+    expect(await failureOf(sender.wait(id, { timeoutMs: 0 }))).toMatchObject({ code: "timeout" });
+    await using worker = open(store, [text("hi")]);
+    expect(await waiting).toMatchObject({ runId: id, status: "done", text: "hi" });
+    expect((await following).at(-1)).toMatchObject({ type: "run-end", runId: id });
+    expect(await worker.wait(id)).toMatchObject({ text: "hi" });
+  });
+
+  test("and never will, because its messages were taken back, is said to be so; whoever follows it is told nothing", async () => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    await using sender = open(store, [], { workers: false, clock });
+    const { runId: id = expect.fail(), messageIds } = await sender.send("t", "hello", { mode: "queue" });
+    const waiting = failureOf(sender.wait(id));
+    const caughtUp = Promise.withResolvers<void>();
+    const following = read(sender.attach(id, { onCaughtUp: caughtUp.resolve }));
+    await caughtUp.promise;
+    for (const message of messageIds) await sender.pending.retract("t", message, 1);
+    await using worker = open(store, []);
+    await expect.poll(async () => (await store.dispatches.list(T, {})).map(({ status }) => status)).toEqual(["acked"]);
+    expect(await inTime(clock, waiting)).toMatchObject({ code: "run_not_found", message: expect.stringContaining("never began") });
+    expect(await inTime(clock, following)).toEqual([]);
+    expect(await failureOf(worker.wait(id))).toMatchObject({ code: "run_not_found" });
+    expect(await failureOf(read(worker.attach(id)))).toMatchObject({ code: "run_not_found" });
+  });
+
+  test("is cancelled by its id, with its messages", async () => {
+    await using store = make();
+    await using sender = open(store, [], { workers: false });
+    const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    expect(await sender.cancel(id)).toBe(true);
+    expect((await sender.pending.list("t")).entries).toEqual([]);
+    expect(await sender.cancel(id)).toBe(false);
+    expect(await failureOf(sender.wait(id))).toMatchObject({ code: "run_not_found", message: expect.stringContaining("cancelled") });
+  });
+
+  test("and is a dead letter says why", async () => {
+    await using store = make();
+    await using sender = open(store, [], { workers: false });
+    const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    const { dispatchId, claimToken } = (await store.dispatches.claim(T, { consumer: "c", leaseMs: 1_000 })) ?? expect.fail();
+    await store.dispatches.deadLetter({ dispatchId, claimToken }, "nobody knows its agent");
+    const failure = await failureOf(sender.wait(id));
+    expect(failure).toMatchObject({ code: "dead_letter", message: expect.stringContaining("nobody knows its agent") });
+  });
+});
