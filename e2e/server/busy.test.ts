@@ -165,6 +165,24 @@ test("who is refused because a thread is busy is not told which process has it",
   await runtime.close();
 });
 
+test("whoever waits for a result waits no longer than he says, also where the run is executed, and has it as soon as it is there", async () => {
+  await using shared = await openShared("memory");
+  const { runtime, response, release, runId: id } = await busy(shared.stores[0]);
+  const clock = fakeClock(0);
+  const server = openServer({ runtime, clock });
+  const asked = (ms: number) => ask(server, "GET", `/v1/runs/${id}/result?timeoutMs=${ms}`);
+  const [now, soon, later] = [asked(0), asked(1_000), asked(30_000)];
+  await expect.poll(() => clock.pendingTimers).toBe(3);
+  await clock.advance(1_000);
+  for (const reply of [await now, await soon]) expect(reply).toMatchObject({ status: 504, body: { code: "timeout" } });
+  release();
+  expect(await later).toMatchObject({ status: 200, body: { status: "done" } });
+  expect(clock.pendingTimers).toBe(0);
+  expect(await asked(0)).toMatchObject({ status: 200, body: { status: "done" } });
+  expect(endOf(await readFrames(response))).toMatchObject({ result: { status: "done" } });
+  await runtime.close();
+});
+
 test("a repeat with the same key that comes before the run is on record waits for it, and does not interrupt it", async () => {
   await using shared = await openShared("memory");
   const [store] = shared.stores;

@@ -1,4 +1,5 @@
 import { createServer as createNodeServer } from "node:http";
+import { createClient } from "@awaken/client";
 import { type AttachedEvent, createRuntime, defineTool } from "@awaken/runtime";
 import { createServer, defineProtocol, nodeListener, serve } from "@awaken/server";
 import { memoryStore } from "@awaken/stores/memory";
@@ -6,7 +7,8 @@ import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { openAgent } from "../protocols/support/agent.ts";
 import { quiet } from "../relay/support/speaker.ts";
-import { readFrames } from "./support/client.ts";
+import { busy } from "./support/busy.ts";
+import { ask, openServer, readFrames, request, textOf } from "./support/client.ts";
 import { held } from "./support/named.ts";
 
 test("while the last steps are awaited, whoever follows and whoever comes is sent elsewhere, and nothing is logged", async () => {
@@ -106,4 +108,38 @@ test("a stream that is cut says nothing past the log in an application of its ow
   await closed;
   expect(said.mock.calls).toEqual([]);
   said.mockRestore();
+});
+
+test("a server is closed and its runtime is not: open streams end behind a whole frame, runs go on, and whoever followed them does so at another server", async () => {
+  await using store = memoryStore();
+  const { runtime, response: own, release, runId: id } = await busy(store);
+  await using _ = runtime;
+  const [first, second] = [1, 2].map(() => openServer({ runtime, metrics: true }));
+  if (first === undefined || second === undefined) return expect.fail();
+  let here = first;
+  const told: string[] = [];
+  const client = createClient({ url: "http://localhost", fetch: (asked) => here.fetch(asked) });
+  const following = (async () => {
+    for await (const event of client.attach(id)) told.push(event.type === "text-delta" ? event.delta : event.type);
+  })();
+  const paths = [`/v1/runs/${id}/events/stream`, "/v1/threads/t/events/stream", "/v1/threads/t/events/stream?from=now"];
+  const open = await Promise.all(paths.map((path) => first.fetch(request("GET", path))));
+  const reading = open.map((response) => readFrames(response));
+  const streams = async () => String((await ask(first, "GET", "/metrics")).body["body"]).match(/^awaken_sse_connections (\d+)/m)?.[1];
+  await expect.poll(streams).toBe("4");
+  here = second;
+  await first.close();
+  for (const frames of await Promise.all(reading))
+    expect(frames.filter(({ event, data }) => event === "error" || data.type === "run-end")).toEqual([]);
+  await expect.poll(streams).toBe("0");
+  expect(await ask(first, "GET", paths[0] ?? "")).toMatchObject({ status: 503, body: { code: "shutting_down" } });
+  expect(await ask(second, "GET", `/v1/runs/${id}`)).toMatchObject({ body: { status: "running" } });
+  // Streams of another server of this runtime do not notice.
+  release();
+  expect(textOf(await readFrames(own))).toContain("five.");
+  await following;
+  expect(told.filter((type) => type === "run-end")).toHaveLength(1);
+  expect(told.join("").match(/one two three/g)).toHaveLength(1);
+  expect(await runtime.wait(id)).toMatchObject({ status: "done" });
+  await second.close();
 });

@@ -1,11 +1,11 @@
-import { isJson, type JsonObject, openTicketsOf, type RunRecord, runId, type Schema } from "@awaken/contract";
+import { AwakenError, isJson, isSettled, type JsonObject, openTicketsOf, type RunRecord, runId, type Schema } from "@awaken/contract";
 import type { AnswerOf, BodyOf, QueryOf, Routes } from "@awaken/contract/http";
 import { checkJson } from "@awaken/contract/json-schema";
 import { clampLimit, type RunFilter, type RunPosition } from "@awaken/contract/store";
 import { type RunRequest, type RunResult, type Started, ticketsBelow } from "@awaken/runtime";
 import { pairOf, readCursor, writeCursor } from "../http/cursors.ts";
 import { type Repeatable, readRepeatable, submitOnce } from "./idempotency.ts";
-import { activeRun, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+import { activeRun, type Call, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
 import { streamAgain, streamRun } from "./stream-run.ts";
 import { type RunView, viewRun } from "./views.ts";
 
@@ -81,6 +81,22 @@ function toResult(result: RunResult): ResultView {
 
 const WAIT_MS = 30_000;
 
+/** No longer than asked for, also when the run is executed in this process: whoever asks does not know which one that is. */
+async function waitFor(
+  { tenant: { runtime }, clock }: Pick<Call<Routes["waitForRun"]>, "tenant" | "clock">,
+  run: RunRecord,
+  timeoutMs: number,
+) {
+  const { runId: id, status } = run;
+  const result = runtime.wait(id, { timeoutMs });
+  if (isSettled(run)) return result;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const why = new AwakenError("timeout", `run '${id}' is ${status} after ${timeoutMs} ms`, { details: { runId: id, status } });
+  const stop = clock.timer(timeoutMs, () => reject(why));
+  result.catch(() => {});
+  return Promise.race([result, late]).finally(stop);
+}
+
 export const runHandlers: Handlers<
   "listThreadRuns" | "loadActiveRun" | "loadLatestRun" | "listRuns" | "streamRun" | "startRun" | "loadRun" | "waitForRun"
 > = {
@@ -128,7 +144,7 @@ export const runHandlers: Handlers<
   },
   loadRun: async (call) => viewFamily(call.tenant, await theRun(call.tenant, idOf(call))),
   async waitForRun(call) {
-    const { runId: id } = await theRun(call.tenant, idOf(call));
-    return toResult(await call.tenant.runtime.wait(id, { timeoutMs: call.query.timeoutMs ?? WAIT_MS }));
+    const run = await theRun(call.tenant, idOf(call));
+    return toResult(await waitFor(call, run, call.query.timeoutMs ?? WAIT_MS));
   },
 };
