@@ -90,6 +90,34 @@ test("stop ends the answer on the server: what was written stays, and the conver
   expect(opened.thrown).toEqual([]);
 });
 
+test("a server that ends in the middle of an answer, and one that is not there for a message: the page comes back by itself, and nothing is sent twice", async () => {
+  await using shop = await openShop(folder.path);
+  const gate = shop.holdAt("Things");
+  await using opened = await openPage(browser, shop.url);
+  const { page } = opened;
+  const lost = page.getByText("The connection was lost. Coming back…");
+  await ask(page, "How do returns work?");
+  await reads(page, "up to four.");
+  await shop.stop();
+  await lost.waitFor();
+  gate.open();
+  await shop.start();
+  await reads(page, "the same day.");
+  await idle(page);
+  expect(await lost.count()).toBe(0);
+  expect((await textOf(page)).match(/You have 60 days/g)).toHaveLength(1);
+  await shop.stop();
+  await say(page, "Hello");
+  await lost.waitFor();
+  await page.getByText("Hello").waitFor();
+  await shop.start();
+  await reads(page, "I can find orders");
+  await idle(page);
+  expect(await page.locator("article").count()).toBe(4);
+  expect(await runsOf(shop.url, page)).toEqual(["natural-end", "natural-end"]);
+  expect(opened.thrown).toEqual([]);
+});
+
 test("two calls are at work at the same time, and each shows its own result", async () => {
   await using shop = await openShop(folder.path);
   await using opened = await openPage(browser, shop.url);
@@ -135,12 +163,16 @@ test("an input that the tool does not take is refused, in words, and can be writ
   await ask(page, "Please refund order 1041");
   await page.getByLabel("amount").fill("5000");
   await page.getByRole("button", { name: "Approve with changes" }).click();
-  await page.locator(".problem").waitFor();
+  // Where it was written, and about what was written.
+  const problem = page.locator("form.approval").getByRole("alert");
+  await problem.waitFor();
+  expect(await problem.innerText()).toBe("amount: at most 1,000 €");
+  expect(await problem.isVisible()).toBe(true);
   await page.getByLabel("amount").fill("80");
   await page.getByRole("button", { name: "Approve with changes" }).click();
   await reads(page, "Done: 80 € for order 1041");
   await idle(page);
-  expect(await page.locator(".problem").count()).toBe(0);
+  expect(await page.getByRole("alert").count()).toBe(0);
   expect(opened.thrown).toEqual([]);
 });
 

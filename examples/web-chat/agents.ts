@@ -26,7 +26,7 @@ const trackOrder = (courier: Courier) =>
 const refund = defineTool({
   id: "refund",
   description: "Gives money back for an order",
-  input: z.object({ order: z.string(), amount: z.number().positive().max(1_000), note: z.string() }),
+  input: z.object({ order: z.string(), amount: z.number().positive().max(1_000, "at most 1,000 €"), note: z.string() }),
   // Above 100 a person has to approve. The run waits for that as long as it takes, in the database.
   approve: ({ order, amount }) => (amount > 100 ? ask(`Refund ${amount} € for order ${order}?`) : allow()),
   idempotent: true,

@@ -46,7 +46,7 @@ function firstMove(asked: string): Move {
 
 function describe(message: Extract<Message, { role: "tool" }>): string {
   const text = textOf(message);
-  if (message.status !== "success") return `That was not done: ${text}`;
+  if (message.status !== "success") return text.startsWith("Denied") ? "All right. That was not done." : `That was not done: ${text}`;
   const tracked = /"order":"([^"]*)","status":"([^"]*)"/.exec(text);
   if (tracked !== null) return `Order ${tracked[1]} is ${tracked[2]}.`;
   const refunded = /"order":"([^"]*)","refunded":([\d.]+)/.exec(text);

@@ -33,27 +33,35 @@ export interface Shop extends AsyncDisposable {
   readonly asked: readonly string[];
   /** Lets them be found. */
   readonly courier: Gate;
+  /** The server ends in the middle of whatever it does; `start` has another one begin in its place, on the same records. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
 }
 
 /** The example as it is, on a store of its own, with a model and a courier that wait for the test. */
 export async function openShop(page: string, open: (runtime: Runtime) => Api = openApi): Promise<Shop> {
   const folder = tempFolder();
-  const store = sqliteStore(join(folder.path, "shop.db"));
+  const path = join(folder.path, "shop.db");
   const held = new Map<string, Gate>();
   const courier = new Gate();
   const asked: string[] = [];
-  const runtime = openDesk({
-    provider: demoModel(async (word, signal) => held.get(word.trim())?.pass(signal)),
-    store,
-    async courier(order, signal) {
-      asked.push(order);
-      await courier.pass(signal);
-      return "on its way";
-    },
-  });
-  const site = await openSite(open(runtime), { page, port: 0 });
+  const begin = (port: number) => {
+    const runtime = openDesk({
+      provider: demoModel(async (word, signal) => held.get(word.trim())?.pass(signal)),
+      store: sqliteStore(path),
+      async courier(order, signal) {
+        asked.push(order);
+        await courier.pass(signal);
+        return "on its way";
+      },
+    });
+    return openSite(open(runtime), { page, port });
+  };
+  let site = await begin(0);
+  const { url } = site;
+  const store = sqliteStore(path);
   return {
-    url: site.url,
+    url,
     async endOf(thread) {
       const run = await store.scoped(scopeId("default")).runs.loadLatest(threadId(thread));
       return run?.status === "done" ? run.outcome.termination.type : run?.status;
@@ -65,9 +73,16 @@ export async function openShop(page: string, open: (runtime: Runtime) => Api = o
       held.set(word, gate);
       return gate;
     },
+    async stop() {
+      await site[Symbol.asyncDispose]();
+    },
+    async start() {
+      site = await begin(Number(new URL(url).port));
+    },
     async [Symbol.asyncDispose]() {
       for (const gate of [...held.values(), courier]) gate.open();
       await site[Symbol.asyncDispose]();
+      await store.close();
       folder[Symbol.dispose]();
     },
   };

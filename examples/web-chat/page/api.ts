@@ -18,3 +18,10 @@ export async function loadMessages(thread: string): Promise<UIMessage[]> {
 export async function stopAnswer(thread: string): Promise<void> {
   await fetch(`${CHAT}/${thread}/stop`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
 }
+
+/** What went wrong, for people: the SDK has the body of the answer as it came, and the server names what it speaks of before it says it. */
+export function wordsOf({ message }: Error): string {
+  const said = /^\{"error":("(?:[^"\\]|\\.)*")/.exec(message)?.[1];
+  const text: string = said === undefined ? message : JSON.parse(said);
+  return text.replace(/^.*: the edited input does not fit: /, "");
+}

@@ -1,4 +1,5 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { wordsOf } from "./api.ts";
 
 export type Fields = Readonly<Record<string, string | number>>;
 
@@ -13,18 +14,24 @@ interface ApprovalProps {
 export function Approval({ question, fields, onApprove, onDecline }: ApprovalProps) {
   const [edited, setEdited] = useState(fields);
   const [isSent, setSent] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>();
+  const form = useRef<HTMLFormElement>(null);
   const isEdited = Object.entries(fields).some(([name, value]) => edited[name] !== value);
+  useEffect(() => {
+    if (problem !== undefined) void form.current?.scrollIntoView({ block: "nearest" });
+  }, [problem]);
   // What the server refuses can be answered again.
   const send = (sending: Promise<void>) => {
     setSent(true);
-    void sending.finally(() => setSent(false));
+    setProblem(undefined);
+    sending.catch((thrown: Error) => setProblem(wordsOf(thrown))).finally(() => setSent(false));
   };
   const approve = (event: FormEvent) => {
     event.preventDefault();
     send(onApprove(isEdited ? edited : undefined));
   };
   return (
-    <form className="approval" onSubmit={approve}>
+    <form className="approval" onSubmit={approve} ref={form}>
       <p>{question}</p>
       <div className="fields">
         {Object.entries(fields).map(([name, value]) => (
@@ -43,6 +50,11 @@ export function Approval({ question, fields, onApprove, onDecline }: ApprovalPro
           </label>
         ))}
       </div>
+      {problem === undefined ? null : (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
       <div className="buttons">
         <button type="submit" className="primary" disabled={isSent}>
           {isEdited ? "Approve with changes" : "Approve"}

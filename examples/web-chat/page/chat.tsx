@@ -1,7 +1,7 @@
-import { useChat } from "@ai-sdk/react";
+import { type UseChatHelpers, useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from "ai";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { CHAT, client, loadMessages, stopAnswer } from "./api.ts";
+import { CHAT, client, loadMessages, stopAnswer, wordsOf } from "./api.ts";
 import { type Answer, ToolCall } from "./tool-call.tsx";
 
 const SUGGESTIONS = [
@@ -13,6 +13,36 @@ const SUGGESTIONS = [
 
 const transport = new DefaultChatTransport<UIMessage>({ api: CHAT, body: { agentId: "desk" } });
 
+type Desk = UseChatHelpers<UIMessage>;
+
+const COME_BACK_MS = 1_000;
+
+/** With what is on record, and with what did not get there before the connection was lost: a message comes with its id, so it is stored once. */
+async function comeBack(thread: string, { messages, setMessages, sendMessage, resumeStream, clearError }: Desk): Promise<void> {
+  const stored = await loadMessages(thread);
+  const last = messages.at(-1);
+  clearError();
+  setMessages(stored);
+  if (last?.role === "user" && !stored.some(({ id }) => id === last.id)) return sendMessage(last);
+  await resumeStream();
+  setMessages(await loadMessages(thread));
+}
+
+/** Whether the connection was lost; as long as it is, the page tries to come back. */
+function useComingBack(thread: string, desk: Desk): boolean {
+  // Browsers say it so, and nothing else.
+  const isLost = desk.error instanceof TypeError;
+  const latest = useRef(desk);
+  latest.current = desk;
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setTimeout(() => comeBack(thread, latest.current).catch(() => setAttempt(attempt + 1)), COME_BACK_MS);
+    return () => clearTimeout(timer);
+  }, [isLost, attempt, thread]);
+  return isLost;
+}
+
 function useDesk(thread: string, initial: UIMessage[]) {
   const chat = useChat<UIMessage>({
     id: thread,
@@ -22,7 +52,7 @@ function useDesk(thread: string, initial: UIMessage[]) {
     transport,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
-  const [problem, setProblem] = useState<Error | undefined>();
+  const isLost = useComingBack(thread, chat);
   /** With another input than the model's: a verb of the runtime. What becomes of it is read as after a reload. */
   const approveWith = async (ticket: string, input: Answer["input"]) => {
     if (input === undefined) return;
@@ -31,15 +61,10 @@ function useDesk(thread: string, initial: UIMessage[]) {
     chat.setMessages(await loadMessages(thread));
   };
   const answer = async ({ id, approved, input }: Answer) => {
-    setProblem(undefined);
-    try {
-      if (input === undefined) await chat.addToolApprovalResponse({ id, approved });
-      else await approveWith(id, input);
-    } catch (thrown) {
-      setProblem(thrown instanceof Error ? thrown : new Error(String(thrown)));
-    }
+    if (input === undefined) await chat.addToolApprovalResponse({ id, approved });
+    else await approveWith(id, input);
   };
-  return { ...chat, answer, problem: problem ?? chat.error };
+  return { ...chat, answer, isLost };
 }
 
 function MessageView({ message, onAnswer }: { readonly message: UIMessage; readonly onAnswer: (answer: Answer) => Promise<void> }) {
@@ -54,14 +79,15 @@ function MessageView({ message, onAnswer }: { readonly message: UIMessage; reado
 }
 
 export function Chat({ thread, messages: initial }: { readonly thread: string; readonly messages: UIMessage[] }) {
-  const { messages, status, sendMessage, answer, problem } = useDesk(thread, initial);
+  const { messages, status, error, sendMessage, answer, isLost } = useDesk(thread, initial);
   const [draft, setDraft] = useState("");
   const end = useRef<HTMLDivElement>(null);
   const isBusy = status === "submitted" || status === "streaming";
+  const isAsked = messages.at(-1)?.parts.some((part) => isToolUIPart(part) && part.state === "approval-requested") === true;
   useEffect(() => {
     // It may be a promise, which is no effect to undo.
     if (messages.length > 0) void end.current?.scrollIntoView({ block: "end" });
-  }, [messages]);
+  }, [messages, error]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (draft.trim() === "" || isBusy) return;
@@ -84,12 +110,26 @@ export function Chat({ thread, messages: initial }: { readonly thread: string; r
         {messages.map((message) => (
           <MessageView key={message.id} message={message} onAnswer={answer} />
         ))}
-        {status === "submitted" ? <p className="typing">…</p> : null}
-        {problem === undefined ? null : <p className="problem">{problem.message}</p>}
+        {status === "submitted" ? <p className="typing">One moment…</p> : null}
+        {isLost ? (
+          <p className="note" role="status">
+            The connection was lost. Coming back…
+          </p>
+        ) : null}
+        {error === undefined || isLost ? null : (
+          <p className="problem" role="alert">
+            {wordsOf(error)}
+          </p>
+        )}
         <div ref={end} />
       </main>
       <form className="composer" onSubmit={submit}>
-        <input value={draft} onChange={(event) => setDraft(event.target.value)} placeholder="Write a message" aria-label="Message" />
+        <input
+          value={draft}
+          onChange={(event) => setDraft(event.target.value)}
+          placeholder={isAsked ? "Something else?" : "Write a message"}
+          aria-label="Message"
+        />
         {isBusy ? (
           <button type="button" onClick={() => void stopAnswer(thread)}>
             Stop
