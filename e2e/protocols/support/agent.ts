@@ -20,6 +20,7 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
   slow: () => parts(...WORDS.flatMap((word) => [say(word), wait(150)]), ...END),
   /** Until it is told to leave off. */
   endless: () => parts(say("one "), wait(3_600_000), ...END),
+  mute: () => parts(wait(3_600_000), ...END),
   think: () =>
     parts(
       { type: "reasoning-delta", delta: "hm, " },

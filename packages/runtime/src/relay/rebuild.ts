@@ -41,6 +41,8 @@ export class Rebuild {
   readonly #roundOf: (step: number) => readonly AgentEvent[];
   #run: RunId | undefined;
   #step = 0;
+  /** The log begins in the middle of a run, and nothing yet said in which step. */
+  #isCut = true;
   /** `updatedAt` of the record of the run that is under way, as it was read last. */
   #writtenAt = 0;
   #pending: number | undefined;
@@ -79,6 +81,7 @@ export class Rebuild {
     this.#writtenAt = writtenAt;
     if (position.type === "none") return;
     this.#step = position.step;
+    this.#isCut = false;
     if (position.type === "waiting") return;
     this.#run = runId;
     this.#pending = position.pending;
@@ -197,6 +200,7 @@ export class Rebuild {
     this.#shown = undefined;
     if (!event.resumed) {
       this.#step = 0;
+      this.#isCut = false;
       this.#tickets.clear();
     }
     this.#run = event.runId;
@@ -217,13 +221,15 @@ export class Rebuild {
   #endTurn(turn: Message | undefined, { run }: Commit, end: EventOf<"inference-end"> | undefined): void {
     const { facts, ready } = this.#openTurn();
     this.#turn = undefined;
-    const step = turn?.metadata?.stepIndex === undefined ? this.#step + 1 : turn.metadata.stepIndex + 1;
+    // One in which nothing was said is the last of its run.
+    const step = turn?.metadata?.stepIndex ?? (this.#isCut ? run.steps - 1 : this.#step);
     const shown = this.#shown;
     const isShown = shown !== undefined && (turn === undefined || shown.start.messageId === turn.id);
     if (shown !== undefined && !isShown) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
-    const own = isShown ? shown : new ShownStep(startOf(step, turn, run));
+    const own = isShown ? shown : new ShownStep(startOf(step + 1, turn, run));
     this.#told.push(...own.advance({ facts, parts: turn === undefined ? [] : partsOf(turn) }), ...ready);
     this.#shown = undefined;
+    this.#isCut = false;
     this.#step = own.start.step;
     this.#pending = ready.length;
     if (end === undefined) return;

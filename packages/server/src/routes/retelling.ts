@@ -76,6 +76,8 @@ export class Retelling {
   readonly #children: ReadonlyMap<RunId, readonly EventOf<"child-start">[]>;
   #run: RunRecord | undefined;
   #step: number | undefined;
+  /** The last one of the run that was told. */
+  #lastStep = 0;
   /** Of people, before it is known whom they spoke to. */
   #said: Message[] = [];
   /** The message of the last turn. */
@@ -111,8 +113,6 @@ export class Retelling {
     const run = this.#silent.get(message.id);
     if (run?.answerId === undefined) return;
     this.#begin(run);
-    this.#step = run.steps;
-    this.events.push({ type: "step-start", step: run.steps, messageId: run.answerId, agentId: run.agentId });
     this.#leave();
   }
 
@@ -150,6 +150,7 @@ export class Retelling {
     }
     this.#leave();
     this.#run = run;
+    this.#lastStep = 0;
     if (this.#start(run, false)) this.#accept("start");
   }
 
@@ -175,6 +176,7 @@ export class Retelling {
     this.#endStep();
     const step = (message.metadata?.stepIndex ?? 0) + 1;
     this.#step = step;
+    this.#lastStep = step;
     this.#asker = message.id;
     this.#waited.clear();
     this.#asked.clear();
@@ -260,10 +262,17 @@ export class Retelling {
     this.#endStep();
     this.#run = undefined;
     if (run === undefined || !isSettled(run)) return;
+    this.#silentStep(run);
     this.events.push(...(this.#children.get(run.runId) ?? []));
     const { termination, ...concluded } = concludeRecord(run);
     const response = run.status === "done" ? run.outcome.response : "";
     this.#endRun(run, termination, { ...concluded, response }, openTicketsOf(run));
+  }
+
+  /** The run ended in a step that wrote nothing: that it began is what was seen of it. */
+  #silentStep({ answerId, steps, agentId, status }: RunRecord): void {
+    if (answerId === undefined || status !== "done" || steps <= this.#lastStep) return;
+    this.events.push({ type: "step-start", step: steps, messageId: answerId, agentId }, { type: "step-end", step: steps });
   }
 
   #endRun(run: RunRecord, termination: Termination, result: RunOutcome, tickets: readonly Ticket[] = []): void {
