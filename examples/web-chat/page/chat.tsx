@@ -78,6 +78,19 @@ function MessageView({ message, onAnswer }: { readonly message: UIMessage; reado
   );
 }
 
+function Notice({ error, isLost }: { readonly error: Error | undefined; readonly isLost: boolean }) {
+  if (error === undefined) return null;
+  return isLost ? (
+    <p className="note" role="status">
+      The connection was lost. Coming back…
+    </p>
+  ) : (
+    <p className="problem" role="alert">
+      {wordsOf(error)}
+    </p>
+  );
+}
+
 export function Chat({ thread, messages: initial }: { readonly thread: string; readonly messages: UIMessage[] }) {
   const { messages, status, error, sendMessage, answer, isLost } = useDesk(thread, initial);
   const [draft, setDraft] = useState("");
@@ -111,16 +124,7 @@ export function Chat({ thread, messages: initial }: { readonly thread: string; r
           <MessageView key={message.id} message={message} onAnswer={answer} />
         ))}
         {status === "submitted" ? <p className="typing">One moment…</p> : null}
-        {isLost ? (
-          <p className="note" role="status">
-            The connection was lost. Coming back…
-          </p>
-        ) : null}
-        {error === undefined || isLost ? null : (
-          <p className="problem" role="alert">
-            {wordsOf(error)}
-          </p>
-        )}
+        <Notice error={error} isLost={isLost} />
         <div ref={end} />
       </main>
       <form className="composer" onSubmit={submit}>
