@@ -1,8 +1,9 @@
 import { scopeId, threadId, toolCallId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { createRuntime, type Runtime } from "@awaken/runtime";
-import { fakeClock, parts, type ScriptedTurn, text } from "@awaken/runtime/testing";
+import { createRuntime, defineTool, type Runtime } from "@awaken/runtime";
+import { fakeClock, parts, type ScriptedTurn, text, toolCalls } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { ENGINES, openShared, stopServer } from "./support/nodes.ts";
 import { factsOf, Reader, readAll, wordsOf } from "./support/reader.ts";
 import { openNode, quiet, speaker } from "./support/speaker.ts";
@@ -59,6 +60,21 @@ describe.each(ENGINES)("attach on %s", (engine) => {
       { done: true, value: undefined },
       { done: true, value: undefined },
     ]);
+  });
+
+  test("what is said in one tick is told in one piece, and what comes later on its own", async () => {
+    await using shared = await openShared(engine);
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    const words = ["one ", "two ", "three ", "four ", "five ", "six "].map((delta) => ({ type: "text-delta", delta }) as const);
+    const turn = parts(...words, { type: "until", promise }, ...words, { type: "stop", reason: "end-turn" });
+    await using runtime = saying(shared.stores[0], turn);
+    const run = runtime.stream({ ...ask, input: "go" });
+    const follower = new Reader(runtime.attach(run.id));
+    await follower.until(({ type }) => type === "text-delta");
+    goOn();
+    await follower.ended;
+    const said = words.map(({ delta }) => delta).join("");
+    expect(follower.events.flatMap((event) => (event.type === "text-delta" ? [event.delta] : []))).toEqual([said, said]);
   });
 
   test("server-and-durability 59: what is not on record carries no cursor, and each commit ends with one", async () => {
@@ -336,4 +352,26 @@ test("`from: now` leaves out what is on record, also of a run that waits, and wh
   // From there on a cursor is good for both.
   const cursor = late.events.find((event) => event.cursor !== undefined)?.cursor;
   expect(whole.events.map((event) => event.cursor)).toContain(cursor);
+});
+
+test("a tool that says more in one tick than is kept for a reader is heard to its end by one who reads", async () => {
+  await using shared = await openShared("memory");
+  const lines = Array.from({ length: 600 }, (_, index) => `${index}`);
+  const chatty = defineTool({
+    id: "chatty",
+    description: "Says much",
+    input: z.object({}),
+    idempotent: true,
+    async execute(_input, ctx) {
+      for (const line of lines) await ctx.output(line);
+      return "done";
+    },
+  });
+  const turns = [toolCalls([{ id: "c", name: "chatty", input: {} }]), text("That is all.")];
+  const house = speaker(() => turns.shift() ?? text("?"));
+  await using runtime = openNode(shared.stores[0], { providers: { house }, tools: [chatty], workers: false });
+  const run = runtime.stream({ ...ask, input: "go" });
+  const follower = new Reader(runtime.attach(run.id));
+  await follower.ended;
+  expect(follower.events.flatMap((event) => (event.type === "tool-call-stream-delta" ? [event.delta] : []))).toEqual(lines);
 });

@@ -4,6 +4,7 @@ import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
 import { onAbort } from "../stream/abort.ts";
+import { afterThisTick } from "../stream/tick.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type LiveStep, type PassingEvent } from "./live-event.ts";
@@ -45,7 +46,7 @@ export async function follow(following: Following, id: string, options: FollowOp
 }
 
 /** Where a reader is in its round: a round begins with a look at what is under way, and ends when there is nothing more to tell. */
-type Stage = "look" | "tickets" | "log" | "over" | "show" | "pass" | "wait";
+type Stage = "look" | "tickets" | "log" | "over" | "show" | "pass" | "wait" | "rest";
 
 /** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export class Reader {
@@ -78,6 +79,7 @@ export class Reader {
   #isLogRung = true;
   #isRung = false;
   #wake: (() => void) | undefined;
+  #isDue = false;
   #stopTimer: (() => void) | undefined;
   /** The step that the log was read for. */
   #readFor: string | undefined;
@@ -104,6 +106,11 @@ export class Reader {
     });
     const leaveThread = exchange.follow(threadId, { changed: (passing) => this.#hear(passing) });
     this.#leave.push(onClosing(ring), leaveThread, () => leaveLog?.());
+    if (isNew === undefined) return;
+    // It is heard from now on, and read when what it does in this tick is on record.
+    this.#listen();
+    this.#isRung = true;
+    this.#stage = "rest";
   }
 
   get #isOver(): boolean {
@@ -144,7 +151,10 @@ export class Reader {
           this.#isFirst = false;
           if (this.#isLast) return undefined;
           this.#watch();
-          if (!this.#isRung && !this.#isOver) await this.#wait();
+          this.#stage = "rest";
+          break;
+        case "rest":
+          await this.#rest();
           this.#isRung = false;
           this.#stage = "look";
       }
@@ -287,14 +297,21 @@ export class Reader {
     return told;
   }
 
+  /** What happens in one tick is read together, unless it is so much that some would be lost. */
   #ring(): void {
     this.#isRung = true;
-    this.#wake?.();
+    if (this.#isOver || this.#passing.length >= MAX_PASSING / 2) this.#wake?.();
+    else if (this.#wake !== undefined && !this.#isDue) {
+      this.#isDue = true;
+      afterThisTick(this.#wake);
+    }
   }
 
-  #wait(): Promise<void> {
+  #rest(): Promise<void> {
+    this.#isDue = false;
     return new Promise((resolve) => {
       this.#wake = resolve;
+      if (this.#isRung) this.#ring();
     });
   }
 
