@@ -70,6 +70,9 @@ const BEHIND_DOORS = [
   "builtin/background/thread-tasks.ts",
   "builtin/compaction/summarize.ts",
   "builtin/stop-policy/evaluate.ts",
+  "prompt/truncate.ts",
+  "prompt/estimate.ts",
+  "backend/profile.ts",
 ];
 
 describe("the core in a browser", () => {

@@ -31,6 +31,7 @@ export const more: More = {
       tickets: async () => (await open()).tickets(),
     };
   },
+  checkRoot: async (...asked) => (await moreRoom.open()).checkRoot(...asked),
   tasks: (init) => new LateTasks(init, (given) => whenThere(moreRoom.open(), ({ openTasks }) => openTasks(given))),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
   withFamily: async (parts, ended) => {

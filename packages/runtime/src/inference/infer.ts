@@ -37,7 +37,7 @@ export async function infer(run: InferenceRun): Promise<Inferred> {
     const slot = continuations === 0 ? run.checkpoints : undefined;
     const outcome = filtered(await streamTurn(run, { asked, first: request }, collector, slot));
     const collected = collector.collect(ENDINGS[outcome.type]);
-    const smaller = isShrunk || !isOverflow(outcome, collector) ? undefined : run.shrink?.(asked);
+    const smaller = isShrunk || !isOverflow(outcome, collector) ? undefined : await run.shrink?.(asked);
     const isCut = continuations < run.policy.maxContinuationRetries && isTruncated(outcome, collected, saidBefore);
     if (smaller === undefined && !isCut) {
       for (const call of collected.toolCalls) run.emit(readyEvent(run, call));

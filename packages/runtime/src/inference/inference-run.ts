@@ -28,7 +28,7 @@ export interface InferenceRun {
   /** Applied to the messages again when the conversation grows within the inference: they must still fit the window. */
   readonly reshape?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** What to ask instead of a request that was too long for the model; undefined when it cannot be made smaller. */
-  readonly shrink?: ((request: InferenceRequest) => InferenceRequest | undefined) | undefined;
+  readonly shrink?: ((request: InferenceRequest) => Promise<InferenceRequest | undefined>) | undefined;
   /** Where the stream in progress is kept, bound to one run and step. */
   readonly checkpoints?: CheckpointSlot | undefined;
   /** Whether the checkpoint stays after an abort, for whoever goes on with the answer. */

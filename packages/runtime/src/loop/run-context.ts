@@ -2,6 +2,7 @@ import type {
   AgentEvent,
   JsonObject,
   Log,
+  Message,
   MessageId,
   PersistedState,
   RunId,
@@ -62,8 +63,8 @@ export interface ActiveAgent {
   scene: RunScene;
   /** What takes the hold of each plugin on the run away. Made when one has some: an empty map is 0.26 KiB. */
   bindings: Map<Plugin, (() => void)[]> | undefined;
-  /** What the messages of a request may weigh under this plan, since one was refused as too long. */
-  requestLimit?: { readonly plan: RunPlan; readonly tokens: number };
+  /** Makes the messages of a request small enough under this plan, since one was refused as too long. */
+  requestLimit?: { readonly plan: RunPlan; readonly fit: (messages: readonly Message[]) => readonly Message[] };
 }
 
 /** Where decisions are taken about calls that wait while the run is active. */

@@ -1,10 +1,10 @@
-import { INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
+import { errorMessage, INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
-import { fitMessages, shrinkRequest } from "../prompt/shrink.ts";
+import { type FittingRoom, fitting } from "../prompt/fitting-door.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import type { LiveCall } from "./live-call.ts";
@@ -81,7 +81,7 @@ function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
     made: ctx.madeMessages,
   });
   if (requestLimit?.plan !== plan) return prompt;
-  return { ...prompt, request: { ...prompt.request, messages: fitMessages(prompt.request.messages, requestLimit.tokens) } };
+  return { ...prompt, request: { ...prompt.request, messages: requestLimit.fit(prompt.request.messages) } };
 }
 
 /** The inference of a step: what it needs of the run it asks the run for. */
@@ -118,8 +118,13 @@ class StepInference implements InferenceRun {
     this.#ctx.progress.follow(turn);
   }
 
-  shrink(refused: InferenceRequest): InferenceRequest | undefined {
-    return shrink(this.#ctx, refused);
+  async shrink(refused: InferenceRequest): Promise<InferenceRequest | undefined> {
+    try {
+      return shrink(this.#ctx, refused, await fitting.open());
+    } catch (thrown) {
+      this.log.warn(`a request was too long for the model, and cannot be made shorter: ${errorMessage(thrown)}`);
+      return undefined;
+    }
   }
 
   describeCall(toolName: string): CallFacts {
@@ -154,18 +159,18 @@ function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
 }
 
 /** A request that was refused as too long is sent once more without its oldest messages, and those of the run behind it are as short. */
-function shrink(ctx: RunContext, refused: InferenceRequest): InferenceRequest | undefined {
+function shrink(ctx: RunContext, refused: InferenceRequest, { shrinkRequest, fitMessages }: FittingRoom): InferenceRequest | undefined {
   const { plan } = ctx.active;
   const shrunk = shrinkRequest(refused, plan.model);
   if (shrunk === undefined) return undefined;
-  const { messages } = shrunk.request;
+  const { tokens, request } = shrunk;
   ctx.log.warn("a request was too long for the model: it is sent once more without what is older", {
     runId: ctx.identity.runId,
     messages: refused.messages.length,
-    kept: messages.length,
+    kept: request.messages.length,
   });
-  ctx.active.requestLimit = { plan, tokens: shrunk.tokens };
-  return shrunk.request;
+  ctx.active.requestLimit = { plan, fit: (messages) => fitMessages(messages, tokens) };
+  return request;
 }
 
 function factsOf({ active }: RunContext, toolName: string): CallFacts {

@@ -14,7 +14,7 @@ import { command, extendCommand } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
 import { surround } from "../plugin/around.ts";
-import { INTERRUPTED_RESULT } from "../prompt/repair.ts";
+import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";

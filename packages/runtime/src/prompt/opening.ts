@@ -1,6 +1,5 @@
-import { type Message, messageId, messageText, perObject, type UserMessage } from "@awaken/contract";
+import { type Message, messageId, perObject, type UserMessage } from "@awaken/contract";
 import { countLeadingSystem } from "./context-messages.ts";
-import { previewText } from "./preview.ts";
 
 export const OPENING = "[The conversation goes on here; what came before it is not shown.]";
 
@@ -23,14 +22,4 @@ export function openWithUser(messages: readonly Message[]): readonly Message[] {
   const first = messages[at];
   if (first === undefined || first.role === "user") return messages;
   return [...messages.slice(0, at), openingOf(first), ...messages.slice(at)];
-}
-
-const SHORT = { thresholdTokens: 64, previewChars: 200, previewLines: 6 };
-
-/** A question that has no room, as little of it as tells what the answers behind it are about. */
-export function shortenQuestion(question: UserMessage): UserMessage {
-  const left = question.content.filter(({ type }) => type !== "text").map(({ type }) => `[${type} left out]`);
-  const text = previewText(messageText(question), SHORT);
-  if (left.length === 0 && text === messageText(question)) return question;
-  return { ...question, content: [{ type: "text", text: [text, ...left].filter((line) => line !== "").join("\n") }] };
 }

@@ -7,8 +7,7 @@ import {
   type ToolCallId,
   type ToolMessage,
 } from "@awaken/contract";
-
-export const INTERRUPTED_RESULT = "[Tool execution was interrupted]";
+import { INTERRUPTED_RESULT } from "./interrupted-result.ts";
 
 function interrupted(message: AssistantMessage, call: ToolCallContent): ToolMessage {
   return {

@@ -2,8 +2,9 @@ import { type Message, messageId, messageText, messageToolCalls, type ToolMessag
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { estimateMessages } from "./estimate.ts";
+import { INTERRUPTED_RESULT } from "./interrupted-result.ts";
 import { openWithUser } from "./opening.ts";
-import { INTERRUPTED_RESULT, repairCalls } from "./repair.ts";
+import { repairCalls } from "./repair.ts";
 import { truncateMessages } from "./truncate.ts";
 
 let ids = 0;

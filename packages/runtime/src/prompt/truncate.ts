@@ -1,8 +1,8 @@
 import { type Message, messageToolCalls, type UserMessage } from "@awaken/contract";
 import { countLeadingSystem } from "./context-messages.ts";
 import { estimateMessage, estimateMessages } from "./estimate.ts";
-import { shortenQuestion } from "./opening.ts";
 import { repairCalls } from "./repair.ts";
+import { shortenQuestion } from "./shorten-question.ts";
 
 export interface TruncationLimits {
   /** What all messages together may weigh. */

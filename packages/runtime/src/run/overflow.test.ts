@@ -10,9 +10,10 @@ import {
 } from "@awaken/contract";
 import type { AgentSpecInput, ModelSpecInput } from "@awaken/contract/spec";
 import { memoryStore } from "@awaken/stores/memory";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { createRuntime } from "../create-runtime.ts";
+import { fitting } from "../prompt/fitting-door.ts";
 import { defineTool } from "../tool/define-tool.ts";
 
 const say = (delta: string): StreamPart[] => [
@@ -141,6 +142,16 @@ describe("a request that is too long for the model", () => {
     expect(await thread.ask("last")).toMatchObject({ termination: { type: "error", code: "inference_context_overflow" } });
     const sizes = shrinking.refused.map(({ messages }) => messages.length);
     expect(sizes).toEqual([17, 7]);
+  });
+
+  it("fails with the vendor's words where what makes it shorter cannot be loaded", async () => {
+    const vendor = new SmallVendor(CHARS);
+    const { ask, warnings } = open(vendor);
+    await ask("one");
+    vi.spyOn(fitting, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+    vendor.chars = 10;
+    expect(await ask("last")).toMatchObject({ termination: { type: "error", code: "inference_context_overflow" } });
+    expect(warnings.at(-1)).toContain("cannot be made shorter: no such file");
   });
 
   it("core-execution 88: also where nobody knows the window, and with a context policy that was too generous", async () => {

@@ -1,5 +1,6 @@
-import type { AgentEvent, Log, RunIdentity, ScopeId } from "@awaken/contract";
+import type { AgentEvent, Backend, Log, RunIdentity, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { RootNeeds } from "../backend/profile.ts";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
 import type { Children } from "../loop/children.ts";
@@ -39,6 +40,8 @@ export interface OpenedTasks extends RunTasks {
 export interface More {
   /** The runs that a run starts. */
   children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
+  /** Rejects when a backend cannot do what a root run asks of it. */
+  checkRoot(agentId: string, backend: Backend, needs: RootNeeds): Promise<void>;
   /** The background work of a run. */
   tasks(init: TasksInit): OpenedTasks;
   /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */

@@ -1,5 +1,4 @@
 import { type AgentEvent, AwakenError, errorMessage, runId } from "@awaken/contract";
-import { checkRoot } from "../backend/profile.ts";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
@@ -139,11 +138,9 @@ function rememberOutput({ outputs }: RunParts, ctx: RunContext, { status, runId 
 }
 
 /** Before anything is sent to it: what is asked of an agent that runs elsewhere, its backend must be able to do. */
-function supporting(plan: RunPlan, { options, intent }: RunOrder): RunPlan {
-  const { backend, agent } = plan;
-  if (backend === undefined) return plan;
-  checkRoot(agent.id, backend, { options, decisions: intent.type === "resume" ? intent.decisions.length : 0 });
-  return plan;
+function checkBackend({ more }: RunParts, { backend, agent }: RunPlan, { options, intent }: RunOrder): Promise<void> | undefined {
+  if (backend === undefined) return undefined;
+  return more.checkRoot(agent.id, backend, { options, decisions: intent.type === "resume" ? intent.decisions.length : 0 });
 }
 
 /** A model whose run is a task of another thread can give it up, whatever its tools are. */
@@ -166,7 +163,7 @@ async function prepare(
   run.inbox.onRefused = (item) => {
     if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
   };
-  const resolve = (agentId: string): RunPlan => inBackground(supporting(resolution.resolve(agentId), order), order);
+  const resolve = (agentId: string): RunPlan => inBackground(resolution.resolve(agentId), order);
   const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
   const { ctx } = await takeUp({
     order,
@@ -175,6 +172,7 @@ async function prepare(
     outputOf: (id) => parts.outputs.of(id),
     records: parts.records,
     resolve,
+    check: (plan) => checkBackend(parts, plan, order),
     defaultAgent: defaultAgent(resolution),
     ready,
     handles: {

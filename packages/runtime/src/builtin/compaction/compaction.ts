@@ -14,7 +14,7 @@ import { type Command, command } from "../../phase/command.ts";
 import { defineEffect } from "../../phase/effect.ts";
 import type { HookScene } from "../../phase/hook.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
-import { estimateInstructions, estimateMessages } from "../../prompt/estimate.ts";
+import { type FittingRoom, fitting } from "../../prompt/fitting-door.ts";
 import { type Late, whenThere } from "../../stream/door.ts";
 import type { Ids } from "../../stream/ids.ts";
 import { compacting } from "./compacting-door.ts";
@@ -46,7 +46,7 @@ function isGivenUp({ skipped, failures }: CompactionState, upTo: string): boolea
   return skipped.some((entry) => entry.upTo === upTo) || failures.filter((entry) => entry.upTo === upTo).length >= MAX_FAILURES;
 }
 
-function isOver(threshold: number, { agent, messages }: HookScene): boolean {
+function isOver({ estimateInstructions, estimateMessages }: FittingRoom, threshold: number, { agent, messages }: HookScene): boolean {
   return estimateInstructions(agent.instructions) + estimateMessages(messages) >= threshold;
 }
 
@@ -72,8 +72,9 @@ export function compaction(init: CompactionInit): Plugin {
       .emit(startCompaction, { taskId, ...plan });
   };
   const trigger = (at: number, scene: HookScene): Late<Command | undefined> => {
-    if (!isOver(at, scene)) return undefined;
-    const begun = whenThere(compacting.open(), (room) => begin(room, scene));
+    const begun = whenThere(fitting.open(), (weighing) =>
+      isOver(weighing, at, scene) ? whenThere(compacting.open(), (room) => begin(room, scene)) : undefined,
+    );
     if (!(begun instanceof Promise)) return begun;
     return begun.catch((thrown) => {
       log.warn(`the conversation could not be summarised: ${errorMessage(thrown)}`);

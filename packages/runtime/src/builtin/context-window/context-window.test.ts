@@ -1,8 +1,9 @@
 import { type JsonValue, type Message, messageId, messageText, toolCallId } from "@awaken/contract";
 import type { ContextPolicy } from "@awaken/contract/spec";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { toContextPolicy } from "../../inference/context-policy.test-support.ts";
 import { compileEnv } from "../../plugin/compile-env.ts";
+import { fitting } from "../../prompt/fitting-door.ts";
 import { contextWindow } from "./context-window.ts";
 
 const policy = (given: Partial<ContextPolicy>): ContextPolicy => toContextPolicy(given);
@@ -36,6 +37,11 @@ const result = (id: string, text: string): Message => ({
   toolName: "read",
   status: "success",
   content: [{ type: "text", text }],
+});
+
+// As a step does before its inference.
+beforeAll(async () => {
+  await fitting.open();
 });
 
 describe("context window", () => {

@@ -1,24 +1,36 @@
-import { contextTransformSectionSchema } from "@awaken/contract";
+import { type ArtifactLimits, AwakenError, contextTransformSectionSchema } from "@awaken/contract";
 import type { ContextPolicy } from "@awaken/contract/spec";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
-import { estimateInstructions, estimateTools } from "../../prompt/estimate.ts";
-import { createPreviewer } from "../../prompt/preview.ts";
-import { truncateMessages } from "../../prompt/truncate.ts";
+import type { Transform } from "../../plugin/registrar.ts";
+import { type FittingRoom, fitting } from "../../prompt/fitting-door.ts";
+import { whenThere } from "../../stream/door.ts";
+
+function transformWith(room: FittingRoom, policy: ContextPolicy, instructions: string, limits: ArtifactLimits): Transform {
+  const { createPreviewer, truncateMessages, estimateInstructions, estimateTools } = room;
+  const preview = createPreviewer(limits);
+  const tokens = policy.maxContextTokens - policy.maxOutputTokens - estimateInstructions(instructions);
+  return (messages, tools) =>
+    truncateMessages(preview(messages), { tokens: tokens - estimateTools(tools), minRecent: policy.minRecentMessages });
+}
 
 /**
  * Keeps each request inside the window: long tool results become previews, then the oldest messages are left out. `instructions`
- * travel beside the messages, so a transform does not see them and they are set aside here.
+ * travel beside the messages, so a transform does not see them and they are set aside here. A transform answers at once, so what it needs
+ * is loaded before the first inference.
  */
 export function contextWindow(policy: ContextPolicy, instructions = ""): Plugin {
-  const room = policy.maxContextTokens - policy.maxOutputTokens - estimateInstructions(instructions);
   return definePlugin({
     id: "context_transform",
     config: contextTransformSectionSchema,
     register(r, { artifactCompaction }) {
-      const preview = createPreviewer(artifactCompaction);
-      r.transform((messages, tools) =>
-        truncateMessages(preview(messages), { tokens: room - estimateTools(tools), minRecent: policy.minRecentMessages }),
-      );
+      let made: Transform | undefined;
+      r.hook("beforeInference", () => (fitting.room === undefined ? whenThere(fitting.open(), () => undefined) : undefined));
+      r.transform((messages, tools) => {
+        const { room } = fitting;
+        if (room === undefined) throw new AwakenError("internal", "messages are fitted into the window in the inference of a step");
+        made ??= transformWith(room, policy, instructions, artifactCompaction);
+        return made(messages, tools);
+      });
     },
   });
 }

@@ -35,6 +35,8 @@ export interface ResumeRoom extends ThreadRoom {
 export interface TakeUp extends Asked {
   readonly records: RunRecords;
   readonly resolve: (agentId: string) => RunPlan;
+  /** Rejects when what is asked cannot be had of where the plan executes. Undefined when there is nothing to look at. */
+  readonly check: (plan: RunPlan) => Promise<void> | undefined;
   /** For a thread that is with no agent yet. */
   readonly defaultAgent: string;
   /** Undefined when what the agent needs is there. */
@@ -57,6 +59,8 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   const opening = taking.ready(loaded.actingAgentId);
   if (opening !== undefined) await opening;
   let opened = open(taking, loaded);
+  const checking = taking.check(opened.activation.plan);
+  if (checking !== undefined) await checking;
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
     await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
     loaded = await loadThread(records, order, defaultAgent, taking.seldom);
