@@ -4,6 +4,7 @@ import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts"
 import { isRepeated } from "../loop/decisions/same-decision.ts";
 import { takeDecisions } from "../loop/decisions/take-decisions.ts";
 import { resumeOrder } from "../loop/run-order.ts";
+import { storedCalls } from "../state/tool-call-states.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isOrphan } from "./called-run.ts";
 import { cancel } from "./control.ts";
@@ -125,28 +126,34 @@ async function decideBeside(parts: RunParts, active: ActiveRun, asked: RunDecisi
   throw tooLate(record, nextOf(record, asked));
 }
 
-/** The run whose ticket this is. A ticket that is not open any more belongs to its run still. */
-async function findRecord(parts: RunParts, { first, run: named }: RunDecisions, lost: AwakenError | undefined): Promise<RunRecord> {
-  const ticket = first.target;
-  const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(ticket)) : await namedRuns(parts, named, first);
-  const open = runs.filter((run) => isOpen(run, first));
-  // Only of records from a time when a ticket had the id of its call.
-  if (open.length > 1) throw ambiguous(ticket, `the ticket '${ticket}' is open in ${open.length} runs`);
-  const run = open[0] ?? runs[0];
-  if (run !== undefined) return run;
+/** The run whose tickets these are. A ticket that is not open any more belongs to its run still; one that nobody knows is for the run to refuse. */
+async function findRecord(
+  parts: RunParts,
+  { first, decisions, run: named }: RunDecisions,
+  lost: AwakenError | undefined,
+): Promise<RunRecord> {
+  for (const addressed of decisions) {
+    const { target } = addressed;
+    const runs = named === undefined ? await parts.records.runs.listByTicket(ticketId(target)) : await namedRuns(parts, named, addressed);
+    const open = runs.filter((run) => isOpen(run, addressed));
+    // Only of records from a time when a ticket had the id of its call.
+    if (open.length > 1) throw ambiguous(target, `the ticket '${target}' is open in ${open.length} runs`);
+    const run = open[0] ?? runs[0];
+    if (run !== undefined) return run;
+  }
   // The run had the ticket a moment ago: somebody else executes it now.
   if (lost !== undefined) throw lost;
-  throw unknownTicket(ticket);
+  throw unknownTicket(first.target);
 }
 
 /** The id of a call is only good together with that of its run: on a thread it comes again and again. */
-async function namedRuns({ records }: RunParts, named: string, first: AddressedDecision): Promise<readonly RunRecord[]> {
+async function namedRuns({ records }: RunParts, named: string, asked: AddressedDecision): Promise<readonly RunRecord[]> {
   const run = await records.runs.load(runId(named));
   const onThread = await records.threads.loadHead(threadId(named));
-  const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(first.target)))]
+  const ofThread = [onThread?.openRun, onThread?.latestRun, ...(await records.runs.listByTicket(ticketId(asked.target)))]
     .filter((each) => each !== undefined)
-    .filter((each) => (each.threadId === named || isBelow(each, named)) && hasTicket(each, { ...first, isCall: false }));
-  const found = run !== undefined && hasTicket(run, first) ? [run, ...ofThread] : ofThread;
+    .filter((each) => (each.threadId === named || isBelow(each, named)) && hasTicket(each, { ...asked, isCall: false }));
+  const found = run !== undefined && hasTicket(run, asked) ? [run, ...ofThread] : ofThread;
   return found.filter((each, index) => found.findIndex((one) => one.runId === each.runId) === index);
 }
 
@@ -162,7 +169,8 @@ const nextOf = ({ decided }: RunRecord, { first, decisions }: RunDecisions): Add
 /** Takes the run up with the decisions. Gives the error when somebody else was faster: then there is more to know about it. */
 async function resumeWith(parts: RunParts, run: RunRecord, asked: RunDecisions): Promise<RunStream | AwakenError> {
   const next = nextOf(run, asked);
-  if (!isOpen(run, next)) throw tooLate(run, next);
+  const isMixed = !hasTicket(run, next) && asked.decisions.some((addressed) => isOpen(run, addressed));
+  if (!isOpen(run, next)) throw isMixed ? await notWaiting(parts, run, next) : tooLate(run, next);
   if (await isOrphan(run, (id) => parts.records.runs.load(id))) {
     await cancel(parts, run.runId);
     throw notOpen(next.target, run);
@@ -183,6 +191,14 @@ async function resumeWith(parts: RunParts, run: RunRecord, asked: RunDecisions):
 
 const isHere = ({ active }: RunParts, { runId, threadId }: RunRecord): boolean =>
   active.byRun(runId) !== undefined || active.onThread(threadId) !== undefined;
+
+/** None of them is taken when one is about a call that is at work, or that nobody knows: whoever executes the run says the same. */
+async function notWaiting({ records }: RunParts, { threadId: thread, runId: id }: RunRecord, { target }: AddressedDecision) {
+  const call = storedCalls((await records.threads.loadHead(thread))?.state).find((each) => each.id === target);
+  if (call === undefined) return unknownTicket(target);
+  const details = { toolCallId: call.id, runId: id };
+  return new AwakenError("ticket_not_open", `tool call ${call.id} is ${call.status} and waits for no decision`, { details });
+}
 
 /** Another process executes the run. Gives the error when the run has moved on: then there is more to know about it. */
 async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { decisions }: RunDecisions): Promise<RunStream | AwakenError> {
