@@ -94,7 +94,7 @@ onEveryStore("messages that are sent", (it) => {
     const first = await b.send("t", "one", { mode: "queue" });
     const [entry] = (await b.pending.list("t")).entries;
     // Claimed, and nothing to do: what it was for is taken back.
-    const claimed = await store.dispatches.claim(T, { consumer: "n", leaseMs: 60_000 });
+    const claimed = (await store.dispatches.claim(T, { consumer: "n", leaseMs: 60_000 }))?.dispatch;
     await b.pending.retract("t", entry?.pendingId ?? "", 1);
     const second = await b.send("t", "two", { mode: "queue" });
     expect(second.runId).not.toBe(first.runId);

@@ -158,7 +158,7 @@ async function writeJobs({ store, clock }: Tools): Promise<void> {
     if (status === "queued") continue;
     if (status === "cancelled") await store.dispatches.cancel(id);
     if (status === "superseded") await store.dispatches.interrupt(thread);
-    const claimed = await store.dispatches.claim(thread, claim);
+    const claimed = (await store.dispatches.claim(thread, claim))?.dispatch;
     if (claimed === undefined) continue;
     const fence = { dispatchId: id, claimToken: claimed.claimToken };
     await store.dispatches.recordStart(fence, "instance-1");

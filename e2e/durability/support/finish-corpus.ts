@@ -126,7 +126,7 @@ export async function workOffJobs({ store }: Opened): Promise<void> {
   for (const status of JOBS) expect(await dispatches.load(jobId(status))).toMatchObject({ status, dedupeKey: `key-${status}` });
   expect((await queue.reclaimExpired()).map(({ dispatch }) => dispatch.dispatchId)).toEqual([jobId("claimed")]);
   for (const status of ["queued", "claimed"]) {
-    const claimed = await dispatches.claim(threadId(`${THREADS.jobs}-${status}`), { consumer: "node-2", leaseMs: 30_000 });
+    const claimed = (await dispatches.claim(threadId(`${THREADS.jobs}-${status}`), { consumer: "node-2", leaseMs: 30_000 }))?.dispatch;
     expect(claimed?.dispatchId).toBe(jobId(status));
     if (claimed !== undefined) await dispatches.ack({ dispatchId: claimed.dispatchId, claimToken: claimed.claimToken });
   }

@@ -35,7 +35,7 @@ describe("the queue of a store", () => {
     });
     const start = async (thread: string) => (await runtime.start({ agent: "assistant", thread, input: "x" })).runId;
     const claim = async (thread: string) =>
-      (await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 })) ?? expect.fail();
+      (await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 }))?.dispatch ?? expect.fail();
     await runtime.run({ agent: "assistant", thread: "waits", input: "pay" });
     await runtime.send("waits", "and hurry", { mode: "queue" });
     ids.queued = await start("t1");
@@ -110,7 +110,7 @@ describe("the queue of a store", () => {
     });
     const letter = async (thread: string) => {
       const { runId } = await runtime.start({ agent: "assistant", thread, input: "x" });
-      const claim = await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 });
+      const claim = (await records.dispatches.claim(threadId(thread), { consumer: "host-7/boot/4711", leaseMs: 600_000 }))?.dispatch;
       await records.dispatches.deadLetter(claim ?? expect.fail(), `the disk is full of ${thread}`);
       return runId;
     };

@@ -1,4 +1,6 @@
+import type { AwakenError } from "../error.ts";
 import type { DispatchId, RunId, ScopeId, ThreadId } from "../ids.ts";
+import type { RunRecord } from "../run.ts";
 import type {
   CancelledDispatch,
   ClaimedDispatch,
@@ -11,6 +13,9 @@ import type {
 } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { Page } from "./page.ts";
+import type { PendingRecord } from "./pending.ts";
+import type { ThreadHead } from "./threads.ts";
+import type { WishRecord } from "./wishes.ts";
 
 /** Proof of a claim: whoever shows it may settle the dispatch and commit its run. */
 export interface Fence {
@@ -22,6 +27,29 @@ export interface ClaimRequest {
   /** The worker that claims. */
   readonly consumer: string;
   readonly leaseMs: number;
+}
+
+/** What a run begins with, as it stands when its dispatch is claimed. */
+export interface ClaimedRecords {
+  readonly run: RunRecord | undefined;
+  /** As `loadHead` gives it. */
+  readonly head: ThreadHead | undefined;
+  /** The queue of messages. */
+  readonly pending: readonly PendingRecord[];
+  /** Wishes about the run that nobody took, the oldest first. */
+  readonly wishes: readonly WishRecord[];
+  /** What else is queued on the thread, by `compareDispatches`; of many the first. */
+  readonly queued: readonly QueuedDispatch[];
+}
+
+/**
+ * While it holds, only its holder writes the run and the log. Others may add messages, wishes and dispatches: the first commit finds those
+ * that came since.
+ */
+export interface Claim {
+  readonly dispatch: ClaimedDispatch;
+  /** Or why they cannot be read: whoever claimed it says what becomes of it. */
+  readonly records: ClaimedRecords | AwakenError;
 }
 
 export interface LeaseRenewal {
@@ -59,10 +87,10 @@ export interface DispatchStore {
    * Supersedes queued rows of an older epoch, then claims the first by `compareDispatches` that is available, under a new token.
    * Undefined when there is none or a dispatch of the thread is claimed.
    */
-  claim(threadId: ThreadId, request: ClaimRequest): Promise<ClaimedDispatch | undefined>;
+  claim(threadId: ThreadId, request: ClaimRequest): Promise<Claim | undefined>;
 
   /** As `claim`, for this row, whether it is available yet or not. */
-  claimDispatch(id: DispatchId, request: ClaimRequest): Promise<ClaimedDispatch | undefined>;
+  claimDispatch(id: DispatchId, request: ClaimRequest): Promise<Claim | undefined>;
 
   /** Undefined means that the claim is lost and the run must stop; it throws only when the store itself fails. */
   extendLease(fence: Fence, leaseMs: number): Promise<LeaseRenewal | undefined>;

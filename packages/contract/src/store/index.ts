@@ -70,6 +70,8 @@ export {
   supersedeDispatch,
 } from "./dispatch-transitions.ts";
 export type {
+  Claim,
+  ClaimedRecords,
   ClaimRequest,
   Consumer,
   DispatchPosition,

@@ -11,6 +11,7 @@ import type {
   RunRecord,
   ThreadId,
 } from "@awaken/contract";
+import type { ThreadHead } from "@awaken/contract/store";
 import type { Holding } from "../commit/holding.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { OutputCheck, RunRetry } from "./run-context.ts";
@@ -66,6 +67,14 @@ export interface RunOrder {
   readonly retry?: RunRetry | undefined;
   /** Of whoever holds the thread by a dispatch. */
   readonly holding?: Holding | undefined;
+  /** What he found when he took it, which nobody else has changed since; left out, it is loaded. */
+  readonly found?: FoundThread | undefined;
+}
+
+/** A run that goes on, and its thread, from one moment. */
+export interface FoundThread {
+  readonly run: RunRecord | undefined;
+  readonly head: ThreadHead | undefined;
 }
 
 /** Goes on with a run, with nothing new but decisions. */

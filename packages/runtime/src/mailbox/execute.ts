@@ -1,5 +1,12 @@
 import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type RunRecord, runId } from "@awaken/contract";
-import { type ClaimedDispatch, type Fence, MAX_COMMIT_ATTEMPTS, type PendingRecord, type QueuedDispatch } from "@awaken/contract/store";
+import {
+  type Claim,
+  type ClaimedDispatch,
+  type Fence,
+  MAX_COMMIT_ATTEMPTS,
+  type PendingRecord,
+  type QueuedDispatch,
+} from "@awaken/contract/store";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunParts } from "../run/run-parts.ts";
@@ -10,7 +17,7 @@ import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNO
 import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
-import { planDispatch } from "./plan-dispatch.ts";
+import { lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
 import { isRefusal } from "./refusals.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 import type { Watchers } from "./watchers.ts";
@@ -30,9 +37,10 @@ export interface Executor {
 const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
 
 /** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
-export async function executeDispatch(executor: Executor, claimed: ClaimedDispatch, askedAt: number): Promise<void> {
+export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<void> {
+  const { dispatch: claimed } = claim;
   try {
-    await followPlan(executor, claimed, askedAt);
+    await followPlan(executor, claim, askedAt);
   } catch (thrown) {
     try {
       const { aborted: isClosing } = executor.parts.closing;
@@ -48,10 +56,12 @@ export async function executeDispatch(executor: Executor, claimed: ClaimedDispat
 /** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
 const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
 
-async function followPlan(executor: Executor, claimed: ClaimedDispatch, askedAt: number): Promise<void> {
+async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<void> {
   const { queue, ask } = executor;
-  for (let tries = 1; ; tries++) {
-    const plan = await planDispatch({ tenant: queue, ask, claimed, askedAt, isLost: (task) => executor.parts.tasks.isLost(task) });
+  const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
+  if (AwakenError.is(found)) throw found;
+  for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {
+    const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost });
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
@@ -141,7 +151,9 @@ async function runOrder(executor: Executor, order: RunOrder, opening: Opening, i
       thrown,
     );
     const wishes = opening.wishes.filter(({ wishId }) => kept.some(({ decision }) => decision.id === wishId));
-    await runOrder(executor, { ...order, intent: { ...intent, decisions: kept } }, { ...opening, wishes }, isCancelled);
+    // What was found has changed with the refusal.
+    const again: RunOrder = { ...order, intent: { ...intent, decisions: kept }, found: undefined };
+    await runOrder(executor, again, { ...opening, wishes }, isCancelled);
   }
 }
 

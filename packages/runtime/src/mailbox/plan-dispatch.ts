@@ -1,7 +1,8 @@
-import type { Message, RunId, RunRecord, TaskRecord, ThreadId } from "@awaken/contract";
+import type { Message, RunId, RunRecord, TaskRecord } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
+  type ClaimedRecords,
   compareDispatches,
   type DispatchResult,
   inputModeOf,
@@ -45,6 +46,8 @@ export interface PlanScene {
   readonly tenant: TenantQueue;
   readonly ask: Ask;
   readonly claimed: ClaimedDispatch;
+  /** What is on record of the thread. */
+  readonly records: ClaimedRecords;
   /** When the claim was asked for, by this process' clock. */
   readonly askedAt: number;
   /** Whether a task that is code is known to have ended with its process. */
@@ -54,47 +57,51 @@ export interface PlanScene {
 const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 
-/** What is on record of the thread. */
-interface Looked {
-  readonly queued: readonly QueuedDispatch[];
-  readonly entries: readonly PendingRecord[];
+/** What a dispatch was claimed with. Somebody may have changed what waits on the thread since: then it is read once more. */
+export async function lookAgain({ runId, threadId }: ClaimedDispatch, tenant: TenantQueue, ask: Ask): Promise<ClaimedRecords> {
+  const [run, head, { entries }, wishes, rows] = await Promise.all([
+    ask("load a run", tenant.runs.load(runId)),
+    ask("load a thread", tenant.threads.loadHead(threadId)),
+    ask("load pending messages", tenant.pending.load(threadId)),
+    ask("list wishes", tenant.wishes.listOpen(runId)),
+    ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] })),
+  ]);
+  return { run, head, pending: entries, wishes, queued: rows.flatMap((row) => (row.status === "queued" ? [row] : [])) };
 }
 
 /**
- * By the record of its run, what others want of it, and the messages that wait for it. What a new run needs is read at once: nobody else
- * takes the thread meanwhile, and the first commit finds out whether messages have changed since.
+ * By the record of its run, what others want of it, and the messages that wait for it. Nobody else takes the thread meanwhile, and the
+ * first commit finds out whether messages have changed since.
  */
 export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
-  const { tenant, ask, claimed, askedAt } = scene;
-  const { threadId } = claimed;
-  const [run, rows, { entries }] = await Promise.all([
-    ask("load a run", tenant.runs.load(claimed.runId)),
-    ask("list dispatches", tenant.dispatches.list(threadId, { statuses: ["queued"] })),
-    ask("load pending messages", tenant.pending.load(threadId)),
-  ]);
-  const queued = rows.flatMap((row) => (row.status === "queued" ? [row] : []));
-  if (run === undefined || run.status === "created") return planNew(scene, run, { queued, entries });
-  const entering = selectPending(entries, "resume-input", claimed.runId);
+  const { tenant, ask, claimed, askedAt, records } = scene;
+  const { run, pending, wishes } = records;
+  if (run === undefined || run.status === "created") return planNew(scene, run);
+  const entering = selectPending(pending, "resume-input", claimed.runId);
   if (run.status === "done") {
     if (entering.length > 0) return { type: "too-late", messages: entering };
-    const next = await otherAwaiting(scene, run);
+    const next = otherAwaiting(scene, run);
     if (next !== undefined) return { type: "for-another", runId: next };
     return { type: "nothing", run, result: { type: "done", termination: run.outcome.termination } };
   }
-  const wishes = await ask("list wishes", tenant.wishes.listOpen(run.runId));
   if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
-    return { type: "run", order: endOrder(run), opening: { claimed, askedAt, wishes, consume: undefined }, isCancelled: true };
+    return {
+      type: "run",
+      order: { ...endOrder(run), found: records },
+      opening: { claimed, askedAt, wishes, consume: undefined },
+      isCancelled: true,
+    };
   }
   if (run.status === "running") {
     const known = knownOf(run, wishes);
-    const order = resumeOrder(run, known.map(toAddressed));
+    const order = { ...resumeOrder(run, known.map(toAddressed)), found: records };
     return { type: "run", order, opening: { claimed, askedAt, wishes: known, consume: undefined }, isCancelled: false };
   }
   const decisions = batchesOf(wishes).flat().map(toAddressed);
   const isAsked = decisions.length > 0 || entering.length > 0;
-  const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? await hasNews(scene, run) : run.waiting.tickets.length === 0);
+  const isDue = isAsked || (run.waiting.reason === "awaiting-tasks" ? hasNews(scene) : run.waiting.tickets.length === 0);
   if (!isDue) return { type: "nothing", run, result: { type: "waiting", termination: { type: "suspended" } } };
-  const order = withInput(resumeOrder(run, decisions), entering);
+  const order = { ...withInput(resumeOrder(run, decisions), entering), found: records };
   return {
     type: "run",
     order,
@@ -103,29 +110,26 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   };
 }
 
-/** Whether there is something to read of the tasks that it waits for. */
-async function hasNews(scene: PlanScene, { threadId }: RunRecord): Promise<boolean> {
-  if ((await enteringAt(scene, "next-step", threadId)).length > 0) return true;
-  const { tenant, ask, isLost } = scene;
-  const head = await ask("load a thread", tenant.threads.loadHead(threadId));
+/** Whether there is something to read of the tasks that a run waits for. */
+function hasNews({ claimed, records: { pending, head }, isLost }: PlanScene): boolean {
+  if (selectPending(pending, "next-step", claimed.runId).length > 0) return true;
   return storedTasks(head?.state).some((task) => isRunning(task) && isLost(task));
 }
 
 /** News that a run was to be woken for, which is over, may be what another run of the thread waits for. */
-async function otherAwaiting(scene: PlanScene, { threadId, runId }: RunRecord): Promise<RunId | undefined> {
-  const { tenant, ask } = scene;
-  const open = (await ask("load a thread", tenant.threads.load(threadId)))?.openRunId;
-  if (open === undefined || open === runId) return undefined;
-  const other = await ask("load a run", tenant.runs.load(open));
-  if (other?.status !== "waiting" || other.waiting.reason !== "awaiting-tasks") return undefined;
-  return (await hasNews(scene, other)) ? open : undefined;
+function otherAwaiting(scene: PlanScene, { runId }: RunRecord): RunId | undefined {
+  const other = scene.records.head?.openRun;
+  if (other === undefined || other.runId === runId) return undefined;
+  if (other.status !== "waiting" || other.waiting.reason !== "awaiting-tasks") return undefined;
+  return hasNews(scene) ? other.runId : undefined;
 }
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
-async function planNew(scene: PlanScene, run: RunRecord | undefined, { queued, entries }: Looked): Promise<DispatchPlan> {
-  const { claimed, askedAt } = scene;
+async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<DispatchPlan> {
+  const { claimed, askedAt, records } = scene;
+  const { pending: entries } = records;
   const { threadId, runId } = claimed;
-  const first = await standsBefore(scene, queued);
+  const first = standsBefore(scene);
   if (first !== undefined) return { type: "behind", first };
   const entering = selectPending(entries, "new-run", runId);
   const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
@@ -143,6 +147,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined, { queued, e
     namedMessages: [],
     trace: { runMode: "scheduled" },
     options: {},
+    found: records,
   };
   const opening = { claimed, askedAt, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
@@ -161,20 +166,13 @@ async function planBlocked({ tenant, ask }: PlanScene, entries: readonly Pending
  * A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. One that
  * failed before it began, and is not due yet, keeps its place.
  */
-async function standsBefore({ tenant, ask, claimed }: PlanScene, queued: readonly QueuedDispatch[]): Promise<QueuedDispatch | undefined> {
-  const { threadId } = claimed;
+function standsBefore({ claimed, records: { queued, head } }: PlanScene): QueuedDispatch | undefined {
   if (queued.length === 0) return undefined;
   const failed = queued.find((row) => row.attemptCount > 0 && compareDispatches(row, claimed) < 0);
   if (failed !== undefined) return failed;
-  const open = (await ask("load a thread", tenant.threads.load(threadId)))?.openRunId;
-  const before = open === undefined || open === claimed.runId ? undefined : queued.find(({ runId }) => runId === open);
-  if (before === undefined) return undefined;
-  return (await ask("load a run", tenant.runs.load(before.runId)))?.status === "created" ? undefined : before;
-}
-
-async function enteringAt({ tenant, ask, claimed }: PlanScene, at: Boundary, threadId: ThreadId): Promise<readonly PendingRecord[]> {
-  const { entries } = await ask("load pending messages", tenant.pending.load(threadId));
-  return selectPending(entries, at, claimed.runId);
+  const open = head?.openRun;
+  if (open === undefined || open.runId === claimed.runId || open.status === "created") return undefined;
+  return queued.find(({ runId }) => runId === open.runId);
 }
 
 function withInput(order: RunOrder, entering: readonly PendingRecord[]): RunOrder {

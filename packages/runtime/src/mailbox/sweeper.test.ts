@@ -32,7 +32,7 @@ async function leaveBehind(store: QueueStore, scope: string): Promise<void> {
   await using starter = open(store, [], { workers: false });
   const runtime = scope === "default" ? starter : starter.scoped(scope);
   await runtime.start({ thread: "dead", runId: "dead", input: "x" });
-  const claimed = await own.dispatches.claim(threadId("dead"), { consumer: "gone", leaseMs: 1_000 });
+  const claimed = (await own.dispatches.claim(threadId("dead"), { consumer: "gone", leaseMs: 1_000 }))?.dispatch;
   const { claimToken = "" } = claimed ?? {};
   await own.dispatches.deadLetter({ dispatchId: dispatchId("dead"), claimToken }, "it broke");
   await own.pending.append(T, [{ message: user("m1", "is anybody there") }]);

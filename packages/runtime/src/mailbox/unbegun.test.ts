@@ -132,7 +132,8 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (_, ma
     await using store = make();
     await using sender = open(store, [], { workers: false });
     const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
-    const { dispatchId, claimToken } = (await store.dispatches.claim(T, { consumer: "c", leaseMs: 1_000 })) ?? expect.fail();
+    const claim = (await store.dispatches.claim(T, { consumer: "c", leaseMs: 1_000 })) ?? expect.fail();
+    const { dispatchId, claimToken } = claim.dispatch;
     await store.dispatches.deadLetter({ dispatchId, claimToken }, "nobody knows its agent");
     const failure = await failureOf(sender.wait(id));
     expect(failure).toMatchObject({ code: "dead_letter", message: expect.stringContaining("nobody knows its agent") });

@@ -1,5 +1,5 @@
 import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
-import type { ClaimedDispatch, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
+import type { Claim, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
@@ -8,7 +8,7 @@ export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
   /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. Never rejects. */
-  execute(scopeId: ScopeId, claimed: ClaimedDispatch, askedAt: number): Promise<void>;
+  execute(scopeId: ScopeId, claimed: Claim, askedAt: number): Promise<void>;
   /** After each look. Never throws, and waits for nothing. */
   onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */

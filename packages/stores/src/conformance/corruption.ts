@@ -2,7 +2,7 @@ import { messageId, toolCallId } from "@awaken/contract";
 import { userRecord } from "@awaken/contract/spec";
 import { effectKey, hasQueue, profileOwner, type QueueStore, type Store } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, user, WORKER } from "./records.ts";
+import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, takeNext, user, WORKER } from "./records.ts";
 import { type ConformanceHooks, failure, type StoredRow, type StoreTest } from "./world.ts";
 
 /** Nothing is tested for engines whose rows cannot be reached from outside. */
@@ -126,6 +126,6 @@ export function queueCorruptionConformance<S extends QueueStore>(it: StoreTest<S
     await corrupt(store, { type: "dispatch", dispatchId: DISPATCH }, { claimToken: "tok" });
     expect((await failure(store.dispatches.load(DISPATCH), "storage_corrupt")).message).toContain("'d1'");
     await failure(store.dispatches.list(T1, {}), "storage_corrupt");
-    await failure(store.dispatches.claim(T1, WORKER), "storage_corrupt");
+    await failure(takeNext(store, T1, WORKER), "storage_corrupt");
   });
 }

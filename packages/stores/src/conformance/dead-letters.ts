@@ -2,7 +2,7 @@ import { type DispatchId, dispatchId, scopeId } from "@awaken/contract";
 import type { DispatchRecord, DispatchStatus, NewDispatch, QueueStore, ScopedQueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { fenceOf } from "./dispatches.ts";
-import { dispatch, T1, T2, T3, WORKER } from "./records.ts";
+import { dispatch, T1, T2, T3, takeNext, takeOne, WORKER } from "./records.ts";
 import { failure, type QueueTest } from "./world.ts";
 
 export function deadLetterConformance(it: QueueTest): void {
@@ -19,7 +19,7 @@ const idsOf = (rows: readonly DispatchRecord[]) => rows.map((row) => row.dispatc
 /** Enqueues a dispatch and buries it. */
 async function bury(store: ScopedQueueStore, id: string, fields: Partial<NewDispatch> = {}): Promise<void> {
   await store.dispatches.enqueue(dispatch(id, fields));
-  const row = (await store.dispatches.claimDispatch(idOf(id), WORKER)) ?? expect.fail("nothing to claim");
+  const row = (await takeOne(store, idOf(id), WORKER)) ?? expect.fail("nothing to claim");
   await store.dispatches.deadLetter(fenceOf(row), `why ${id}`);
 }
 
@@ -32,7 +32,7 @@ function listing(it: QueueTest): void {
     }
     await store.dispatches.enqueue(dispatch("queued", { threadId: T3 }));
     await store.dispatches.enqueue(dispatch("held"));
-    const held = await store.dispatches.claim(T1, WORKER);
+    const held = await takeNext(store, T1, WORKER);
 
     const all = await store.dispatches.listAll({ statuses: DEAD });
     expect(idsOf(all.items)).toEqual(["d3", "d1", "d2", "d0"]);
@@ -92,7 +92,7 @@ function removing(it: QueueTest): void {
     expect(await replay(store)).toMatchObject({ status: "queued", attemptCount: 0, maxAttempts: 2, epoch: 1, availableAt: clock.now() });
     expect(await replay(store)).toBeUndefined();
     expect(await store.queue.listDue()).toEqual([{ scopeId: "default", threadId: T1 }]);
-    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail("nothing to claim");
+    const row = (await takeNext(store, T1, WORKER)) ?? expect.fail("nothing to claim");
     expect(row).toMatchObject({ dispatchId: "d1", attemptCount: 0, epoch: 1 });
     await store.dispatches.ack(fenceOf(row));
     expect(await store.dispatches.countByStatus()).toMatchObject({ "dead-letter": 0, acked: 1 });

@@ -1,7 +1,7 @@
 import { type DispatchId, dispatchId } from "@awaken/contract";
 import type { ClaimedDispatch, DispatchRecord, Fence, NewDispatch, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { ACKED, dispatch, R1, T1, T2, WORKER } from "./records.ts";
+import { ACKED, dispatch, R1, T1, T2, takeNext, takeOne, WORKER } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
 export function dispatchConformance(it: QueueTest): void {
@@ -21,7 +21,7 @@ const idOf = (id: string): DispatchId => dispatchId(id);
 /** Enqueues a dispatch and claims it. */
 export async function claimed(store: QueueStore, id = "d1", fields: Partial<NewDispatch> = {}): Promise<ClaimedDispatch> {
   await store.dispatches.enqueue(dispatch(id, fields));
-  return (await store.dispatches.claim(fields.threadId ?? T1, WORKER)) ?? expect.fail("nothing to claim");
+  return (await takeNext(store, fields.threadId ?? T1, WORKER)) ?? expect.fail("nothing to claim");
 }
 
 function enqueueing(it: QueueTest): void {
@@ -52,7 +52,7 @@ function enqueueing(it: QueueTest): void {
     await enqueue("d1");
     await failure(enqueue("d2"), "storage_already_exists");
     await store.dispatches.enqueue(dispatch("other", { dedupeKey: "k", threadId: T2 }));
-    const held = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const held = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     await failure(enqueue("d2"), "storage_already_exists");
     await store.dispatches.ack(fenceOf(held));
     await enqueue("d2");
@@ -87,7 +87,7 @@ function claiming(it: QueueTest): void {
       clock.advance(1);
     }
     const order: string[] = [];
-    for (let row = await store.dispatches.claim(T1, WORKER); row !== undefined; row = await store.dispatches.claim(T1, WORKER)) {
+    for (let row = await takeNext(store, T1, WORKER); row !== undefined; row = await takeNext(store, T1, WORKER)) {
       order.push(row.dispatchId);
       await store.dispatches.ack(fenceOf(row));
     }
@@ -102,35 +102,35 @@ function claiming(it: QueueTest): void {
     expect(first).toMatchObject({ status: "claimed", claimedBy: "node-1" });
     await store.dispatches.enqueue(dispatch("d2"));
     for (const node of [store, peer]) {
-      expect(await node.dispatches.claim(T1, WORKER)).toBeUndefined();
-      expect(await node.dispatches.claimDispatch(idOf("d2"), WORKER)).toBeUndefined();
-      expect(await node.dispatches.claimDispatch(idOf("d1"), WORKER)).toBeUndefined();
+      expect(await takeNext(node, T1, WORKER)).toBeUndefined();
+      expect(await takeOne(node, idOf("d2"), WORKER)).toBeUndefined();
+      expect(await takeOne(node, idOf("d1"), WORKER)).toBeUndefined();
     }
     await store.dispatches.enqueue(dispatch("e1", { threadId: T2 }));
-    expect(await peer.dispatches.claim(T2, WORKER)).toBeDefined();
+    expect(await takeNext(peer, T2, WORKER)).toBeDefined();
     await store.dispatches.ack(fenceOf(first));
-    expect(await peer.dispatches.claim(T1, WORKER)).toMatchObject({ dispatchId: "d2" });
+    expect(await takeNext(peer, T1, WORKER)).toMatchObject({ dispatchId: "d2" });
   });
 
   it("server-and-durability 23: claimDispatch takes a row whose time has not come; claim does not", async ({ store, clock }) => {
     await store.dispatches.enqueue(dispatch("d1", { availableAt: clock.now() + 10 }));
-    expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
-    const row = await store.dispatches.claimDispatch(idOf("d1"), WORKER);
+    expect(await takeNext(store, T1, WORKER)).toBeUndefined();
+    const row = await takeOne(store, idOf("d1"), WORKER);
     expect(row).toMatchObject({ status: "claimed", leaseUntil: clock.now() + WORKER.leaseMs });
-    expect(await store.dispatches.claimDispatch(idOf("nothing"), WORKER)).toBeUndefined();
+    expect(await takeOne(store, idOf("nothing"), WORKER)).toBeUndefined();
 
     await store.dispatches.enqueue(dispatch("d2", { threadId: T2, availableAt: clock.now() + 10 }));
     clock.advance(10);
-    expect(await store.dispatches.claim(T2, WORKER)).toMatchObject({ dispatchId: "d2" });
+    expect(await takeNext(store, T2, WORKER)).toMatchObject({ dispatchId: "d2" });
   });
 
   it("each claim has a token of its own, and a blank consumer is refused", async ({ store }) => {
     const first = await claimed(store);
     await store.dispatches.release(fenceOf(first));
-    const second = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const second = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     expect(second.claimToken).not.toBe(first.claimToken);
     await store.dispatches.release(fenceOf(second));
-    await failure(store.dispatches.claim(T1, { ...WORKER, consumer: " " }), "storage_validation");
+    await failure(takeNext(store, T1, { ...WORKER, consumer: " " }), "storage_validation");
     expect(await store.dispatches.load(idOf("d1"))).toMatchObject({ status: "queued" });
   });
 }
@@ -211,19 +211,19 @@ function settling(it: QueueTest): void {
 
   it("a nacked dispatch cannot be claimed before its time; the last try is a dead letter", async ({ store, clock }) => {
     await store.dispatches.enqueue(dispatch("d1", { maxAttempts: 2 }));
-    const first = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const first = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     expect(await store.dispatches.nack(fenceOf(first), { error: "io", delayMs: 250 })).toMatchObject({
       ...{ status: "queued", attemptCount: 1, lastError: "io", availableAt: clock.now() + 250 },
     });
     clock.advance(249);
-    expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
+    expect(await takeNext(store, T1, WORKER)).toBeUndefined();
     clock.advance(1);
-    const second = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const second = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     expect(await store.dispatches.nack(fenceOf(second), { error: "io again", delayMs: 250 })).toMatchObject({
       ...{ status: "dead-letter", attemptCount: 2, completedAt: clock.now() },
     });
     clock.advance(1_000);
-    expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
+    expect(await takeNext(store, T1, WORKER)).toBeUndefined();
   });
 
   it("a released dispatch is free at once and has used up no try; with a delay it is free after that; a dead letter is over", async ({
@@ -232,11 +232,11 @@ function settling(it: QueueTest): void {
   }) => {
     const first = await claimed(store);
     expect(await store.dispatches.release(fenceOf(first))).toMatchObject({ status: "queued", attemptCount: 0 });
-    const second = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const second = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     expect(await store.dispatches.release(fenceOf(second), 500)).toMatchObject({ attemptCount: 0, availableAt: clock.now() + 500 });
-    expect(await store.dispatches.claim(T1, WORKER)).toBeUndefined();
+    expect(await takeNext(store, T1, WORKER)).toBeUndefined();
     clock.advance(500);
-    const third = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const third = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     expect(await store.dispatches.deadLetter(fenceOf(third), "401")).toMatchObject({ status: "dead-letter", lastError: "401" });
   });
 
@@ -260,7 +260,7 @@ function interrupts(it: QueueTest): void {
     await store.dispatches.enqueue(dispatch("old"));
     expect(await store.dispatches.interrupt(T1)).toMatchObject({ epoch: 1, superseded: [{ dispatchId: "old", status: "superseded" }] });
     expect(await store.dispatches.enqueue(dispatch("new"))).toMatchObject({ epoch: 1 });
-    expect(await store.dispatches.claim(T1, WORKER)).toMatchObject({ dispatchId: "new", epoch: 1 });
+    expect(await takeNext(store, T1, WORKER)).toMatchObject({ dispatchId: "new", epoch: 1 });
     expect(await store.dispatches.load(idOf("old"))).toMatchObject({ status: "superseded" });
   });
 
@@ -297,12 +297,12 @@ function races(it: QueueTest): void {
 
   it("of concurrent claims of one dispatch exactly one wins", async (world) => {
     await world.store.dispatches.enqueue(dispatch("d1"));
-    expect(await winners(nodes(world).map((node) => node.dispatches.claimDispatch(idOf("d1"), WORKER)))).toHaveLength(1);
+    expect(await winners(nodes(world).map((node) => takeOne(node, idOf("d1"), WORKER)))).toHaveLength(1);
   });
 
   it("of concurrent claims of two dispatches on one thread exactly one wins", async (world) => {
     for (const id of ["d1", "d2"]) await world.store.dispatches.enqueue(dispatch(id));
-    const claims = nodes(world).flatMap((node) => [node.dispatches.claim(T1, WORKER), node.dispatches.claimDispatch(idOf("d2"), WORKER)]);
+    const claims = nodes(world).flatMap((node) => [takeNext(node, T1, WORKER), takeOne(node, idOf("d2"), WORKER)]);
     expect(await winners(claims)).toHaveLength(1);
     expect(await world.store.dispatches.countByStatus()).toMatchObject({ queued: 1, claimed: 1 });
   });

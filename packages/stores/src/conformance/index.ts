@@ -1,6 +1,7 @@
 import type { QueueStore, Store } from "@awaken/contract/store";
 import { describe } from "vitest";
 import { atomicityConformance } from "./atomicity.ts";
+import { claimConformance, claimCorruptionConformance } from "./claims.ts";
 import { commitConformance } from "./commit.ts";
 import { corruptionConformance, queueCorruptionConformance } from "./corruption.ts";
 import { deadLetterConformance } from "./dead-letters.ts";
@@ -71,6 +72,7 @@ export function queueConformance<S extends QueueStore>(
   describe(`${name}: conformance of the queue`, () => {
     pendingConformance(it);
     dispatchConformance(it);
+    claimConformance(it);
     deadLetterConformance(it);
     allQueuesConformance(it, hooks);
     queueCommitConformance(it);
@@ -81,6 +83,7 @@ export function queueConformance<S extends QueueStore>(
     queueScopeConformance(it);
     queueLifecycleConformance(it);
     queueCorruptionConformance(it, hooks);
+    claimCorruptionConformance(it, hooks);
   });
 }
 // Public: for the tests of a store that somebody else writes.

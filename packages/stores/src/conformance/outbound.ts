@@ -1,7 +1,7 @@
 import { type ThreadId, threadId } from "@awaken/contract";
 import type { EventAppend, Outbound, Store, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { append, dispatch, draft, event, R1, R2, runs, T1, T2, T3, user, write } from "./records.ts";
+import { append, dispatch, draft, event, R1, R2, runs, T1, T2, T3, takeNext, user, write } from "./records.ts";
 import { failure, type QueueTest, type StoreTest } from "./world.ts";
 
 const eventFor = (id: ThreadId, kind: string): EventAppend => ({ draft: { ...draft(kind), threadId: id, runId: R2 } });
@@ -99,10 +99,10 @@ function delivering(it: QueueTest): void {
     clock,
   }) => {
     await store.commit(post(0, [toChild]));
-    const first = (await store.dispatches.claim(T2, { consumer: "a", leaseMs: 10 })) ?? expect.fail();
+    const first = (await takeNext(store, T2, { consumer: "a", leaseMs: 10 })) ?? expect.fail();
     clock.advance(11);
     await store.queue.reclaimExpired();
-    const second = (await store.dispatches.claim(T2, { consumer: "b", leaseMs: 10 })) ?? expect.fail();
+    const second = (await takeNext(store, T2, { consumer: "b", leaseMs: 10 })) ?? expect.fail();
     await failure(store.dispatches.ack(first), "fence_lost");
     await store.dispatches.ack(second);
   });

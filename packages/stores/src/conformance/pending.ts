@@ -1,7 +1,7 @@
 import { messageId, scopeId } from "@awaken/contract";
 import type { NewPending, PendingConsumption, PendingQueue, QueueStore, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { append, dispatch, R1, R2, runs, summary, T1, T2, T3, user, WORKER, write } from "./records.ts";
+import { append, dispatch, R1, R2, runs, summary, T1, T2, T3, takeNext, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
 export function pendingConformance(it: QueueTest): void {
@@ -217,7 +217,7 @@ function attention(it: QueueTest): void {
     await store.dispatches.enqueue(dispatch("d1"));
     await store.commit(write(runs.running({ threadId: T2 })));
     expect(await store.pending.listUnattended()).toEqual([T3]);
-    await store.dispatches.claim(T1, WORKER);
+    await takeNext(store, T1, WORKER);
     expect(await store.pending.listUnattended()).toEqual([T3]);
     await store.commit(write(runs.waiting({ threadId: T2, updatedAt: 2 })));
     expect([...(await store.pending.listUnattended())].sort()).toEqual([T2, T3]);
@@ -243,7 +243,7 @@ function attention(it: QueueTest): void {
     await store.dispatches.enqueue(dispatch("d1"));
     await store.commit(write(runs.running({ threadId: T2 })));
     expect(await stranded()).toEqual([T3]);
-    await store.dispatches.claim(T1, WORKER);
+    await takeNext(store, T1, WORKER);
     expect(await stranded()).toEqual([T3]);
     // It reads them when it goes on.
     await store.commit(write(runs.waiting({ threadId: T2, updatedAt: 2 })));

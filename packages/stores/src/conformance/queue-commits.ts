@@ -1,6 +1,6 @@
 import type { ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { ACKED, append, dispatch, R1, R2, R3, runs, T1, T2, user, WORKER, write } from "./records.ts";
+import { ACKED, append, dispatch, R1, R2, R3, runs, T1, T2, takeNext, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 
 export function queueCommitConformance(it: QueueTest): void {
@@ -14,7 +14,7 @@ export function queueCommitConformance(it: QueueTest): void {
 function fencing(it: QueueTest): void {
   const claimed = async ({ store }: QueueWorld) => {
     await store.dispatches.enqueue(dispatch("d1"));
-    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail("nothing to claim");
+    const row = (await takeNext(store, T1, WORKER)) ?? expect.fail("nothing to claim");
     return { dispatchId: row.dispatchId, claimToken: row.claimToken };
   };
 
@@ -39,7 +39,7 @@ function fencing(it: QueueTest): void {
     const old = await claimed(world);
     clock.advance(WORKER.leaseMs + 1);
     await store.queue.reclaimExpired();
-    const next = (await store.dispatches.claim(T1, { ...WORKER, consumer: "node-2" })) ?? expect.fail();
+    const next = (await takeNext(store, T1, { ...WORKER, consumer: "node-2" })) ?? expect.fail();
     await failure(store.dispatches.ack(old), "fence_lost");
     await failure(store.commit(append(0, [user("m1")], { fence: old })), "fence_lost");
     await store.commit(append(0, [user("m1")], { fence: { dispatchId: next.dispatchId, claimToken: next.claimToken } }));
@@ -63,7 +63,7 @@ function fencing(it: QueueTest): void {
     await failure(store.commit({ threadId: T1, runId: R1, fence }), "fence_lost");
 
     await store.dispatches.enqueue(dispatch("d2"));
-    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const row = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     const dead = await store.commit({
       ...{ threadId: T1, runId: R1, fence: { dispatchId: row.dispatchId, claimToken: row.claimToken } },
       dispatch: { type: "dead-letter", error: "401" },
@@ -75,7 +75,7 @@ function fencing(it: QueueTest): void {
 function leaving(it: QueueTest): void {
   it("a run that is left behind is ended by the one that has the thread, and by nobody else", async ({ store }) => {
     await store.dispatches.enqueue(dispatch("d1"));
-    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const row = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     const fence = { dispatchId: row.dispatchId, claimToken: row.claimToken };
     const other = (status: "running" | "done") => write(runs[status]({ runId: R2, updatedAt: 3 }), { runId: R2, fence });
     await failure(store.commit(other("running")), "fence_lost");
@@ -90,7 +90,7 @@ function activation(it: QueueTest): void {
   it("a run may be put down for later while another one executes: the thread stays with that one", async (world) => {
     const { store } = world;
     await store.dispatches.enqueue(dispatch("d1"));
-    const row = (await store.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const row = (await takeNext(store, T1, WORKER)) ?? expect.fail();
     const fence = { dispatchId: row.dispatchId, claimToken: row.claimToken };
     await store.commit(append(0, [user("m1")], { run: runs.running({ updatedAt: 5 }), fence }));
     const later = runs.created({ runId: R2, createdAt: 9, updatedAt: 9 });

@@ -2,7 +2,7 @@ import { dispatchId, type RunProjection, runId, scopeId, threadId } from "@awake
 import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed, fenceOf } from "./dispatches.ts";
-import { ACKED, append, dispatch, R1, runs, T1, T2, T3, user, WORKER, write } from "./records.ts";
+import { ACKED, append, dispatch, R1, runs, T1, T2, T3, takeNext, takeOne, user, WORKER, write } from "./records.ts";
 import { type ConformanceHooks, type QueueTest, take } from "./world.ts";
 
 export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
@@ -42,7 +42,7 @@ function due(it: QueueTest): void {
     expect(await store.queue.nextDueInMs()).toBe(70);
     clock.advance(30);
     expect(await store.queue.nextDueInMs()).toBe(40);
-    await store.dispatches.claimDispatch(dispatchId("d1"), WORKER);
+    await takeOne(store, dispatchId("d1"), WORKER);
     expect(await store.queue.nextDueInMs()).toBe(60);
     clock.advance(100);
     expect(await store.queue.nextDueInMs()).toBe(0);
@@ -78,7 +78,7 @@ function unended(it: QueueTest): void {
   it("dead letters whose run nobody has ended are listed", async ({ store }) => {
     for (const id of ["a", "b"]) await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`), runId: runId(`r-${id}`) }));
     const bury = async (id: string) => {
-      const row = await store.dispatches.claim(threadId(`t-${id}`), WORKER);
+      const row = await takeNext(store, threadId(`t-${id}`), WORKER);
       await store.dispatches.deadLetter(row ?? expect.fail(), "no");
     };
     await store.commit({ ...write(runs.running({ threadId: threadId("t-a"), runId: runId("r-a") })) });
@@ -123,7 +123,7 @@ function consumers(it: QueueTest): void {
     expect(await store.queue.listConsumers()).toEqual([]);
     const held = async (id: string, consumer: string) => {
       await store.dispatches.enqueue(dispatch(id, { threadId: threadId(`t-${id}`) }));
-      await store.dispatches.claim(threadId(`t-${id}`), { ...WORKER, consumer });
+      await takeNext(store, threadId(`t-${id}`), { ...WORKER, consumer });
     };
     await held("a1", "alive");
     clock.advance(10);

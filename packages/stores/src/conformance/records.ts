@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type CompactionMark,
   type CreatedRun,
+  type DispatchId,
   dispatchId,
   type Message,
   messageId,
@@ -11,6 +12,7 @@ import {
   type RunProjection,
   runId,
   type SystemMessage,
+  type ThreadId,
   type Ticket,
   type ToolMessage,
   threadId,
@@ -19,12 +21,15 @@ import {
   type UserMessage,
 } from "@awaken/contract";
 import {
+  type ClaimedDispatch,
+  type ClaimRequest,
   type EventAppend,
   type EventDraft,
   effectKey,
   hasQueue,
   type LedgerClaim,
   type NewDispatch,
+  type QueuePorts,
   type StorePorts,
   type StreamCheckpoint,
   type ThreadCommit,
@@ -199,6 +204,16 @@ export const ofQueue = (store: StorePorts, parts: Pick<ThreadCommit, "pending" |
   hasQueue(store) ? parts : {};
 
 export const WORKER = { consumer: "node-1", leaseMs: 30_000 } as const;
+
+type Queue = Pick<QueuePorts, "dispatches">;
+
+/** The dispatch that a worker claims, without what its run begins with. */
+export const takeNext = async ({ dispatches }: Queue, id: ThreadId, request: ClaimRequest): Promise<ClaimedDispatch | undefined> =>
+  (await dispatches.claim(id, request))?.dispatch;
+
+export const takeOne = async ({ dispatches }: Queue, id: DispatchId, request: ClaimRequest): Promise<ClaimedDispatch | undefined> =>
+  (await dispatches.claimDispatch(id, request))?.dispatch;
+
 export const ACKED = { type: "done", termination: { type: "natural-end" }, response: "ok" } as const;
 
 export const checkpoint = (fields: Partial<StreamCheckpoint> = {}): StreamCheckpoint => ({

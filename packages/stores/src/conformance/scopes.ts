@@ -2,7 +2,7 @@ import { DEFAULT_SCOPE, dispatchId, messageId, type ScopeId, scopeId, ticketId, 
 import { userRecord } from "@awaken/contract/spec";
 import { effectKey, hasQueue, profileOwner, type QueuePorts, type ScopedStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, T2, user, WORKER } from "./records.ts";
+import { append, checkpoint, claim, dispatch, event, ofQueue, R1, runs, state, T1, T2, takeNext, user, WORKER } from "./records.ts";
 import { failure, type QueueTest, type StoreTest } from "./world.ts";
 
 export function scopeConformance(it: StoreTest): void {
@@ -132,7 +132,7 @@ function isolation(it: StoreTest): void {
     await fill(b);
     const before = await everything(b);
     if (hasQueue(a)) {
-      await a.dispatches.claim(T1, WORKER);
+      await takeNext(a, T1, WORKER);
       await a.dispatches.interrupt(T1);
       await a.pending.retract(T1, messageId("p1"), 1);
     }
@@ -141,7 +141,7 @@ function isolation(it: StoreTest): void {
     await a.streamCheckpoints.delete(R1, 0);
     await a.threads.delete(T1, "cascade");
     expect(await everything(b)).toEqual(before);
-    if (hasQueue(b)) expect(await b.dispatches.claim(T1, WORKER)).toMatchObject({ dispatchId: "d1", epoch: 0 });
+    if (hasQueue(b)) expect(await takeNext(b, T1, WORKER)).toMatchObject({ dispatchId: "d1", epoch: 0 });
   });
 }
 
@@ -153,11 +153,11 @@ export function queueScopeConformance(it: QueueTest): void {
     const [a, b] = tenants(store);
     await fill(a);
     await fill(b);
-    const held = (await a.dispatches.claim(T1, WORKER)) ?? expect.fail();
+    const held = (await takeNext(a, T1, WORKER)) ?? expect.fail();
     await failure(b.dispatches.ack(held), "fence_lost");
     await failure(b.commit(append(1, [user("m2")], { fence: held })), "fence_lost");
     expect(await b.dispatches.load(dispatchId("d1"))).toMatchObject({ status: "queued" });
-    expect(await b.dispatches.claim(T1, WORKER)).toBeDefined();
+    expect(await takeNext(b, T1, WORKER)).toBeDefined();
   });
 }
 

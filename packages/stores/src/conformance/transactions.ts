@@ -1,7 +1,7 @@
 import { userRecord } from "@awaken/contract/spec";
 import { hasQueue, profileOwner, type StorePorts, type ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { append, dispatch, event, R1, runs, state, T1, T2, user, WORKER, write } from "./records.ts";
+import { append, dispatch, event, R1, runs, state, T1, T2, takeNext, user, WORKER, write } from "./records.ts";
 import { failure, type QueueTest, type StoreTest, take } from "./world.ts";
 
 export function transactionConformance(it: StoreTest): void {
@@ -24,7 +24,7 @@ async function writeAll(ports: StorePorts): Promise<void> {
   if (hasQueue(ports)) {
     await ports.pending.append(T1, [{ message: user("p1") }]);
     await ports.dispatches.enqueue(dispatch("d1"));
-    await ports.dispatches.claim(T1, WORKER);
+    await takeNext(ports, T1, WORKER);
     await ports.dispatches.interrupt(T2);
   }
   await ports.profiles.put(owner, "k", 1);

@@ -1,6 +1,8 @@
 import type { DispatchId, ThreadId } from "@awaken/contract";
 import {
+  type Claim,
   type ClaimedDispatch,
+  type ClaimedRecords,
   type ClaimRequest,
   cancelDispatch,
   clampLimit,
@@ -21,6 +23,7 @@ import { share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { openDispatches, openWishes } from "./reads.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
+import { headOf } from "./threads.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({
   ...queueMoves(access),
@@ -34,9 +37,9 @@ function queueMoves({ write }: Access): Pick<DispatchStore, QueueMove> {
   return {
     enqueue: (dispatch) => write((change) => share(enqueue(change, dispatch))),
 
-    claim: (threadId, request) => write((change) => share(claimNext(change, threadId, request))),
+    claim: (threadId, request) => write((change) => claimOf(change.tables, claimNext(change, threadId, request))),
 
-    claimDispatch: (id, request) => write((change) => share(claimOne(change, id, request))),
+    claimDispatch: (id, request) => write((change) => claimOf(change.tables, claimOne(change, id, request))),
 
     cancel: (id) =>
       write((change) => {
@@ -147,6 +150,21 @@ function claimOne(change: Change, id: DispatchId, request: ClaimRequest): Claime
   if (threadId === undefined) return undefined;
   const wanted = freshRows(change, threadId).find((dispatch) => dispatch.dispatchId === id);
   return wanted === undefined || !isFree(change.tables, threadId) ? undefined : claimRow(change, wanted, request);
+}
+
+/** What its run begins with. */
+function claimOf(tables: Tables, claimed: ClaimedDispatch | undefined): Claim | undefined {
+  if (claimed === undefined) return undefined;
+  const row = tables.threads.get(claimed.threadId);
+  const queued = [...openDispatches(tables, row)].flatMap((open) => (open.status === "queued" ? [open] : []));
+  const records: ClaimedRecords = {
+    run: share(tables.runs.get(claimed.runId)),
+    head: headOf(tables, row),
+    pending: (row?.pending ?? []).map(share),
+    wishes: openWishes(tables, claimed.runId).map(share),
+    queued: queued.sort(compareDispatches).slice(0, clampLimit()).map(share),
+  };
+  return { dispatch: share(claimed), records };
 }
 
 function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLetterDispatch | undefined {

@@ -74,7 +74,7 @@ const positionOf = ({ id, metadata }: ThreadRecord): ThreadPosition => ({ update
 
 const compareThreads = (a: ThreadPosition, b: ThreadPosition): number => b.updatedAt - a.updatedAt || compareText(a.id, b.id);
 
-function headOf(tables: Tables, row: ThreadRow | undefined): ThreadHead | undefined {
+export function headOf(tables: Tables, row: ThreadRow | undefined): ThreadHead | undefined {
   if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;
   const { record, state, messages } = row;
   const { latestRun, openRunId } = record;

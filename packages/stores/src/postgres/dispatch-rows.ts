@@ -5,6 +5,7 @@ import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import { insertRows } from "./insert-rows.ts";
+import type { Finish } from "./session.ts";
 import { type Parameter, type Statement, sql } from "./statement.ts";
 
 export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
@@ -122,4 +123,14 @@ export function tellQueued({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, 
   return () => {
     for (const { threadId } of queuedIn(dispatches)) wire.hint({ type: "enqueued", scopeId, threadId });
   };
+}
+
+/** Writes rows that exist. */
+export function finishMoves<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
+  const tellOthers = tellQueued(access, rows);
+  const tell = () => {
+    for (const row of rows) access.known?.moved(access.scopeId, row);
+    tellOthers();
+  };
+  return { writes: moveDispatches(access.scopeId, rows), result, tell };
 }

@@ -1,15 +1,11 @@
 import type { ThreadId } from "@awaken/contract";
 import {
-  type ClaimedDispatch,
-  type ClaimRequest,
   cancelDispatch,
-  claimQueued,
   clampLimit,
   type DispatchRecord,
   type DispatchStore,
   type Fence,
   type InterruptedThread,
-  type QueuedDispatch,
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
@@ -20,7 +16,9 @@ import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
+import { claimNext } from "./claims.ts";
 import {
+  finishMoves,
   insertDispatch,
   lockDispatch,
   moveDispatches,
@@ -46,16 +44,6 @@ export const dispatchPort = (access: Access): DispatchStore => ({
   ...reads(access),
 });
 
-/** Writes rows that exist. */
-function finish<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
-  const tellOthers = tellQueued(access, rows);
-  const tell = () => {
-    for (const row of rows) access.known?.moved(access.scopeId, row);
-    tellOthers();
-  };
-  return { writes: moveDispatches(access.scopeId, rows), result, tell };
-}
-
 type QueueMove = "enqueue" | "claim" | "claimDispatch" | "cancel" | "interrupt" | "removeDeadLetter" | "hint";
 
 function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
@@ -69,13 +57,11 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         return { writes: insertDispatch(scopeId, queued), result: queued, tell: tellQueued(access, [queued]) };
       }),
 
-    claim: (threadId, request) =>
-      session.write((tx) => claim(tx, access, threadId, { request, accepts: (row) => row.availableAt <= env.clock() })),
+    claim: (threadId, request) => claimNext(access, threadId, { request }),
 
     async claimDispatch(id, request) {
       const [row] = (await session.read(selectDispatch(scopeId, id))).map(readDispatch);
-      if (row === undefined) return undefined;
-      return session.write((tx) => claim(tx, access, row.threadId, { request, accepts: (queued) => queued.dispatchId === id }));
+      return row && claimNext(access, row.threadId, { request, id });
     },
 
     cancel: (id) =>
@@ -84,7 +70,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         const [dispatch] = rows.map(readDispatch);
         if (dispatch?.status !== "queued") return { writes: [], result: undefined };
         const cancelled = cancelDispatch(dispatch, env.clock());
-        return finish(access, [cancelled], cancelled);
+        return finishMoves(access, [cancelled], cancelled);
       }),
 
     interrupt: (threadId) => session.write((tx) => interrupt(tx, access, threadId)),
@@ -99,28 +85,6 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
 
     hint: (hint) => session.write(async () => ({ writes: [], result: undefined, tell: () => wire.hint({ ...hint, scopeId }) })),
   };
-}
-
-interface Claiming {
-  readonly request: ClaimRequest;
-  readonly accepts: (row: QueuedDispatch) => boolean;
-}
-
-/** The first row that is accepted; rows of an older epoch are superseded on the way. */
-async function claim(tx: Tx, access: Access, threadId: ThreadId, claiming: Claiming): Promise<Finish<ClaimedDispatch | undefined>> {
-  const { scopeId, env } = access;
-  const [, rows = []] = await tx.read(lockThread(scopeId, threadId), selectOpen(scopeId, threadId));
-  const now = env.clock();
-  const epoch = readEpoch(rows);
-  const open = rows.map(readDispatch);
-  const stale = queuedIn(open).filter((row) => row.epoch < epoch);
-  const superseded = stale.map((row) => supersedeDispatch(row, INTERRUPTED, now));
-  const isFree = open.every((row) => row.status !== "claimed");
-  const next = isFree ? queuedIn(open).find((row) => row.epoch >= epoch && claiming.accepts(row)) : undefined;
-  if (next === undefined) return finish(access, superseded, undefined);
-  const { consumer, leaseMs } = claiming.request;
-  const claimed = claimQueued(next, { claimToken: env.ids(), claimedBy: consumer, leaseMs, now });
-  return finish(access, [...superseded, claimed], claimed);
 }
 
 async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Finish<InterruptedThread>> {
@@ -155,7 +119,7 @@ function claimRows(access: Access): ClaimRows {
         const { dispatch } = await loadFenced(tx, access, fence);
         if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return { writes: [], result: undefined };
         const moved = move(dispatch, access.env.clock());
-        return finish(access, [moved], moved);
+        return finishMoves(access, [moved], moved);
       }),
 
     hasWishes: async (runId) => (await session.read(selectOpenWishes(scopeId, runId))).length > 0,
@@ -183,9 +147,9 @@ async function moveHeld<T extends DispatchRecord>(
   const { dispatch, epoch } = await loadFenced(tx, access, fence);
   const claim = readClaim(dispatch, fence.claimToken, epoch);
   if (dispatch?.status !== "claimed" || claim === "lost") return { writes: [], result: "lost" };
-  if (claim === "stale") return finish(access, [supersedeDispatch(dispatch, INTERRUPTED, now)], claim);
+  if (claim === "stale") return finishMoves(access, [supersedeDispatch(dispatch, INTERRUPTED, now)], claim);
   const moved = move(dispatch, now);
-  return finish(access, [moved], moved);
+  return finishMoves(access, [moved], moved);
 }
 
 function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "listAll" | "countByStatus"> {

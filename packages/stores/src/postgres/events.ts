@@ -66,7 +66,7 @@ export const lastSeqOf = (type: Log["type"], scope: string, log: string): string
 };
 
 /** The newest row of a log, or how far it came if it has no event left. */
-const headOf = (type: Log["type"], scope: string, log: string): string =>
+export const headOf = (type: Log["type"], scope: string, log: string): string =>
   `(${newestOf(type, scope, log)})
     UNION ALL SELECT last_seq, last_at, NULL, NULL, 1 FROM ~swept_log WHERE scope_id = ${scope} AND type = '${type}' AND id = ${log}
     ORDER BY rank LIMIT 1`;

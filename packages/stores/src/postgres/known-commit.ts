@@ -1,4 +1,4 @@
-import type { ThreadCommit } from "@awaken/contract/store";
+import type { PendingRecord, ThreadCommit } from "@awaken/contract/store";
 import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
 import { EMPTY_LOG, logKey } from "../sql/event-log.ts";
 import type { Access } from "./access.ts";
@@ -33,11 +33,12 @@ export function guessCommit({ scopeId, known: threads, env }: Access, commit: Th
   }
 }
 
-/** It needs nothing but its thread, its run, one dispatch and its effects; messages wait where nothing else is. */
-function isPlain({ pending, outbound = [], takes = [], events = [], fence, dispatch }: ThreadCommit, { thread }: KnownThread): boolean {
+/** It needs nothing but its thread, its run, one dispatch and its effects; messages are added where nothing else is, or taken of those that are known. */
+function isPlain({ pending, outbound = [], takes = [], events = [], fence, dispatch }: ThreadCommit, known: KnownThread): boolean {
   const isSecond = fence !== undefined && (dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed");
   const isPlainEvent = ({ idempotency, expected }: (typeof events)[number]) => idempotency === undefined && expected === undefined;
-  const isQueuePlain = pending === undefined || (thread === undefined && pending.consume === undefined);
+  const isFirst = known.thread === undefined && pending?.consume === undefined;
+  const isQueuePlain = pending === undefined || isFirst || (known.pending !== undefined && pending.append === undefined);
   return !isSecond && isQueuePlain && outbound.length === 0 && takes.length === 0 && events.every(isPlainEvent);
 }
 
@@ -77,7 +78,7 @@ function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
     holder: () => undefined,
     hasClaim: () => commit.fence !== undefined,
     hasQueued: () => false,
-    pending: () => nothing,
+    pending: () => known.pending ?? nothing,
     committed: () => new Set(),
     events: { known: () => undefined, head: (log) => known.heads.get(logKey(log)) ?? EMPTY_LOG },
     outbound: {
@@ -106,11 +107,13 @@ function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<Guessed
     ...plan.ledger.changed.map((_, index) => `known_effect${index}`),
   ];
   const ofThread = "WHERE scope_id = $1 AND thread_id = $2";
+  const needsPending = commit.run?.status === "done" || commit.pending !== undefined;
+  const waiting = known.pending ?? [];
   const absent = [
     "~wish WHERE scope_id = $1 AND run_id = $3 AND taken_at IS NULL",
     ...(fence === undefined ? [`~dispatch ${ofThread} AND status = 'claimed'`] : []),
     ...(plan.dispatch?.before === undefined ? [] : [`~dispatch ${ofThread} AND status = 'queued'`]),
-    ...(commit.run?.status === "done" || commit.pending !== undefined ? [`~pending ${ofThread}`] : []),
+    ...(needsPending && waiting.length === 0 ? [`~pending ${ofThread}`] : []),
   ];
   const needsEpoch = fence !== undefined || dispatch !== undefined;
   // Whether effects may be claimed is said by the run, which is not written then.
@@ -120,11 +123,16 @@ function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<Guessed
     ...rows.map((row) => `EXISTS (SELECT 1 FROM ${row})`),
     ...absent.map((what) => `NOT EXISTS (SELECT 1 FROM ${what})`),
     ...(needsEpoch ? [`${bind(known.epoch ?? null)} = coalesce((SELECT epoch FROM ~thread_epoch ${ofThread}), 0)`] : []),
+    ...(needsPending && waiting.length > 0 ? [`${bind(waiting.map(pendingMark).join(","))} = (${PENDING_MARKS} ${ofThread})`] : []),
     ...(claiming === undefined ? [] : [isRun(bind(claiming.updatedAt), bind(claiming.status))]),
     ...plan.events.logs.map((log) => `${bind(reads.events.head(log).lastSeq)} = ${lastSeqOf(log.type, "$1", bind(log.id))}`),
   ];
   return sql(`SELECT CASE WHEN ${conditions.join(" AND ")} THEN 1 ELSE ~refuse() END`, ...values);
 }
+
+/** What tells one queue of messages from another; as `PENDING_MARKS`. */
+const pendingMark = ({ pendingId, revision }: PendingRecord): string => `${pendingId} ${revision}`;
+const PENDING_MARKS = "SELECT string_agg(pending_id || ' ' || (record -> 'revision')::text, ',' ORDER BY place) FROM ~pending";
 
 const isRun = (updatedAt: string, status: string): string =>
   `EXISTS (SELECT 1 FROM ~run WHERE scope_id = $1 AND run_id = $3 AND updated_at = ${updatedAt} AND status = ${status})`;

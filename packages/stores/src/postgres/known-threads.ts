@@ -1,11 +1,11 @@
 import type { RunRecord, ScopeId, ThreadId } from "@awaken/contract";
-import type { DispatchRecord, LedgerEntry, ThreadCommit } from "@awaken/contract/store";
+import type { DispatchRecord, LedgerEntry, PendingRecord, ThreadCommit } from "@awaken/contract/store";
 import type { RowPlan, RowReads, ThreadRow } from "../sql/commit-plan.ts";
 import { type EventBatch, type EventPlan, eventHead, type LogHead, logKey } from "../sql/event-log.ts";
 import { lastingRun } from "../sql/last-written.ts";
 import { bytesOf, Shelf } from "./shelf.ts";
 
-/** What a commit of this process found or wrote. What is undefined was not looked at. */
+/** What a commit or a claim of this process found or wrote. What is undefined was not looked at. */
 export interface KnownThread {
   readonly scopeId: ScopeId;
   /** Undefined when there was none. */
@@ -18,9 +18,17 @@ export interface KnownThread {
   readonly dispatch: DispatchRecord | undefined;
   /** Effects that the run claimed and that have no outcome, by their keys. */
   readonly effects: ReadonlyMap<string, LedgerEntry>;
+  /** Messages that wait, in their order. */
+  readonly pending: readonly PendingRecord[] | undefined;
 }
 
-const NOTHING = { thread: undefined, run: undefined, heads: new Map(), epoch: 0, dispatch: undefined, effects: new Map() } as const;
+const NOTHING = {
+  ...{ thread: undefined, run: undefined, heads: new Map(), epoch: 0, dispatch: undefined },
+  ...{ effects: new Map(), pending: undefined },
+} as const;
+
+/** What the claim of a dispatch found beside it. */
+export type FoundByClaim = Pick<KnownThread, "run" | "heads" | "epoch" | "pending"> & { readonly thread: ThreadRow };
 
 /** So many claims of one thread; with more, commits read them. */
 const MAX_EFFECTS = 64;
@@ -98,7 +106,14 @@ export class KnownThreads {
       epoch: hasQueue ? reads.epoch() : before?.epoch,
       dispatch: plan.dispatch?.after ?? (fence && reads.dispatch(fence.dispatchId)),
       effects: this.#effectsAfter(before?.effects, plan),
+      pending: undefined,
     });
+  }
+
+  /** The first commit of its run need not ask for what the claim has read. */
+  claimed(scopeId: ScopeId, dispatch: DispatchRecord, found: FoundByClaim): void {
+    this.#absent.drop(dispatch.threadId);
+    this.#put(dispatch.threadId, { scopeId, dispatch, effects: NOTHING.effects, ...found });
   }
 
   /** The dispatch that holds the thread is another one now, or another record of it. */
@@ -108,8 +123,8 @@ export class KnownThreads {
   }
 
   #put(id: ThreadId, known: KnownThread): void {
-    const { thread, run, dispatch, effects, heads } = known;
-    this.#written.put(id, known, bytesOf([thread, run, dispatch, ...effects.values(), ...heads]));
+    const { thread, run, dispatch, effects, heads, pending = [] } = known;
+    this.#written.put(id, known, bytesOf([thread, run, dispatch, ...effects.values(), ...heads, ...pending]));
   }
 
   #effectsAfter(before: KnownThread["effects"] = NOTHING.effects, { ledger, run }: RowPlan): KnownThread["effects"] {

@@ -10,6 +10,13 @@ export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
 
 /**
+ * For a transaction that nobody has to find again after a crash of the server: it is not waited until the disk has it. Whatever is committed
+ * later is on the disk only together with it.
+ */
+export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
+  sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")}), set_config('synchronous_commit', 'off', true)`, scopeId, id);
+
+/**
  * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
  * so that none of them is done long after the one who sent it has gone.
  */

@@ -32,7 +32,7 @@ async function workOn(store: QueueStore): Promise<void> {
       const id = threadId(`many-${index}`);
       await store.commit({ ...append(0, [user("m1"), user("m2")]), threadId: id });
       await store.dispatches.enqueue(dispatch(`d${index}`, { threadId: id }));
-      const row = (await store.dispatches.claim(id, WORKER)) ?? expect.fail("nothing to claim");
+      const row = (await store.dispatches.claim(id, WORKER))?.dispatch ?? expect.fail("nothing to claim");
       await store.dispatches.ack(fenceOf(row));
       expect(await store.messages.count(id)).toBe(2);
     }),

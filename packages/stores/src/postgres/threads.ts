@@ -2,9 +2,7 @@ import { AwakenError, type PersistedState, type ScopeId, type ThreadId } from "@
 import {
   checkLineage,
   clampLimit,
-  effectiveMessages,
   patchThread,
-  type ThreadHead,
   type ThreadRecord,
   type ThreadStore,
   threadState,
@@ -13,8 +11,7 @@ import {
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
 import type { LastWritten } from "../sql/last-written.ts";
-import { jsonOf, numberOf, type Row, textIn, textOf, toPage } from "../sql/rows.ts";
-import { readRun } from "../sql/run-row.ts";
+import { jsonOf, numberOf, toPage } from "../sql/rows.ts";
 import {
   emptyThread,
   readThread,
@@ -25,12 +22,10 @@ import {
   threadPosition,
   threadValues,
 } from "../sql/thread-row.ts";
-import { isBehind, type LogState, type ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
-import { bodiesOf } from "./blobs.ts";
 import { deleteThreads } from "./delete-threads.ts";
+import { knownView, loadHead } from "./heads.ts";
 import { lockLineage, lockThread } from "./locks.ts";
-import { readMessageRow } from "./messages.ts";
 import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
@@ -101,63 +96,6 @@ async function checkParent(tx: Tx, scopeId: ScopeId, record: ThreadRecord): Prom
   checkLineage(record, readThreadIds(rows));
 }
 
-type Known = ReturnType<ViewCache["find"]>;
-
-/** Everything of a head in one statement, and so from one moment: rows are told apart by `part`. Messages that are known stay out. */
-const selectHead = (scopeId: ScopeId, id: ThreadId, known: Known): Statement =>
-  sql(
-    `WITH t AS (
-       SELECT *, CASE WHEN incarnation IS NOT DISTINCT FROM $3 AND $4::bigint BETWEEN folded AND message_count THEN $4::bigint ELSE folded END AS seen
-       FROM ~thread WHERE scope_id = $1 AND thread_id = $2 AND (message_count > 0 OR run_count > 0))
-     SELECT 'thread' AS part, thread_id, NULL AS run_id, message_count AS seq, record, NULL AS parts, NULL::json AS bodies,
-       folded, incarnation FROM t
-     UNION ALL SELECT 'state', thread_id, NULL, NULL, state, NULL, NULL, NULL, NULL FROM t WHERE state IS NOT NULL
-     UNION ALL SELECT 'run', r.thread_id, r.run_id, NULL, r.record, NULL, NULL, NULL, NULL FROM t
-       JOIN ~run r ON r.scope_id = t.scope_id AND r.run_id IN (t.latest_run_id, t.open_run_id)
-     UNION ALL SELECT 'message', message.thread_id, NULL, message.seq, message.record, message.parts, ${bodiesOf("message")}, NULL, NULL FROM t
-       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.seen`,
-    ...[scopeId, id, known?.incarnation ?? null, known?.count ?? -1],
-  );
-
-/** Undefined when the view needs more than the rows behind those that are known. */
-function readView({ scopeId, views }: Access, id: ThreadId, log: LogState, known: Known, rows: readonly Row[]) {
-  const messages = rows.map(readMessageRow).map(({ seq, message }) => ({ seq, message }));
-  messages.sort((a, b) => a.seq - b.seq);
-  if (views === undefined) return effectiveMessages(messages);
-  if (known !== undefined && isBehind(known, log)) return views.extend(scopeId, id, log, messages);
-  return views.replace(scopeId, id, log, messages);
-}
-
-async function loadHead(access: Access, id: ThreadId, known: Known): Promise<ThreadHead | undefined> {
-  const rows = await access.session.read(selectHead(access.scopeId, id, known));
-  const of = (part: string) => rows.filter((row) => row["part"] === part);
-  const [threadRow] = of("thread");
-  if (threadRow === undefined) {
-    access.known?.absent(access.scopeId, id);
-    return undefined;
-  }
-  const thread = readThread(threadRow);
-  const log: LogState = {
-    incarnation: textIn(threadRow, "incarnation") ?? null,
-    messageCount: numberOf(threadRow, "seq"),
-    folded: numberOf(threadRow, "folded"),
-  };
-  const messages = readView(access, id, log, known, of("message"));
-  if (messages === undefined) return loadHead(access, id, undefined);
-  const runs = of("run").map(readRun);
-  const latestRun = runs.find((run) => run.runId === thread.latestRun?.id);
-  const openRun = runs.find((run) => run.runId === thread.openRunId);
-  const [state] = of("state").map((row) => threadState.read(jsonOf(row, "record"), textOf(row, "thread_id")));
-  return {
-    thread,
-    messages,
-    messageCount: log.messageCount,
-    ...(latestRun && { latestRun }),
-    ...(openRun && { openRun }),
-    ...(state && { state }),
-  };
-}
-
 async function createThread(tx: Tx, scopeId: ScopeId, record: ThreadRecord): Promise<Finish<ThreadRecord>> {
   const [, found = []] = await tx.read(lockThread(scopeId, record.id), selectThread(scopeId, record.id));
   if (found.length > 0) throw new AwakenError("storage_already_exists", `thread '${record.id}' exists`, { details: { id: record.id } });
@@ -207,10 +145,6 @@ export function threadPort(access: Access): ThreadStore {
       return (await session.read(sql(text, scopeId, id))).map((row) => threadState.read(jsonOf(row, "state"), id))[0];
     },
 
-    loadHead: (id) => {
-      const known = access.views?.find(scopeId, id);
-      // The entry goes on while the statement is under way.
-      return loadHead(access, id, known && { ...known });
-    },
+    loadHead: async (id) => (await loadHead(access, id, knownView(access, id)))?.head,
   };
 }

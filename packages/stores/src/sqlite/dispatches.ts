@@ -1,6 +1,8 @@
-import type { DispatchId, ThreadId } from "@awaken/contract";
+import { AwakenError, type DispatchId, type ThreadId } from "@awaken/contract";
 import {
+  type Claim,
   type ClaimedDispatch,
+  type ClaimedRecords,
   type ClaimRequest,
   cancelDispatch,
   claimQueued,
@@ -19,9 +21,12 @@ import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
-import type { Tx } from "./database.ts";
+import type { Connection, Tx } from "./database.ts";
 import { DISPATCH_ROW, hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
-import { loadOpenWishes } from "./wishes.ts";
+import { loadPending } from "./pending.ts";
+import { loadRun } from "./runs.ts";
+import { loadHead } from "./threads.ts";
+import { listOpenWishes, loadOpenWishes } from "./wishes.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({
   ...queueMoves(access),
@@ -38,19 +43,25 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
       session.write((tx) => writeDispatch(tx, access, planEnqueue(init, queueReads(tx, scopeId, init.threadId), env.clock()))),
 
     claim: (threadId, request) =>
-      session.write((tx) => {
-        const now = env.clock();
-        const next = freshRows(tx, access, threadId).find((dispatch) => dispatch.availableAt <= now);
-        return claimRow(tx, access, next, request);
-      }),
+      claimOf(
+        access,
+        session.write((tx) => {
+          const now = env.clock();
+          const next = freshRows(tx, access, threadId).find((dispatch) => dispatch.availableAt <= now);
+          return claimRow(tx, access, next, request);
+        }),
+      ),
 
     claimDispatch: (id: DispatchId, request) =>
-      session.write((tx) => {
-        const threadId = loadDispatch(tx, scopeId, id)?.threadId;
-        if (threadId === undefined) return undefined;
-        const wanted = freshRows(tx, access, threadId).find((dispatch) => dispatch.dispatchId === id);
-        return claimRow(tx, access, wanted, request);
-      }),
+      claimOf(
+        access,
+        session.write((tx) => {
+          const threadId = loadDispatch(tx, scopeId, id)?.threadId;
+          if (threadId === undefined) return undefined;
+          const wanted = freshRows(tx, access, threadId).find((dispatch) => dispatch.dispatchId === id);
+          return claimRow(tx, access, wanted, request);
+        }),
+      ),
 
     cancel: (id) =>
       session.write((tx) => {
@@ -87,6 +98,30 @@ function claimRow(tx: Tx, access: Access, queued: QueuedDispatch | undefined, re
   if (queued === undefined || hasClaim(tx, scopeId, queued.threadId)) return undefined;
   const lease = { claimToken: env.ids(), claimedBy: request.consumer, leaseMs: request.leaseMs, now: env.clock() };
   return writeDispatch(tx, access, claimQueued(queued, lease));
+}
+
+/** Its records are read when the claim is durable: what readers remember of a thread must not be taken back. */
+async function claimOf(access: Access, claiming: Promise<ClaimedDispatch | undefined>): Promise<Claim | undefined> {
+  const dispatch = await claiming;
+  if (dispatch === undefined) return undefined;
+  const records = access.session
+    .snapshot((db) => loadClaimed(db, access, dispatch))
+    .catch((thrown: unknown) => {
+      if (AwakenError.is(thrown)) return thrown;
+      throw thrown;
+    });
+  return { dispatch, records: await records };
+}
+
+function loadClaimed(db: Connection, access: Access, { threadId, runId }: ClaimedDispatch): ClaimedRecords {
+  const { scopeId } = access;
+  return {
+    run: loadRun(db, scopeId, runId),
+    head: loadHead(db, access, threadId),
+    pending: loadPending(db, scopeId, threadId),
+    wishes: listOpenWishes(db, scopeId, runId),
+    queued: loadQueued(db, scopeId, threadId, clampLimit()),
+  };
 }
 
 function interrupt(tx: Tx, access: Access, threadId: ThreadId): InterruptedThread {

@@ -105,7 +105,7 @@ function loadView(db: Connection, { scopeId, views }: Access, id: ThreadId, log:
   return extended ?? views.replace(scopeId, id, log, load(log.folded));
 }
 
-function loadHead(db: Connection, access: Access, id: ThreadId): ThreadHead | undefined {
+export function loadHead(db: Connection, access: Access, id: ThreadId): ThreadHead | undefined {
   const { scopeId } = access;
   const row = loadThreadRow(db, scopeId, id);
   if (row === undefined || (row.messageCount === 0 && row.runCount === 0)) return undefined;

@@ -13,6 +13,10 @@ const OPEN = "WHERE scope_id = ? AND run_id = ? AND taken_at IS NULL ORDER BY ro
 export const loadOpenWishes = (db: Connection, scopeId: ScopeId, runId: RunId): readonly OpenWish[] =>
   db.all(`SELECT wish_id, ticket_id FROM wish ${OPEN}`, scopeId, runId).map(readOpenWish);
 
+/** The whole of them. */
+export const listOpenWishes = (db: Connection, scopeId: ScopeId, runId: RunId): readonly WishRecord[] =>
+  db.all(`SELECT ${WISH_ROW} FROM wish ${OPEN}`, scopeId, runId).map(readWish);
+
 export function takeWishes(tx: Tx, scopeId: ScopeId, ids: readonly string[], now: number): void {
   for (const id of ids) tx.run("UPDATE wish SET taken_at = ? WHERE scope_id = ? AND wish_id = ?", now, scopeId, id);
 }
@@ -55,6 +59,6 @@ export function wishPort(access: Access): WishStore {
 
     load: (id) => session.read((db) => loadWish(db, scopeId, id)),
 
-    listOpen: (runId) => session.read((db) => db.all(`SELECT ${WISH_ROW} FROM wish ${OPEN}`, scopeId, runId).map(readWish)),
+    listOpen: (runId) => session.read((db) => listOpenWishes(db, scopeId, runId)),
   };
 }

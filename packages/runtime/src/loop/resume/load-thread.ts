@@ -54,8 +54,8 @@ function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecor
   return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
 }
 
-async function namedRun(records: RunRecords, threadId: ThreadId, { runId, seen }: ResumeIntent): Promise<RunRecord> {
-  const run = await records.runs.load(runId);
+async function namedRun(records: RunRecords, { threadId, found }: RunOrder, { runId, seen }: ResumeIntent): Promise<RunRecord> {
+  const run = found === undefined ? await records.runs.load(runId) : found.run;
   if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
   if (seen !== undefined && !sameJson(run, seen)) throw takenUp(run);
   return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
@@ -68,9 +68,10 @@ async function stands(records: RunRecords, head: ThreadHead | undefined, named: 
 }
 
 /** The record that a new run is for, if there is one. */
-function askedRun(records: RunRecords, { threadId, intent }: RunOrder, head: ThreadHead | undefined): Late<RunRecord | undefined> {
+function askedRun(records: RunRecords, { threadId, intent, found }: RunOrder, head: ThreadHead | undefined): Late<RunRecord | undefined> {
   if (intent.type === "resume" || intent.runId === undefined) return waitingRun(head);
-  return intent.isUnseen === true && head === undefined ? undefined : hintedRun(records, threadId, intent.runId, intent.created);
+  const isAbsent = found === undefined ? intent.isUnseen === true && head === undefined : found.run === undefined;
+  return isAbsent ? undefined : hintedRun(records, threadId, intent.runId, intent.created);
 }
 
 async function hintedRun(
@@ -114,12 +115,12 @@ export async function loadThread(
   defaultAgent: string,
   seldom: Door<ThreadRoom>,
 ): Promise<LoadedThread> {
-  const { threadId, intent } = order;
+  const { threadId, intent, found } = order;
   const { parentThreadId } = order.trace;
   if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true) await checkParent(records, parentThreadId);
-  const named = intent.type === "resume" ? await namedRun(records, threadId, intent) : undefined;
-  const head = await records.threads.loadHead(threadId);
-  if (named !== undefined && !(await stands(records, head, named))) throw takenUp(named);
+  const named = intent.type === "resume" ? await namedRun(records, order, intent) : undefined;
+  const head = found === undefined ? await records.threads.loadHead(threadId) : found.head;
+  if (named !== undefined && found === undefined && !(await stands(records, head, named))) throw takenUp(named);
   const resumed = named ?? (await askedRun(records, order, head));
   const { messages, cutCalls, ledger } = await openWork(records, head, resumed, seldom);
   const history: ThreadHistory = {

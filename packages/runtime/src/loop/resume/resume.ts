@@ -63,7 +63,7 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   if (checking !== undefined) await checking;
   for (let left = leftBehind(loaded, opened); left !== undefined; left = leftBehind(loaded, opened)) {
     await (await taking.seldom.open()).closeLeft({ left, plan: opened.activation.plan, asked: taking, ...taking });
-    loaded = await loadThread(records, order, defaultAgent, taking.seldom);
+    loaded = await loadThread(records, { ...order, found: undefined }, defaultAgent, taking.seldom);
     opened = open(taking, loaded);
   }
   const { resumed } = loaded;

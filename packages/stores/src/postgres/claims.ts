@@ -1,0 +1,145 @@
+import { AwakenError, type DispatchId, type ThreadId } from "@awaken/contract";
+import {
+  type Claim,
+  type ClaimedDispatch,
+  type ClaimedRecords,
+  type ClaimRequest,
+  claimQueued,
+  clampLimit,
+  type QueuedDispatch,
+  supersedeDispatch,
+} from "@awaken/contract/store";
+import { EMPTY_LOG, type Log, type LogHead, logKey } from "../sql/event-log.ts";
+import { readHead as readLogHead } from "../sql/event-rows.ts";
+import { jsonOf, numberOf, type Row } from "../sql/rows.ts";
+import { readWish } from "../sql/wish-rows.ts";
+import { INTERRUPTED } from "../worker-moves.ts";
+import type { Access } from "./access.ts";
+import { bodiesOf } from "./blobs.ts";
+import { finishMoves, queuedIn, readDispatch } from "./dispatch-rows.ts";
+import { headOf } from "./events.ts";
+import {
+  HEAD_PARTS,
+  headThread,
+  type KnownView,
+  knownValues,
+  knownView,
+  loadHead,
+  partOf,
+  readHead,
+  readPartRun,
+  rowsOf,
+  withId,
+} from "./heads.ts";
+import { lockThread, lockThreadLightly } from "./locks.ts";
+import { readQueue } from "./pending.ts";
+import type { Finish, Tx } from "./session.ts";
+import { type Statement, sql } from "./statement.ts";
+
+interface Claiming {
+  readonly request: ClaimRequest;
+  /** This row, whether it is available or not; else the first that is. */
+  readonly id?: DispatchId;
+}
+
+const logPart = (type: Log["type"], id: string): string =>
+  `UNION ALL ${partOf(`${type}-log`, "NULL", id, "NULL", "row_to_json(log)")} FROM next, LATERAL (${headOf(type, "$1", id)}) AS log`;
+
+/**
+ * Open rows of a thread, and all that the run of the one that is next begins with: it is the first that is queued, of this epoch, and
+ * available (`$3`) or named (`$4`), while none is claimed. Ids are taken out of records by ways that leave the other strings alone.
+ */
+const SELECT_NEXT = `WITH
+    open AS (SELECT * FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status IN ('queued', 'claimed')),
+    epoch AS (SELECT coalesce((SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2), 0) AS epoch),
+    next AS (
+      SELECT (q.record -> 'runId') #>> '{}' AS run_id FROM open q, epoch
+      WHERE q.status = 'queued' AND q.epoch >= epoch.epoch AND (q.available_at <= $3 OR q.dispatch_id = $4)
+        AND NOT EXISTS (SELECT 1 FROM open WHERE status = 'claimed')
+      ORDER BY q.priority, q.created_at, q.dispatch_id LIMIT 1),
+    ${headThread({ incarnation: "$5", count: "$6" }, "EXISTS (SELECT 1 FROM next)")}
+  ${HEAD_PARTS}
+  UNION ALL (${partOf("open", "q.thread_id", "q.dispatch_id", "epoch.epoch", "q.record")} FROM open q, epoch
+    ORDER BY q.priority, q.created_at, q.dispatch_id)
+  UNION ALL ${partOf("asked", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM next
+    JOIN ~run r ON r.scope_id = $1 AND r.run_id = next.run_id
+  UNION ALL (${partOf("wish", "w.thread_id", "w.wish_id", "w.place", "w.record")} FROM next
+    JOIN ~wish w ON w.scope_id = $1 AND w.run_id = next.run_id AND w.taken_at IS NULL ORDER BY w.place)
+  UNION ALL (${partOf("pending", "p.thread_id", "p.pending_id", "p.place", "p.record", `p.parts, ${bodiesOf("p")}`)} FROM ~pending p
+    WHERE p.scope_id = $1 AND p.thread_id = $2 AND EXISTS (SELECT 1 FROM next) ORDER BY p.place)
+  ${logPart("thread", "$2")} ${logPart("run", "next.run_id")}`;
+
+const selectNext = ({ scopeId }: Access, threadId: ThreadId, { id }: Claiming, now: number, known: KnownView): Statement =>
+  sql(SELECT_NEXT, scopeId, threadId, id === undefined ? now : null, id ?? null, ...knownValues(known));
+
+/** A claim, and the rows of what its run begins with. */
+interface Taken {
+  readonly dispatch: ClaimedDispatch;
+  readonly queued: readonly QueuedDispatch[];
+  readonly epoch: number;
+  readonly rows: readonly Row[];
+}
+
+/** Two round trips: one locks the thread and reads all, one claims and commits. */
+export async function claimNext(access: Access, threadId: ThreadId, claiming: Claiming): Promise<Claim | undefined> {
+  const known = knownView(access, threadId);
+  const taken = await access.session.write((tx) => take(tx, access, threadId, claiming, known));
+  if (taken === undefined) return undefined;
+  const { dispatch } = taken;
+  try {
+    return { dispatch, records: await readRecords(access, taken, known) };
+  } catch (thrown) {
+    if (AwakenError.is(thrown)) return { dispatch, records: thrown };
+    throw thrown;
+  }
+}
+
+/** The first row that is accepted; rows of an older epoch are superseded on the way. */
+async function take(tx: Tx, access: Access, threadId: ThreadId, claiming: Claiming, known: KnownView): Promise<Finish<Taken | undefined>> {
+  const { scopeId, env } = access;
+  const now = env.clock();
+  // A claim that a crash takes back was nobody's: the first commit of its run is on the disk after it. In a transaction there is more.
+  const lock = access.known === undefined ? lockThread : lockThreadLightly;
+  const [, rows = []] = await tx.read(lock(scopeId, threadId), selectNext(access, threadId, claiming, now, known));
+  const openRows = rowsOf(rows, "open");
+  const epoch = openRows[0] === undefined ? 0 : numberOf(openRows[0], "seq");
+  const open = openRows.map((row) => readDispatch(withId(row, "dispatch_id")));
+  const stale = queuedIn(open).filter((row) => row.epoch < epoch);
+  const fresh = queuedIn(open).filter((row) => row.epoch >= epoch);
+  const superseded = stale.map((row) => supersedeDispatch(row, INTERRUPTED, now));
+  const isFree = open.every((row) => row.status !== "claimed");
+  const isNext = ({ availableAt, dispatchId }: QueuedDispatch) =>
+    claiming.id === undefined ? availableAt <= now : dispatchId === claiming.id;
+  const next = isFree ? fresh.find(isNext) : undefined;
+  if (next === undefined) return finishMoves(access, superseded, undefined);
+  const { consumer, leaseMs } = claiming.request;
+  const dispatch = claimQueued(next, { claimToken: env.ids(), claimedBy: consumer, leaseMs, now });
+  const queued = fresh.filter((row) => row !== next).slice(0, clampLimit());
+  return finishMoves(access, [...superseded, dispatch], { dispatch, queued, epoch, rows });
+}
+
+async function readRecords(access: Access, { dispatch, queued, epoch, rows }: Taken, known: KnownView): Promise<ClaimedRecords> {
+  const { scopeId } = access;
+  const { threadId } = dispatch;
+  const read = readHead(access, threadId, known, rows);
+  const found = read === "again" ? await loadHead(access, threadId, undefined) : read;
+  const [run] = rowsOf(rows, "asked").map(readPartRun);
+  const pending = readQueue(rowsOf(rows, "pending").map((row) => ({ ...withId(row, "pending_id"), place: row["seq"] }))).entries;
+  const wishes = rowsOf(rows, "wish").map((row) => readWish({ ...withId(row, "wish_id"), taken_at: null }));
+  if (found !== undefined && wishes.length === 0)
+    access.known?.claimed(scopeId, dispatch, { thread: found.row, run, heads: logHeads(dispatch, rows), epoch, pending });
+  return { run, head: found?.head, pending, wishes, queued };
+}
+
+function logHeads({ threadId, runId }: ClaimedDispatch, rows: readonly Row[]): ReadonlyMap<string, LogHead> {
+  const headOfLog = (type: Log["type"]): LogHead => {
+    const [row] = rowsOf(rows, `${type}-log`).map((each) => jsonOf(each, "record"));
+    return isRow(row) ? readLogHead(type, row) : EMPTY_LOG;
+  };
+  return new Map([
+    [logKey({ type: "thread", id: threadId }), headOfLog("thread")],
+    [logKey({ type: "run", id: runId }), headOfLog("run")],
+  ]);
+}
+
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
