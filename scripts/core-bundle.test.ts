@@ -70,6 +70,8 @@ const BEHIND_DOORS = [
   "builtin/background/thread-tasks.ts",
   "builtin/compaction/summarize.ts",
   "builtin/stop-policy/evaluate.ts",
+  "builtin/delegate/delegate.ts",
+  "builtin/messages/send-message.ts",
   "prompt/truncate.ts",
   "prompt/estimate.ts",
   "backend/profile.ts",

@@ -2,6 +2,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { always, team } from "./builtin/delegate/team.test-support.ts";
+import { toolWork } from "./builtin/tool-work-door.ts";
 import { moreRoom } from "./runtime-more.ts";
 import { text, toolCall } from "./testing/script.ts";
 import { defineTool } from "./tool/define-tool.ts";
@@ -54,6 +55,17 @@ describe("a part that cannot be loaded", () => {
     expect(await runtime.run({ agent: "lead", thread: "t", input: "enough" })).toMatchObject({ status: "done", text: "as you like" });
     expect(warned).toContain("runs could not be told to stop: no such file");
     vi.restoreAllMocks();
+    await runtime.close();
+  });
+
+  test("a call of a tool whose work cannot be loaded fails, and the model reads why", async () => {
+    const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), execute: () => "paid" });
+    const { runtime } = team(MEMBERS, { tools: [pay], store: memoryStore(), workers: false });
+    vi.spyOn(toolWork, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+    expect(await runtime.run({ agent: "lead", thread: "t", input: "go" })).toMatchObject({
+      status: "done",
+      text: expect.stringContaining("no such file"),
+    });
     await runtime.close();
   });
 });

@@ -1,98 +1,28 @@
-import { errorMessage, isJsonObject, type JsonObject, type ToolCallProgress } from "@awaken/contract";
-import * as s from "@awaken/contract/schema";
 import { type AgentSpec, displayDescription } from "@awaken/contract/spec";
-import type { ResumedCall } from "../../phase/hook.ts";
 import { delegateToolId } from "../../registry/agent-tool-ids.ts";
-import type { ChildResult } from "../../tool/child-result.ts";
-import { defineTool } from "../../tool/define-tool.ts";
-import { fail, type Reply, reply, wait } from "../../tool/reply.ts";
-import type { Tool, ToolContext } from "../../tool/tool.ts";
+import { whenThere } from "../../stream/door.ts";
+import type { Tool } from "../../tool/tool.ts";
+import { lateTool } from "../late-tool.ts";
+import { toolWork } from "../tool-work-door.ts";
 
-interface DelegateInput {
-  readonly prompt: string;
-}
-
-const promptOf = (value: unknown): string | undefined => {
-  const prompt = isJsonObject(value) ? value["prompt"] : undefined;
-  return typeof prompt === "string" ? prompt : undefined;
+const PARAMETERS = {
+  type: "object",
+  properties: { prompt: { type: "string", description: "What the agent is to do. It sees nothing else of this conversation." } },
+  required: ["prompt"],
+  additionalProperties: false,
 };
-
-const input: s.Type<DelegateInput> = s.custom(
-  (value) => (promptOf(value)?.trim() ?? "") !== "",
-  (value) => s.message(promptOf(value) === undefined ? 'missing required field "prompt"' : "prompt must not be empty"),
-  {
-    type: "object",
-    properties: { prompt: { type: "string", description: "What the agent is to do. It sees nothing else of this conversation." } },
-    required: ["prompt"],
-    additionalProperties: false,
-  },
-);
-
-/** As the model reads it. */
-const dataOf = ({ agentId, label, text, output, steps }: ChildResult): JsonObject => ({
-  agent_id: agentId,
-  status: label,
-  response: text === "" ? null : text,
-  output: { ...(output.text === undefined ? {} : { text: output.text }), artifacts: output.artifacts.map((artifact) => ({ ...artifact })) },
-  steps,
-});
-
-const WORDS: Record<ChildResult["status"], { readonly status: ToolCallProgress["status"]; readonly said: string }> = {
-  done: { status: "done", said: "completed" },
-  failed: { status: "failed", said: "failed" },
-  timeout: { status: "failed", said: "timed out" },
-  cancelled: { status: "cancelled", said: "cancelled" },
-  waiting: { status: "pending", said: "suspended" },
-};
-
-function report({ progress }: ToolContext, result: ChildResult): void {
-  const { status, said } = WORDS[result.status];
-  const why = result.status === "failed" ? `: ${result.error}` : "";
-  progress({ status, message: `delegation to ${result.agentId} ${said}${why}` });
-}
-
-function replyOf(result: ChildResult): Reply {
-  const metadata = result.runId === undefined ? undefined : { metadata: { child_run_id: result.runId } };
-  switch (result.status) {
-    case "done":
-      return reply(dataOf(result), { message: result.text === "" ? result.label : result.text, ...metadata });
-    case "waiting":
-      return wait(result.suspension, { message: `'${result.agentId}' is not done yet.`, ...metadata });
-    default:
-      return fail(`delegate_${result.status}`, `${result.agentId}: ${result.label}`, { data: dataOf(result), ...metadata });
-  }
-}
-
-const isResult = (value: unknown): value is ChildResult =>
-  isJsonObject(value) && typeof value["status"] === "string" && typeof value["agentId"] === "string" && isJsonObject(value["output"]);
-
-/** What became of the child that the call waited for. */
-const resumedWith = (resume: ResumedCall | undefined): ChildResult | undefined =>
-  resume?.decision.action === "answer" && isResult(resume.decision.result) ? resume.decision.result : undefined;
 
 /**
  * Asks another agent. A child that is kept has an id that follows from the call, so a second attempt finds the first: it is run again after
  * a crash. What another server does cannot be looked up, so there a person decides.
  */
-export function delegateTool(agent: AgentSpec): Tool {
-  return defineTool<DelegateInput, never>({
-    id: delegateToolId(agent.id),
-    description: displayDescription(agent),
-    input,
-    idempotent: agent.type === "local",
-    kind: "other",
-    async execute({ prompt }, context) {
-      let result = resumedWith(context.resume);
-      try {
-        if (result === undefined) {
-          context.progress({ status: "running", message: `delegating to ${agent.id}` });
-          result = await context.runAgent({ agent: agent.id, input: prompt.trim() });
-        }
-      } catch (thrown) {
-        return fail("delegate_failed", errorMessage(thrown));
-      }
-      report(context, result);
-      return replyOf(result);
+export const delegateTool = (agent: AgentSpec): Tool =>
+  lateTool(
+    {
+      id: delegateToolId(agent.id),
+      description: displayDescription(agent),
+      parameters: PARAMETERS,
+      idempotent: agent.type === "local",
     },
-  });
-}
+    () => whenThere(toolWork.open(), ({ delegateWork }) => delegateWork(agent.id)),
+  );

@@ -1,46 +1,16 @@
-import { isJsonObject, type JsonObject } from "@awaken/contract";
-import * as s from "@awaken/contract/schema";
-import { command } from "../../phase/command.ts";
 import { RECOVER_TOOL } from "../../registry/agent-tool-ids.ts";
-import { failedMessages, messageOutbox } from "../../state/message-outbox.ts";
-import { defineTool } from "../../tool/define-tool.ts";
-import { reply } from "../../tool/reply.ts";
+import { whenThere } from "../../stream/door.ts";
 import type { Tool } from "../../tool/tool.ts";
-
-const ACTIONS = ["list", "replay", "clear"] as const;
-
-const actionOf = (value: unknown): (typeof ACTIONS)[number] | undefined => {
-  const action = isJsonObject(value) ? (value["action"] ?? "list") : "list";
-  return ACTIONS.find((known) => known === action);
-};
-
-const input = s.custom<unknown>(
-  (value) => actionOf(value) !== undefined,
-  (value) => s.message(`unknown action '${isJsonObject(value) ? String(value["action"]) : ""}'`),
-  { type: "object", properties: { action: { enum: [...ACTIONS], default: "list" } } },
-);
+import { lateTool } from "../late-tool.ts";
+import { toolWork } from "../tool-work-door.ts";
 
 /** For those who look after a thread: messages of it that nobody could deliver. */
-export const recoverTool: Tool = defineTool({
-  id: RECOVER_TOOL,
-  description: "Messages to other agents that could not be delivered: lists them, sends them again, or gives them up.",
-  input,
-  pure: true,
-  kind: "other",
-  execute(given, { state }) {
-    const action = actionOf(given) ?? "list";
-    const failed = state.get(failedMessages)?.messages ?? [];
-    const messages: readonly JsonObject[] = failed.map(({ request, error }) => ({
-      message_id: request.messageId,
-      recipient_thread_id: request.recipientThreadId,
-      recipient_agent_id: request.recipientAgentId,
-      error,
-    }));
-    const data = { action, count: failed.length, messages };
-    if (action === "list" || failed.length === 0) return reply(data);
-    const change = command().update(failedMessages, { type: "clear" });
-    if (action === "clear") return reply(data, { command: change });
-    const entries = failed.map(({ request }) => ({ id: request.messageId, request, attempts: 0 }));
-    return reply(data, { command: change.update(messageOutbox, { type: "queue", entries }) });
+export const recoverTool: Tool = lateTool(
+  {
+    id: RECOVER_TOOL,
+    description: "Messages to other agents that could not be delivered: lists them, sends them again, or gives them up.",
+    parameters: { type: "object", properties: { action: { enum: ["list", "replay", "clear"], default: "list" } } },
+    pure: true,
   },
-});
+  () => whenThere(toolWork.open(), ({ recoverWork }) => recoverWork),
+);
