@@ -124,6 +124,9 @@ export const ERROR_TABLE = {
   method_not_allowed: { status: 405, canRetry: false },
   request_timeout: { status: 408, canRetry: true },
   payload_too_large: { status: 413, canRetry: false },
+  headers_too_large: { status: 431, canRetry: false },
+  /** Something that is no request of HTTP. */
+  invalid_request: { status: 400, canRetry: false },
   unsupported_media_type: { status: 415, canRetry: false },
   /** A body that is no JSON, or not UTF-8, or nested too deeply. */
   invalid_json: { status: 400, canRetry: false },

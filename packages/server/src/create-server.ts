@@ -98,6 +98,8 @@ function servedEndpoints({ only, protocols = PROTOCOLS, basePath }: ServerInit):
 export interface HostedServer extends AwakenServer {
   /** Refuses what comes from now on; the streams that are open are not touched. */
   leave(): void;
+  /** Says why a request is not looked at. */
+  refuse(request: Request, why: AwakenError): Response;
   readonly fetchOn: (request: Request, host: NodeHost) => Response | Promise<Response>;
 }
 
@@ -183,6 +185,7 @@ function hosted(app: HostedApp, desk: Desk, unwatch: (() => void) | undefined): 
   return {
     fetch,
     fetchOn,
+    refuse: (request, why) => refused(desk, request, why),
     drain: () => health.leave(),
     leave,
     async close() {

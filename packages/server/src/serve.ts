@@ -2,6 +2,7 @@ import { AwakenError } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
 import { openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
+import { MAX_HEADERS, refuseHead, TOO_MANY_HEADERS } from "./http/bad-head.ts";
 import { isOutgoing } from "./http/deliver.ts";
 
 export interface ServeInit extends ServerInit {
@@ -30,7 +31,6 @@ export interface RunningServer extends AsyncDisposable {
 
 /** A request has so long for its head, and a connection so long without one. */
 const SERVER_OPTIONS = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 };
-const MAX_HEADERS = 100;
 
 function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access"] {
   if (access !== undefined) return access;
@@ -50,11 +50,17 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
     import("@hono/node-server/utils/response"),
   ]);
   const node = createAdaptorServer({
-    fetch: (request, { outgoing }) => (isOutgoing(outgoing) ? server.fetchOn(request, { outgoing, sent }) : server.fetch(request)),
+    fetch: (request, { incoming, outgoing }) => {
+      if (incoming.rawHeaders.length > 2 * MAX_HEADERS)
+        return server.refuse(request, new AwakenError("headers_too_large", TOO_MANY_HEADERS));
+      return isOutgoing(outgoing) ? server.fetchOn(request, { outgoing, sent }) : server.fetch(request);
+    },
     overrideGlobalObjects: false,
     serverOptions: SERVER_OPTIONS,
   });
-  if ("maxHeadersCount" in node) node.maxHeadersCount = MAX_HEADERS;
+  // Node would leave out those that are too many.
+  if ("maxHeadersCount" in node) node.maxHeadersCount = 0;
+  node.on("clientError", refuseHead);
   await new Promise<void>((resolve, reject) => {
     node.once("error", reject);
     node.listen({ port, host, reusePort: sharePort }, resolve);

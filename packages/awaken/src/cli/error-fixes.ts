@@ -127,6 +127,8 @@ export const ERROR_FIXES: Readonly<Record<ErrorCode, Fix>> = {
   method_not_allowed: SERVER,
   request_timeout: SERVER,
   payload_too_large: SERVER,
+  headers_too_large: SERVER,
+  invalid_request: SERVER,
   unsupported_media_type: SERVER,
   invalid_json: SERVER,
   invalid_body: SERVER,
