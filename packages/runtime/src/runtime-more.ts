@@ -1,38 +1,63 @@
-import { errorMessage } from "@awaken/contract";
+import { errorMessage, type RunId, type Ticket } from "@awaken/contract";
+import type { OpenTasks } from "./builtin/background/open-tasks.ts";
+import type { ChildEnd, ChildOrder, Children } from "./loop/children.ts";
+import type { TaskScene } from "./loop/run-tasks.ts";
 import type { ChildRuns } from "./run/child-runs.ts";
 import { LateTasks } from "./run/late-tasks.ts";
-import type { More } from "./run/run-parts.ts";
+import type { More, RunInit } from "./run/run-parts.ts";
 import { Door, type Late, whenThere } from "./stream/door.ts";
 
 /** Verbs on runs that are on record, and runs that a run starts. */
 export const moreRoom = new Door(() => import("./run/more.ts"));
 
-export const more: More = {
-  children(...init) {
-    let made: ChildRuns | undefined;
-    const open = (): Late<ChildRuns> =>
-      made ??
+const openTasks = (init: RunInit, scene: TaskScene): Late<OpenTasks> => whenThere(moreRoom.open(), (room) => room.openTasks(init, scene));
+
+/** The runs that a run starts, which most runs have none of. */
+class LateChildren implements Children {
+  readonly #init: RunInit;
+  #made: ChildRuns | undefined;
+
+  constructor(init: RunInit) {
+    this.#init = init;
+  }
+
+  async run(order: ChildOrder): Promise<ChildEnd> {
+    return (await this.#open()).run(order);
+  }
+
+  async find(id: RunId): Promise<ChildEnd | undefined> {
+    return (await this.#open()).find(id);
+  }
+
+  async cancel(ids: readonly RunId[]): Promise<void> {
+    try {
+      await (await this.#open()).cancel(ids);
+    } catch (thrown) {
+      // They end as cancelled when they are claimed: their parent is over.
+      const { parts, run } = this.#init;
+      parts.log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId: run.runId });
+    }
+  }
+
+  async tickets(): Promise<readonly Ticket[]> {
+    return (await this.#open()).tickets();
+  }
+
+  #open(): Late<ChildRuns> {
+    return (
+      this.#made ??
       whenThere(moreRoom.open(), (room) => {
-        made ??= new room.ChildRuns(...init);
-        return made;
-      });
-    return {
-      run: async (order) => (await open()).run(order),
-      find: async (id) => (await open()).find(id),
-      cancel: async (ids) => {
-        try {
-          await (await open()).cancel(ids);
-        } catch (thrown) {
-          // They end as cancelled when they are claimed: their parent is over.
-          const [{ log }, { runId }] = init;
-          log.warn(`runs could not be told to stop: ${errorMessage(thrown)}`, { runId });
-        }
-      },
-      tickets: async () => (await open()).tickets(),
-    };
-  },
+        this.#made ??= new room.ChildRuns(this.#init);
+        return this.#made;
+      })
+    );
+  }
+}
+
+export const more: More = {
+  children: (init) => new LateChildren(init),
   checkRoot: async (...asked) => (await moreRoom.open()).checkRoot(...asked),
-  tasks: (init) => new LateTasks(init, (given) => whenThere(moreRoom.open(), ({ openTasks }) => openTasks(given))),
+  tasks: (init, scene) => new LateTasks(init, scene, openTasks),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
   withFamily: async (parts, ended) => {
     let room: Awaited<ReturnType<typeof moreRoom.open>>;

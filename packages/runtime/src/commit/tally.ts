@@ -31,6 +31,8 @@ export interface UsedBelow {
   readonly recorded: readonly AgentUsage[] | undefined;
 }
 
+const NOTHING_USED: readonly AgentUsage[] = Object.freeze([]);
+
 /** Counts that continue when the same run is resumed. */
 export class Tally implements Counted {
   /** Id of the first assistant message of the run. */
@@ -41,7 +43,7 @@ export class Tally implements Counted {
   /** Undefined until the run starts another: what those used that have no records of their own. */
   usageBelow: readonly AgentUsage[] | undefined;
   /** What those used that have records of their own, as far as they were begun and ended here. */
-  #recordedBelow: readonly AgentUsage[] = [];
+  #recordedBelow = NOTHING_USED;
   /** Those of them that are not over, or were begun by an earlier activation: only records know what they used. */
   #unknownBelow: number;
   /** Text of the newest assistant message of this run. */

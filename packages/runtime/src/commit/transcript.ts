@@ -1,14 +1,20 @@
 import { type Message, type MessageId, messageToolCalls, type ToolCallId, type ToolMessage } from "@awaken/contract";
 import { type SequencedMessage, showEdit } from "@awaken/contract/store";
 
+/** Rows as they were read, or messages that stand one behind the other in the log. */
+type Rows = { readonly before: Rows | undefined } & (
+  | { readonly from: undefined; readonly rows: readonly SequencedMessage[] }
+  | { readonly from: number; readonly rows: readonly Message[] }
+);
+
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that
  * the result of a call of an earlier activation goes to its call.
  */
 export class Transcript {
   readonly #view: Message[];
-  /** Rows of the log as far as this run has seen them, in pieces: nobody looks them up in most runs. */
-  readonly #rows: (readonly SequencedMessage[])[];
+  /** Rows of the log as far as this run has seen them, in pieces, the last one first: nobody looks them up in most runs. */
+  #rows: Rows | undefined;
   #seqs: Map<MessageId, number> | undefined;
   /** Summaries that wait for the commit to learn which rows they stand for. */
   #marks: Set<MessageId> | undefined;
@@ -20,15 +26,18 @@ export class Transcript {
 
   constructor(history: readonly SequencedMessage[]) {
     this.#view = history.map((entry) => entry.message);
-    this.#rows = history.length === 0 ? [] : [history];
+    if (history.length > 0) this.#rows = { before: undefined, from: undefined, rows: history };
   }
 
   #seqOf(id: MessageId): number | undefined {
-    if (this.#seqs === undefined || this.#rows.length > 0) {
-      this.#seqs ??= new Map();
-      for (const rows of this.#rows.splice(0)) for (const { seq, message } of rows) this.#seqs.set(message.id, seq);
+    const seqs = this.#seqs ?? new Map<MessageId, number>();
+    this.#seqs = seqs;
+    for (let piece = this.#rows; piece !== undefined; piece = piece.before) {
+      if (piece.from === undefined) for (const { seq, message } of piece.rows) seqs.set(message.id, seq);
+      else for (const [index, message] of piece.rows.entries()) seqs.set(message.id, piece.from + index);
     }
-    return this.#seqs.get(id);
+    this.#rows = undefined;
+    return seqs.get(id);
   }
 
   /** Live: it grows while the run goes on. */
@@ -60,7 +69,7 @@ export class Transcript {
   /** Already in the log: only the model has not seen it. */
   show(entry: SequencedMessage): void {
     this.#view.push(entry.message);
-    this.#rows.push([entry]);
+    this.#rows = { before: this.#rows, from: entry.seq, rows: [entry.message] };
   }
 
   /**
@@ -74,6 +83,8 @@ export class Transcript {
     const order = asking === undefined ? undefined : this.#orderOf(asking, from);
     const own = order?.get(result.toolCallId);
     if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
+    // It was the last call, mostly also the last one to end: the next message has others.
+    if (own !== undefined && own + 1 === order?.size) this.#asked = undefined;
     const last = this.#view.at(-1);
     const before = last?.role === "tool" ? order?.get(last.toolCallId) : undefined;
     // Nearly always it is the next one.
@@ -152,7 +163,8 @@ export class Transcript {
   landed(count: number, size = this.#delta.length): void {
     if (size === 0) return;
     const added = size === this.#delta.length ? this.#delta : this.#delta.slice(0, size);
-    this.#rows.push(added.map((message, index) => ({ seq: count + 1 + index, message })));
+    // A copy takes no more room than its items.
+    this.#rows = { before: this.#rows, from: count + 1, rows: added.slice() };
     if (this.#marks !== undefined) for (const { id } of added) this.#marks.delete(id);
     this.#delta = added === this.#delta ? [] : this.#delta.slice(size);
     this.#isLent = false;

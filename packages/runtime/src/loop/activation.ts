@@ -26,7 +26,7 @@ import type { Queue } from "../stream/queue.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
 import type { LiveCall } from "./live-call.ts";
-import type { OutputCheck, RunRetry, Seldom } from "./run-context.ts";
+import type { AgentPlans, OutputCheck, RunRetry, Seldom } from "./run-context.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks, TaskScene } from "./run-tasks.ts";
 
@@ -93,7 +93,7 @@ export interface RunHandles {
   readonly seldom: Door<Seldom>;
   /** After a cancel: how long a tool may take to stop by itself. */
   readonly cancelGraceMs: number;
-  readonly replan: (agentId: string) => Promise<RunPlan>;
+  readonly plans: AgentPlans;
   /** Default: the run can start none. */
   readonly children?: Children;
   /** The same for tasks in the background. */

@@ -90,11 +90,16 @@ export type LoopOutcome = LoopResult | LeftRun;
 
 export const isLeft = (outcome: LoopOutcome): outcome is LeftRun => "type" in outcome;
 
+/** The whole state, made only if somebody listens. */
+function tellState({ listeners, state, tell }: RunContext): void {
+  if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
+}
+
 function tellStepEnd(ctx: RunContext): void {
   const step = ctx.tally.untoldStep;
   if (step === undefined) return;
   ctx.tally.untoldStep = undefined;
-  ctx.emitSnapshot();
+  tellState(ctx);
   ctx.tell({ type: "step-end", step });
 }
 
@@ -258,7 +263,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     event = runEnd(ctx, termination, tickets);
   }
   tellStepEnd(ctx);
-  ctx.emitSnapshot();
+  tellState(ctx);
   ctx.tell(event);
   const lifecycle = ctx.state.snapshot().get(runLifecycle);
   return {

@@ -15,7 +15,7 @@ async function deactivateAgent(ctx: RunContext, next: RunPlan): Promise<void> {
 async function handOver(ctx: RunContext, wanted: string): Promise<Termination | undefined> {
   let plan: RunPlan;
   try {
-    plan = await ctx.replan(wanted);
+    plan = await ctx.plans.replan(wanted);
     if (plan.backend !== undefined) throw remoteRefusal(wanted);
   } catch (thrown) {
     return { type: "blocked", reason: `handoff resolve failed: ${errorMessage(thrown)}` };

@@ -68,7 +68,7 @@ function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
       return ctx.active.scene.profile;
     },
     isContinuation: ctx.isContinuation,
-    listen: (listen) => bindings.push(ctx.watch(guarded(ctx, listen))),
+    listen: (listen) => bindings.push(ctx.listeners.watch(guarded(ctx, listen))),
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
     send: ctx.inbox.push.bind(ctx.inbox),

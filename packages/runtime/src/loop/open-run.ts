@@ -26,7 +26,7 @@ import { NO_CHILDREN } from "./children.ts";
 import { seatAgent } from "./handoff.ts";
 import { lastWords } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
-import { NO_TASKS } from "./run-tasks.ts";
+import { NO_TASKS, type RunTasks } from "./run-tasks.ts";
 import { StepProgress } from "./step-progress.ts";
 import { isSuperseding, supersede } from "./supersede.ts";
 
@@ -86,6 +86,14 @@ const incomingOf = ({ input, inputModes, isContinuation }: Activation): readonly
 
 const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
 
+/** What is made with the rest at hand comes last. */
+interface Opened extends Omit<RunContext, "tasks"> {
+  tasks: RunTasks;
+}
+
+/** Most runs have none of this and that: an empty list is 32 bytes. */
+const NONE: readonly never[] = Object.freeze([]);
+
 const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
 
 /** Everything that a run needs, before it begins: nothing is emitted and nothing is written here. */
@@ -97,14 +105,14 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
-  const { scopeId, signal, clock, ids, log, listeners, inbox, landing, profileStore, replan } = handles;
+  const { scopeId, signal, clock, ids, log, listeners, inbox, landing, profileStore, plans } = handles;
   const tell = teller(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const emit = emitter(tell, writer, progress);
   const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
-  return {
+  const ctx: Opened = {
     scopeId,
     identity,
     principal,
@@ -123,7 +131,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     tally,
     progress,
     inbox,
-    desk: { isClosed: false, taking: undefined, untold: [], early: [] },
+    desk: { isClosed: false, taking: undefined, untold: NONE, early: NONE },
     input: incomingOf(activation),
     seed: activation.seed,
     signal,
@@ -136,15 +144,14 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     streams: handles.streams,
     wayOut: handles.wayOut,
     seldom: handles.seldom,
-    replan,
+    plans,
     children: handles.children ?? NO_CHILDREN,
     leftChildren: children.length === 0 ? children : without(children, openChildren(state.snapshot())),
-    tasks: handles.tasks?.({ identity, principal, state, inbox, signal, tell, emit }) ?? NO_TASKS,
+    tasks: NO_TASKS,
     tell,
-    watch: (listen) => listeners.watch(listen),
     emit,
-    emitSnapshot() {
-      if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
-    },
+    listeners,
   };
+  if (handles.tasks !== undefined) ctx.tasks = handles.tasks(ctx);
+  return ctx;
 }

@@ -30,6 +30,7 @@ import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
+import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -74,9 +75,9 @@ export interface Desk {
   /** Decisions that are being checked and written. Never rejects. */
   taking: Promise<unknown> | undefined;
   /** Decisions that listeners have not heard of. */
-  readonly untold: AgentEvent[];
+  untold: readonly AgentEvent[];
   /** Those about calls that do not wait yet, kept to the end of the step (`early-decisions.ts`). */
-  readonly early: (readonly AddressedDecision[])[];
+  early: readonly (readonly AddressedDecision[])[];
 }
 
 /** Which try again it is, and why. */
@@ -125,12 +126,10 @@ export interface RunContext {
   readonly log: Log;
   /** Reaches listeners at once; never fails and never waits. */
   readonly tell: (event: AgentEvent) => void;
-  /** Somebody hears what is told from here on; gives the way to leave again. */
-  readonly watch: (listen: (event: AgentEvent) => void) => () => void;
   /** The same, and facts ride in the next commit. */
   readonly emit: (event: AgentEvent) => void;
-  /** The same for the whole state, made only if somebody listens. */
-  readonly emitSnapshot: () => void;
+  /** Whoever hears what is told. */
+  readonly listeners: Listeners<AgentEvent>;
   readonly profileStore: ProfileStore | undefined;
   /** Where answers in progress are kept; undefined: nowhere. */
   readonly streams: StreamCheckpointStore | undefined;
@@ -144,8 +143,13 @@ export interface RunContext {
   readonly tasks: RunTasks;
   /** Of calls that a new message abandoned: they are told to stop. */
   readonly leftChildren: readonly RunId[];
-  /** Resolves another agent in the registry snapshot of this run. */
-  readonly replan: (agentId: string) => Promise<RunPlan>;
+  readonly plans: AgentPlans;
+}
+
+/** The agents of the registry snapshot of a run. */
+export interface AgentPlans {
+  /** The plan of another agent, when its plugins are open. */
+  replan(agentId: string): Promise<RunPlan>;
 }
 
 /** What becomes of an answer that had to fit a schema. */

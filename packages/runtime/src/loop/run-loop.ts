@@ -14,6 +14,7 @@ import { hasNext, hasSuspended } from "./open-calls.ts";
 import { judgeOutput } from "./output.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
+import type { RunPlan } from "./run-plan.ts";
 import { runStep } from "./step.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import { openTasks } from "./task-news.ts";
@@ -36,31 +37,67 @@ const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });
  * and one that leaves before its end says nothing.
  */
 export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
-  let termination: Termination | Leaving | Elsewhere;
+  let ending: Termination | Leaving | Elsewhere | undefined;
   try {
-    termination = (await begin(ctx)) ?? (await drive(ctx));
+    ending = await begin(ctx);
+    while (ending === undefined) {
+      ending = goes(ctx) ?? (nextAgent(ctx) === undefined ? undefined : await (await ctx.seldom.open()).followHandoffs(ctx));
+      if (ending !== undefined) break;
+      const id = openStep(ctx);
+      let reached: StepOutcome;
+      try {
+        reached = await takeStep(ctx, id);
+      } catch (thrown) {
+        // The step is not over: whoever goes on with the run makes it again.
+        if (takenBack(ctx, thrown) !== undefined) throw thrown;
+        reached = { type: "ended", termination: failureOf(ctx, thrown) };
+      }
+      if (reached.type === "left") {
+        ending = reached;
+        break;
+      }
+      await closeStep(ctx, reached);
+      const outcome = finalOutcome(ctx, reached);
+      // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
+      if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
+      ending = await follow(ctx, outcome);
+    }
   } catch (thrown) {
     if (thrown instanceof NotBegun) {
       unbindPlugins(ctx);
       throw thrown.cause;
     }
     // A store that fails for a moment ends no run that somebody tries again: it goes on from its last commit.
-    termination = takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
+    ending = takenBack(ctx, thrown) ?? failureOf(ctx, thrown);
   }
   ctx.desk.isClosed = true;
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   const { backend } = ctx.active.plan;
-  if (backend !== undefined && termination.type === "cancelled" && ctx.signal.aborted)
-    await (await ctx.seldom.open()).abortRemote(ctx, backend);
+  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await (await ctx.seldom.open()).abortRemote(ctx, backend);
   try {
-    if (termination.type !== "left") return await finish(ctx, termination);
+    if (ending.type !== "left") return await finish(ctx, ending);
     const { runId, threadId } = ctx.identity;
-    return { type: "left", runId, threadId, failure: termination.failure };
+    return { type: "left", runId, threadId, failure: ending.failure };
   } finally {
     unbindPlugins(ctx);
     ctx.inbox.close();
   }
+}
+
+/** Between two steps. */
+function goes(ctx: RunContext): Termination | Leaving | undefined {
+  if (ctx.signal.aborted) return { type: "cancelled" };
+  return ctx.wayOut?.isDue === true ? LEAVING : undefined;
+}
+
+async function takeRemoteStep(ctx: RunContext, id: MessageId, backend: NonNullable<RunPlan["backend"]>): Promise<StepOutcome> {
+  return (await ctx.seldom.open()).runRemoteStep(ctx, id, backend);
+}
+
+function takeStep(ctx: RunContext, id: MessageId): Promise<StepOutcome> {
+  const { backend } = ctx.active.plan;
+  return backend === undefined ? runStep(ctx, id) : takeRemoteStep(ctx, id, backend);
 }
 
 /** A run that was told to stop is cancelled, whatever broke on its way out: a hook may throw because of the very signal. */
@@ -125,33 +162,6 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   // What was said behind its tickets, or before it was cut: it is between two steps.
   if (isContinuation && awaits === undefined) await crossBoundary(ctx, "next-step");
   return awaits;
-}
-
-/** Steps, until one of them is the last. */
-async function drive(ctx: RunContext): Promise<Termination | Leaving> {
-  for (;;) {
-    if (ctx.signal.aborted) return { type: "cancelled" };
-    if (ctx.wayOut?.isDue === true) return LEAVING;
-    const refused = nextAgent(ctx) === undefined ? undefined : await (await ctx.seldom.open()).followHandoffs(ctx);
-    if (refused !== undefined) return refused;
-    const id = openStep(ctx);
-    let reached: StepOutcome;
-    try {
-      const { backend } = ctx.active.plan;
-      reached = backend === undefined ? await runStep(ctx, id) : await (await ctx.seldom.open()).runRemoteStep(ctx, id, backend);
-    } catch (thrown) {
-      // The step is not over: whoever goes on with the run makes it again.
-      if (takenBack(ctx, thrown) !== undefined) throw thrown;
-      reached = { type: "ended", termination: failureOf(ctx, thrown) };
-    }
-    if (reached.type === "left") return reached;
-    await closeStep(ctx, reached);
-    const outcome = finalOutcome(ctx, reached);
-    // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
-    if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
-    const termination = await follow(ctx, outcome);
-    if (termination !== undefined) return termination;
-  }
 }
 
 type TakenStep = Exclude<StepOutcome, Leaving>;

@@ -58,7 +58,7 @@ export class PhaseEngine {
     this.#maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.#store.register(OWN_KEYS);
     this.#bounds = init.bounds ?? defaultBounds(init.scene());
-    this.#submitter = new Submitter(init.store, () => this.#hookScene(), init.log, this.#bounds);
+    this.#submitter = new Submitter(init.store, init.scene, init.log, this.#bounds);
   }
 
   get failedEffects(): number {

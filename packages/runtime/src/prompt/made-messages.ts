@@ -9,7 +9,8 @@ const PAGE = "frontend-context";
  */
 export class MadeMessages {
   readonly #ids: Ids;
-  readonly #ofEntries = new WeakMap<ContextMessage, Message>();
+  /** Made with the first one: empty it is 130 bytes. */
+  #ofEntries: WeakMap<ContextMessage, Message> | undefined;
   #ofPage: { readonly shown: JsonObject; readonly message: Message } | undefined;
 
   constructor(ids: Ids) {
@@ -17,10 +18,11 @@ export class MadeMessages {
   }
 
   ofEntry(entry: ContextMessage): Message {
-    const before = this.#ofEntries.get(entry);
+    const before = this.#ofEntries?.get(entry);
     if (before !== undefined) return before;
     const { role, content } = entry;
     const message: Message = { id: messageId(this.#ids()), role, visibility: "internal", content: [{ type: "text", text: content }] };
+    this.#ofEntries ??= new WeakMap();
     this.#ofEntries.set(entry, message);
     return message;
   }

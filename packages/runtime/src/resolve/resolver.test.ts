@@ -77,7 +77,7 @@ async function run(view: Resolution, agentId: string) {
       profileStore: undefined,
       seldom: new Door(() => import("../loop/seldom.ts")),
       cancelGraceMs: 1000,
-      replan: async (id) => view.resolve(id),
+      plans: { replan: async (id) => view.resolve(id) },
     },
   );
   return runLoop(ctx);

@@ -99,6 +99,11 @@ export class ActiveRun {
     this.controller.abort(new AwakenError("cancelled", why));
   }
 
+  /** One of its own tools asked for it. */
+  cancelItself(): void {
+    this.cancel("the run cancelled itself");
+  }
+
   /** Nothing reaches the run any more, and whoever waits for it goes on. */
   close(): void {
     this.inbox.close();

@@ -27,7 +27,7 @@ import type { ActiveRun, Written } from "./active-runs.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
 import { cancelledResult, endHere, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
 import { toMessages } from "./message-input.ts";
-import type { RunParts, StartRun } from "./run-parts.ts";
+import type { RunInit, RunParts, StartRun } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
 
 /** The same parts with something else in the place of some, for one run and what it waits for. */
@@ -72,10 +72,10 @@ export class ChildRuns implements Children {
   readonly #resolution: Resolution;
   readonly #start: StartRun;
 
-  constructor(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun) {
+  constructor({ parts, run, resolution, start }: RunInit) {
     this.#start = start;
     this.#parts = parts;
-    this.#parent = parent;
+    this.#parent = run;
     this.#resolution = resolution;
   }
 

@@ -1,11 +1,15 @@
 import { errorMessage, type Message, type RunId, type TaskEvent } from "@awaken/contract";
 import type { OpenTasks } from "../builtin/background/open-tasks.ts";
-import type { CallVerbs, TaskCaller } from "../loop/run-tasks.ts";
+import type { CallVerbs, TaskCaller, TaskScene } from "../loop/run-tasks.ts";
 import { backgroundTasks, isReservedName, isRunning, taskIdOf } from "../state/background-tasks.ts";
 import { messageOutbox } from "../state/message-outbox.ts";
 import { type Late, whenThere, withRoom } from "../stream/door.ts";
 import type { SpawnOptions, TaskBody, TaskContext, TaskSummary } from "../tool/tasks.ts";
-import type { OpenedTasks, TasksInit } from "./run-parts.ts";
+import type { OpenedTasks, RunInit } from "./run-parts.ts";
+
+type Load = (init: RunInit, scene: TaskScene) => Late<OpenTasks>;
+
+const NONE: readonly LoadingTask[] = Object.freeze([]);
 
 /** Code that was to be started before the part was there that starts it. */
 interface LoadingTask {
@@ -30,30 +34,32 @@ function stop(tasks: readonly LoadingTask[]): number {
  * run whose thread has some. Until then there is nothing to list or to stop but what waits for it, and that is said at once.
  */
 export class LateTasks implements OpenedTasks {
-  readonly #init: TasksInit;
-  readonly #load: (init: TasksInit) => Late<OpenTasks>;
+  readonly #init: RunInit;
+  readonly #scene: TaskScene;
+  readonly #load: Load;
   #opened: OpenTasks | undefined;
   #isClosed = false;
   /** In the order in which they are started when the part is there: their ids follow from it. */
-  #loading: readonly LoadingTask[] = [];
+  #loading = NONE;
 
-  constructor(init: TasksInit, load: (init: TasksInit) => Late<OpenTasks>) {
+  constructor(init: RunInit, scene: TaskScene, load: Load) {
     this.#init = init;
+    this.#scene = scene;
     this.#load = load;
   }
 
   get hasAny(): boolean {
-    const { parts, scene } = this.#init;
-    const isOnRecord = scene.state.snapshot().get(backgroundTasks) !== undefined;
-    return isOnRecord || parts.tasks.find(scene.identity.threadId)?.hasNews === true;
+    const { state, identity } = this.#scene;
+    const isOnRecord = state.snapshot().get(backgroundTasks) !== undefined;
+    return isOnRecord || this.#init.parts.tasks.find(identity.threadId)?.hasNews === true;
   }
 
   get hasRunning(): boolean {
-    return this.#init.scene.state.snapshot().get(backgroundTasks)?.tasks.some(isRunning) === true;
+    return this.#scene.state.snapshot().get(backgroundTasks)?.tasks.some(isRunning) === true;
   }
 
   get hasOutbox(): boolean {
-    return (this.#init.scene.state.snapshot().get(messageOutbox)?.pending.length ?? 0) > 0;
+    return (this.#scene.state.snapshot().get(messageOutbox)?.pending.length ?? 0) > 0;
   }
 
   ready(): Late<OpenTasks> {
@@ -154,8 +160,8 @@ export class LateTasks implements OpenedTasks {
   }
 
   #summaryOf({ callId, agentId }: TaskCaller, { type, name, description }: SpawnOptions, kind: string): TaskSummary {
-    const { parts, scene } = this.#init;
-    const next = scene.state.snapshot().get(backgroundTasks)?.next ?? 0;
+    const { state, identity } = this.#scene;
+    const next = state.snapshot().get(backgroundTasks)?.next ?? 0;
     const taskType = type ?? kind;
     return {
       taskId: taskIdOf(next + this.#loading.length),
@@ -163,8 +169,8 @@ export class LateTasks implements OpenedTasks {
       ...(name === undefined ? undefined : { name }),
       description: description ?? name ?? taskType,
       status: "running",
-      createdAt: parts.clock.now(),
-      parent: { runId: scene.identity.runId, callId, agentId },
+      createdAt: this.#init.parts.clock.now(),
+      parent: { runId: identity.runId, callId, agentId },
     };
   }
 
@@ -173,20 +179,20 @@ export class LateTasks implements OpenedTasks {
     try {
       await work(await this.#open());
     } catch (thrown) {
-      const { parts, scene } = this.#init;
-      parts.log.warn(`${failed}: ${errorMessage(thrown)}`, { runId: scene.identity.runId });
+      const { runId } = this.#scene.identity;
+      this.#init.parts.log.warn(`${failed}: ${errorMessage(thrown)}`, { runId });
     }
   }
 
   #cancelRun(): number {
-    this.#init.cancelRun();
+    this.#init.run.cancelItself();
     return 1;
   }
 
   #open(): Late<OpenTasks> {
     return (
       this.#opened ??
-      whenThere(this.#load(this.#init), (opened) => {
+      whenThere(this.#load(this.#init, this.#scene), (opened) => {
         this.#opened ??= opened;
         if (this.#isClosed) this.#opened.close();
         return this.#opened;

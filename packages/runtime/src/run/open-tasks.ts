@@ -1,8 +1,10 @@
 import { OpenTasks } from "../builtin/background/open-tasks.ts";
-import type { TasksInit } from "./run-parts.ts";
+import type { TaskScene } from "../loop/run-tasks.ts";
+import type { RunInit } from "./run-parts.ts";
 import { BackgroundRuns } from "./task-runs.ts";
 
-export function openTasks({ parts, resolution, start, scene, cancelRun }: TasksInit): OpenTasks {
-  const { tasks: tenant, ids, log, messages } = parts;
-  return new OpenTasks({ tenant, runs: new BackgroundRuns(parts, resolution, start), ids, log, messages, scene, cancelRun });
+export function openTasks({ ofRuntime, run, resolution, start }: RunInit, scene: TaskScene): OpenTasks {
+  const { tasks: tenant, ids, log, messages } = ofRuntime;
+  const runs = new BackgroundRuns(ofRuntime, resolution, start);
+  return new OpenTasks({ tenant, runs, ids, log, messages, scene, cancelRun: () => run.cancelItself() });
 }

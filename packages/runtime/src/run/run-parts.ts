@@ -20,15 +20,16 @@ import type { LiveOutputs } from "./live-outputs.ts";
 /** How a run is started. */
 export type StartRun = (parts: RunParts, order: RunOrder) => { readonly run: ActiveRun; readonly result: Promise<LoopOutcome> };
 
-/** What the background work of one run is opened with. */
-export interface TasksInit {
-  /** Those of the runtime: what is started does not end with the run. */
+/** What one run is executed with. */
+export interface RunInit {
+  /** Bound to the run. */
   readonly parts: RunParts;
+  /** Those of the runtime: what the run leaves behind does not end with it. */
+  readonly ofRuntime: RunParts;
+  readonly run: ActiveRun;
+  /** What was registered when the run began. */
   readonly resolution: Resolution;
   readonly start: StartRun;
-  readonly scene: TaskScene;
-  /** Stops the run. */
-  cancelRun(): void;
 }
 
 /** To be closed when the run is over here. */
@@ -39,11 +40,11 @@ export interface OpenedTasks extends RunTasks {
 /** What most runs do without. Handed down: it is loaded when it is first needed, and starts runs itself. */
 export interface More {
   /** The runs that a run starts. */
-  children(parts: RunParts, parent: ActiveRun, resolution: Resolution, start: StartRun): Children;
+  children(init: RunInit): Children;
   /** Rejects when a backend cannot do what a root run asks of it. */
   checkRoot(agentId: string, backend: Backend, needs: RootNeeds): Promise<void>;
   /** The background work of a run. */
-  tasks(init: TasksInit): OpenedTasks;
+  tasks(init: RunInit, scene: TaskScene): OpenedTasks;
   /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
   tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
   /** What a run has used, with all that it started. */

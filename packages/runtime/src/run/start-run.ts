@@ -2,18 +2,17 @@ import { type AgentEvent, AwakenError, errorMessage, runId } from "@awaken/contr
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
-import type { RunContext } from "../loop/run-context.ts";
+import type { AgentPlans, RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { describeTools, listIds } from "../loop/to-plan.ts";
-import type { Resolution } from "../resolve/resolver.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
 import type { Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
-import type { OpenedTasks, RunParts } from "./run-parts.ts";
+import type { OpenedTasks, RunInit, RunParts } from "./run-parts.ts";
 import { seldom } from "./seldom-door.ts";
 
 /** A run that was accepted: its slot is taken, and it is under way. */
@@ -42,68 +41,48 @@ export function beginRun(parts: RunParts, order: RunOrder): StartedRun & { reado
   return { run, result, begun: begun.promise };
 }
 
-async function execute(parts: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const { signal } = order;
-  let off: (() => void) | undefined;
-  let letGo: (() => void) | undefined;
-  try {
-    if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
-    const { clock, limits, cancelGraceMs: graceMs } = parts;
-    const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
-    letGo = bounds.hold();
-    const bound = parts.boundTo(bounds);
-    return await holding({ parts: bound, ofRuntime: parts }, run, order, onBegun);
-  } finally {
-    off?.();
-    letGo?.();
-    parts.active.release(run);
-  }
-}
-
 /** How often a thread is tried for whose holder turned out to be gone, or that was rewound while it was read. */
 const MAX_HOLDS = 3;
 
 /** The run has not begun, and there is something else to find now. */
 const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_conflict"]);
 
-/** What a run works with, and what that which it leaves behind works with. */
-interface PartsOfRun {
-  readonly parts: RunParts;
-  readonly ofRuntime: RunParts;
-}
-
-/** The same, with what was registered when the run began. */
-interface ResolvedParts extends PartsOfRun {
-  readonly resolution: Resolution;
-}
-
 /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
-async function holding(both: PartsOfRun, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const { holds, resolver } = both.parts;
-  // In the synchronous part of the call: what is registered from now on is not for this run.
-  const resolution = resolver.open();
-  for (let tries = 1; ; tries++) {
-    const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
-    try {
-      return await bringToEnd({ ...both, resolution }, run, { ...order, holding: held }, onBegun);
-    } catch (thrown) {
-      if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
-      if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
-    } finally {
-      const leaving = held === undefined ? undefined : holds?.leave(held);
-      if (leaving !== undefined) await leaving;
+async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
+  const { signal } = order;
+  const { clock, limits, cancelGraceMs: graceMs } = ofRuntime;
+  const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
+  let off: (() => void) | undefined;
+  bounds.hold();
+  try {
+    if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
+    const parts = ofRuntime.boundTo(bounds);
+    const { holds } = parts;
+    // In the synchronous part of the call: what is registered from now on is not for this run.
+    const init = { parts, ofRuntime, run, resolution: parts.resolver.open(), start: startRun };
+    for (let tries = 1; ; tries++) {
+      const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
+      try {
+        return await bringToEnd(init, { ...order, holding: held }, onBegun);
+      } catch (thrown) {
+        if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
+        if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
+      } finally {
+        const leaving = held === undefined ? undefined : holds?.leave(held);
+        if (leaving !== undefined) await leaving;
+      }
     }
+  } finally {
+    off?.();
+    bounds.letGo();
+    ofRuntime.active.release(run);
   }
 }
 
-async function bringToEnd(
-  { parts, ofRuntime, resolution }: ResolvedParts,
-  run: ActiveRun,
-  order: RunOrder,
-  onBegun: (() => void) | undefined,
-): Promise<LoopOutcome> {
-  const opened: OpenedTasks[] = [];
-  const ctx = await prepare({ parts, ofRuntime, resolution }, run, order, opened);
+async function bringToEnd(init: RunInit, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
+  const { parts, run } = init;
+  const opened: Opened = { tasks: NO_TASKS };
+  const ctx = await prepare(init, order, opened);
   onBegun?.();
   try {
     const ended = await runLoop(ctx);
@@ -113,7 +92,7 @@ async function bringToEnd(
     if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
     return ended;
   } finally {
-    for (const tasks of opened) tasks.close();
+    for (const tasks of opened.tasks) tasks.close();
     if (run.inbox.size > 0) await keepUnread(parts, run, ctx);
   }
 }
@@ -153,39 +132,35 @@ function inBackground(plan: RunPlan, { trace, intent }: RunOrder): RunPlan {
   return { ...plan, tools, descriptors, toolIds: listIds(descriptors) };
 }
 
+/** What was opened for a run and the runs that it left behind. */
+interface Opened {
+  tasks: readonly OpenedTasks[];
+}
+
+const NO_TASKS: readonly OpenedTasks[] = Object.freeze([]);
+
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(
-  { parts, ofRuntime, resolution }: ResolvedParts,
-  run: ActiveRun,
-  order: RunOrder,
-  opened: OpenedTasks[],
-): Promise<RunContext> {
-  run.inbox.onRefused = (item) => {
-    if (item.type === "task") parts.tasks.tell(run.threadId, item.event);
-  };
-  const resolve = (agentId: string): RunPlan => inBackground(resolution.resolve(agentId), order);
-  const ready = (agentId: string): Promise<void> | undefined => openPlugins(parts, resolution, agentId);
+async function prepare(init: RunInit, order: RunOrder, opened: Opened): Promise<RunContext> {
+  const { parts, run, resolution } = init;
+  tellRefused(run, parts.tasks);
+  const plans = new ResolvedPlans(init, order);
   const { ctx } = await takeUp({
     order,
     threadId: run.threadId,
     runId: run.runId,
     outputOf: (id) => parts.outputs.of(id),
     records: parts.records,
-    resolve,
+    resolve: (agentId) => plans.resolve(agentId),
     check: (plan) => checkBackend(parts, plan, order),
     defaultAgent: defaultAgent(resolution),
-    ready,
+    ready: (agentId) => plans.ready(agentId),
     handles: {
-      ...handlesOf(parts, run, async (agentId) => {
-        await ready(agentId);
-        return resolve(agentId);
-      }),
+      ...handlesOf(parts, run, plans),
       wayOut: order.holding?.wayOut,
-      children: parts.more.children(parts, run, resolution, startRun),
+      children: parts.more.children(init),
       tasks: (scene) => {
-        const cancelRun = () => run.cancel("the run cancelled itself");
-        const tasks = parts.more.tasks({ parts: ofRuntime, resolution, start: startRun, scene, cancelRun });
-        opened.push(tasks);
+        const tasks = parts.more.tasks(init, scene);
+        opened.tasks = opened.tasks.concat(tasks);
         return tasks;
       },
     },
@@ -196,15 +171,43 @@ async function prepare(
   return ctx;
 }
 
-const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
-
-/** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
-function openPlugins({ bounds }: RunParts, resolution: Resolution, agentId: string): Promise<void> | undefined {
-  const opening = resolution.ready(agentId);
-  return opening === undefined ? undefined : bounds.wait(opening, OPENING);
+/** News of tasks that came too late for the run wait for the next one. */
+function tellRefused({ inbox, threadId }: ActiveRun, tasks: RunParts["tasks"]): void {
+  inbox.onRefused = (item) => {
+    if (item.type === "task") tasks.tell(threadId, item.event);
+  };
 }
 
-function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]): TakeUp["handles"] {
+const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
+
+/** The agents of a run. */
+class ResolvedPlans implements AgentPlans {
+  readonly #init: RunInit;
+  readonly #order: RunOrder;
+
+  constructor(init: RunInit, order: RunOrder) {
+    this.#init = init;
+    this.#order = order;
+  }
+
+  /** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
+  ready(agentId: string): Promise<void> | undefined {
+    const { parts, resolution } = this.#init;
+    const opening = resolution.ready(agentId);
+    return opening === undefined ? undefined : parts.bounds.wait(opening, OPENING);
+  }
+
+  resolve(agentId: string): RunPlan {
+    return inBackground(this.#init.resolution.resolve(agentId), this.#order);
+  }
+
+  async replan(agentId: string): Promise<RunPlan> {
+    await this.ready(agentId);
+    return this.resolve(agentId);
+  }
+}
+
+function handlesOf(parts: RunParts, run: ActiveRun, plans: AgentPlans): TakeUp["handles"] {
   return {
     scopeId: parts.scopeId,
     signal: run.controller.signal,
@@ -218,7 +221,7 @@ function handlesOf(parts: RunParts, run: ActiveRun, replan: RunContext["replan"]
     streams: parts.streams,
     cancelGraceMs: parts.cancelGraceMs,
     seldom,
-    replan,
+    plans,
   };
 }
 

@@ -30,7 +30,7 @@ export class StateStore {
   // Few runs need these, so they are made when they are needed.
   #kept: KeptKeys | undefined;
   #listeners: Set<CommitListener> | undefined;
-  #notices: CommitNotice[] = [];
+  #notices: CommitNotice[] | undefined;
   readonly #log: Log;
 
   /** `table` may be shared by many stores: it is replaced, never changed. */
@@ -187,6 +187,7 @@ export class StateStore {
     this.#values = values;
     this.#snapshot = new Snapshot(previousRevision + 1, this.#table, values);
     if (this.#listeners === undefined || this.#listeners.size === 0) return;
+    this.#notices ??= [];
     this.#notices.push({ previousRevision, newRevision: previousRevision + 1, opCount, snapshot: this.#snapshot });
     // Otherwise a listener has committed, and the loop that called it comes to this notice.
     if (this.#notices.length === 1) this.#notifyAll();
@@ -194,9 +195,9 @@ export class StateStore {
 
   #notifyAll(): void {
     try {
-      for (const notice of this.#notices) for (const listener of [...(this.#listeners ?? [])]) this.#notify(listener, notice);
+      for (const notice of this.#notices ?? []) for (const listener of [...(this.#listeners ?? [])]) this.#notify(listener, notice);
     } finally {
-      this.#notices = [];
+      this.#notices = undefined;
     }
   }
 

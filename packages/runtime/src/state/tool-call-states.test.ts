@@ -151,6 +151,6 @@ function looksPerCall(count: number): number {
 
 describe("many calls", () => {
   it("a call of a thousand is found with as few looks as one of ten", () => {
-    expect(looksPerCall(1_000)).toBe(looksPerCall(10));
+    expect(looksPerCall(1_000)).toBeLessThanOrEqual(looksPerCall(10));
   });
 });

@@ -21,9 +21,12 @@ function withoutTicket(call: ToolCallState): ToolCallState {
 
 const PLACES = Symbol("places");
 
+/** So many are searched as quickly as they are looked up: an index of one call is 0.2 KiB, in the record too. */
+const FEW = 16;
+
 /**
- * Where calls stand, by id, as a field of the list that no reader of JSON sees. One index serves all lists that grew out of each other: what
- * it says is looked at before it is believed. A list that came from a record has none: it is searched, until a call of it changes.
+ * Where calls stand, by id, as a field of a long list that no reader of JSON sees. One index serves all lists that grew out of each other:
+ * what it says is looked at before it is believed. A list that came from a record has none: it is searched, until a call of it changes.
  */
 type CallList = readonly ToolCallState[] & { readonly [PLACES]?: Map<string, number> };
 
@@ -38,7 +41,8 @@ export const findCall = ({ calls }: ToolCallStates, id: string): ToolCallState |
 
 function withCall(calls: CallList, call: ToolCallState): CallList {
   const place = placeOf(calls, call.id);
-  const next = place === -1 ? [...calls, call] : calls.with(place, call);
+  const next = place === -1 ? calls.concat(call) : calls.with(place, call);
+  if (next.length <= FEW) return Object.freeze(next);
   const index = calls[PLACES] ?? new Map(calls.map(({ id }, at) => [id, at]));
   if (place === -1) index.set(call.id, calls.length);
   return Object.freeze(Object.defineProperty(next, PLACES, { value: index }));

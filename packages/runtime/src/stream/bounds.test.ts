@@ -25,10 +25,10 @@ function open() {
 describe("Bounds", () => {
   it("a run that holds it has one timer and one listener for a hundred waits, and leaves none", () => {
     const { clock, counts, bounds, watch, timers } = open();
-    const letGo = bounds.hold();
+    bounds.hold();
     for (let nth = 0; nth < 100; nth++) watch("store", work("storeMs", "record"))();
     expect([timers(), clock.pendingTimers, counts.added]).toEqual([1, 1, 1]);
-    letGo();
+    bounds.letGo();
     expect([clock.pendingTimers, counts.open]).toEqual([0, 0]);
   });
 
@@ -40,7 +40,7 @@ describe("Bounds", () => {
 
   it("each wait ends at its own time, whichever came first", async () => {
     const { clock, cuts, bounds, watch } = open();
-    const letGo = bounds.hold();
+    bounds.hold();
     watch("hook", work("hookMs"));
     watch("schema", work("schemaMs"));
     await clock.advance(20_000);
@@ -48,7 +48,7 @@ describe("Bounds", () => {
     watch("done", work("gateMs"))();
     await clock.advance(200_000);
     expect(cuts).toEqual(["schema late 30000", "store late 80000", "hook late 120000"]);
-    letGo();
+    bounds.letGo();
     expect(clock.pendingTimers).toBe(0);
   });
 

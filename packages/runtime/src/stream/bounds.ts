@@ -102,7 +102,7 @@ export class Bounds {
   readonly #watched = new Set<Watch>();
   /** Elapsed time; set when the abort is first noticed. */
   #graceEnd: number | undefined;
-  #holders = 0;
+  #isHeld = false;
   #isListening = false;
   /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
   #timer: { readonly at: number; stop: () => void } | undefined;
@@ -111,13 +111,14 @@ export class Bounds {
     this.#init = init;
   }
 
-  /** Timer and listener stay between two waits, until the returned function is called. Otherwise nothing is left behind when nothing is watched. */
-  hold(): () => void {
-    this.#holders += 1;
-    return () => {
-      this.#holders -= 1;
-      this.#rest();
-    };
+  /** Timer and listener stay between two waits, until it is let go. Otherwise nothing is left behind when nothing is watched. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  letGo(): void {
+    this.#isHeld = false;
+    this.#rest();
   }
 
   /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
@@ -219,7 +220,7 @@ export class Bounds {
 
   /** Nothing is watched and nobody holds it: it leaves nothing behind. */
   #rest(): void {
-    if (this.#watched.size > 0 || this.#holders > 0) return;
+    if (this.#watched.size > 0 || this.#isHeld) return;
     this.#stopTimer();
     if (!this.#isListening) return;
     this.#isListening = false;

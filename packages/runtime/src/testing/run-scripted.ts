@@ -210,7 +210,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     profileStore: undefined,
     cancelGraceMs: 30_000,
     seldom: new Door(() => import("../loop/seldom.ts")),
-    replan: (agentId) => replan(init, agentId),
+    plans: { replan: (agentId) => replan(init, agentId) },
   });
   await takeSeededDecisions(ctx, activation);
   const result = await runLoop(ctx);

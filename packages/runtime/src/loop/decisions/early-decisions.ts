@@ -1,4 +1,4 @@
-import type { RunContext } from "../run-context.ts";
+import type { Desk, RunContext } from "../run-context.ts";
 import type { AddressedDecision } from "./addressed-decision.ts";
 
 /*
@@ -9,8 +9,17 @@ import type { AddressedDecision } from "./addressed-decision.ts";
 /** False when the run is leaving: its record knows more then. */
 export function keepForStep({ desk }: RunContext, batch: readonly AddressedDecision[]): boolean {
   if (desk.isClosed) return false;
-  desk.early.push(batch);
+  desk.early = [...desk.early, batch];
   return true;
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+/** All that lies there: it does not lie there any more. */
+export function takeFrom<Pile extends "early" | "untold">(desk: Desk, pile: Pile): Desk[Pile] {
+  const taken = desk[pile];
+  desk[pile] = NONE;
+  return taken;
 }
 
 export function refuse({ writer }: RunContext, batch: readonly AddressedDecision[]): void {
@@ -19,7 +28,7 @@ export function refuse({ writer }: RunContext, batch: readonly AddressedDecision
 
 /** Vendors repeat the ids of calls: what was said about a call of this step must not reach one of a later step. */
 export function dropEarly(ctx: RunContext): void {
-  for (const batch of ctx.desk.early.splice(0)) {
+  for (const batch of takeFrom(ctx.desk, "early")) {
     for (const { target } of batch) {
       ctx.log.warn(`decision refused: the call '${target}' did not wait`, { runId: ctx.identity.runId, code: "ticket_not_open" });
     }
@@ -29,5 +38,5 @@ export function dropEarly(ctx: RunContext): void {
 
 /** Listeners hear of decisions when they are taken, and after the start of the run. */
 export function tellDecisions({ desk, tell }: RunContext): void {
-  for (const fact of desk.untold.splice(0)) tell(fact);
+  for (const fact of takeFrom(desk, "untold")) tell(fact);
 }

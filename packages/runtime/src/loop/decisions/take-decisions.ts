@@ -113,7 +113,7 @@ async function judge(ctx: RunContext, batch: readonly AddressedDecision[]): Prom
 function apply(ctx: RunContext, { change, facts }: TakenDecisions): void {
   ctx.state.commit(change);
   for (const fact of facts) ctx.writer.stage(fact);
-  ctx.desk.untold.push(...facts);
+  ctx.desk.untold = [...ctx.desk.untold, ...facts];
 }
 
 /** Takes all of them or none, before the run begins or where it stops: they ride in the next commit. */
