@@ -119,6 +119,32 @@ describe.each(ENGINES)("tickets of a family on %s", (engine) => {
     expect(factsOf(await readAll(second, "t"))).toEqual(factsOf(seen));
   });
 
+  test("multi-agent 62: whoever follows hears that a run below has begun before he hears of its ticket, at any depth, early or late", async () => {
+    await using shared = await openShared(engine);
+    const [store, peer] = shared.stores;
+    await using here = house(store);
+    await using there = house(peer);
+    await store.threads.create({ id: threadId("t") });
+    const early = new Reader(there.attach("t"));
+    const waiting = await here.run({ agent: "both", thread: "t", input: "go" });
+    if (waiting.status !== "waiting") return expect.fail(waiting.status);
+    await early.until(({ type }) => type === "run-end");
+    const family = (await store.runs.list({ rootRunId: runId(waiting.runId), limit: 10 })).items;
+    const middle = family.filter(({ agentId }) => agentId === "researcher");
+    expect(middle).toHaveLength(2);
+    const late = await Promise.all([waiting.runId, ...middle.map((run) => run.runId)].map((id) => readAll(there, id)));
+    for (const events of [await early.leave(), ...late]) {
+      const begun: string[][] = [];
+      for (const event of events) {
+        if (event.type === "child-start") begun.push([...event.agentPath]);
+        if (event.type !== "ticket-open") continue;
+        const { agentPath = [] } = event.ticket;
+        expect(begun).toContainEqual(agentPath.slice(0, begun[0]?.length));
+      }
+      expect(opened(events).length).toBeGreaterThan(0);
+    }
+  });
+
   test("multi-agent 62: the tickets below are there when the events that told of them are gone", async () => {
     let now = 1_000;
     await using shared = await openShared(engine, { clock: () => now });

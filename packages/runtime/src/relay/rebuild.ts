@@ -1,6 +1,7 @@
 import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket, type ToolMessage } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
 import type { StepStart, StreamFact } from "../loop/step-progress.ts";
+import { BegunChildren } from "./begun-children.ts";
 import { KnownTickets } from "./known-tickets.ts";
 import type { LiveStep } from "./live-event.ts";
 import { type FactSources, readFact } from "./read-fact.ts";
@@ -50,6 +51,7 @@ export class Rebuild {
   #turn: Turn | undefined;
   /** Tickets of a run that is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
   #held: StoredEvent[] = [];
+  readonly #children = new BegunChildren();
   /** Decisions are on record before the run goes on with them: they are told when it does. */
   #early: AgentEvent[] = [];
   #isDone = false;
@@ -71,7 +73,7 @@ export class Rebuild {
 
   /** Undefined while something is held back: a reader that came back here would miss it. */
   get position(): Position | undefined {
-    if (this.#held.length + this.#early.length > 0) return undefined;
+    if (this.#held.length + this.#early.length > 0 || this.#children.isHolding) return undefined;
     if (this.#run !== undefined) return { type: "running", step: this.#step, pending: this.#pending };
     return this.#isDone ? { type: "none" } : { type: "waiting", step: this.#step };
   }
@@ -105,7 +107,7 @@ export class Rebuild {
 
   /** Open tickets that the reader has not heard of. */
   unknownTickets(open: readonly Ticket[]): readonly Ticket[] {
-    return this.#tickets.unknown(open, this.#held);
+    return this.#tickets.unknown(open, [...this.#held, ...this.#children.held]);
   }
 
   /** A step that is not on record, as far as it came. The log was read since this was the case. That of an owner that was taken over from is not shown. */
@@ -142,9 +144,7 @@ export class Rebuild {
 
   #take(fact: StoredEvent, commit: Commit, turns: Message[]): void {
     if (fact.kind === "ticket-open") {
-      this.#held.push(fact);
-      // Of a run below, while this one waits.
-      if (this.#run === undefined) this.#release(commit);
+      if (!this.#children.holds(fact, commit)) this.#hold([fact], commit);
       return;
     }
     const event = readFact(fact, this.#sources(commit, turns[0]));
@@ -165,13 +165,19 @@ export class Rebuild {
         if (this.#pending !== undefined) this.#pending -= 1;
         if (this.#pending === 0) this.#endStep();
         return;
+      case "child-start":
+        this.#told.push(event);
+        this.#hold(this.#children.add(event, commit), commit);
+        return;
       case "run-start":
         this.#begin(event);
+        this.#hold(this.#children.begin(event.resumed), commit);
         return;
       case "run-end":
         this.#end(event, commit);
         return;
       case "decision-taken":
+        if (this.#children.isHolding) this.#hold(this.#children.takeAll(), commit, "now");
         if (this.#run === undefined && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
@@ -180,6 +186,12 @@ export class Rebuild {
         this.#endStep();
     }
     this.#told.push(event);
+  }
+
+  /** Tickets are told when the run has left, or with what it says next; of a run below, while this one waits, at once. */
+  #hold(facts: readonly StoredEvent[], commit: Commit, until: "later" | "now" = "later"): void {
+    this.#held.push(...facts);
+    if (until === "now" || this.#run === undefined) this.#release(commit);
   }
 
   #sources(commit: Commit, turn: Message | undefined): FactSources {
@@ -213,7 +225,7 @@ export class Rebuild {
     this.#shown = undefined;
     this.#run = undefined;
     this.#isDone = event.result.status !== "waiting";
-    this.#release(commit);
+    this.#hold(this.#children.takeAll(), commit, "now");
     this.#told.push(event);
   }
 
