@@ -1,16 +1,19 @@
 import { connect } from "node:net";
 import { messageId, runId, threadId } from "@awaken/contract";
+import { ROUTES, type Route } from "@awaken/contract/http";
 import { fakeClock } from "@awaken/runtime/testing";
 import { apiKeys, createServer, hashApiKey, serve } from "@awaken/server";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
+import { NAMES } from "./support/calls.ts";
 import { ask, openServer, readFrames, request } from "./support/client.ts";
 import { held } from "./support/named.ts";
 
 afterAll(stopServer);
 
+const DURABLE = ["sqlite", "postgres"] as const;
 const TOKEN = "an-admin-token-of-some-length";
 const queuePageSchema = z.object({
   items: z.array(z.object({ threadId: z.string() })),
@@ -126,7 +129,7 @@ describe("who is let in", () => {
   });
 });
 
-test("dead letters are listed, put into the queue again and dropped by whoever runs the server, and by nobody else", async () => {
+test("server-and-durability 66: dead letters are listed, put into the queue again and dropped by whoever runs the server, and by nobody else", async () => {
   await using shared = await openShared("sqlite");
   const [store] = shared.stores;
   const broken =
@@ -146,12 +149,21 @@ test("dead letters are listed, put into the queue again and dropped by whoever r
   await using runtime = openNode(store);
   const server = openServer({ runtime, admin: { token: TOKEN } });
   const headers = { authorization: `Bearer ${TOKEN}` };
-  expect(await ask(server, "GET", "/v1/dead-letters")).toMatchObject({ status: 401 });
   const page = await ask(server, "GET", "/v1/dead-letters?limit=1", { headers });
   expect(page.body).toMatchObject({ items: [{ threadId: "t1", attempts: 1 }], hasMore: true });
   const rest = await ask(server, "GET", `/v1/dead-letters?cursor=${encodeURIComponent(String(page.body["nextCursor"]))}`, { headers });
   expect(rest.body).toMatchObject({ items: [{ threadId: "t2" }], hasMore: false });
   const idOf = ({ body }: typeof page): string => (Array.isArray(body["items"]) ? Object(body["items"][0]).id : expect.fail());
+  for (const name of NAMES.filter((each) => ROUTES[each].gate === "admin")) {
+    const { method, path }: Route = ROUTES[name];
+    for (const authorization of [undefined, `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, `Bearer ${TOKEN}, Bearer ${TOKEN}`]) {
+      const refused = await ask(server, method, path.replace(":id", idOf(page)), {
+        headers: authorization === undefined ? {} : { authorization },
+      });
+      expect(refused, `${name} ${authorization}`).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    }
+  }
+  expect((await ask(server, "GET", "/v1/dead-letters?limit=1", { headers })).body).toEqual(page.body);
   const again = await ask(server, "POST", `/v1/dead-letters/${idOf(page)}/replay`, { headers });
   expect(again).toMatchObject({ status: 202, body: { threadId: "t1" } });
   expect((await ask(server, "GET", `/v1/runs/${again.body["runId"]}/result`)).body).toMatchObject({ status: "done" });
@@ -193,27 +205,30 @@ describe("health", () => {
 });
 
 describe("streams", () => {
-  test("server-and-durability 60: whoever leaves cancels nothing, and whoever stops reading holds nobody up and is dropped", async () => {
-    await using shared = await openShared("sqlite");
-    await using runtime = openNode(shared.stores[0]);
-    const clock = fakeClock(0);
-    const server = openServer({ runtime, clock });
-    const post = (thread: string, words: string) =>
-      server.fetch(
-        request("POST", "/v1/runs", { body: { agentId: "assistant", threadId: thread, messages: [{ role: "user", content: words }] } }),
-      );
-    const left = await post("left", "slow");
-    await left.body?.cancel();
-    const asleep = await post("asleep", `say ${"x".repeat(200_000)}`);
-    const done = (response: Response) => runtime.wait(response.headers.get("x-run-id") ?? "");
-    expect(await done(asleep)).toMatchObject({ status: "done" });
-    expect(await done(left)).toMatchObject({ status: "done", text: expect.stringContaining("five.") });
-    // Its buffer is full, and nobody reads it.
-    for (let round = 0; round < 8; round++) await clock.advance(5_000);
-    await expect(readFrames(asleep)).rejects.toThrow("does not read");
-    const all = await readFrames(await server.fetch(request("GET", `/v1/runs/${asleep.headers.get("x-run-id")}/events/stream`)));
-    expect(all.at(-1)?.data.type).toBe("run-end");
-  });
+  test.each(DURABLE)(
+    "server-and-durability 60: whoever leaves cancels nothing, and whoever stops reading holds nobody up and is dropped, on %s",
+    async (engine) => {
+      await using shared = await openShared(engine);
+      await using runtime = openNode(shared.stores[0]);
+      const clock = fakeClock(0);
+      const server = openServer({ runtime, clock });
+      const post = (thread: string, words: string) =>
+        server.fetch(
+          request("POST", "/v1/runs", { body: { agentId: "assistant", threadId: thread, messages: [{ role: "user", content: words }] } }),
+        );
+      const left = await post("left", "slow");
+      await left.body?.cancel();
+      const asleep = await post("asleep", `say ${"x".repeat(200_000)}`);
+      const done = (response: Response) => runtime.wait(response.headers.get("x-run-id") ?? "");
+      expect(await done(asleep)).toMatchObject({ status: "done" });
+      expect(await done(left)).toMatchObject({ status: "done", text: expect.stringContaining("five.") });
+      // Its buffer is full, and nobody reads it.
+      for (let round = 0; round < 8; round++) await clock.advance(5_000);
+      await expect(readFrames(asleep)).rejects.toThrow("does not read");
+      const all = await readFrames(await server.fetch(request("GET", `/v1/runs/${asleep.headers.get("x-run-id")}/events/stream`)));
+      expect(all.at(-1)?.data.type).toBe("run-end");
+    },
+  );
 
   test("a silent stream is kept alive with comments, and a failure in mid-stream is told before it ends", async () => {
     await using shared = await openShared("memory");
@@ -231,8 +246,8 @@ describe("streams", () => {
     expect((await next)?.done).toBe(true);
   });
 
-  test("server-and-durability 63: a cursor that retention has swept is 410", async () => {
-    await using shared = await openShared("sqlite");
+  test.each(DURABLE)("server-and-durability 63: a cursor that retention has swept is 410, on %s", async (engine) => {
+    await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);
     const server = openServer({ runtime });
     await runtime.run({ agent: "assistant", thread: "t", input: "say" });

@@ -1,8 +1,9 @@
+import { threadId } from "@awaken/contract";
 import { ROUTES } from "@awaken/contract/http";
 import { afterAll, describe, expect, test } from "vitest";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode } from "../relay/support/speaker.ts";
-import { ask, type Frame, openServer, readFrames, request, textOf } from "./support/client.ts";
+import { ask, type Frame, framesOf, openServer, readFrames, request, textOf } from "./support/client.ts";
 
 afterAll(stopServer);
 
@@ -19,11 +20,22 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);
     const server = openServer({ runtime });
+    await using other = openNode(shared.stores[1], { workers: false });
+    const there = openServer({ runtime: other });
     const response = await server.fetch(request("POST", "/v1/runs", { body: hello("look say") }));
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toContain("text/event-stream");
     const runId = response.headers.get("x-run-id");
-    const frames = await readFrames(response);
+    const frames: Frame[] = [];
+    for await (const frame of framesOf(response)) {
+      frames.push(frame);
+      if (!isEnd(frame)) continue;
+      // In this moment, on any node.
+      for (const node of [server, there]) {
+        expect((await ask(node, "GET", `/v1/runs/${runId}`)).body).toMatchObject({ status: "done" });
+        expect(JSON.stringify((await ask(node, "GET", `/v1/runs/${runId}/events?limit=200`)).body)).toContain('"run-finished"');
+      }
+    }
     expect(frames[0]?.data).toMatchObject({ type: "run-start", runId, threadId: "t" });
     expect(frames.at(-1)?.data).toMatchObject({ type: "run-end", result: { status: "done" } });
     expect(textOf(frames)).toContain("one two three äöü 😀 five.");
@@ -91,6 +103,8 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
       status: 404,
       body: { code: "ticket_not_found" },
     });
+    const call = frames.flatMap(({ data }) => (data.type === "ticket-open" ? [data.ticket.toolCallId] : []))[0];
+    expect(await ask(server, "POST", `/v1/tickets/${call}/decision`, { body: decision })).toMatchObject({ status: 404 });
     const decided = await ask(server, "POST", `/v1/tickets/${ticket}/decision`, { body: decision });
     expect(decided).toMatchObject({ status: 202, body: { status: "decision-submitted", runId, threadId: "t" } });
     expect(await ask(server, "POST", `/v1/runs/${runId}/decision`, { body: { ...decision, target: ticket } })).toMatchObject({
@@ -103,6 +117,13 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     const all = await readFrames(await server.fetch(request("GET", `/v1/runs/${runId}/events/stream`)));
     expect(all.filter(({ data }) => data.type === "decision-taken")).toHaveLength(1);
     expect(all.filter(({ data }) => data.type === "tool-call-resumed")).toHaveLength(1);
+
+    const byCall = await readFrames(await server.fetch(request("POST", "/v1/runs", { body: hello("approve say", "t1") })));
+    const [open] = byCall.flatMap(({ data }) => (data.type === "ticket-open" ? [data.ticket] : []));
+    const target = { action: "deny", reason: "no", target: open?.toolCallId };
+    expect(await ask(server, "POST", `/v1/runs/${runId}/decision`, { body: target })).toMatchObject({ status: 409 });
+    expect(await ask(server, "POST", `/v1/runs/${open?.runId}/decision`, { body: target })).toMatchObject({ status: 202 });
+    expect((await ask(server, "GET", `/v1/runs/${open?.runId}/result`)).body).toMatchObject({ status: "done" });
 
     const waits = await readFrames(await server.fetch(request("POST", "/v1/runs", { body: hello("approve", "t2") })));
     const again = await readFrames(await server.fetch(request("POST", "/v1/runs", { body: hello("say", "t2") })));
@@ -135,6 +156,29 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     expect((await readFrames(second)).at(-1)?.data).toMatchObject({ type: "run-end", result: { status: "cancelled" } });
     expect(await ask(server, "POST", `/v1/runs/${runId}/cancel`)).toMatchObject({ status: 404 });
     expect(await ask(server, "POST", "/v1/threads/t/cancel")).toMatchObject({ status: 404 });
+    const { body: queued } = await ask(server, "POST", "/v1/runs/start", { body: hello("say") });
+    expect(await ask(server, "POST", `/v1/runs/${queued["runId"]}/cancel`)).toMatchObject({ status: 202 });
+    expect((await ask(server, "GET", `/v1/runs/${queued["runId"]}`)).body).toMatchObject({
+      status: "done",
+      termination: { type: "cancelled" },
+    });
+    expect(await ask(server, "POST", `/v1/runs/${queued["runId"]}/cancel`)).toMatchObject({ status: 404 });
+  });
+
+  test("server-and-durability 35: of two submits at the same moment, on two nodes, one streams and the other is 409, and left no run that works", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0], { workers: false });
+    await using other = openNode(shared.stores[1], { workers: false });
+    const servers = [openServer({ runtime }), openServer({ runtime: other })];
+    const replies = await Promise.all(servers.map((server) => server.fetch(request("POST", "/v1/runs", { body: hello("slow") }))));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    for (const reply of replies) {
+      if (reply.status === 409) expect(await reply.json()).toMatchObject({ code: "thread_already_running" });
+      else expect((await readFrames(reply)).at(-1)?.data).toMatchObject({ type: "run-end", result: { status: "done" } });
+    }
+    const { body } = await ask(servers[0] ?? expect.fail(), "GET", "/v1/threads/t/runs");
+    const runs: readonly { readonly termination: { readonly type: string } }[] = Object(body["items"]);
+    expect(runs.filter(({ termination }) => termination.type !== "cancelled")).toHaveLength(1);
   });
 
   test("server-and-durability 68 to 70: cursors belong to their filter, limits are clamped, and a patch clears with null alone", async () => {
@@ -153,10 +197,18 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
       hasMore: false,
       items: { length: 2 },
     });
+    const threads = Array.from({ length: 201 }, (_, index) => threadId(`many-${index}`));
+    for (const id of threads) await shared.stores[0].threads.create({ id, resourceId: "many" });
+    expect((await ask(server, "GET", "/v1/threads?limit=999&resourceId=many")).body).toMatchObject({
+      total: 201,
+      hasMore: true,
+      items: { length: 200 },
+    });
+    expect((await ask(server, "GET", "/v1/threads?resourceId=many")).body).toMatchObject({ hasMore: true, items: { length: 50 } });
     expect(await ask(server, "GET", `/v1/threads?cursor=${cursor}`)).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
     expect(await ask(server, "GET", "/v1/threads?cursor=thr_garbage")).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
     expect(await ask(server, "GET", "/v1/threads?root=true&parentThreadId=root")).toMatchObject({ status: 400 });
-    expect((await ask(server, "GET", "/v1/threads?root=true")).body).toMatchObject({ total: 1 });
+    expect((await ask(server, "GET", "/v1/threads?root=true")).body).toMatchObject({ total: 202 });
     const patch = (body: object) => ask(server, "PATCH", "/v1/threads/child-0", { body });
     expect((await patch({ title: "T", custom: { a: 1 } })).body).toMatchObject({ parentThreadId: "root", metadata: { title: "T" } });
     expect((await patch({ parentThreadId: null, custom: { b: 2 } })).body).toMatchObject({
@@ -185,6 +237,8 @@ describe.each(ENGINES)("native routes on %s", (engine) => {
     expect(await edit('"1"')).toMatchObject({ status: 200, body: { revision: 2 } });
     expect(await edit('"1"')).toMatchObject({ status: 409, body: { code: "version_conflict" } });
     expect(await edit("x")).toMatchObject({ status: 400, body: { code: "invalid_revision" } });
+    const renamed = await edit('"2"', { message: { role: "user", content: "say", id: "m9" } });
+    expect([renamed.status, renamed.body["code"]]).toEqual([422, "invalid_body"]);
     expect(await ask(server, "PATCH", "/v1/threads/t/pending/m1", { body: {} })).toMatchObject({
       status: 400,
       body: { code: "invalid_revision" },

@@ -71,6 +71,11 @@ describe.each(ENGINES)("two tenants on %s", (engine) => {
       await server.fetch(request("POST", "/v1/runs", { body: { ...body, messages: [{ role: "user", content: "say" }] }, headers: b })),
     );
     expect((await ask(server, "GET", "/v1/threads", { headers: b })).body).toMatchObject({ total: 1 });
+    const place = frames.findLast(({ id }) => id !== undefined)?.id ?? expect.fail();
+    for (const path of ["events", "events/stream"]) {
+      const other = await ask(server, "GET", `/v1/threads/shared-id/${path}?cursor=${encodeURIComponent(place)}`, { headers: b });
+      expect(other, "server-and-durability 57").toMatchObject({ status: 410, body: { code: "cursor_expired" } });
+    }
     expect(await seenByA()).toEqual(before);
   });
 
