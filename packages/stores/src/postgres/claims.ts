@@ -42,14 +42,17 @@ interface Claiming {
   readonly id?: DispatchId;
 }
 
+const RUN = "(SELECT run_id FROM next)";
+
 const logPart = (type: Log["type"], id: string): string =>
-  `UNION ALL ${partOf(`${type}-log`, "NULL", id, "NULL", "row_to_json(log)")} FROM next, LATERAL (${headOf(type, "$1", id)}) AS log`;
+  `UNION ALL ${partOf(`${type}-log`, "NULL", "NULL", "NULL", "row_to_json(log)")} FROM (${headOf(type, "$1", id)}) AS log
+    WHERE EXISTS (SELECT 1 FROM next)`;
 
 /**
  * Open rows of a thread, and all that the run of the one that is next begins with: it is the first that is queued, of this epoch, and
  * available (`$3`) or named (`$4`), while none is claimed. Ids are taken out of records by ways that leave the other strings alone.
  */
-const SELECT_NEXT = `WITH
+export const SELECT_NEXT = `WITH
     open AS (SELECT * FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2 AND status IN ('queued', 'claimed')),
     epoch AS (SELECT coalesce((SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2), 0) AS epoch),
     next AS (
@@ -61,13 +64,12 @@ const SELECT_NEXT = `WITH
   ${HEAD_PARTS}
   UNION ALL (${partOf("open", "q.thread_id", "q.dispatch_id", "epoch.epoch", "q.record")} FROM open q, epoch
     ORDER BY q.priority, q.created_at, q.dispatch_id)
-  UNION ALL ${partOf("asked", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM next
-    JOIN ~run r ON r.scope_id = $1 AND r.run_id = next.run_id
-  UNION ALL (${partOf("wish", "w.thread_id", "w.wish_id", "w.place", "w.record")} FROM next
-    JOIN ~wish w ON w.scope_id = $1 AND w.run_id = next.run_id AND w.taken_at IS NULL ORDER BY w.place)
+  UNION ALL ${partOf("asked", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM ~run r WHERE r.scope_id = $1 AND r.run_id = ${RUN}
+  UNION ALL (${partOf("wish", "w.thread_id", "w.wish_id", "w.place", "w.record")} FROM ~wish w
+    WHERE w.scope_id = $1 AND w.run_id = ${RUN} AND w.taken_at IS NULL ORDER BY w.place)
   UNION ALL (${partOf("pending", "p.thread_id", "p.pending_id", "p.place", "p.record", `p.parts, ${bodiesOf("p")}`)} FROM ~pending p
     WHERE p.scope_id = $1 AND p.thread_id = $2 AND EXISTS (SELECT 1 FROM next) ORDER BY p.place)
-  ${logPart("thread", "$2")} ${logPart("run", "next.run_id")}`;
+  ${logPart("thread", "$2")} ${logPart("run", RUN)}`;
 
 const selectNext = ({ scopeId }: Access, threadId: ThreadId, { id }: Claiming, now: number, known: KnownView): Statement =>
   sql(SELECT_NEXT, scopeId, threadId, id === undefined ? now : null, id ?? null, ...knownValues(known));

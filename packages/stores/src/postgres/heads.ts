@@ -33,16 +33,22 @@ export const headThread = (known: { readonly incarnation: string; readonly count
 
 export const knownValues = (known: KnownView): readonly Parameter[] => [known?.incarnation ?? null, known?.count ?? -1];
 
-/** Everything of the head of `t`. Messages that are known stay out. */
+const runPart = (id: string): string =>
+  `${partOf("run", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM ~run r WHERE r.scope_id = $1 AND r.run_id = (${id})`;
+
+/**
+ * Everything of the head of `t`. Messages that are known stay out. What comes from `t` is asked for as single values: joins may be planned, on
+ * tables that are small then, as walks through the whole of an index.
+ */
 export const HEAD_PARTS = `SELECT 'thread' AS part, thread_id, NULL AS id, message_count AS seq, record, NULL AS parts, NULL::json AS bodies,
        folded, run_count, incarnation FROM t
      UNION ALL ${partOf("state", "thread_id", "NULL", "NULL", "state")} FROM t WHERE state IS NOT NULL
-     UNION ALL ${partOf("run", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM t
-       JOIN ~run r ON r.scope_id = t.scope_id AND r.run_id IN (t.latest_run_id, t.open_run_id)
-     UNION ALL ${partOf("message", "message.thread_id", "NULL", "message.seq", "message.record", `message.parts, ${bodiesOf("message")}`)} FROM t
-       JOIN ~message message ON message.scope_id = t.scope_id AND message.thread_id = t.thread_id AND message.seq > t.seen`;
+     UNION ALL ${runPart("SELECT latest_run_id FROM t")}
+     UNION ALL ${runPart("SELECT open_run_id FROM t WHERE open_run_id IS DISTINCT FROM latest_run_id")}
+     UNION ALL (${partOf("message", "message.thread_id", "NULL", "message.seq", "message.record", `message.parts, ${bodiesOf("message")}`)}
+       FROM ~message message WHERE message.scope_id = $1 AND message.thread_id = $2 AND message.seq > (SELECT seen FROM t) ORDER BY message.seq)`;
 
-const SELECT_HEAD = `WITH ${headThread({ incarnation: "$3", count: "$4" })} ${HEAD_PARTS}`;
+export const SELECT_HEAD = `WITH ${headThread({ incarnation: "$3", count: "$4" })} ${HEAD_PARTS}`;
 
 export const rowsOf = (rows: readonly Row[], part: string): readonly Row[] => rows.filter((row) => row["part"] === part);
 

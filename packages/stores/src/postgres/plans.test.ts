@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { append, runs, user } from "../conformance/records.ts";
+import { SELECT_NEXT } from "./claims.ts";
 import { createPool, type PgClient, type PgPool } from "./driver.ts";
+import { SELECT_HEAD } from "./heads.ts";
 import { postgresStore } from "./store.ts";
 import { serverUrl } from "./test-server.ts";
 import { dropSchema, freshSchema, runSql } from "./test-store.ts";
@@ -39,6 +41,19 @@ describe("a statement that is prepared while a table is almost empty, and kept w
     expect(await planOf(find, 2)).toContain(`${table}_pkey`);
     await runSql(`ANALYZE ${schema}.${table}`);
     expect(await planOf(find, 2)).toContain(`${table}_pkey`);
+  });
+
+  test.each([
+    ["the head of a thread", SELECT_HEAD, 4],
+    ["what a claim gives", SELECT_NEXT, 6],
+  ])("finds %s by keys", async (_, text, parameters) => {
+    for (const table of ["run", "message", "wish"]) {
+      const plan = await planOf(text.replaceAll("~", `${schema}.`), parameters);
+      expect(plan).not.toMatch(/run_status|run_age|Seq Scan on (run|message|wish|dispatch|event)/);
+      expect(plan).toContain("run_pkey");
+      expect(plan).toContain("message_pkey");
+      await runSql(`ANALYZE ${schema}.${table}`);
+    }
   });
 
   test("moves a run by its key", async () => {
