@@ -48,6 +48,8 @@ export interface ThreadCommit {
   readonly run?: RunProjection;
   /** The run must not exist yet, else `storage_already_exists`. */
   readonly isNewRun?: true;
+  /** The id of the thread was made for it: a store may go by that first. When there is one in spite of it, that is the thread. */
+  readonly isNewThread?: true;
   readonly threadState?: PersistedState;
   readonly events?: readonly EventAppend[];
   readonly ledger?: { readonly claims: readonly LedgerClaim[]; readonly outcomes: readonly LedgerOutcome[] };

@@ -40,6 +40,8 @@ export type OrderTrace = Partial<Omit<RunIdentity, "threadId" | "runId" | "agent
 /** A request that was read: nothing in it is wrong by itself. */
 export interface RunOrder {
   readonly threadId: ThreadId;
+  /** Its id was made for it. */
+  readonly isNewThread?: true;
   readonly intent: OrderIntent;
   readonly agentId?: string | undefined;
   /** The id that a new run gets, when it is known before. */

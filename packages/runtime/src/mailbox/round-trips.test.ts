@@ -108,6 +108,20 @@ describe("on PostgreSQL, a run of one turn waits for the server", () => {
     expect(settled[1]?.length).toBeLessThanOrEqual(3);
   });
 
+  test("once when it is started on a thread of its own", async () => {
+    const schema = freshSchema();
+    await using _owner = openPostgres(undefined, schema);
+    const { store, meter } = metered(schema);
+    await using _store = store;
+    await using runtime = open(store, false);
+    await runtime.start({ input: "x" });
+    await expect.poll(() => meter.isQuiet).toBe(true);
+    meter.trips.length = 0;
+    const { runId, threadId: thread } = await runtime.start({ input: "x" });
+    expect(meter.trips).toHaveLength(1);
+    expect(await store.runs.load(runId)).toMatchObject({ threadId: thread, status: "created" });
+  });
+
   test("at most 4 times when a worker takes it out of the queue, from its claim to its last commit", async () => {
     const schema = freshSchema();
     await using owner = openPostgres(undefined, schema);

@@ -136,8 +136,8 @@ function withoutKey(commit: ThreadCommit): ThreadCommit {
 /** A new run, or the one that waits on the thread and goes on with what is said now. */
 async function planStart(tenant: Tenant, order: RunOrder, terms: StartTerms): Promise<ThreadCommit> {
   const { ids, clock, queue, ask, maxAttempts } = tenant;
-  const { threadId, intent } = order;
-  const thread = await ask("load a thread", queue.threads.loadHead(threadId));
+  const { threadId, intent, isNewThread } = order;
+  const thread = isNewThread === true ? undefined : await ask("load a thread", queue.threads.loadHead(threadId));
   const open = thread?.openRun;
   if (open?.status === "waiting" && intent.runId === undefined) return goOn(tenant, order, open);
   const id = intent.runId ?? order.newRunId ?? runId(ids());
@@ -149,6 +149,7 @@ async function planStart(tenant: Tenant, order: RunOrder, terms: StartTerms): Pr
     runId: id,
     run: createdRun(order, { runId: id, agentId, output, dispatchId: dispatch, now: clock.now() }),
     isNewRun: true,
+    ...(isNewThread === undefined ? undefined : { isNewThread }),
     pending: { append: forRun(order.input, id, "new-run") },
     dispatch: { type: "enqueue", dispatch: { dispatchId: dispatch, threadId, runId: id, maxAttempts, ...own } },
   };

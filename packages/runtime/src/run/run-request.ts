@@ -180,6 +180,7 @@ function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
   if (intent.type === "new" && input.length === 0) refuse("there is no input");
   return {
     threadId: threadId(thread ?? ids()),
+    ...(thread === undefined ? { isNewThread: true as const } : undefined),
     intent,
     input,
     namedMessages: namedMessages(request.input),

@@ -6,6 +6,7 @@ import { failure, type QueueTest, type QueueWorld } from "./world.ts";
 export function queueCommitConformance(it: QueueTest): void {
   describe("the commit and the queue", () => {
     fencing(it);
+    newThreads(it);
     leaving(it);
     activation(it);
   });
@@ -69,6 +70,24 @@ function fencing(it: QueueTest): void {
       dispatch: { type: "dead-letter", error: "401" },
     });
     expect(dead.dispatch).toMatchObject({ status: "dead-letter", lastError: "401", attemptCount: 1 });
+  });
+}
+
+function newThreads(it: QueueTest): void {
+  it("a thread that is said to be new is made, and one that is there in spite of it is the thread", async ({ store, peer }) => {
+    const put = (id: typeof R1, name: string) =>
+      write(runs.created({ runId: id, threadId: T1 }), {
+        ...{ isNewRun: true, isNewThread: true, pending: { append: [{ message: user(name) }] } },
+        dispatch: { type: "enqueue", dispatch: dispatch(name, { runId: id }) },
+      });
+    await store.commit(put(R1, "p1"));
+    await peer.commit(put(R2, "p2"));
+    expect((await store.runs.list({ threadId: T1 })).items.map(({ runId, ordinal }) => [runId, ordinal])).toEqual([
+      [R1, 1],
+      [R2, 2],
+    ]);
+    expect((await store.pending.load(T1)).entries.map(({ pendingId }) => pendingId)).toEqual(["p1", "p2"]);
+    await failure(peer.commit(put(R2, "p3")), "storage_already_exists");
   });
 }
 

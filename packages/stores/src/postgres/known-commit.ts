@@ -19,7 +19,7 @@ export interface GuessedCommit {
  * would refuse a second one: threads, runs, dispatches and their keys, effects and messages; a log is taken as empty.
  */
 export function guessCommit({ scopeId, known: threads, env }: Access, commit: ThreadCommit): GuessedCommit | undefined {
-  const known = threads?.find(scopeId, commit.threadId);
+  const known = threads?.find(scopeId, commit.threadId) ?? (commit.isNewThread === true ? threads?.unseen(scopeId) : undefined);
   if (known === undefined || !isPlain(commit, known) || !isAllKnown(commit, known)) return undefined;
   const reads = readsOf(commit, known);
   try {

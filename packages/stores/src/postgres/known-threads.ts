@@ -76,6 +76,11 @@ export class KnownThreads {
     return this.#absent.find(id) === scopeId ? { scopeId, ...NOTHING } : undefined;
   }
 
+  /** Of an id that nobody has used. */
+  unseen(scopeId: ScopeId): KnownThread | undefined {
+    return this.#isUseless ? undefined : { scopeId, ...NOTHING };
+  }
+
   /** A reader found nothing under this id, so nothing hangs on it. */
   absent(scopeId: ScopeId, id: ThreadId): void {
     this.forget(scopeId, id);
