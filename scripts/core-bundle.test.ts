@@ -55,6 +55,7 @@ const BEHIND_DOORS = [
   "builtin/background/task-verbs.ts",
   "builtin/messages/send.ts",
   "loop/suspend.ts",
+  "loop/close-calls.ts",
   "loop/follow-handoffs.ts",
   "loop/judge-output.ts",
   "loop/remote-step.ts",
@@ -66,6 +67,8 @@ const BEHIND_DOORS = [
   "loop/resume/cut-step.ts",
   "inference/classify.ts",
   "inference/checkpoint-recorder.ts",
+  "inference/circuit-breaker.ts",
+  "inference/turn-parts.ts",
   "inference/pool/create-pool.ts",
   "builtin/background/thread-tasks.ts",
   "builtin/compaction/summarize.ts",
@@ -75,6 +78,7 @@ const BEHIND_DOORS = [
   "prompt/truncate.ts",
   "prompt/estimate.ts",
   "backend/profile.ts",
+  "registry/remote-agents.ts",
 ];
 
 describe("the core in a browser", () => {

@@ -7,7 +7,7 @@ import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
-import { discoverAgents, type RemoteAgentSource } from "./registry/remote-agents.ts";
+import type { RemoteAgentSource } from "./registry/remote-agents.ts";
 import { followLeft } from "./relay/attach.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
@@ -20,6 +20,7 @@ import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
+import { Door } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -99,6 +100,8 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
 
 const INITIALIZING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
 
+const discovery = new Door(() => import("./registry/remote-agents.ts"));
+
 const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a source of remote agents" };
 
 /** Until everything is open, nothing is said to be missing. */
@@ -107,7 +110,10 @@ async function initialize({ bounds, closing }: RunParts, opened: OpenRegistry, r
   if (closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const opening = plugins.open(registry.snapshot().registries.plugins.values());
   if (opening !== undefined) await bounds.wait(opening, INITIALIZING);
-  if (remoteAgents.length > 0) await bounds.wait(discoverAgents(registry, remoteAgents, closing), DISCOVERING);
+  if (remoteAgents.length > 0) {
+    const { discoverAgents } = await discovery.open();
+    await bounds.wait(discoverAgents(registry, remoteAgents, closing), DISCOVERING);
+  }
   resolver.readAll();
 }
 

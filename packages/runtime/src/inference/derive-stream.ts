@@ -1,45 +1,14 @@
-import { type AssistantContent, InferenceError, type Provider, type StreamPart, type Turn } from "@awaken/contract";
+import type { Provider } from "@awaken/contract";
+import { seldom } from "./seldom-door.ts";
 import { wrapProvider } from "./wrap-provider.ts";
 
 /** A model API that answers in one piece. */
 export type CompletingProvider = Omit<Provider, "stream"> & Required<Pick<Provider, "complete">>;
 
-function* contentParts(content: AssistantContent): Generator<StreamPart> {
-  if (content.type === "text" || content.type === "reasoning") {
-    yield { type: `${content.type}-delta`, delta: content.text };
-    const { type: _type, text: _text, ...end } = content;
-    yield { type: "block-end", ...end };
-  } else yield { type: "content", content };
-}
-
-function* turnParts({ content, malformedCalls, usage, stopReason }: Turn): Generator<StreamPart> {
-  const isOurCall = (part: AssistantContent) => part.type === "tool-call" && part.executed === undefined;
-  for (const part of content) if (!isOurCall(part)) yield* contentParts(part);
-  for (const part of content) {
-    if (part.type !== "tool-call" || !isOurCall(part)) continue;
-    const { id, name, input, providerMetadata } = part;
-    yield { type: "tool-call-start", id, name };
-    yield { type: "tool-call-delta", id, delta: JSON.stringify(input) };
-    if (providerMetadata !== undefined) yield { type: "tool-call-metadata", id, providerMetadata };
-  }
-  for (const { id, name } of malformedCalls) {
-    yield { type: "tool-call-start", id, name };
-    // Nothing that parses: the call must stay malformed.
-    yield { type: "tool-call-delta", id, delta: "{" };
-  }
-  yield { type: "usage", usage };
-  if (stopReason !== "error") yield { type: "stop", reason: stopReason };
-}
-
-async function* toStream(parts: Iterable<StreamPart>): AsyncGenerator<StreamPart> {
-  yield* parts;
-}
-
-/** Makes a stream of an answer that comes in one piece: content, then calls, then usage, then the stop. */
+/** Makes a stream of an answer that comes in one piece. */
 export function deriveStream(provider: CompletingProvider): Provider {
   return wrapProvider(provider, async (request, options) => {
     const turn = await provider.complete(request, options);
-    if (turn.stopReason === "error") throw new InferenceError(turn.failure);
-    return toStream(turnParts(turn));
+    return (await seldom.open()).turnStream(turn);
   });
 }

@@ -1,5 +1,5 @@
 /*
- * What an inference does without whose stream opens at once, is read to its end, and is kept nowhere meanwhile. Loaded in one piece, behind
+ * What an inference does without whose answer comes as a stream that opens at once, is read to its end, and is kept nowhere meanwhile. Loaded in one piece, behind
  * the door of `seldom-door.ts`.
  */
 
@@ -9,3 +9,4 @@ export { failureText } from "./failure-text.ts";
 export { openAgain } from "./open-again.ts";
 export { resumeFrom } from "./recovery-plan.ts";
 export { goOn, truncationPlea } from "./truncation.ts";
+export { turnStream } from "./turn-parts.ts";

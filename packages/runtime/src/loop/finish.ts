@@ -14,7 +14,6 @@ import {
   type Termination,
   type ThreadId,
   type Ticket,
-  type ToolResult,
   type Usage,
   type WaitingReason,
 } from "@awaken/contract";
@@ -22,14 +21,10 @@ import type { LeavingFailure, ToldPlace } from "../commit/holding.ts";
 import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
-import { closedTicket, pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
-import { toolFailure } from "../tool/execute.ts";
 import { openChildren } from "./child-calls.ts";
-import { closeCall, isOutcomeLost } from "./lost-call.ts";
-import { toolMessage } from "./messages.ts";
-import { callsWith, editOf } from "./open-calls.ts";
+import { isOpenCall } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepSoFar } from "./step-progress.ts";
 import { cancelTasks } from "./task-news.ts";
@@ -138,28 +133,12 @@ function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Tic
   return { type: "run-end", threadId, runId, termination, tickets, result, usage, usageByModel };
 }
 
-const NOTHING_KNOWN: ReadonlyMap<string, ToolResult> = new Map();
+/** Whether something is left that nobody can decide about any more. */
+const hasOpenCalls = (ctx: RunContext): boolean => ctx.state.snapshot().get(toolCallStates)?.calls.some(isOpenCall) === true;
 
-const UNDECIDED = toolFailure("cancelled", "the run ended before there was a decision");
-
-/** Nobody can decide about a call of a run that is over: the model reads that, should the thread go on. */
-function closeTickets(ctx: RunContext, known: ReadonlyMap<string, ToolResult>): void {
-  for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
-    if (call.status !== "suspended" && call.status !== "resuming" && call.status !== "new") continue;
-    const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
-    for (const ticket of closedTicket(call)) change.update(pastTickets, { type: "closed", ticket });
-    ctx.state.commit(change);
-    const { messageId } = call;
-    const found = known.get(call.id) ?? (isOutcomeLost(ctx.ledger, call) ? undefined : UNDECIDED);
-    const result = closeCall(ctx.ledger, { messageId, call }, found);
-    ctx.transcript.answer(toolMessage(ctx, call, result, editOf(call)), messageId);
-  }
-}
-
-async function tryCloseTickets(ctx: RunContext): Promise<void> {
+async function tryCloseCalls(ctx: RunContext): Promise<void> {
   try {
-    const isDecided = ctx.signal.aborted && callsWith(ctx, "resuming").length > 0;
-    closeTickets(ctx, isDecided ? await (await ctx.seldom.open()).knownDecided(ctx) : NOTHING_KNOWN);
+    await (await ctx.seldom.open()).closeCalls(ctx);
   } catch (thrown) {
     ctx.log.error(`open calls could not be closed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
   }
@@ -235,7 +214,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   if (ctx.tasks.hasAny) ctx.tally.begunBelow();
   if (isOver(ctx, given)) {
     if (!isElsewhere) await cancelBelow(ctx, given);
-    if ((ctx.state.snapshot().get(toolCallStates)?.calls.length ?? 0) > 0) await tryCloseTickets(ctx);
+    if (hasOpenCalls(ctx)) await tryCloseCalls(ctx);
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }

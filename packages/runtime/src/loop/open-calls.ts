@@ -7,6 +7,9 @@ export function callsWith(ctx: RunContext, status: ToolCallState["status"]): rea
   return calls.filter((call) => call.status === status);
 }
 
+/** Somebody may still decide about it, or it has its turn later. */
+export const isOpenCall = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming" || status === "new";
+
 export const hasSuspended = (ctx: RunContext): boolean =>
   (ctx.state.snapshot().get(toolCallStates)?.calls ?? []).some((call) => call.status === "suspended");
 

@@ -176,5 +176,5 @@ export interface Seldom {
   judgeEarly(ctx: RunContext, checkOutput: OutputCheck, termination: Termination): Promise<void>;
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
   knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
-  knownDecided(ctx: RunContext): Promise<ReadonlyMap<string, ToolResult>>;
+  closeCalls(ctx: RunContext): Promise<void>;
 }

@@ -3,7 +3,7 @@
  * piece, behind the door of `run/seldom-door.ts`.
  */
 
-export { knownDecided } from "./decisions/replay-decided.ts";
+export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { judge, judgeEarly } from "./judge-output.ts";

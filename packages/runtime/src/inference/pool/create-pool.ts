@@ -9,6 +9,7 @@ import {
   type StreamPart,
 } from "@awaken/contract";
 import { raceAbort } from "../../stream/abort.ts";
+import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { classify } from "../classify.ts";
 import { closeIterator } from "../opened-stream.ts";
 import { type Attempt, Attempts, type Trial } from "./attempts.ts";
@@ -33,6 +34,8 @@ type Tried =
   | { readonly type: "opened"; readonly stream: AsyncIterable<StreamPart> }
   /** The member is left; another one may be asked. */
   | { readonly type: "left"; readonly thrown: unknown };
+
+export const openBreaker = (policy: Partial<BreakerPolicy> | undefined): CircuitBreaker => new CircuitBreaker(policy);
 
 /** A provider made of providers: each conversation keeps its member until that one fails for a reason that another would not. */
 export function createPool(init: PoolInit): Provider {

@@ -2,7 +2,7 @@ import type { Log, Provider } from "@awaken/contract";
 import type { PoolSpec } from "@awaken/contract/spec";
 import type { Clock } from "../../stream/clock.ts";
 import { Door, whenThere } from "../../stream/door.ts";
-import { type BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
+import type { BreakerPolicy, CircuitBreaker } from "../circuit-breaker.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import type { PoolInit } from "./create-pool.ts";
 import type { PoolMember } from "./members.ts";
@@ -25,11 +25,13 @@ export interface PoolCacheInit {
 
 const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
 
-const room = new Door(() => import("./create-pool.ts"));
+const pools = new Door(() => import("./create-pool.ts"));
+
+type PoolRoom = Awaited<ReturnType<typeof pools.open>>;
 
 /** Most programs have no pool, so what makes one work is loaded with the first request to one. */
-function openPool(init: PoolInit): Provider {
-  const door = new Door(() => whenThere(room.open(), ({ createPool }) => createPool(init)));
+function openPool(init: Omit<PoolInit, "breaker">, breakerOf: (room: PoolRoom) => CircuitBreaker): Provider {
+  const door = new Door(() => whenThere(pools.open(), (room) => room.createPool({ ...init, breaker: breakerOf(room) })));
   return {
     name: init.spec.id,
     canOverrideModel: false,
@@ -59,8 +61,7 @@ export class PoolCache {
     const key = JSON.stringify([spec, members.map(({ model, upstreamModel, signature }) => [model, upstreamModel, signature])]);
     return this.#pools.getOrCreate(key, () => {
       const { clock, log, breakers = processBreakers, breakerPolicy } = this.#init;
-      const breaker = breakers.getOrCreate(key, () => new CircuitBreaker(breakerPolicy));
-      return openPool({ spec, members, breaker, clock, log });
+      return openPool({ spec, members, clock, log }, (room) => breakers.getOrCreate(key, () => room.openBreaker(breakerPolicy)));
     });
   }
 }
