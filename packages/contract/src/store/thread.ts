@@ -93,10 +93,13 @@ export interface ThreadPatch {
   readonly custom?: JsonObject;
 }
 
+/** One for all threads that have none. */
+const NO_FIELDS: JsonObject = Object.freeze({});
+
 /** A checked record; blank strings count as absent. */
 export function toThreadRecord(init: NewThread, now: number): ThreadRecord {
   const { id, resourceId, parentThreadId, title, custom } = init;
-  const metadata = { createdAt: now, updatedAt: now, custom: {} };
+  const metadata = { createdAt: now, updatedAt: now, custom: NO_FIELDS };
   const fresh = { schemaVersion: THREAD_SCHEMA_VERSION, id, metadata } as const;
   // What most commits begin with.
   const isBare = resourceId === undefined && parentThreadId === undefined && title === undefined && custom === undefined;

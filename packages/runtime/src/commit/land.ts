@@ -80,21 +80,27 @@ function resultOf({ run }: ThreadCommit, { ending }: News): DispatchResult | und
  * somebody else appended meanwhile stays before it, and an answer that was lost is looked up.
  */
 export class Landing {
-  readonly #init: LandingInit;
+  readonly #store: LandingInit["store"];
+  readonly #clock: LandingInit["clock"];
+  readonly #resumed: LandingInit["resumed"];
+  readonly #holding: LandingInit["holding"];
   readonly #basis: RunBasis;
   #standing: Standing;
   /** Nothing of this activation is on record yet. */
   #isFirst = true;
 
   constructor(init: LandingInit) {
-    this.#init = init;
+    this.#store = init.store;
+    this.#clock = init.clock;
+    this.#resumed = init.resumed;
+    this.#holding = init.holding;
     this.#basis = basisOf(init);
     this.#standing = standingOf(init);
   }
 
   /** Whether messages may wait in the queue of the thread. */
   get hasMail(): boolean {
-    return this.#init.holding?.hasMail === true;
+    return this.#holding?.hasMail === true;
   }
 
   /** `updatedAt` of the record as this activation knows it: whoever has taken the run over has written a later one. */
@@ -104,40 +110,39 @@ export class Landing {
 
   /** Whether the thread is held by a dispatch: what comes to it finds the run in the queue. */
   get isHeld(): boolean {
-    return this.#init.holding !== undefined;
+    return this.#holding !== undefined;
   }
 
   /** Messages may wait there that nobody spoke of. */
   lookAgain(): void {
-    this.#init.holding?.mail?.();
+    this.#holding?.mail?.();
   }
 
   /** Whether this process still has the thread. */
   assure(): Promise<void> | undefined {
-    return this.#init.holding?.assure?.();
+    return this.#holding?.assure?.();
   }
 
   /** What others want of the run is being read. */
   get looking(): Promise<void> | undefined {
-    return this.#init.holding?.looking;
+    return this.#holding?.looking;
   }
 
   /** Decisions that were kept are not followed. */
   refuse(decisions: readonly string[]): void {
-    this.#init.holding?.refuse?.(decisions);
+    this.#holding?.refuse?.(decisions);
   }
 
   async waiting(at: Boundary): Promise<readonly PendingRecord[]> {
-    const { holding } = this.#init;
-    return holding === undefined ? NOTHING : holding.waiting(at);
+    return this.#holding === undefined ? NOTHING : this.#holding.waiting(at);
   }
 
   land(news: News): Promise<Landed> {
     return this.#land("on-what-it-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
-      const at = Math.max(wholeMs(this.#init.clock.now()), this.#standing.at + 1);
+      const at = Math.max(wholeMs(this.#clock.now()), this.#standing.at + 1);
       const commit = compose(this.#basis, { ...this.#standing, at }, news);
-      if (this.#isFirst && this.#init.resumed === undefined) commit.isNewRun = true;
+      if (this.#isFirst && this.#resumed === undefined) commit.isNewRun = true;
       return this.#withRiders(commit, resultOf(commit, news));
     });
   }
@@ -148,7 +153,7 @@ export class Landing {
   }
 
   #withRiders(commit: Draft, result: DispatchResult | undefined): ThreadCommit {
-    const { holding } = this.#init;
+    const holding = this.#holding;
     if (holding === undefined) return composedCommit(commit);
     const { runId, run, events = NOTHING } = commit;
     const departure = { runId, run, events, isFirst: this.#isFirst, result };
@@ -177,7 +182,7 @@ export class Landing {
       if (commit === undefined) continue;
       const rowsBefore = commit.messageDelta?.expectedMessageCount ?? this.#standing.count;
       this.#note(commit, result);
-      const told = this.#init.holding?.landed(commit, result);
+      const told = this.#holding?.landed(commit, result);
       if (told !== undefined) await told;
       return { commit, rowsBefore };
     }
@@ -210,9 +215,8 @@ export class Landing {
 
   /** Whether somebody has taken rows out that the run has read. */
   async #isRewound(): Promise<boolean> {
-    const { store, identity } = this.#init;
     const { count } = this.#standing;
-    const later = await rowsAfter(store.messages, identity.threadId, count);
+    const later = await rowsAfter(this.#store.messages, this.#basis.identity.threadId, count);
     return later.some(({ message }) => message.role !== "tool" && (message.metadata?.rewind?.fromSeq ?? count + 1) <= count);
   }
 
@@ -223,7 +227,7 @@ export class Landing {
   }
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
-    const { store, resumed, holding } = this.#init;
+    const [store, resumed, holding] = [this.#store, this.#resumed, this.#holding];
     if (!this.#isFirst) return store.commit(commit);
     const write = (ports: CommitPorts) => this.#takeUp(ports, commit);
     const written = holding?.first?.(commit, write);
@@ -238,7 +242,7 @@ export class Landing {
    */
   async #commitHeld(resumed: RunRecord, commit: ThreadCommit): Promise<CommitResult> {
     try {
-      return await this.#init.store.commit(commit);
+      return await this.#store.commit(commit);
     } catch (thrown) {
       throw AwakenError.is(thrown) && thrown.code === "illegal_transition" ? takenUp(resumed) : thrown;
     }
@@ -246,14 +250,14 @@ export class Landing {
 
   /** A run goes on once: whoever comes second finds another record than the one that it read, and changes nothing. */
   async #takeUp({ runs, commit: write }: CommitPorts, commit: ThreadCommit): Promise<CommitResult> {
-    const { resumed } = this.#init;
+    const resumed = this.#resumed;
     if (resumed === undefined || sameJson(await runs.load(resumed.runId), resumed)) return write(commit);
     throw takenUp(resumed);
   }
 
   /** By what no other commit has: its messages, which are never in a log twice, else its record, which is later than all before. */
   async #isOnRecord({ threadId, runId, run, messageDelta }: ThreadCommit): Promise<boolean> {
-    const { store } = this.#init;
+    const store = this.#store;
     const [own] = messageDelta?.messages ?? NOTHING;
     if (own !== undefined) return (await store.messages.load(threadId, [own.id])).length > 0;
     const stored = await store.runs.load(runId);

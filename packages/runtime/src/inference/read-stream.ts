@@ -44,7 +44,7 @@ class Reading {
   readonly #stream: OpenedStream;
   readonly #idleMs: number;
   readonly #taker: Taker;
-  readonly #end = Promise.withResolvers<StreamEnd>();
+  #settle: (end: StreamEnd | Promise<never>) => void = NOTHING;
   #isOver = false;
   #hasSaidAll = false;
   #closingWaits = CLOSING_WAITS;
@@ -65,13 +65,16 @@ class Reading {
   }
 
   run(): Promise<StreamEnd> {
-    if (this.#signal.aborted) this.#abort();
-    else {
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      if (this.#signal.aborted) {
+        this.#abort();
+        return;
+      }
       if (this.#idleMs > 0) this.#watch(this.#idleMs - (this.#clock.now() - this.#lastPartAt));
       this.#signal.addEventListener("abort", this.#onAbort);
       this.#next();
-    }
-    return this.#end.promise;
+    });
   }
 
   #next(): void {
@@ -137,7 +140,7 @@ class Reading {
   #finish(how: StreamEnd): void {
     if (this.#isOver) return;
     this.#release();
-    this.#end.resolve(how);
+    this.#settle(how);
   }
 
   #fail(thrown: unknown): void {
@@ -145,6 +148,6 @@ class Reading {
     if (this.#isOver) return;
     this.#release();
     this.#stream.release(false);
-    this.#end.reject(thrown);
+    this.#settle(Promise.reject(thrown));
   }
 }

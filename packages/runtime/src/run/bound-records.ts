@@ -59,11 +59,15 @@ async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) =
  */
 class BoundRecords implements LastingRecords {
   readonly #records: LastingRecords;
-  readonly #ask: Ask;
+  readonly #bounds: Bounds;
 
   constructor(records: LastingRecords, bounds: Bounds) {
     this.#records = records;
-    this.#ask = askWith(bounds);
+    this.#bounds = bounds;
+  }
+
+  get #ask(): Ask {
+    return askWith(this.#bounds);
   }
 
   get threads(): LastingRecords["threads"] {

@@ -99,7 +99,8 @@ interface Watch {
  */
 export class Bounds {
   readonly #init: BoundsInit;
-  readonly #watched = new Set<Watch>();
+  /** Undefined while there is nothing: an empty set is 150 bytes. */
+  #watched: Set<Watch> | undefined;
   /** Elapsed time; set when the abort is first noticed. */
   #graceEnd: number | undefined;
   #isHeld = false;
@@ -133,15 +134,11 @@ export class Bounds {
 
   /** Calls `fire` once when it is time to go, unless the returned function is called first. */
   watch({ limit, onAbort }: Work, fire: (why: Cut) => void): () => void {
-    const { signal, limits } = this.#init;
+    const { limits } = this.#init;
     const watch: Watch = { onAbort, fire, until: this.#now() + limits[limit], why: "late" };
-    this.#watched.add(watch);
-    if (signal.aborted) this.#abort(watch);
-    else this.#listen();
+    this.#add(watch);
     this.#setTimer(watch.until);
-    return () => {
-      if (this.#watched.delete(watch)) this.#rest();
-    };
+    return () => this.#leave(watch);
   }
 
   /**
@@ -150,18 +147,26 @@ export class Bounds {
    */
   onAbort(fire: () => void): () => void {
     const watch: Watch = { onAbort: "leave", fire, until: Number.POSITIVE_INFINITY, why: "cancelled" };
+    this.#add(watch);
+    return () => this.#leave(watch);
+  }
+
+  #add(watch: Watch): void {
+    this.#watched ??= new Set();
     this.#watched.add(watch);
     if (this.#init.signal.aborted) this.#abort(watch);
     else this.#listen();
-    return () => {
-      if (this.#watched.delete(watch)) this.#rest();
-    };
+  }
+
+  /** False when it is not watched any more. */
+  #leave(watch: Watch): boolean {
+    if (this.#watched?.delete(watch) !== true) return false;
+    this.#rest();
+    return true;
   }
 
   #cut(watch: Watch, why: Cut): void {
-    if (!this.#watched.delete(watch)) return;
-    this.#rest();
-    watch.fire(why);
+    if (this.#leave(watch)) watch.fire(why);
   }
 
   #abort(watch: Watch): void {
@@ -184,20 +189,24 @@ export class Bounds {
 
   readonly #onAbort = (): void => {
     this.#isListening = false;
-    for (const watch of [...this.#watched]) this.#abort(watch);
+    for (const watch of [...(this.#watched ?? [])]) this.#abort(watch);
   };
 
   #setTimer(at: number): void {
     if (at === Number.POSITIVE_INFINITY) {
       // A wait without a limit may be long: no timer goes off for nothing meanwhile.
-      if (this.#watched.size <= 1) this.#stopTimer();
+      if (this.#size <= 1) this.#stopTimer();
       return;
     }
-    if (this.#watched.size === 0 || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    if (this.#size === 0 || (this.#timer !== undefined && this.#timer.at <= at)) return;
     this.#timer?.stop();
     const timer = { at, stop: NOTHING };
     this.#timer = timer;
     timer.stop = this.#init.clock.timer(Math.max(0, at - this.#now()), () => this.#due(at));
+  }
+
+  get #size(): number {
+    return this.#watched?.size ?? 0;
   }
 
   #now(): number {
@@ -207,9 +216,9 @@ export class Bounds {
 
   #due(now: number): void {
     this.#timer = undefined;
-    for (const watch of [...this.#watched]) if (watch.until <= now) this.#cut(watch, watch.why);
+    for (const watch of [...(this.#watched ?? [])]) if (watch.until <= now) this.#cut(watch, watch.why);
     let next = Number.POSITIVE_INFINITY;
-    for (const { until } of this.#watched) next = Math.min(next, until);
+    for (const { until } of this.#watched ?? []) next = Math.min(next, until);
     this.#setTimer(next);
   }
 
@@ -220,7 +229,9 @@ export class Bounds {
 
   /** Nothing is watched and nobody holds it: it leaves nothing behind. */
   #rest(): void {
-    if (this.#watched.size > 0 || this.#isHeld) return;
+    if (this.#size > 0) return;
+    this.#watched = undefined;
+    if (this.#isHeld) return;
     this.#stopTimer();
     if (!this.#isListening) return;
     this.#isListening = false;

@@ -91,19 +91,19 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
     left?.();
   }
 
+  /** It is its own iterator: it is read once. */
   [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
     if (this.#isRead) throw new TypeError("an event stream can be read once");
     this.#isRead = true;
-    return {
-      next: () => this.#next(),
-      return: () => {
-        this.detach();
-        return Promise.resolve(DONE);
-      },
-    };
+    return this;
   }
 
-  #next(): Promise<IteratorResult<E, undefined>> {
+  return(): Promise<IteratorResult<E, undefined>> {
+    this.detach();
+    return Promise.resolve(DONE);
+  }
+
+  next(): Promise<IteratorResult<E, undefined>> {
     if (this.#head < this.#buffer.length) return Promise.resolve({ value: this.#take(), done: false });
     return new Promise((resolve) => {
       this.#wait(resolve);
