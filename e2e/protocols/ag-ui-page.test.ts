@@ -6,7 +6,7 @@ import { act, waitFor } from "@testing-library/react";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { stopServer } from "../relay/support/nodes.ts";
-import { openPage } from "./support/page.ts";
+import { openPage, type Page } from "./support/page.ts";
 import { openSite, type Site } from "./support/site.ts";
 
 afterAll(stopServer);
@@ -49,7 +49,7 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 const historyOf = async ({ url }: Site, thread: string, headers: Record<string, string> = {}) =>
   (await fetch(`${url}/v1/ag-ui/threads/${thread}/messages?protocolVersion=1.0`, { headers })).json();
 
-/** At work until it is released; it tells how far it is again and again, to whoever listens by then. */
+/** At work until it is released; it tells once how far it is. */
 function lasting() {
   const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const tool = defineTool({
@@ -57,10 +57,9 @@ function lasting() {
     description: "Lasts",
     input: z.object({ of: z.string() }),
     async execute({ of }, { progress }) {
-      const telling = setInterval(() => progress({ progress: 0.5, message: "half of it" }), 20);
+      progress({ progress: 0.5, message: "half of it" });
       began.resolve();
       await end.promise;
-      clearInterval(telling);
       return of;
     },
   });
@@ -114,34 +113,44 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(later.requests).toEqual(["GET /v1/ag-ui/threads/t/stream"]);
   });
 
-  test("how far a delegate's tool is reaches the page while it works, over both protocols", async () => {
+  test("how far a delegate's tool is reaches the page while it works, over both protocols, also one that comes when that was said", async () => {
     const first = lasting();
     await using site = await openSite(engine, [first.tool]);
     const agent = new PageAgent(site, "t");
     agent.say("u1", "entrust say");
     const running = agent.runAgent({ runId: "r1" });
-    const progress = { toolName: "own", progress: 0.5, message: "half of it" };
-    const activity = expect.objectContaining({
-      role: "activity",
-      activityType: "tool-call-progress",
-      content: expect.objectContaining(progress),
-    });
-    await waitFor(() => expect(agent.messages).toContainEqual(activity));
+    const half = expect.objectContaining({ toolName: "own", progress: 0.5, message: "half of it" });
+    const asked = expect.objectContaining({ toolName: "agent_run_clerk", message: "delegating to clerk" });
+    const activity = (content: unknown) => expect.objectContaining({ role: "activity", activityType: "tool-call-progress", content });
+    await waitFor(() => expect(agent.messages).toContainEqual(activity(half)));
+    expect(agent.messages).toContainEqual(activity(asked));
+    // Nothing more is said of it, and whoever comes now knows it all the same.
+    const later = new PageAgent(site, "t");
+    const coming = later.connectAgent();
+    await waitFor(() => expect(later.messages).toContainEqual(activity(half)));
+    expect(later.messages).toContainEqual(activity(asked));
     first.end();
-    await running;
-    expect(agent.said()).toBe("one two three four five.");
+    await Promise.all([running, coming]);
+    expect([agent.said(), later.said()]).toEqual(["one two three four five.", "one two three four five."]);
 
     const next = lasting();
     await using other = await openSite(engine, [next.tool]);
     const page = openPage({ url: other.url, id: "t" });
     await act(async () => void page.at().sendMessage({ text: "entrust say" }));
-    const told = () => page.messages.at(-1)?.parts.filter(({ type }) => type === "data-activity-snapshot");
-    const data = expect.objectContaining({ activityType: "tool-call-progress", content: expect.objectContaining(progress) });
-    await waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ data })));
+    const told = ({ messages }: Page) => messages.at(-1)?.parts.filter(({ type }) => type === "data-activity-snapshot");
+    const data = (content: unknown) =>
+      expect.objectContaining({ data: expect.objectContaining({ activityType: "tool-call-progress", content }) });
+    await waitFor(() => expect(told(page)).toContainEqual(data(half)));
+    const again = openPage({ url: other.url, id: "t", resume: true });
+    await waitFor(() => expect(told(again)).toContainEqual(data(half)));
+    for (const each of [page, again]) expect(told(each)).toContainEqual(data(asked));
     next.end();
     await page.settled(1);
-    expect(page.text()).toBe("one two three four five.");
-    page.unmount();
+    await again.settled(0);
+    for (const each of [page, again]) {
+      expect(each.text()).toBe("one two three four five.");
+      each.unmount();
+    }
   });
 
   test("tickets and calls of another tenant and another thread cannot be answered, by resume, as results or in forged history", async () => {

@@ -1,7 +1,7 @@
 import { scopeId, threadId, toolCallId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { createRuntime, defineTool, type Runtime } from "@awaken/runtime";
-import { fakeClock, parts, type ScriptedTurn, text, toolCalls } from "@awaken/runtime/testing";
+import { fakeClock, parts, type ScriptedTurn, text, toolCall, toolCalls } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ENGINES, openShared, stopServer } from "./support/nodes.ts";
@@ -222,6 +222,42 @@ describe.each(ENGINES)("attach on %s", (engine) => {
       expect([...wordsOf(events).values()]).toEqual(["The first half, and the second."]);
       expect(events.filter(({ type }) => type === "stream-reset" || type === "step-start")).toHaveLength(1);
     }
+  });
+
+  test("how far a call is was said once: whoever attaches later knows it, here and on another node", async () => {
+    await using shared = await openShared(engine);
+    const end = Promise.withResolvers<void>();
+    const paint = defineTool({
+      id: "paint",
+      description: "Paints",
+      input: z.object({}),
+      idempotent: true,
+      async execute(_, { progress }) {
+        progress({ progress: 0.1, message: "begun" });
+        progress({ progress: 0.5, message: "half of it" });
+        await end.promise;
+        return "painted";
+      },
+    });
+    const init = {
+      tools: [paint],
+      agents: { assistant: { model: "fast", tools: ["paint"] } },
+      providers: { house: speaker(({ messages }) => (messages.at(-1)?.role === "tool" ? text("There.") : toolCall("paint", {}))) },
+    };
+    await using here = openNode(shared.stores[0], { ...init, workers: false });
+    await using there = openNode(shared.stores[1], { ...init, workers: false });
+    const run = here.stream({ ...ask, input: "go" });
+    await new Reader(run).until(({ type }) => type === "activity-snapshot");
+    for (const node of [here, there, there]) {
+      const joined = new Reader(node.attach("t"));
+      await joined.until(({ type }) => type === "activity-snapshot");
+      const told = (await joined.leave()).filter(({ type }) => type === "activity-snapshot");
+      expect(told).toEqual([
+        expect.objectContaining({ content: expect.objectContaining({ progress: 0.5, message: "half of it", toolName: "paint" }) }),
+      ]);
+    }
+    end.resolve();
+    expect(await run.result).toMatchObject({ status: "done", text: "There." });
   });
 
   test("server-and-durability 60: a reader that leaves does not cancel the run, and one that stops reading does not stall it", async () => {

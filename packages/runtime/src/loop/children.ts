@@ -11,6 +11,7 @@ import type {
   ToolCallId,
   Usage,
 } from "@awaken/contract";
+import type { CallReport } from "./step-progress.ts";
 
 /** A run to be started for a call of this one. */
 export interface ChildOrder {
@@ -35,7 +36,7 @@ export interface ChildOrder {
   /** The same, only while somebody follows the run that starts it. */
   pass(event: AgentEvent, child: RunId): void;
   /** How far one is that runs elsewhere. */
-  report(event: AgentEvent): void;
+  report(event: CallReport): void;
 }
 
 /** What became of a child, as far as it is known. */

@@ -1,6 +1,7 @@
-import type { AgentEvent, JsonValue, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
+import type { JsonValue, RunIdentity, ToolCall, ToolCallProgress } from "@awaken/contract";
 import type { ProgressReport, ToolContext } from "../tool/tool.ts";
 import type { RunContext } from "./run-context.ts";
+import type { CallReport } from "./step-progress.ts";
 
 function progressOf(identity: RunIdentity, call: ToolCall, report: ProgressReport) {
   return {
@@ -36,18 +37,19 @@ export class Reporter implements Pick<ToolContext, "progress" | "activity" | "ou
   readonly progress = (report: ProgressReport): void => {
     if (this.#ctx === undefined) return;
     const content = progressOf(this.#ctx.identity, this.#call, report);
-    this.#emit({ type: "activity-snapshot", messageId: this.#call.id, activityType: "tool-call-progress", content, replace: true });
+    this.#report({ type: "activity-snapshot", messageId: this.#call.id, activityType: "tool-call-progress", content, replace: true });
   };
 
   readonly activity = (activityType: string, content: JsonValue): void => {
-    this.#emit({ type: "activity-snapshot", messageId: this.#call.id, activityType, content });
+    this.#report({ type: "activity-snapshot", messageId: this.#call.id, activityType, content });
   };
 
   readonly output = (delta: string): void => {
-    this.#emit({ type: "tool-call-stream-delta", toolCallId: this.#call.id, toolName: this.#call.name, delta });
+    this.#ctx?.emit({ type: "tool-call-stream-delta", toolCallId: this.#call.id, toolName: this.#call.name, delta });
   };
 
-  #emit(event: AgentEvent): void {
+  #report(event: CallReport): void {
+    this.#ctx?.progress.report(event);
     this.#ctx?.emit(event);
   }
 }

@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, type BackendResult, isJsonObject, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, type BackendResult, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
 import { CHILD_RUN } from "../commit/open-tickets.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
 import { tellEnd } from "./child-calls.ts";
@@ -6,6 +6,7 @@ import { childStream } from "./child-stream.ts";
 import type { ChildEnd } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
 import type { Calling, RunContext } from "./run-context.ts";
+import { isProgressOf } from "./step-progress.ts";
 
 /** What a call waits with, until the run of this end is over. */
 function waitFor({ child, isDurable, result }: ChildEnd): Extract<ChildResult, { status: "waiting" }>["suspension"] {
@@ -56,10 +57,8 @@ export function childResult(end: ChildEnd): ChildResult {
 function passOn(ctx: RunContext, event: AgentEvent, child: RunId): void {
   const { type } = event;
   if (type === "ticket-open" || type === "decision-taken") ctx.tell(event);
-  else if (type === "activity-snapshot" && event.activityType === "tool-call-progress" && isOf(child, event.content)) ctx.tell(event);
+  else if (type === "activity-snapshot" && isProgressOf(child, event)) ctx.tell(event);
 }
-
-const isOf = (run: RunId, content: unknown): boolean => isJsonObject(content) && content["runId"] === run;
 
 /** One call may ask the same of the same agent more than once; every attempt of the call asks in the same order. */
 class ChildKeys {
@@ -98,7 +97,10 @@ export function agentRunner(ctx: RunContext, live: LiveCall, { signal, idempoten
       },
       hear: stream === undefined ? undefined : (event) => stream.hear(event),
       pass: (event, child) => passOn(ctx, event, child),
-      report: (event) => ctx.tell(event),
+      report(event) {
+        ctx.progress.report(event);
+        ctx.tell(event);
+      },
     });
     // One that was not begun here was begun by an earlier attempt.
     (counts ?? ctx.tally.begunBelow())(end);

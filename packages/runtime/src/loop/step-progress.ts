@@ -1,10 +1,17 @@
-import type { AgentEvent } from "@awaken/contract";
+import { type AgentEvent, freezeJson, isJsonObject, type RunId } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
 import type { TurnPart } from "../inference/turn-part.ts";
 
 export type StepStart = Extract<AgentEvent, { type: "step-start" }>;
 /** Facts of a step that come while its answer streams. */
 export type StreamFact = Extract<AgentEvent, { type: "stream-reset" | "tool-call-cancel" }>;
+
+/** What a call tells of itself while it runs. */
+export type CallReport = Extract<AgentEvent, { type: "activity-snapshot" }>;
+
+/** Whether it is of a call of this run itself. */
+export const isProgressOf = (run: RunId, { activityType, content }: CallReport): boolean =>
+  activityType === "tool-call-progress" && isJsonObject(content) && content["runId"] === run;
 
 /** A step that is not on record, as far as it came. */
 export interface StepSoFar {
@@ -15,21 +22,38 @@ export interface StepSoFar {
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-/** Where the current step stands, for whoever comes in the middle of it. Nothing is kept for that: it is read from what the step has anyway. */
+/**
+ * Where the current step stands, for whoever comes in the middle of it. It is read from what the step has anyway; what is kept for that is how far calls
+ * said that they are, where they say so.
+ */
 export class StepProgress {
   #start: StepStart | undefined;
   #facts: StreamFact[] | undefined;
   #turn: Collector | undefined;
+  /** The last of each kind of each call. */
+  #reports: Map<string, CallReport> | undefined;
 
   begin(start: StepStart): void {
     this.#start = start;
     this.#facts = undefined;
     this.#turn = undefined;
+    this.#reports = undefined;
   }
 
   note(fact: StreamFact): void {
     this.#facts ??= [];
     this.#facts.push(fact);
+  }
+
+  report(event: CallReport): void {
+    this.#reports ??= new Map();
+    // Listeners get the very same.
+    freezeJson(event);
+    this.#reports.set(`${event.messageId} ${event.activityType}`, event);
+  }
+
+  get reports(): readonly CallReport[] {
+    return [...(this.#reports?.values() ?? [])];
   }
 
   follow(turn: Collector): void {

@@ -7,7 +7,7 @@ import { onAbort } from "../stream/abort.ts";
 import { afterThisTick } from "../stream/tick.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
-import { isPassing, type LiveStep, type PassingEvent } from "./live-event.ts";
+import { isPassing, type LiveStep, type PassingEvent, reportsOf } from "./live-event.ts";
 import { readOutside } from "./read-fact.ts";
 import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
@@ -265,6 +265,7 @@ export class Reader {
     const leaveEvents = run.listeners.add((event) => {
       this.#hear(isPassing(event) ? [{ step: run.ctx?.progress.step ?? 0, event }] : []);
     });
+    this.#hear(reportsOf(run));
     // Gone from here, whatever of it is on record: it may be nothing.
     const leaveRun = run.onClosed(() => {
       if (!this.#isOnRecord) this.#isLogRung = true;

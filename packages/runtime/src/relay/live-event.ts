@@ -1,6 +1,7 @@
 import { type AgentEvent, EVENT_TABLE, isJsonObject, type RunId, readEventOf } from "@awaken/contract";
 import type { TurnPart } from "../inference/turn-part.ts";
-import type { StepSoFar, StreamFact } from "../loop/step-progress.ts";
+import { isProgressOf, type StepSoFar, type StreamFact } from "../loop/step-progress.ts";
+import type { ActiveRun } from "../run/active-runs.ts";
 
 /** What only whoever listens hears, and what is no part of an answer: it is passed on as it comes, or not at all. */
 export interface PassingEvent {
@@ -18,6 +19,14 @@ const PASSING: ReadonlySet<AgentEvent["type"]> = new Set<AgentEvent["type"]>([
 ]);
 
 export const isPassing = ({ type }: AgentEvent): boolean => PASSING.has(type);
+
+/** How far the calls of a run are that is executed here, and those of the runs that it waits for, for whoever was not there when they said so. */
+export function reportsOf({ ctx, below }: ActiveRun): readonly PassingEvent[] {
+  const reports = [...(ctx?.progress.reports ?? [])];
+  for (const { runId, ctx: child } of below ?? [])
+    reports.push(...(child?.progress.reports ?? []).filter((event) => isProgressOf(runId, event)));
+  return reports.map((event) => ({ step: ctx?.progress.step ?? 0, event }));
+}
 
 const isEventType = (type: unknown): type is AgentEvent["type"] => typeof type === "string" && Object.hasOwn(EVENT_TABLE, type);
 

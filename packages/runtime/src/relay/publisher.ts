@@ -1,7 +1,7 @@
 import type { JsonObject } from "@awaken/contract";
 import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
-import { isPassing, type PassingEvent } from "./live-event.ts";
+import { isPassing, type PassingEvent, reportsOf } from "./live-event.ts";
 import { pack, toBody } from "./parcels.ts";
 import { ShownStep } from "./show-step.ts";
 
@@ -47,6 +47,7 @@ export class Publisher {
     this.#stopEnd?.();
     this.#stopEnd = this.#init.clock.timer(ASKED_MS, () => this.close());
     this.#sent = undefined;
+    this.#passing = [...reportsOf(this.#init.run), ...this.#passing];
     this.#flush();
   }
 

@@ -35,6 +35,8 @@ export class ActiveRun {
   result: Promise<LoopOutcome> | undefined;
   /** What its commits said last. Only of a run that another one waits for here. */
   written: Written | undefined;
+  /** Runs of this process that it waits for. */
+  below: Set<ActiveRun> | undefined;
   #ctx: RunContext | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.

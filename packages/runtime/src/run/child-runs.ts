@@ -229,6 +229,8 @@ export class ChildRuns implements Children {
     const { run, result } = this.#start(parts, order);
     if (hear !== undefined) run.listeners.watch(hear);
     run.listeners.passUp(this.#parent.listeners, (event) => pass(event, run.runId));
+    this.#parent.below ??= new Set();
+    const below = this.#parent.below.add(run);
     const off = onAbort(signal, () => {
       if (isLost(signal.reason) && parts.holds !== undefined) void parts.holds.release(run);
       else run.controller.abort(signal.reason);
@@ -237,6 +239,7 @@ export class ChildRuns implements Children {
       return { run, ended: await result };
     } finally {
       off();
+      below.delete(run);
     }
   }
 
