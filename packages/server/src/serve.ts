@@ -37,7 +37,7 @@ function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access
   if (isLoopback(host)) return loopbackAccess;
   throw new AwakenError(
     "config_validation_failed",
-    `serve: ${host} can be reached by others: say who is let in with access: apiKeys([…]), or "open" for everybody`,
+    `serve: ${host} can be reached by others: say who is let in with access: apiKeys([…]), or "open" for everybody; awaken serve reads AWAKEN_API_KEYS`,
   );
 }
 

@@ -51,6 +51,7 @@ describe("awaken init", () => {
     const cwd = folders.empty();
     const made = await cli(["init"], { cwd });
     expect(made.stdout).toContain("npx awaken dev");
+    expect(made.stdout).toContain("npx awaken serve");
     expect(readFileSync(join(cwd, "README.md"), "utf8")).toContain("npx awaken dev ");
     const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
     expect(scripts).toMatchObject({ dev: "awaken dev", serve: "awaken serve" });

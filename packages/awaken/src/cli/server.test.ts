@@ -31,7 +31,7 @@ test("awaken serve on SQLite: one line of JSON for each request, and a SIGTERM e
 });
 
 test("the commands over a server with a key: run, decide, runs, threads, show, attach, cancel", async () => {
-  await using server = await startServer(folders.project({ "awaken.config.ts": CONFIG }), { AWAKEN_API_KEYS: `acme=${HASH}` });
+  await using server = await startServer(folders.project({ "awaken.config.ts": CONFIG }), { AWAKEN_API_KEYS: `acme=${HASH}` }, "--metrics");
   const cwd = folders.empty();
   const env = { AWAKEN_SERVER_KEY: KEY };
   const on = (...args: readonly string[]) => cli([...args, "--server", server.url], { cwd, env });
@@ -40,6 +40,9 @@ test("the commands over a server with a key: run, decide, runs, threads, show, a
   const ticket = /waits for a decision: (\S+)/.exec(asked.stdout)?.[1] ?? expect.fail(asked.stdout + asked.stderr);
   expect(asked.stdout).toContain(`--approve --server ${server.url}`);
   expect((await on("runs", "--status", "waiting")).stdout).toContain(ticket);
+  expect(await (await fetch(`${server.url}/metrics`)).text()).toContain(
+    'awaken_http_requests_total{method="POST",route="/v1/runs",status="200"} 1',
+  );
   expect((await on("show", "t1")).stdout).toContain('→ refund {"amount":120}');
   const decided = await on("decide", ticket, "--approve", "--input", '{"amount":90}', "--by", "ana", "--json");
   expect(decided.code).toBe(0);

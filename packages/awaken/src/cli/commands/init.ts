@@ -57,5 +57,6 @@ export async function init(shell: Shell, dir: string, { force = false }: InitOpt
   out.line("  npx awaken chat");
   out.line('  npx awaken run "weather in Oslo"');
   out.line("  npx awaken dev");
+  out.line("  npx awaken serve");
   return EXIT.ok;
 }

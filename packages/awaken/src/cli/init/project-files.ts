@@ -22,6 +22,7 @@ An agent with two tools. It runs without a key: \`demo-model.ts\` answers until 
     npx awaken run "weather in Oslo" --agent assistant     # one question
     npx awaken run "refund order 7 for 120"                # waits for an approval and says how to give it
     npx awaken dev                                         # the same over HTTP, while you change it
+    npx awaken serve                                       # the same for production
     npx awaken doctor                                      # is everything there?
 
 A real model: set OPENAI_API_KEY and \`npm install @ai-sdk/openai\`, or ANTHROPIC_API_KEY with \`@ai-sdk/anthropic\`, or
