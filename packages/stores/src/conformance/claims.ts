@@ -58,6 +58,20 @@ function answers(it: QueueTest): void {
     expect(recordsOf(named)).toEqual(await asked(store));
   });
 
+  it("give a run that its thread has begun others after", async ({ store, peer }) => {
+    for (const [id, name, at] of [
+      [R1, "d1", 1],
+      [R2, "d2", 2],
+    ] as const) {
+      const run = runs.created({ runId: id, createdAt: at, updatedAt: at });
+      await peer.commit(write(run, { isNewRun: true, dispatch: { type: "enqueue", dispatch: dispatch(name, { runId: id }) } }));
+    }
+    const records = recordsOf(await claimOf(store));
+    expect(records.run).toMatchObject({ runId: R1, status: "created" });
+    expect(records.head?.latestRun).toMatchObject({ runId: R2 });
+    expect(records).toEqual(await asked(store));
+  });
+
   it("of a thread that nobody has written give that there is nothing", async ({ store }) => {
     await store.dispatches.enqueue(dispatch("d1"));
     const claim = await claimOf(store);

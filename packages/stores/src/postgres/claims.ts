@@ -12,6 +12,7 @@ import {
 import { EMPTY_LOG, type Log, type LogHead, logKey } from "../sql/event-log.ts";
 import { readHead as readLogHead } from "../sql/event-rows.ts";
 import { jsonOf, numberOf, type Row } from "../sql/rows.ts";
+import { runIn } from "../sql/run-row.ts";
 import { readWish } from "../sql/wish-rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
@@ -64,7 +65,8 @@ export const SELECT_NEXT = `WITH
   ${HEAD_PARTS}
   UNION ALL (${partOf("open", "q.thread_id", "q.dispatch_id", "epoch.epoch", "q.record")} FROM open q, epoch
     ORDER BY q.priority, q.created_at, q.dispatch_id)
-  UNION ALL ${partOf("asked", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM ~run r WHERE r.scope_id = $1 AND r.run_id = ${RUN}
+  UNION ALL ${partOf("asked", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM ~run r WHERE r.scope_id = $1
+    AND r.run_id = (SELECT run_id FROM next WHERE NOT EXISTS (SELECT 1 FROM t WHERE next.run_id IN (t.latest_run_id, t.open_run_id)))
   UNION ALL (${partOf("wish", "w.thread_id", "w.wish_id", "w.place", "w.record")} FROM ~wish w
     WHERE w.scope_id = $1 AND w.run_id = ${RUN} AND w.taken_at IS NULL ORDER BY w.place)
   UNION ALL (${partOf("pending", "p.thread_id", "p.pending_id", "p.place", "p.record", `p.parts, ${bodiesOf("p")}`)} FROM ~pending p
@@ -125,7 +127,7 @@ async function readRecords(access: Access, { dispatch, queued, epoch, rows }: Ta
   const { threadId } = dispatch;
   const read = readHead(access, threadId, known, rows);
   const found = read === "again" ? await loadHead(access, threadId, undefined) : read;
-  const [run] = rowsOf(rows, "asked").map(readPartRun);
+  const run = runIn(found?.head, dispatch.runId) ?? rowsOf(rows, "asked").map(readPartRun)[0];
   const pending = readQueue(rowsOf(rows, "pending").map((row) => ({ ...withId(row, "pending_id"), place: row["seq"] }))).entries;
   const wishes = rowsOf(rows, "wish").map((row) => readWish({ ...withId(row, "wish_id"), taken_at: null }));
   if (found !== undefined && wishes.length === 0)

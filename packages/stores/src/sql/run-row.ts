@@ -1,5 +1,5 @@
-import { openTicketsOf, type RunProjection, type RunRecord, type RunStatus, type Ticket, ticketIdsOf } from "@awaken/contract";
-import { type DispatchStatus, type RunPosition, runRecord, type ThreadRecord } from "@awaken/contract/store";
+import { openTicketsOf, type RunId, type RunProjection, type RunRecord, type RunStatus, type Ticket, ticketIdsOf } from "@awaken/contract";
+import { type DispatchStatus, type RunPosition, runRecord, type ThreadHead, type ThreadRecord } from "@awaken/contract/store";
 import type { Values } from "./columns.ts";
 import { jsonOf, numberOf, type Row, readFast, textOf } from "./rows.ts";
 
@@ -11,6 +11,10 @@ export function runValues(run: RunRecord, text = JSON.stringify(run)): Values {
 }
 
 export const readRun = (row: Row): RunRecord => readFast(runRecord, jsonOf(row, "record"), textOf(row, "run_id"));
+
+/** A run that the head of its thread has already. */
+export const runIn = (head: ThreadHead | undefined, id: RunId): RunRecord | undefined =>
+  [head?.latestRun, head?.openRun].find((run) => run?.runId === id);
 
 export const runPosition = ({ createdAt, runId }: RunRecord): RunPosition => ({ createdAt, runId });
 

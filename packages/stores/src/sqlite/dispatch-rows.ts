@@ -60,11 +60,11 @@ export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): 
   return db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'claimed'", scopeId, threadId) !== undefined;
 }
 
-/** Queued rows of the thread by `compareDispatches`; all of them without a limit. */
-export function loadQueued(db: Connection, scopeId: ScopeId, threadId: ThreadId, limit = -1): readonly QueuedDispatch[] {
+/** Queued rows of the thread by `compareDispatches`. */
+export function loadQueued(db: Connection, scopeId: ScopeId, threadId: ThreadId): readonly QueuedDispatch[] {
   const sql = `SELECT ${DISPATCH_ROW} FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued'
-    ORDER BY priority, created_at, dispatch_id LIMIT ?`;
-  return db.all(sql, scopeId, threadId, limit).flatMap((row) => {
+    ORDER BY priority, created_at, dispatch_id`;
+  return db.all(sql, scopeId, threadId).flatMap((row) => {
     const dispatch = readDispatch(row);
     return dispatch.status === "queued" ? [dispatch] : [];
   });

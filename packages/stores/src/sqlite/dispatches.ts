@@ -18,7 +18,7 @@ import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";
-import { countDispatches } from "../sql/run-row.ts";
+import { countDispatches, runIn } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
@@ -47,8 +47,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         access,
         session.write((tx) => {
           const now = env.clock();
-          const next = freshRows(tx, access, threadId).find((dispatch) => dispatch.availableAt <= now);
-          return claimRow(tx, access, next, request);
+          return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ availableAt }) => availableAt <= now);
         }),
       ),
 
@@ -58,8 +57,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         session.write((tx) => {
           const threadId = loadDispatch(tx, scopeId, id)?.threadId;
           if (threadId === undefined) return undefined;
-          const wanted = freshRows(tx, access, threadId).find((dispatch) => dispatch.dispatchId === id);
-          return claimRow(tx, access, wanted, request);
+          return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ dispatchId }) => dispatchId === id);
         }),
       ),
 
@@ -93,34 +91,48 @@ function freshRows(tx: Tx, access: Access, threadId: ThreadId): readonly QueuedD
   });
 }
 
-function claimRow(tx: Tx, access: Access, queued: QueuedDispatch | undefined, request: ClaimRequest): ClaimedDispatch | undefined {
+interface Taken {
+  readonly dispatch: ClaimedDispatch;
+  readonly queued: readonly QueuedDispatch[];
+}
+
+/** The first of these that is accepted, unless the thread is held. */
+function claimRow(
+  tx: Tx,
+  access: Access,
+  fresh: readonly QueuedDispatch[],
+  { consumer, leaseMs }: ClaimRequest,
+  accepts: (row: QueuedDispatch) => boolean,
+): Taken | undefined {
   const { scopeId, env } = access;
-  if (queued === undefined || hasClaim(tx, scopeId, queued.threadId)) return undefined;
-  const lease = { claimToken: env.ids(), claimedBy: request.consumer, leaseMs: request.leaseMs, now: env.clock() };
-  return writeDispatch(tx, access, claimQueued(queued, lease));
+  const next = fresh.find(accepts);
+  if (next === undefined || hasClaim(tx, scopeId, next.threadId)) return undefined;
+  const dispatch = claimQueued(next, { claimToken: env.ids(), claimedBy: consumer, leaseMs, now: env.clock() });
+  return { dispatch: writeDispatch(tx, access, dispatch), queued: fresh.filter((row) => row !== next).slice(0, clampLimit()) };
 }
 
 /** Its records are read when the claim is durable: what readers remember of a thread must not be taken back. */
-async function claimOf(access: Access, claiming: Promise<ClaimedDispatch | undefined>): Promise<Claim | undefined> {
-  const dispatch = await claiming;
-  if (dispatch === undefined) return undefined;
+async function claimOf(access: Access, claiming: Promise<Taken | undefined>): Promise<Claim | undefined> {
+  const taken = await claiming;
+  if (taken === undefined) return undefined;
   const records = access.session
-    .snapshot((db) => loadClaimed(db, access, dispatch))
+    .snapshot((db) => loadClaimed(db, access, taken))
     .catch((thrown: unknown) => {
       if (AwakenError.is(thrown)) return thrown;
       throw thrown;
     });
-  return { dispatch, records: await records };
+  return { dispatch: taken.dispatch, records: await records };
 }
 
-function loadClaimed(db: Connection, access: Access, { threadId, runId }: ClaimedDispatch): ClaimedRecords {
+function loadClaimed(db: Connection, access: Access, { dispatch: { threadId, runId }, queued }: Taken): ClaimedRecords {
   const { scopeId } = access;
+  const head = loadHead(db, access, threadId);
   return {
-    run: loadRun(db, scopeId, runId),
-    head: loadHead(db, access, threadId),
+    run: runIn(head, runId) ?? loadRun(db, scopeId, runId),
+    head,
     pending: loadPending(db, scopeId, threadId),
     wishes: listOpenWishes(db, scopeId, runId),
-    queued: loadQueued(db, scopeId, threadId, clampLimit()),
+    queued,
   };
 }
 
