@@ -77,7 +77,7 @@ const BEHIND_DOORS = [
   "builtin/messages/send-message.ts",
   "prompt/truncate.ts",
   "prompt/estimate.ts",
-  "backend/profile.ts",
+  "backend/check-profile.ts",
   "registry/remote-agents.ts",
 ];
 

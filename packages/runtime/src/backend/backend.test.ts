@@ -7,7 +7,8 @@ import { text, toolCall } from "../testing/script.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
-import { LOCAL_PROFILE, profileMismatches, STATELESS_REMOTE_PROFILE } from "./profile.ts";
+import { profileMismatches } from "./check-profile.ts";
+import { LOCAL_PROFILE, STATELESS_REMOTE_PROFILE } from "./profile.ts";
 
 describe("the profile of a backend", () => {
   test("multi-agent 1: every mismatch is reported, not only the first", () => {

@@ -13,7 +13,7 @@ import {
   STATE_SCHEMA_VERSION,
   threadId,
 } from "@awaken/contract";
-import { refuseUnsupported } from "../backend/profile.ts";
+import { refuseUnsupported } from "../backend/check-profile.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
 import { countedOf, isLeft, type LoopOutcome } from "../loop/finish.ts";

@@ -1,7 +1,7 @@
 /*
  * What a run that is started here, and asks no other agent, does without: loaded in one piece, behind the door of `runtime-more.ts`.
  */
-export { checkRoot } from "../backend/profile.ts";
+export { checkRoot } from "../backend/check-profile.ts";
 export { ChildRuns } from "./child-runs.ts";
 export { decide } from "./decide.ts";
 export { deliverHere } from "./deliver-here.ts";

@@ -1,6 +1,6 @@
 import type { AgentEvent, Backend, Log, RunIdentity, ScopeId } from "@awaken/contract";
 import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
-import type { RootNeeds } from "../backend/profile.ts";
+import type { RootNeeds } from "../backend/check-profile.ts";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
 import type { Children } from "../loop/children.ts";
