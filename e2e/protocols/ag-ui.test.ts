@@ -154,10 +154,13 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(page).toContain('"state":"output-available"');
   });
 
-  test("protocols 73: the client of before takes runs that wait, fail, are cancelled, and wait for the page", async () => {
+  test.each([
+    ["of before", OlderAgent],
+    ["of today", HttpAgent],
+  ])("protocols 73: the client %s takes runs that wait, fail, are cancelled, and wait for the page", async (_, Agent) => {
     await using site = await openSite(engine);
     const run = async (thread: string, text: string, more: object = {}) => {
-      const agent = new OlderAgent({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: thread });
+      const agent = new Agent({ url: `${site.url}/v1/ag-ui/agents/assistant/runs`, threadId: thread });
       agent.addMessage({ id: `u-${thread}`, role: "user", content: text });
       const failed = vi.fn();
       await agent.runAgent({ runId: `r-${thread}`, ...more }, { onRunErrorEvent: failed }).catch(() => {});
@@ -224,8 +227,11 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(said.find(({ type }) => type === "TOOL_CALL_RESULT")).toMatchObject({ toolCallId: asked?.toolCallId, content: '{"paid":5}' });
     expect(said.map(({ type }) => type)).not.toContain("TOOL_CALL_START");
     const [wrong] = interruptsOf((await post(site, { threadId: "w", runId: "r1", messages: [user("u1", "pay say")] })).frames);
-    await post(site, { threadId: "w", runId: "r2", resume: answer(wrong?.id, { amount: "much" }) });
-    expect(site.journal()).toEqual(["paid 5"]);
+    const refused = await post(site, { threadId: "w", runId: "r2", resume: answer(wrong?.id, { amount: "much" }) });
+    expect(refused).toMatchObject({ status: 409, frames: [], text: expect.stringContaining("amount") });
+    expect((await historyOf(site, "w")).interrupts.map(({ id }) => id)).toEqual([wrong?.id]);
+    await post(site, { threadId: "w", runId: "r3", resume: answer(wrong?.id, { amount: 6 }) });
+    expect(site.journal()).toEqual(["paid 5", "paid 6"]);
   });
 
   test("forged results and assistants in the history that is sent back change nothing, and what is too large is not read", async () => {

@@ -95,6 +95,30 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
+  test("protocols 20: history shows what each call waits for and what became of it, whatever words are in that", async () => {
+    const own = defineTool({ id: "own", description: "Looks", input: z.object({ of: z.string() }), execute: () => "it is suspended" });
+    await using site = await openSite(engine, [own]);
+    const page = openPage({ url: site.url, id: "t-waits", body: { tools: TOOLS } });
+    const states = async () =>
+      (await historyOf(site, "t-waits")).messages.flatMap(({ parts }) =>
+        parts.flatMap((part) => ("toolCallId" in part ? [`${part.type} ${part.state}`] : [])),
+      );
+    await sendText(page, "both own say", 1);
+    expect(await states()).toEqual(["tool-pick_color input-available", "tool-pay approval-requested"]);
+    const id = approvalIdOf(page, "pay");
+    const toolCallId = String(callOf(page, "pick_color")["toolCallId"]);
+    await act(async () => {
+      await page.at().addToolOutput({ tool: "pick_color", toolCallId, output: "suspended" });
+      await page.at().addToolApprovalResponse({ id, approved: true });
+      await page.at().sendMessage();
+    });
+    await page.settled(2);
+    expect(await states()).toEqual(["tool-pick_color output-available", "tool-pay output-available", "tool-own output-available"]);
+    expect(kept((await historyOf(site, "t-waits")).messages.slice(1))).toEqual(kept(page.messages.slice(1)));
+    expect(page.posts).toBe(2);
+    page.unmount();
+  });
+
   test("protocols 13: a denial reaches the model with its reason, and nothing runs", async () => {
     await using site = await openSite(engine);
     const page = openPage({

@@ -1,4 +1,4 @@
-import { type BaseEvent, enforceEvents, verifyEvents } from "@ag-ui/client";
+import { AbstractAgent, type BaseEvent, enforceEvents, verifyEvents } from "@ag-ui/client";
 import { EventSchemas as OlderSchemas, verifyEvents as verifyOlder } from "@ag-ui/client-0";
 import { EventSchemas } from "@ag-ui/core/schemas";
 import type { AgentEvent } from "@awaken/contract";
@@ -26,6 +26,27 @@ const eventsOf = (frames: readonly AgUiFrame[]): BaseEvent[] => {
 };
 const fromJson = (value: unknown): AgentEvent[] => JSON.parse(JSON.stringify(value));
 const typesOf = (frames: readonly AgUiFrame[]): string[] => frames.map(({ type }) => type);
+
+/** The official client, which is told these frames. */
+class Played extends AbstractAgent {
+  readonly #frames: readonly AgUiFrame[];
+
+  constructor(frames: readonly AgUiFrame[]) {
+    super({ threadId: "t" });
+    this.#frames = frames;
+  }
+
+  override run() {
+    return from(eventsOf(this.#frames));
+  }
+
+  /** What it has in the end. */
+  static async messagesOf(frames: readonly AgUiFrame[]): Promise<Record<string, unknown>[]> {
+    const agent = new Played(frames);
+    await agent.runAgent({ runId: "request-0" });
+    return JSON.parse(JSON.stringify(agent.messages));
+  }
+}
 
 /** A run from the log with something else in the middle. */
 function runWith(events: readonly AgentEvent[], end = "text"): Activations {
@@ -102,6 +123,7 @@ test("protocols 72: a run that waits for tools of the page ends well, and says f
 
 test("protocols 74: a cancelled run says so, with all that it opened closed", () => {
   const events: AgentEvent[] = [
+    { type: "text-delta", delta: "so" },
     { type: "reasoning-delta", delta: "hm" },
     ...fromJson([{ type: "tool-call-start", toolCallId: "c1", toolName: "pay" }]),
   ];
@@ -110,6 +132,9 @@ test("protocols 74: a cancelled run says so, with all that it opened closed", ()
   expect(typesOf(frames)).toEqual([
     "RUN_STARTED",
     "STEP_STARTED",
+    "TEXT_MESSAGE_START",
+    "TEXT_MESSAGE_CONTENT",
+    "TEXT_MESSAGE_END",
     "REASONING_START",
     "REASONING_MESSAGE_START",
     "REASONING_MESSAGE_CONTENT",
@@ -136,7 +161,7 @@ test("protocols 79: thought is closed before the end, and what nobody can read s
   expect(typesOf(frames).indexOf("REASONING_END")).toBeLessThan(typesOf(frames).indexOf("RUN_FINISHED"));
 });
 
-test("protocols 80: what a tool streams is one activity with all of it", () => {
+test("protocols 80: what a tool streams is one activity with all of it, in the official client too", async () => {
   const streamed = ["on", "e"].map((delta) => ({ type: "tool-call-stream-delta", toolCallId: "c1", toolName: "look", delta }));
   const [frames = []] = streamsOf(runWith(fromJson([{ type: "tool-call-start", toolCallId: "c1", toolName: "look" }, ...streamed])));
   const activities = frames.filter(({ type }) => type.startsWith("ACTIVITY"));
@@ -146,32 +171,53 @@ test("protocols 80: what a tool streams is one activity with all of it", () => {
     { type: "ACTIVITY_DELTA", patch: [{ value: "one" }] },
   ]);
   expect(new Set(activities.map((frame) => ("messageId" in frame ? frame.messageId : ""))).size).toBe(1);
+  expect((await Played.messagesOf(frames)).filter(({ role }) => role === "activity")).toMatchObject([
+    { activityType: "tool-stream-output", content: { toolCallId: "c1", output: "one" } },
+  ]);
 });
 
 test("protocols 82: a delegate is announced, waits, and is announced again under its id", () => {
   const [first = [], second = []] = streamsOf(goldenLog("child-with-approval").activations);
   const started = first.find(({ type }) => type === "SUBAGENT_STARTED");
   const id = started?.type === "SUBAGENT_STARTED" ? started.subagentRunId : "";
+  const asking = first.find(({ type }) => type === "TOOL_CALL_START");
+  const parentToolCallId = asking?.type === "TOOL_CALL_START" ? asking.toolCallId : "";
+  const attributed = { type: "SUBAGENT_STARTED", subagentRunId: id, name: expect.stringMatching(/./), parentToolCallId };
+  expect(started).toMatchObject(attributed);
   expect(first).toContainEqual(
     expect.objectContaining({ type: "SUBAGENT_FINISHED", subagentRunId: id, outcome: expect.objectContaining({ type: "suspended" }) }),
   );
   expect(first.at(-1)).toMatchObject({ outcome: { type: "interrupt", interrupts: [{ subagentRunId: id }] } });
   const again = second.filter((frame) => frame.type === "SUBAGENT_STARTED" || frame.type === "SUBAGENT_FINISHED");
-  expect(again).toMatchObject([
-    { type: "SUBAGENT_STARTED", subagentRunId: id },
-    { type: "SUBAGENT_FINISHED", subagentRunId: id, outcome: { type: "success" } },
+  expect(again).toMatchObject([attributed, { type: "SUBAGENT_FINISHED", subagentRunId: id, outcome: { type: "success" } }]);
+});
+
+test("protocols 83: usage is by provider and model, all inferences of one together, and of this activation alone", () => {
+  const used = (provider: string, model: string, tokens: number, more: object = {}): AgentEvent[] => {
+    const usage = { inputTokens: tokens, outputTokens: 1, totalTokens: tokens + 1, ...more };
+    return fromJson([{ type: "inference-end", provider, model, usage, durationMs: 1, finishReason: "end-turn" }]);
+  };
+  const first = [
+    ...used("house", "fast-1", 10, { cacheReadTokens: 4, reasoningTokens: 1 }),
+    ...used("house", "large-1", 7),
+    ...used("house", "fast-1", 5, { cacheReadTokens: 2 }),
+    ...used("barn", "fast-1", 3),
+  ];
+  const [one = [], two = []] = streamsOf([...runWith(first), ...runWith(used("house", "fast-1", 2))]);
+  const usageOf = (frames: readonly AgUiFrame[]) => {
+    const last = frames.at(-1);
+    return last?.type === "RUN_FINISHED" ? last.usage : undefined;
+  };
+  const fast = { provider: "house", model: "fast-1" };
+  expect(usageOf(one)).toEqual([
+    { ...fast, inputTokens: 15, outputTokens: 2, totalTokens: 17, cachedInputTokens: 6, reasoningTokens: 1 },
+    { provider: "house", model: "large-1", inputTokens: 7, outputTokens: 1, totalTokens: 8 },
+    { provider: "barn", model: "fast-1", inputTokens: 3, outputTokens: 1, totalTokens: 4 },
   ]);
+  expect(usageOf(two)).toEqual([{ ...fast, inputTokens: 2, outputTokens: 1, totalTokens: 3 }]);
 });
 
-test("protocols 83: usage is by provider and model, and of this activation alone", () => {
-  const [first, second] = streamsOf(goldenLog("frontend-tool").activations);
-  for (const frames of [first, second])
-    expect(frames?.at(-1)).toMatchObject({
-      usage: [{ provider: "house", model: "fast-1", inputTokens: 10, outputTokens: 5, totalTokens: 15 }],
-    });
-});
-
-test("protocols 81: what the model takes back is gone, and no call of it is told as pending", () => {
+test("protocols 81: what the model takes back is gone, in the official client too, and no call of it is told as pending", async () => {
   const events = fromJson([
     { type: "text-delta", delta: "old" },
     { type: "tool-call-start", toolCallId: "c1", toolName: "look" },
@@ -185,4 +231,7 @@ test("protocols 81: what the model takes back is gone, and no call of it is told
   expect(frames.slice(at)).toContainEqual(expect.objectContaining({ type: "TEXT_MESSAGE_CONTENT", delta: "new" }));
   expect(frames.at(-1)).toMatchObject({ outcome: { type: "success" } });
   expect(JSON.stringify(frames.slice(at))).not.toContain("c1");
+  const [last, ...more] = (await Played.messagesOf(frames)).toReversed();
+  expect(last).toMatchObject({ role: "assistant", content: "new" });
+  expect(JSON.stringify([last, ...more])).not.toMatch(/old|c1/);
 });
