@@ -1,8 +1,8 @@
 import { closedError } from "../sql/env.ts";
-import type { PgClient, PgPool, PgResult } from "./driver.ts";
+import { LIMIT_TRANSACTION, type PgClient, type PgPool, type PgResult } from "./driver.ts";
 import { isConnectionLost, toStorageError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
-import { type Statement, Statements, sendAll } from "./statement.ts";
+import { canExchange, type Statement, Statements, sendAll } from "./statement.ts";
 
 const ignore = () => {};
 
@@ -22,12 +22,15 @@ export interface ConnectionsInit {
 export class Lease {
   readonly #client: PgClient;
   readonly #statements: Statements;
+  /** Whether statements that are sent together are one transaction, in which each sees what is there when it begins. */
+  readonly isAtomic: boolean;
   #isLost = false;
   #hasSent = false;
 
-  constructor(client: PgClient, statements: Statements) {
+  constructor(client: PgClient, statements: Statements, isSet: boolean) {
     this.#client = client;
     this.#statements = statements;
+    this.isAtomic = isSet && canExchange(client);
   }
 
   /** Nothing can be sent any more, and it is not known what became of what was sent last. */
@@ -42,13 +45,14 @@ export class Lease {
 
   /** Together if the connection can do that. Errors of the engine come out as they are. */
   async send(statements: readonly Statement[]): Promise<readonly PgResult[]> {
-    const queries = statements.map((statement) => this.#statements.toQuery(statement));
+    const queries = statements.flatMap((statement) => this.#statements.toQueries(statement));
     this.#hasSent = false;
     const leave = () => {
       this.#hasSent = true;
     };
     try {
-      return await sendAll(this.#client, queries, leave);
+      const results = await sendAll(this.#client, queries, leave);
+      return results.length === statements.length ? results : results.filter((_, index) => queries[index] !== LIMIT_TRANSACTION);
     } catch (thrown) {
       this.#isLost ||= isConnectionLost(thrown);
       throw thrown;
@@ -137,7 +141,7 @@ export class Connections {
 
   async #lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     const client = await this.take();
-    const lease = new Lease(client, this.#statements);
+    const lease = new Lease(client, this.#statements, this.#init.isOwn && this.#init.hasSessions);
     // Without a listener a connection that breaks would end the process.
     client.on("error", ignore);
     try {

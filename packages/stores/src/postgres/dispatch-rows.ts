@@ -4,9 +4,10 @@ import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
+import type { Parameter } from "./driver.ts";
 import { insertRows } from "./insert-rows.ts";
 import type { Finish } from "./session.ts";
-import { type Parameter, type Statement, sql } from "./statement.ts";
+import { type Statement, sql } from "./statement.ts";
 
 export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
 

@@ -3,17 +3,23 @@ import type { Row } from "../sql/rows.ts";
 
 // The part of `pg` that is used here, so that a pool of the host fits whatever version of its types the host has.
 
+export type Parameter = string | number | null | readonly (string | number | null)[];
+
 export interface PgQuery {
   /** What a connection prepares once and finds again by this; without one it is parsed each time. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly text: string;
-  readonly values: unknown[];
+  readonly values: Parameter[];
 }
 
 export interface PgResult {
   readonly rows: readonly Row[];
   readonly command: string;
-  readonly rowCount: number | null;
+}
+
+export interface PgField {
+  readonly name: string;
+  readonly dataTypeID: number;
 }
 
 export interface PgSocket {
@@ -21,6 +27,19 @@ export interface PgSocket {
   uncork?(): void;
   /** False when nothing that is written goes anywhere any more. */
   readonly writable?: boolean;
+}
+
+/** What a query is sent with, where `pg` speaks the protocol itself. */
+export interface PgConnection {
+  /** While it is corked, messages wait to be sent together. */
+  readonly stream?: PgSocket;
+  /** The texts that this connection has prepared, by name. */
+  readonly parsedStatements?: { readonly [name: string]: string | undefined };
+  parse?(message: { readonly name: string; readonly text: string; readonly types: string[] }, more: boolean): void;
+  bind?(message: { readonly portal: string; readonly statement: string; readonly values: (string | null)[] }, more: boolean): void;
+  describe?(message: { readonly type: "P"; readonly name: string }, more: boolean): void;
+  execute?(whole: null, more: boolean): void;
+  sync?(): void;
 }
 
 export interface PgClient {
@@ -33,8 +52,9 @@ export interface PgClient {
   release(broken?: boolean | Error): void;
   /** Whether queries are sent without waiting for the answers to those before. */
   readonly pipeline?: boolean;
-  /** The socket: while it is corked, queries wait to be sent together. */
-  readonly connection?: { readonly stream?: PgSocket };
+  readonly connection?: PgConnection;
+  /** How a column of this type is read. */
+  getTypeParser?(oid: number, format: "text"): (text: string) => unknown;
 }
 
 export interface PgPool {
@@ -53,12 +73,19 @@ export interface PoolOptions {
 /** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
 const LIMITS = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
 /** The same, for the transaction that has just begun. */
-export const IN_TRANSACTION = LIMITS.replaceAll("SET ", "SET LOCAL ");
+export const LIMIT_TRANSACTION: PgQuery = {
+  text: "SELECT set_config('lock_timeout', '30s', true), set_config('idle_in_transaction_session_timeout', '60s', true)",
+  values: [],
+};
+/** Whatever a database has as its default: what is read after a lock has to be what is there after the wait for it. */
+export const ISOLATION = "READ COMMITTED";
 /**
  * Plans outlive the moment at which they were made: one that reads a table from end to end, which is best while it has a page, would be kept
  * while it grows to thousands. What an index cannot answer is still read in that way, and not compiled for having been thought dear.
  */
-const SESSION = `${LIMITS}; SET enable_seqscan = off; SET jit = off`;
+const PLANS = "SET enable_seqscan = off; SET jit = off";
+/** For whatever is sent without a BEGIN. */
+const SESSION = `${LIMITS}; ${PLANS}; SET default_transaction_isolation = '${ISOLATION}'`;
 
 /** A pool of our own. `pg` is loaded here and nowhere else. */
 export async function createPool({ url, connections, connectTimeoutMs, hasSessions }: PoolOptions): Promise<PgPool> {
@@ -68,8 +95,6 @@ export async function createPool({ url, connections, connectTimeoutMs, hasSessio
     max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    // Older versions of `pg` ignore it and send one query after the other.
-    pipeline: true,
   });
   // An idle connection that breaks is replaced; whoever uses one hears of it from its query.
   pool.on("error", () => {});

@@ -7,8 +7,9 @@ import { readThread } from "../sql/thread-row.ts";
 import { isBehind, type ViewCache } from "../sql/view-cache.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf } from "./blobs.ts";
+import type { Parameter } from "./driver.ts";
 import { readMessageRow } from "./messages.ts";
-import { type Parameter, sql } from "./statement.ts";
+import { sql } from "./statement.ts";
 
 export type KnownView = ReturnType<ViewCache["find"]>;
 

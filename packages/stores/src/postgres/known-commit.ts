@@ -2,9 +2,10 @@ import type { PendingRecord, ThreadCommit } from "@awaken/contract/store";
 import { planRows, type RowPlan, type RowReads } from "../sql/commit-plan.ts";
 import { EMPTY_LOG, logKey } from "../sql/event-log.ts";
 import type { Access } from "./access.ts";
+import type { Parameter } from "./driver.ts";
 import { lastSeqOf } from "./events.ts";
 import type { KnownThread } from "./known-threads.ts";
-import { type Parameter, type Statement, sql } from "./statement.ts";
+import { type Statement, sql } from "./statement.ts";
 
 /** A commit that was planned without asking, and the statement that makes it fail unless asking would have said the same. */
 export interface GuessedCommit {

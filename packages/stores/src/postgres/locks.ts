@@ -1,4 +1,5 @@
 import type { ScopeId, ThreadId } from "@awaken/contract";
+import { ISOLATION } from "./driver.ts";
 import { type Statement, sql } from "./statement.ts";
 
 // Advisory locks of one transaction. Their order: threads, then lineage, then blobs; a deadlock in spite of it is tried again.
@@ -18,11 +19,11 @@ export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
 
 /**
  * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
- * so that none of them is done long after the one who sent it has gone.
+ * so that none of them is done long after the one who sent it has gone. What they read has to be there after the lock.
  */
 export const tryLockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(
-    `SELECT CASE WHEN pg_try_advisory_xact_lock(${threadKey("$2")}) THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`,
+    `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND pg_try_advisory_xact_lock(${threadKey("$2")}) THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`,
     ...[scopeId, id],
   );
 

@@ -74,8 +74,8 @@ class Attempt implements Tx {
 
   async finish(writes: readonly Statement[]): Promise<void> {
     if (!this.#hasBegun && writes.length === 0) return;
-    // A lone statement is a transaction already.
-    const isBare = this.#frame.isWhole && !this.#hasBegun && writes.length === 1;
+    // They are a transaction already.
+    const isBare = this.#frame.isWhole && !this.#hasBegun && (writes.length === 1 || this.#lease.isAtomic);
     await this.#lease.send(isBare ? writes : [...this.#begin(), ...writes, this.#frame.commit]);
   }
 

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { AwakenError } from "@awaken/contract";
-import { IN_TRANSACTION, type PgClient, type PgQuery, type PgResult } from "./driver.ts";
-
-export type Parameter = string | number | null | readonly (string | number | null)[];
+import { ISOLATION, LIMIT_TRANSACTION, type Parameter, type PgClient, type PgQuery, type PgResult } from "./driver.ts";
+import { Exchange, type ExchangingClient } from "./exchange.ts";
 
 /** SQL in which `~` stands for the schema of the store, and the values of its parameters. */
 export interface Statement {
@@ -16,8 +15,7 @@ export interface Statement {
 
 export const sql = (text: string, ...values: readonly Parameter[]): Statement => ({ text, values });
 
-/** Whatever a database has as its default: what is read after a lock has to be what is there after the wait for it. */
-export const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
+export const BEGIN = `BEGIN ISOLATION LEVEL ${ISOLATION}`;
 
 /** What lists of texts were made into, text by text: to look one up costs no string that is as long as all of them. */
 interface Merged {
@@ -87,7 +85,7 @@ interface Known {
 }
 
 /**
- * Turns statements into queries; those with parameters a connection prepares once. Where each transaction may find another connection, nothing
+ * Turns statements into queries, which a connection prepares once. Where each transaction may find another connection, nothing
  * is prepared, and what else would be set for a connection is set for each transaction.
  */
 export class Statements {
@@ -100,46 +98,60 @@ export class Statements {
     this.#hasSessions = hasSessions;
   }
 
-  /** What has no parameters is as quick without being prepared, and takes one message instead of four. */
-  toQuery({ text, values }: Statement): PgQuery | string {
-    const known = this.#known.get(text) ?? this.#prepare(text);
-    if (values.length === 0) return known.text;
+  /** The first one is the statement; a transaction that begins may need another one. */
+  toQueries({ text, values }: Statement): readonly PgQuery[] {
     for (const value of values) checkText(value);
-    return { ...known, values: [...values] };
+    const query = { ...(this.#known.get(text) ?? this.#prepare(text)), values: [...values] };
+    return !this.#hasSessions && text.startsWith("BEGIN") ? [query, LIMIT_TRANSACTION] : [query];
   }
 
   #prepare(text: string): Known {
     const full = text.replaceAll("~", `${this.#schema}.`);
-    const prepared = this.#hasSessions
-      ? { name: nameOf(full), text: full }
-      : { text: full.startsWith("BEGIN") ? `${full}; ${IN_TRANSACTION}` : full };
+    const prepared = this.#hasSessions ? { name: nameOf(full), text: full } : { text: full };
     this.#known.set(text, prepared);
     return prepared;
   }
 }
 
 /**
+ * Not where `pg` speaks no protocol itself; and a pool that is handed in may be made with `pipeline: true`: then `pg` takes no queries but its
+ * own, and sends them together by itself.
+ */
+export const canExchange = (client: PgClient): client is ExchangingClient =>
+  client.pipeline !== true && client.getTypeParser !== undefined && client.connection?.parsedStatements !== undefined;
+
+/**
  * Sends queries together if the connection can do that; the first error counts, and every query has its answer when this returns. `leave` is
  * called unless the last one certainly stays here.
  */
-export async function sendAll(client: PgClient, queries: readonly (PgQuery | string)[], leave: () => void): Promise<readonly PgResult[]> {
-  const { stream } = client.connection ?? {};
-  const leaveIfOpen = () => {
-    if (stream?.writable !== false) leave();
-  };
-  if (client.pipeline !== true) {
-    const results: PgResult[] = [];
-    for (const [index, query] of queries.entries()) {
-      if (index === queries.length - 1) leaveIfOpen();
-      results.push(await client.query(query));
-    }
-    return results;
+export async function sendAll(client: PgClient, queries: readonly PgQuery[], leave: () => void): Promise<readonly PgResult[]> {
+  if (client.pipeline === true) return sendPiped(client, queries, leave);
+  if (!canExchange(client)) return sendEach(client, queries, leave);
+  const exchange = new Exchange(queries, client, leave);
+  // Where `pg` takes it as it is, it gives it back.
+  Promise.resolve(client.query(exchange)).catch((error: Error) => exchange.handleError(error));
+  return exchange.answer;
+}
+
+/** What has no parameters is as quick without being prepared, and takes one message instead of four. */
+const sendOne = (client: PgClient, query: PgQuery): Promise<PgResult> => client.query(query.values.length === 0 ? query.text : query);
+
+async function sendEach(client: PgClient, queries: readonly PgQuery[], leave: () => void): Promise<readonly PgResult[]> {
+  const results: PgResult[] = [];
+  for (const [index, query] of queries.entries()) {
+    if (index === queries.length - 1 && client.connection?.stream?.writable !== false) leave();
+    results.push(await sendOne(client, query));
   }
+  return results;
+}
+
+async function sendPiped(client: PgClient, queries: readonly PgQuery[], leave: () => void): Promise<readonly PgResult[]> {
+  const { stream } = client.connection ?? {};
   if (stream?.cork === undefined) leave();
   stream?.cork?.();
-  const sent = queries.map((query) => client.query(query));
+  const sent = queries.map((query) => sendOne(client, query));
   // Until now nothing has left.
-  leaveIfOpen();
+  if (stream?.writable !== false) leave();
   stream?.uncork?.();
   return (await Promise.allSettled(sent)).map((outcome) => {
     if (outcome.status === "fulfilled") return outcome.value;

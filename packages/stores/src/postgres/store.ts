@@ -65,9 +65,8 @@ const KNOWN_SHARE = 1 / 8;
 
 /**
  * A store in a PostgreSQL database, for many processes at once. It connects and migrates at the first call, and again after a failure.
- * A pool that is handed in stays open when the store closes; made with `pipeline: true` it costs a commit one or two round trips, else one for
- * each statement. A `transaction` sees one moment: when somebody else has changed since what it writes, it is `version_conflict`, and
- * the caller may try again.
+ * A pool that is handed in stays open when the store closes. A `transaction` sees one moment: when somebody else has changed since what it
+ * writes, it is `version_conflict`, and the caller may try again.
  */
 export function postgresStore(urlOrPool: string | PgPool, options: PostgresStoreOptions = {}): QueueStore {
   const { connections: limit = 10, connectTimeoutMs = 10_000 } = options;

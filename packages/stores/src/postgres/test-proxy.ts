@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { serverUrl } from "./test-server.ts";
 
-/** The text of the query and its end: `READ COMMITTED` is none. */
-const COMMIT = "COMMIT\0";
+/** A statement that is prepared by name, and ends a transaction that began or is the first of one that needs no end. */
+const COMMITTING = /(awaken_[0-9a-f]{24})\0(?:COMMIT\0|[^\0]*pg_try_advisory)/g;
 
 export interface Proxy {
   readonly url: string;
@@ -19,6 +19,11 @@ export async function startProxy(): Promise<Proxy> {
   const target = new URL(await serverUrl());
   let mode: "pass" | "lose-answer" | "lose-commit" = "pass";
   const sockets = new Set<Socket>();
+  const names = new Set<string>();
+  const isCommit = (data: Buffer): boolean => {
+    for (const [, name = ""] of data.toString("latin1").matchAll(COMMITTING)) names.add(name);
+    return [...names].some((name) => data.includes(name));
+  };
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
@@ -32,7 +37,7 @@ export async function startProxy(): Promise<Proxy> {
       socket.on("error", end).on("close", end);
     }
     client.on("data", (data) => {
-      if (mode !== "pass" && data.includes(COMMIT)) {
+      if (isCommit(data) && mode !== "pass") {
         const isLost = mode === "lose-commit";
         mode = "pass";
         if (isLost) return end();
