@@ -58,7 +58,7 @@ function answers(it: QueueTest): void {
     expect(recordsOf(named)).toEqual(await asked(store));
   });
 
-  it("give a run that its thread has begun others after", async ({ store, peer }) => {
+  it("give a run that its thread does not name", async ({ store, peer }) => {
     for (const [id, name, at] of [
       [R1, "d1", 1],
       [R2, "d2", 2],
@@ -66,10 +66,12 @@ function answers(it: QueueTest): void {
       const run = runs.created({ runId: id, createdAt: at, updatedAt: at });
       await peer.commit(write(run, { isNewRun: true, dispatch: { type: "enqueue", dispatch: dispatch(name, { runId: id }) } }));
     }
-    const records = recordsOf(await claimOf(store));
-    expect(records.run).toMatchObject({ runId: R1, status: "created" });
-    expect(records.head?.latestRun).toMatchObject({ runId: R2 });
-    expect(records).toEqual(await asked(store));
+    const claim = (await store.dispatches.claimDispatch(dispatch("d2").dispatchId, WORKER)) ?? expect.fail();
+    const { run, head, queued } = recordsOf(claim);
+    expect(run).toEqual(await peer.runs.load(R2));
+    expect(run).toMatchObject({ runId: R2, status: "created" });
+    expect([head?.latestRun?.runId, head?.openRun?.runId]).not.toContain(R2);
+    expect(queued.map(({ dispatchId }) => dispatchId)).toEqual(["d1"]);
   });
 
   it("of a thread that nobody has written give that there is nothing", async ({ store }) => {
