@@ -118,3 +118,46 @@ describe.each(["memory", "sqlite"] as const)("hostile input on %s", (engine) => 
     expect(await runtime.decide(has.ticket, { action: "approve" }).then((run) => run.result)).toMatchObject({ status: "done" });
   });
 });
+
+/** Words that are JSON, and that databases have no place for. */
+const UNSTORABLE = ["a\u0000b", "\ud800", "\udc00x"];
+
+/** The value with one of its words replaced. */
+function* worded(value: JsonValue): Generator<JsonValue, void, undefined> {
+  if (typeof value === "string") yield* UNSTORABLE;
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) for (const part of worded(item)) yield value.with(index, part);
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) for (const part of worded(value[key] ?? null)) yield { ...value, [key]: part };
+  }
+}
+
+test.each(["sqlite", "postgres"] as const)(
+  "words and ids that a database does not take are the caller's to mend, or taken: never a failure of the server, on %s",
+  async (engine) => {
+    await using shared = await openShared(engine);
+    const [store] = shared.stores;
+    await using runtime = openNode(store, { workers: false });
+    const server = openServer({ runtime });
+    const first = await runtime.run({ agent: "assistant", thread: "t", input: "approve" });
+    const [ticket] = first.status === "waiting" ? first.tickets : expect.fail();
+    const has: Belongings = { thread: "t", run: first.runId, ticket: ticket?.id ?? "", pending: "none" };
+    for (const name of NAMES) {
+      const route: Route = ROUTES[name];
+      const sample = SAMPLES[name];
+      const path = withQuery(pathTo(name, has), sample);
+      const send = async (to: string, body: unknown) => {
+        const reply = await ask(server, route.method, to, {
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          ...(sample.headers && { headers: sample.headers }),
+        });
+        const said = `${name} ${to} ${JSON.stringify(body)}: ${JSON.stringify(reply.body).slice(0, 300)}`;
+        expect(reply.status, said).toBeLessThan(500);
+        if (reply.status >= 400) expect(reply.body, said).toEqual({ error: expect.any(String), code: expect.stringMatching(/^[a-z_]+$/) });
+      };
+      if (route.body !== undefined) for (const body of worded(JSON.parse(JSON.stringify(sample.body)))) await send(path, body);
+      if (route.path.includes(":")) for (const id of IDS) await send(path.replace(/(\/v1\/\w+\/)[^/?]+/, `$1${id}`), sample.body);
+    }
+    expect((await store.runs.load(first.runId))?.runId).toBe(first.runId);
+  },
+);

@@ -102,8 +102,9 @@ const MAX_ID = 512;
 
 function checkParams(params: Readonly<Record<string, string>>): void {
   for (const value of Object.values(params)) {
-    if (value.trim() === "" || value.length > MAX_ID)
-      throw new AwakenError("invalid_id", `an id has 1 to ${MAX_ID} characters and is not blank`);
+    // Not every database has a place for NUL.
+    if (value.trim() === "" || value.length > MAX_ID || value.includes("\u0000"))
+      throw new AwakenError("invalid_id", `an id has 1 to ${MAX_ID} characters, none of them NUL, and is not blank`);
   }
 }
 
