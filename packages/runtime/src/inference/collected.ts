@@ -78,5 +78,6 @@ export function collect(entries: readonly Entry[], ending: Ending): Collected {
       if (ending !== "dropped") addOurs(entry);
     } else if (answered?.has(entry.id) ?? true) content.push(toCallContent(entry, recordedInput(entry)));
   }
-  return { text: entriesText(entries), content, toolCalls, malformedCalls };
+  // The message keeps it: a copy takes no more room than its items, a list that grew has room for sixteen.
+  return { text: entriesText(entries), content: content.slice(), toolCalls, malformedCalls };
 }
