@@ -119,6 +119,31 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     page.unmount();
   });
 
+  test("protocols 5, 65: an approval that is given over another protocol reaches a page that comes back, with its outcome", async () => {
+    await using site = await openSite(engine);
+    const page = openPage({ url: site.url, id: "t-other" });
+    await sendText(page, "pay endless", 1);
+    const id = approvalIdOf(page, "pay");
+    const headers = { "content-type": "application/json" };
+    const resume = [{ interruptId: id, status: "resolved", payload: { approved: true } }];
+    const answered = await fetch(`${site.url}/v1/ag-ui/threads/t-other/runs`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ runId: "r", protocolVersion: "1.0", messages: [], resume }),
+    });
+    await waitFor(async () => {
+      if (page.at().status === "ready") await act(async () => void page.at().resumeStream());
+      expect(callOf(page, "pay")).toMatchObject({ state: "output-available", output: { paid: 120 }, approval: { id, approved: true } });
+    });
+    expect(await safeValidateUIMessages({ messages: page.messages })).toMatchObject({ success: true });
+    expect(page.messages).toHaveLength(2);
+    await fetch(`${site.url}/v1/ai-sdk/chat/t-other/stop`, { method: "POST", headers, body: "{}" });
+    expect(await answered.text()).toContain('"cancelled"');
+    await page.settled(1);
+    expect(site.journal()).toEqual(["paid 120"]);
+    page.unmount();
+  });
+
   test("protocols 13: a denial reaches the model with its reason, and nothing runs", async () => {
     await using site = await openSite(engine);
     const page = openPage({
