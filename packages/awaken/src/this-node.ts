@@ -6,6 +6,7 @@ const PREFIX = "awaken";
 const host = globalThis.process;
 const fs = host?.getBuiltinModule?.("node:fs");
 const os = host?.getBuiltinModule?.("node:os");
+const hooks = host?.getBuiltinModule?.("node:async_hooks");
 
 /** What Linux says, or nothing on other systems. */
 function ask(read: () => string | undefined): string {
@@ -53,6 +54,7 @@ export function thisNode(): NodeIdentity {
   const name = `${PREFIX}/${machine}/${pid}/${startOf(pid)}/${crypto.randomUUID()}`;
   return {
     name,
+    ...(hooks === undefined ? undefined : { trail: new hooks.AsyncLocalStorage<object>() }),
     isGone(other) {
       const [prefix, hostname, boot, namespace, process, start] = other.split("/");
       if (prefix !== PREFIX || `${hostname}/${boot}/${namespace}` !== machine) return false;

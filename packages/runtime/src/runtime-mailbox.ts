@@ -76,6 +76,7 @@ export class RuntimeMailbox {
       open: (run, given, isAwaited) => whenThere(door.open(), (holds) => holds.open(run, given, isAwaited)),
       leave: (holding) => door.room?.leave(holding),
       expect: (run) => door.room?.expect(run) ?? (() => {}),
+      expectWithin: (run) => door.room?.expectWithin(run),
       release: async (run) => (await door.open()).release(run),
       submit: async (order) => (await door.open()).submit(order),
       post: async (threadId, event, target) => (await door.open()).post(threadId, event, target),

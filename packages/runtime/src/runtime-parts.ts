@@ -159,7 +159,8 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
     };
     return boundRelayStore({ ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) }, bounds);
   };
-  return new Relays({ storeOf, active, clock, ids, closing });
+  const expectIn = (scopeId: ScopeId, threadId: ThreadId) => scoped(scopeId).holds?.expectWithin({ threadId, isQueued: false });
+  return new Relays({ storeOf, active, clock, ids, closing, expectIn });
 }
 
 const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);

@@ -9,6 +9,7 @@ import { Hold, type HoldInit } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import type { NodeIdentity } from "./node.ts";
+import { Places } from "./places.ts";
 import { type QueueVerbs, queueVerbs } from "./queue-verbs.ts";
 import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -49,13 +50,15 @@ export class Mailbox {
   readonly #closing = new AbortController();
   readonly #sweeper: Sweeper;
   readonly #watchers = new Watchers();
+  readonly #places: Places;
   #leases: Leases | undefined;
   #worker: Worker | undefined;
   #isListening = false;
 
   constructor(init: MailboxInit) {
     this.#init = init;
-    const { store, retention } = init;
+    const { store, retention, node } = init;
+    this.#places = new Places(node.trail);
     this.#sweeper = new Sweeper({ store, retention, tenantOf: (scopeId) => this.tenant(scopeId) });
   }
 
@@ -113,6 +116,8 @@ export class Mailbox {
       leave: (holding) =>
         holding instanceof Hold && holding.isHeld && !holding.isFromQueue ? this.#giveBack(holding, scopeId) : undefined,
       expect: ({ threadId }) => this.#worker?.expect({ scopeId, threadId }) ?? (() => {}),
+      expectWithin: (run) =>
+        this.#places.isWithin({ scopeId, ...run }) ? this.#worker?.expect({ scopeId, threadId: run.threadId }) : undefined,
       release: async (run) => {
         for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
       },
@@ -223,7 +228,10 @@ export class Mailbox {
     return new Worker({
       queue: store.queue,
       tenantOf: (scopeId) => this.tenant(scopeId).queue,
-      execute: (scopeId, claimed, askedAt) => executeDispatch(this.tenant(scopeId), claimed, askedAt),
+      execute: (scopeId, claimed, askedAt) =>
+        this.#places.within({ scopeId, threadId: claimed.dispatch.threadId }, () =>
+          executeDispatch(this.tenant(scopeId), claimed, askedAt),
+        ),
       onLook: () => this.#sweeper.tick(),
       takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
       claim: { consumer: node.name, leaseMs },

@@ -47,6 +47,7 @@ class Attached implements AttachedIterator {
   readonly #check: (() => void) | undefined;
   #reader: Reader | undefined;
   #off: (() => void) | undefined;
+  #unexpect: (() => void) | undefined;
   #isBegun = false;
   #isOver = false;
   #batch: readonly AttachedEvent[] = [];
@@ -124,6 +125,7 @@ class Attached implements AttachedIterator {
     }
     const { signal } = this.#options;
     this.#off = signal && onAbort(signal, () => this.#end());
+    if (this.#reader !== undefined) this.#unexpect = this.#relays.expect(this.#scopeId, this.#reader.threadId);
     if (this.#isOver) this.#close();
   }
 
@@ -138,6 +140,7 @@ class Attached implements AttachedIterator {
     if (reader === undefined) return;
     this.#reader = undefined;
     this.#off?.();
+    this.#unexpect?.();
     reader.close();
     this.#relays.exit(this.#scopeId);
   }

@@ -1,4 +1,4 @@
-import type { AgentEvent, Ticket } from "@awaken/contract";
+import type { AgentEvent, ThreadId, Ticket } from "@awaken/contract";
 import type { EventCursor } from "@awaken/contract/store";
 import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
@@ -111,6 +111,10 @@ export class Reader {
     this.#listen();
     this.#isRung = true;
     this.#stage = "rest";
+  }
+
+  get threadId(): ThreadId {
+    return this.#target.threadId;
   }
 
   get #isOver(): boolean {

@@ -1,4 +1,4 @@
-import { AwakenError, type ScopeId } from "@awaken/contract";
+import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { ActiveRuns } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { type Late, whenThere } from "../stream/door.ts";
@@ -16,6 +16,8 @@ export interface RelaysInit {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly closing: AbortSignal;
+  /** Whoever reads may have the place that the run needs: it is taken up beside it, until what this gives is called. */
+  readonly expectIn: (scopeId: ScopeId, threadId: ThreadId) => (() => void) | undefined;
 }
 
 const openExchange = (init: ExchangeInit): Late<Exchange> => whenThere(following.open(), (room) => new room.Exchange(init));
@@ -41,6 +43,11 @@ export class Relays {
     const relay = this.#enter(scopeId);
     if (relay !== undefined) return relay;
     throw new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
+  }
+
+  /** A reader waits for what happens there. */
+  expect(scopeId: ScopeId, threadId: ThreadId): (() => void) | undefined {
+    return this.#init.expectIn(scopeId, threadId);
   }
 
   exit(scopeId: ScopeId): void {

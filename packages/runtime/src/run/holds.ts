@@ -35,6 +35,11 @@ export interface Holds {
    * until what this gives is called.
    */
   expect(run: Pick<RunRecord, "threadId">): () => void;
+  /**
+   * The same for whoever waits for what was left to the queue, if his code has such a place itself. `thread_already_running` for a run that
+   * is queued behind his own.
+   */
+  expectWithin(run: { readonly threadId: ThreadId; readonly isQueued: boolean }): (() => void) | undefined;
   /** Tells the process that executes the run. The decisions are on record when it resolves, and followed at the run's next boundary. */
   decide(run: RunRecord, decisions: readonly AddressedDecision[]): Promise<void>;
   /**

@@ -29,12 +29,15 @@ export async function loadRun(parts: RunParts, id: string): Promise<RunRecord> {
   return run;
 }
 
-/** The same. Undefined: it waits in the queue, and has no record before it begins. */
-async function findRun({ records, holds }: RunParts, id: RunId): Promise<RunRecord | undefined> {
+/** A run that waits in the queue, and has no record before it begins. */
+type Promised = { readonly status: "queued" } & Pick<RunRecord, "runId" | "threadId">;
+
+/** The same. One that is promised, too. */
+async function findRun({ records, holds }: RunParts, id: RunId): Promise<RunRecord | Promised> {
   const run = await records.runs.load(id);
   if (run !== undefined) return run;
   const unbegun = await holds?.unbegun(id);
-  if (unbegun?.type === "queued") return undefined;
+  if (unbegun?.type === "queued") return { status: "queued", runId: id, threadId: unbegun.threadId };
   // It may have begun, and ended, between the two looks.
   const begun = unbegun === undefined ? undefined : await records.runs.load(id);
   if (begun !== undefined) return begun;
@@ -164,16 +167,16 @@ async function heard({ holds, records }: RunParts, active: ActiveRun | undefined
 }
 
 /** As its record has it, if it is over, or waits for somebody. One that waits for another run of its family goes on with that one. */
-async function recorded(parts: RunParts, run: RunRecord | undefined, bell?: RunBell): Promise<LoopResult | undefined> {
-  if (run === undefined || !isSettled(run)) return undefined;
+async function recorded(parts: RunParts, run: RunRecord | Promised, bell?: RunBell): Promise<LoopResult | undefined> {
+  if (run.status === "queued" || !isSettled(run)) return undefined;
   const result = await recordedResult(parts, run);
   const isStill = run.status === "done" || result.tickets.length > 0 || !(await isFamilyAtWork(parts.records, run, bell));
   return isStill ? result : undefined;
 }
 
-function timedOut(id: RunId, run: RunRecord | undefined): AwakenError {
-  if (run === undefined) return new AwakenError("timeout", `run '${id}' waits in the queue, and has not begun`, { details: { runId: id } });
-  const { status } = run;
+function timedOut(id: RunId, { status }: RunRecord | Promised): AwakenError {
+  if (status === "queued")
+    return new AwakenError("timeout", `run '${id}' waits in the queue, and has not begun`, { details: { runId: id } });
   const message = `run '${id}' is ${status}, and nobody here executes it: if it was cut off, resume it`;
   return new AwakenError("timeout", message, { details: { runId: id, status } });
 }
@@ -183,8 +186,19 @@ export async function settled(parts: RunParts, id: RunId, until: number): Promis
   const here = await heard(parts, parts.active.byRun(id));
   if (here !== undefined) return here;
   // Whoever asks for a run that is not there, or is over, listens to nothing. What comes between the two looks is seen by the second.
-  const first = await recorded(parts, await findRun(parts, id));
+  const run = await findRun(parts, id);
+  const first = await recorded(parts, run);
   if (first !== undefined) return first;
+  const isQueued = run.status === "queued" || run.status === "created";
+  const unexpect = parts.holds?.expectWithin({ threadId: run.threadId, isQueued });
+  try {
+    return await settledLater(parts, id, until);
+  } finally {
+    unexpect?.();
+  }
+}
+
+async function settledLater(parts: RunParts, id: RunId, until: number): Promise<LoopResult> {
   using bell = new RunBell(parts.live, id);
   for (;;) {
     const ending = await heard(parts, parts.active.byRun(id));
@@ -194,9 +208,7 @@ export async function settled(parts: RunParts, id: RunId, until: number): Promis
     if (result !== undefined) return result;
     if (parts.active.byRun(id) !== undefined) continue;
     const left = until - parts.clock.now();
-    if (left <= 0) {
-      throw timedOut(id, run);
-    }
+    if (left <= 0) throw timedOut(id, run);
     await bell.wait(parts.clock, left, parts.closing);
     if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   }
