@@ -76,7 +76,7 @@ async function joinModules(name: string, atOnce: ReadonlySet<string>): Promise<v
     sourcemap: true,
     entryFileNames: "[name].js",
     chunkFileNames: "parts/[name]-[hash].js",
-    codeSplitting: { groups: [{ name: "core", test: (id) => atOnce.has(id) && !isEntry.has(id), includeDependenciesRecursively: false }] },
+    codeSplitting: { groups: [{ name: "core", test: (id) => atOnce.has(id) && !isEntry.has(id) }] },
   });
   await joining.close();
   for (const file of globSync("**/*.js{,.map}", { cwd: dist })) rmSync(join(dist, file));
