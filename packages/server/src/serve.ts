@@ -1,8 +1,8 @@
 import { AwakenError } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
-import { openServer, type ServerInit } from "./create-server.ts";
+import { type HostedServer, openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
-import { MAX_HEADERS, refuseHead, TOO_MANY_HEADERS } from "./http/bad-head.ts";
+import { MAX_HEADERS, refuseHead, TOO_MANY_HEADERS, unreadable } from "./http/bad-head.ts";
 import { isOutgoing } from "./http/deliver.ts";
 
 export interface ServeInit extends ServerInit {
@@ -30,7 +30,14 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /** A request has so long for its head, and a connection so long without one. */
-const SERVER_OPTIONS = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 };
+const SERVER_OPTIONS = {
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16 * 1024,
+  // Node would refuse those without one in words of its own.
+  requireHostHeader: false,
+};
 
 function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access"] {
   if (access !== undefined) return access;
@@ -41,26 +48,35 @@ function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access
   );
 }
 
-/** Listens on Node until it is closed. */
-export async function serve(init: ServeInit): Promise<RunningServer> {
-  const { port = 3000, host = "127.0.0.1", sharePort = false, drainMs = 0, graceMs = 0, runtime } = init;
-  const server = openServer({ ...init, access: accessOf(init) ?? "open" });
-  const [{ createAdaptorServer }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
+/** Every request that comes in is answered by the server, also one that cannot be read. */
+async function listenerOf(server: HostedServer) {
+  const [{ createServer }, { getRequestListener }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
+    import("node:http"),
     import("@hono/node-server"),
     import("@hono/node-server/utils/response"),
   ]);
-  const node = createAdaptorServer({
-    fetch: (request, { incoming, outgoing }) => {
+  const listen = getRequestListener(
+    (request, { incoming, outgoing }) => {
       if (incoming.rawHeaders.length > 2 * MAX_HEADERS)
         return server.refuse(request, new AwakenError("headers_too_large", TOO_MANY_HEADERS));
       return isOutgoing(outgoing) ? server.fetchOn(request, { outgoing, sent }) : server.fetch(request);
     },
-    overrideGlobalObjects: false,
-    serverOptions: SERVER_OPTIONS,
-  });
+    // The server itself never throws: there was no request to give it.
+    { overrideGlobalObjects: false, errorHandler: unreadable },
+  );
+  const node = createServer(SERVER_OPTIONS, listen);
   // Node would leave out those that are too many.
-  if ("maxHeadersCount" in node) node.maxHeadersCount = 0;
-  node.on("clientError", refuseHead);
+  node.maxHeadersCount = 0;
+  node.on("checkExpectation", listen);
+  node.on("connect", (_, socket) => refuseHead({}, socket));
+  return node.on("clientError", refuseHead);
+}
+
+/** Listens on Node until it is closed. */
+export async function serve(init: ServeInit): Promise<RunningServer> {
+  const { port = 3000, host = "127.0.0.1", sharePort = false, drainMs = 0, graceMs = 0, runtime } = init;
+  const server = openServer({ ...init, access: accessOf(init) ?? "open" });
+  const node = await listenerOf(server);
   await new Promise<void>((resolve, reject) => {
     node.once("error", reject);
     node.listen({ port, host, reusePort: sharePort }, resolve);
@@ -76,9 +92,9 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
     await runtime.close({ handOver: true, graceMs });
     await server.close();
     const stopped = new Promise((resolve) => node.close(resolve));
-    if ("closeIdleConnections" in node) node.closeIdleConnections();
+    node.closeIdleConnections();
     // What is left is nobody who waits for an answer.
-    const stop = setTimeout(() => "closeAllConnections" in node && node.closeAllConnections(), 1_000);
+    const stop = setTimeout(() => node.closeAllConnections(), 1_000);
     await stopped;
     clearTimeout(stop);
   };

@@ -67,7 +67,7 @@ export function commonErrors({ method, path, gate, body }: Route): readonly Erro
     ...(gate === "open" || isRead ? [] : (["origin_not_allowed", "commit_unknown"] as const)),
     ...(body === undefined
       ? []
-      : (["invalid_json", "invalid_body", "unsupported_media_type", "payload_too_large", "request_timeout"] as const)),
+      : (["invalid_json", "invalid_body", "invalid_request", "unsupported_media_type", "payload_too_large", "request_timeout"] as const)),
     "timeout",
     "internal",
   ];

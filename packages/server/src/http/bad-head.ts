@@ -12,30 +12,57 @@ export interface HeadSocket {
   destroy(): unknown;
 }
 
-/** Node's own place for the answer that is under way. */
-const isAnswering = (socket: object): boolean =>
-  "_httpMessage" in socket && typeof socket._httpMessage === "object" && socket._httpMessage !== null;
+/** What of Node's `ServerResponse` says whose answer it is. */
+interface Answering {
+  readonly headersSent: boolean;
+  readonly req: { readonly complete: boolean };
+  once(event: "close", listener: () => void): unknown;
+}
 
+const isAnswering = (value: unknown): value is Answering =>
+  typeof value === "object" && value !== null && "headersSent" in value && "once" in value && "req" in value;
+
+/** Node's own place for the answer that is under way. */
+const answerOn = (socket: object): Answering | undefined =>
+  "_httpMessage" in socket && isAnswering(socket._httpMessage) ? socket._httpMessage : undefined;
+
+const NO_REQUEST = ["invalid_request", "this is no request of HTTP/1.1"] as const;
 const WHY: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ["headers_too_large", TOO_MANY_HEADERS],
   ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not come in time"],
 };
 
-/** Those that were told: what still comes of them is let go, since a connection that is broken off takes the answer with it. */
-const told = new WeakSet<HeadSocket>();
+const HEADERS = { "content-type": "application/json; charset=utf-8", "x-content-type-options": "nosniff" };
+
+/** A request whose head Node can read and that no URL can be made of. */
+export function unreadable(): Response {
+  const [code, error] = NO_REQUEST;
+  return Response.json({ error, code }, { status: ERROR_TABLE[code].status, headers: HEADERS });
+}
+
+/** Those that are refused: what still comes of them is let go, since a connection that is broken off takes the answer with it. */
+const refused = new WeakSet<HeadSocket>();
 const LINGER_MS = 1_000;
 
-/** A request of which Node could not read so much as the head: it is told in the words of the server, and its connection ends. */
+/** A request that Node could not read: it is told in the words of the server, behind the answers to those before it, and its connection ends. */
 export function refuseHead({ code = "" }: { readonly code?: string }, socket: HeadSocket): void {
-  if (told.has(socket)) return;
-  if (!socket.writable || isAnswering(socket)) {
-    socket.destroy();
-    return;
-  }
-  told.add(socket);
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  tell(socket, WHY[code] ?? NO_REQUEST);
+}
+
+function tell(socket: HeadSocket, why: readonly [ErrorCode, string]): void {
+  const answer = answerOn(socket);
+  if (!socket.writable || (answer?.headersSent && !answer.req.complete)) socket.destroy();
+  else if (answer?.req.complete) answer.once("close", () => tell(socket, why));
+  else sayLast(socket, why);
+}
+
+function sayLast(socket: HeadSocket, [code, error]: readonly [ErrorCode, string]): void {
   setTimeout(() => socket.destroy(), LINGER_MS);
-  const [why, error] = WHY[code] ?? ["invalid_request", "this is no request of HTTP/1.1"];
-  const body = JSON.stringify({ error, code: why });
-  const head = `HTTP/1.1 ${ERROR_TABLE[why].status} Refused\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff`;
-  socket.end(`${head}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+  const body = JSON.stringify({ error, code });
+  const head = Object.entries(HEADERS).map(([name, value]) => `\r\n${name}: ${value}`);
+  socket.end(
+    `HTTP/1.1 ${ERROR_TABLE[code].status} Refused${head.join("")}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }
