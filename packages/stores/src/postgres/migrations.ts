@@ -1,7 +1,7 @@
 import { AwakenError } from "@awaken/contract";
 import { numberOf } from "../sql/rows.ts";
 import type { PgClient, PgPool } from "./driver.ts";
-import { isConnectionLost, toStorageError } from "./errors.ts";
+import { isConnectionLost, isWorthAnotherTry, toStorageError } from "./errors.ts";
 import { BEGIN } from "./statement.ts";
 
 /**
@@ -227,6 +227,20 @@ function checkKnown(found: number, known: number, schema: string): void {
   throw new AwakenError("storage_too_new", message, { details: { schema, found, known } });
 }
 
+/** A program that is at work holds locks in an order of its own: then one of both is refused. */
+const MAX_UPGRADES = 5;
+
+async function tryUpgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await upgrade(client, schema, migrations);
+    } catch (thrown) {
+      if (tries === MAX_UPGRADES || !isWorthAnotherTry(thrown)) throw thrown;
+      await client.query("ROLLBACK");
+    }
+  }
+}
+
 /** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
 export async function migrate(pool: PgPool, schema: string, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   const client = await pool.connect();
@@ -236,7 +250,7 @@ export async function migrate(pool: PgPool, schema: string, migrations: readonly
     const found = await loadVersion(client, schema);
     if (found === migrations.length) return;
     checkKnown(found ?? 0, migrations.length, schema);
-    await upgrade(client, schema, migrations);
+    await tryUpgrade(client, schema, migrations);
   } catch (thrown) {
     isLost = isConnectionLost(thrown);
     if (!isLost) await client.query("ROLLBACK").catch(ignore);
