@@ -8,7 +8,7 @@ import { failure, type ScriptedTurn, text, toolCall } from "../testing/script.ts
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
-import { STORES } from "./stores.test-support.ts";
+import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
 // What the queue of a store promises, as workers and readers meet it.
 
@@ -65,6 +65,39 @@ describe.each(STORES)("a dispatch whose time has not come, on %s", (_, make) => 
     expect(await other.resume(id)).toMatchObject({ status: "done", text: "here" });
     expect(worker.model.requests).toHaveLength(1);
   });
+});
+
+describe.each(AT_ONCE)("a thread whose queue cannot be read, on %s", (_, make) => {
+  test.each(["storage_corrupt", "storage_too_new"] as const)(
+    "%s: keeps no worker from those behind it, and is tried again",
+    async (code) => {
+      const clock = fakeClock(10_000);
+      await using inner = make(() => clock.now());
+      let isBroken = true;
+      const claim: QueueStore["dispatches"]["claim"] = async (id, request) => {
+        if (id === "bad" && isBroken) throw new AwakenError(code, "it is not to be read");
+        return inner.dispatches.claim(id, request);
+      };
+      const store: QueueStore = { ...inner, dispatches: { ...inner.dispatches, claim } };
+      await using caller = open(store, [], { clock });
+      for (const thread of ["bad", "good", "behind"]) {
+        await caller.start({ thread, input: "x" });
+        await clock.advance(1);
+      }
+      const warned: string[] = [];
+      const log = { warn: (message: string) => void warned.push(message), error() {} };
+      await using worker = open(store, [text("a"), text("b"), text("c")], { workers: true, concurrency: 1, clock, log });
+      const statusOf = async (thread: string) => (await dispatches(store, threadId(thread)))[0]?.status;
+      await expect.poll(() => statusOf("behind")).toBe("acked");
+      expect([await statusOf("bad"), await statusOf("good")]).toEqual(["queued", "acked"]);
+      expect(warned).toEqual(["a dispatch could not be claimed: it is not to be read"]);
+      isBroken = false;
+      await clock.advance(5_000);
+      await clock.advance(1_000);
+      await expect.poll(() => statusOf("bad")).toBe("acked");
+      expect(worker.model.requests).toHaveLength(3);
+    },
+  );
 });
 
 describe.each(STORES)("an owner whose run another one has by now, on %s", (_, make) => {

@@ -1,6 +1,7 @@
 import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
 import type { Claim, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
+import { judgeFailure, UNKNOWN_AGENT_DELAY_MS } from "./attempts.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
@@ -52,6 +53,8 @@ export class Worker {
   /** Threads whose runs somebody of this process waits for: he may be a run that has the place which theirs would need. */
   readonly #expected = new Map<string, { readonly thread: ScopedThread; waiting: number }>();
   #nextExpectedAt = 0;
+  /** Threads whose queue cannot be read, until when they are left alone: what waits behind them is taken meanwhile. */
+  readonly #unread = new Map<string, number>();
   #wake: (() => void) | undefined;
   #isRung = false;
   #isClosed = false;
@@ -125,7 +128,8 @@ export class Worker {
           this.#init.onLook();
         }
         if (await this.#fill()) continue;
-        await this.#sleep(Math.max(MIN_SLEEP_MS, await this.#untilDue()));
+        // What cannot be read stays due.
+        await this.#sleep(Math.max(this.#unread.size === 0 ? MIN_SLEEP_MS : FAILED_MS, await this.#untilDue()));
       } catch (thrown) {
         if (this.#isClosed) return;
         log.warn(`the queue could not be asked: ${errorMessage(thrown)}`);
@@ -134,7 +138,7 @@ export class Worker {
     }
   }
 
-  /** True when something was claimed: there may be more. */
+  /** True when something was claimed, or is passed over from now on: there may be more. */
   async #fill(): Promise<boolean> {
     const free = this.#init.concurrency - this.#running.size;
     this.#isRung = false;
@@ -170,8 +174,12 @@ export class Worker {
   async #next(free: number): Promise<readonly ScopedThread[]> {
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
-      const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + this.#running.size));
-      threads.push(...due.filter((thread) => !this.#running.has(keyOf(thread))).slice(0, free));
+      const now = this.#init.clock.now();
+      for (const [key, until] of this.#unread) if (until <= now) this.#unread.delete(key);
+      const passed = this.#running.size + this.#unread.size;
+      const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + passed));
+      const isOpen = (key: string): boolean => !this.#running.has(key) && !this.#unread.has(key);
+      threads.push(...due.filter((thread) => isOpen(keyOf(thread))).slice(0, free));
     }
     return threads;
   }
@@ -195,8 +203,10 @@ export class Worker {
     const askedAt = clock.now();
     const claimed = await ask("claim a dispatch", tenantOf(scopeId).dispatches.claim(threadId, claim)).catch((thrown: unknown) => {
       this.#done(key);
-      throw thrown;
+      this.#passOver(thread, thrown);
+      return "unread" as const;
     });
+    if (claimed === "unread") return true;
     if (claimed === undefined) {
       this.#done(key);
       return false;
@@ -207,6 +217,15 @@ export class Worker {
       this.ring();
     });
     return true;
+  }
+
+  /** Unless the store itself has failed: then the others are not asked for either. */
+  #passOver(thread: ScopedThread, thrown: unknown): void {
+    const { type } = judgeFailure(thrown);
+    if (type !== "dead-letter" && type !== "release") throw thrown;
+    const { clock, log } = this.#init;
+    this.#unread.set(keyOf(thread), clock.now() + UNKNOWN_AGENT_DELAY_MS);
+    log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { threadId: thread.threadId });
   }
 
   #done(key: string): void {

@@ -1,7 +1,7 @@
 import { AwakenError } from "@awaken/contract";
 import type { Claim, ClaimedRecords, Fence, QueueStore, ThreadCommit } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
-import { ACKED, append, dispatch, event, R1, R2, runs, state, T1, user, WORKER, write } from "./records.ts";
+import { ACKED, append, dispatch, event, R1, R2, runs, state, T1, T2, user, WORKER, write } from "./records.ts";
 import { type ConformanceHooks, failure, type QueueTest, type QueueWorld, type StoreTest } from "./world.ts";
 
 /** What a claim gives, and what becomes of it until the first commit. */
@@ -178,5 +178,17 @@ export function claimCorruptionConformance<S extends QueueStore>(it: StoreTest<S
     expect(claim.records).toMatchObject({ code: "storage_corrupt" });
     await store.dispatches.deadLetter(fenceOf(claim), "its run cannot be read");
     expect(await store.dispatches.load(dispatch("d1").dispatchId)).toMatchObject({ status: "dead-letter" });
+  });
+
+  it("a claim that cannot be read stops neither those who look who holds claims nor those who take them back", async ({ store, clock }) => {
+    await store.dispatches.enqueue(dispatch("d1"));
+    await store.dispatches.enqueue(dispatch("d2", { threadId: T2, runId: R2 }));
+    await claimOf(store);
+    await store.dispatches.claim(T2, { ...WORKER, consumer: "other" });
+    await corrupt(store, { type: "dispatch", dispatchId: dispatch("d1").dispatchId }, { surprise: true });
+    expect((await store.queue.listConsumers()).map(({ name }) => name)).toEqual(["other"]);
+    clock.advance(WORKER.leaseMs + 1);
+    expect((await store.queue.reclaimExpired()).map(({ dispatch: { dispatchId } }) => dispatchId)).toEqual(["d2"]);
+    expect(await store.queue.listDue()).toMatchObject([{ threadId: T2 }]);
   });
 }

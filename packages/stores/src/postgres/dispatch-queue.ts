@@ -9,7 +9,7 @@ import {
 } from "@awaken/contract/store";
 import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
 import type { Env } from "../sql/env.ts";
-import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import { moveDispatches, readDispatch, tellQueued } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";
@@ -83,7 +83,7 @@ export function dispatchQueue(access: QueueAccess): DispatchQueue {
 
     async listConsumers() {
       const text = "SELECT dispatch_id, record FROM ~dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT $1";
-      const held = (await session.read(sql(text, MAX_CLAIMS))).map(readDispatch);
+      const held = readable(await session.read(sql(text, MAX_CLAIMS)), readDispatch);
       return toConsumers(
         held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
         env.clock(),
@@ -123,7 +123,7 @@ function reclaimExpired({ session, env, wire }: QueueAccess, limit: number, gone
   return session.write(async (tx) => {
     const now = env.clock();
     const [rows = []] = await tx.read(sql(EXPIRED, now, limit, gone));
-    const reclaimed = rows.flatMap((row) => reclaim(row, now));
+    const reclaimed = readable(rows, (row) => reclaim(row, now)).flat();
     return {
       writes: reclaimed.flatMap(({ scopeId, dispatch }) => moveDispatches(scopeId, [dispatch])),
       result: reclaimed.filter(({ dispatch }) => dispatch.status !== "superseded"),

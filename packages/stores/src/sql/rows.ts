@@ -54,6 +54,17 @@ export function readFast<T>(kind: RecordKind<T>, stored: unknown, key: string): 
   return kind.read(stored, key);
 }
 
+/** What is done for all of them is done without those that cannot be read: whoever asks for one of these is told. */
+export const readable = <T>(rows: readonly Row[], read: (row: Row) => T): readonly T[] =>
+  rows.flatMap((row) => {
+    try {
+      return [read(row)];
+    } catch (thrown) {
+      if (AwakenError.is(thrown)) return [];
+      throw thrown;
+    }
+  });
+
 /** `rows` hold one more than the page when there is more behind it. */
 export function toPage<T, Position>(rows: readonly T[], limit: number, positionOf: (item: T) => Position): Page<T, Position> {
   const items = rows.slice(0, limit);

@@ -1,9 +1,16 @@
 import { type ScopeId, threadId, scopeId as toScopeId } from "@awaken/contract";
-import { clampLimit, type DispatchQueue, expireDispatch, type ScopedDispatch, supersedeDispatch } from "@awaken/contract/store";
+import {
+  clampLimit,
+  type DispatchQueue,
+  type DispatchRecord,
+  expireDispatch,
+  type ScopedDispatch,
+  supersedeDispatch,
+} from "@awaken/contract/store";
 import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
 import type { Env } from "../sql/env.ts";
 import type { Channels } from "../sql/listeners.ts";
-import { numberOf, type Row, textOf } from "../sql/rows.ts";
+import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Tx } from "./database.ts";
 import { DISPATCH_ROW, loadEpoch, readDispatch, writeDispatch } from "./dispatch-rows.ts";
@@ -92,15 +99,15 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
       session.write((tx) => {
         const sql = `SELECT scope_id, ${DISPATCH_ROW} FROM dispatch WHERE status = 'claimed'
           AND (lease_until < ? OR record ->> 'claimedBy' IN (SELECT value FROM json_each(?))) ORDER BY lease_until LIMIT ?`;
-        return tx
-          .all(sql, env.clock(), JSON.stringify(gone), clampLimit(limit))
-          .flatMap((row) => reclaim(tx, row, { env, channels }) ?? []);
+        const rows = tx.all(sql, env.clock(), JSON.stringify(gone), clampLimit(limit));
+        const claims = readable(rows, (row) => ({ scopeId: scopeOf(row), claimed: readDispatch(row) }));
+        return claims.flatMap((claim) => reclaim(tx, claim, { env, channels }) ?? []);
       }),
 
     listConsumers: () =>
       session.read((db) => {
         const sql = `SELECT ${DISPATCH_ROW} FROM dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT ?`;
-        const held = db.all(sql, MAX_CLAIMS).map(readDispatch);
+        const held = readable(db.all(sql, MAX_CLAIMS), readDispatch);
         return toConsumers(
           held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
           env.clock(),
@@ -122,9 +129,16 @@ export function dispatchQueue({ session, env, channels }: QueueAccess): Dispatch
   };
 }
 
-function reclaim(tx: Tx, row: Row, { env, channels }: Pick<QueueAccess, "env" | "channels">): ScopedDispatch | undefined {
-  const scopeId = scopeOf(row);
-  const claimed = readDispatch(row);
+interface ScopedClaim {
+  readonly scopeId: ScopeId;
+  readonly claimed: DispatchRecord;
+}
+
+function reclaim(
+  tx: Tx,
+  { scopeId, claimed }: ScopedClaim,
+  { env, channels }: Pick<QueueAccess, "env" | "channels">,
+): ScopedDispatch | undefined {
   if (claimed.status !== "claimed") return undefined;
   const now = env.clock();
   if (claimed.epoch < loadEpoch(tx, scopeId, claimed.threadId)) {
