@@ -1,5 +1,6 @@
+import { InferenceError } from "@awaken/contract";
 import { createRuntime as createCore } from "@awaken/runtime";
-import { ask, createRuntime, defineTool, type Provider } from "awaken";
+import { ask, createRuntime, defineTool, memoryStore, type Provider } from "awaken";
 import * as z from "zod";
 
 // What core-bundle.test.ts plays where there is no Node: tools in parallel, an approval, a resume.
@@ -64,4 +65,47 @@ export async function play() {
   await runtime.decide(tickets[0]?.id ?? "", { action: "approve", input: { seats: 2 } });
   const last = await runtime.wait(first.runId);
   return { outputs, statuses: [first.status, last.status], text: last.text };
+}
+
+/** Refuses the first request, and breaks off in the middle of the second. */
+function flaky(): Provider {
+  let asked = 0;
+  const busy = () => new InferenceError({ type: "rate-limited", message: "come back" });
+  return {
+    name: "page",
+    async *stream(request, options) {
+      asked += 1;
+      if (asked === 1) throw busy();
+      if (asked === 2) yield { type: "text-delta", delta: "I look it " };
+      if (asked === 2) throw busy();
+      yield* await model.stream(request, options);
+    },
+  };
+}
+
+/** A process that stays, and what is asked of it later: a run from the queue whose model fails, which is followed, waits for a decision and goes on. */
+export function stay(workers: boolean) {
+  const runtime = createCore({
+    providers: { page: flaky() },
+    models: { fast: { provider: "page", model: "page-1" } },
+    agents: { assistant: { model: "fast", instructions: "Be brief.", sections: { retry: { backoffBaseMs: 1 } } } },
+    tools: [weather, book],
+    store: memoryStore(),
+    workers,
+  });
+  const play = async () => {
+    const { runId } = await runtime.start({ agent: "assistant", thread: "trip", input: "Book me a trip." });
+    let followed = "";
+    for await (const event of runtime.attach(runId)) {
+      followed = event.type;
+      if (followed === "ticket-open") break;
+    }
+    const first = await runtime.wait(runId);
+    const tickets = first.status === "waiting" ? first.tickets : [];
+    await runtime.decide(tickets[0]?.id ?? "", { action: "approve", input: { seats: 2 } });
+    const last = await runtime.wait(runId);
+    await runtime.close();
+    return { statuses: [first.status, last.status], text: last.text, followed };
+  };
+  return { runtime, play };
 }

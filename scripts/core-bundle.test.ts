@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { bundle, bundleParts, findNodeGlobals, PARTS } from "./core-bundle.ts";
+import { bundle, bundleParts, findNodeGlobals, PARTS, type ProgramPart } from "./core-bundle.ts";
 
 const WEB_GLOBALS = [
   ...["AbortController", "AbortSignal", "Blob", "DOMException", "Event", "EventTarget", "Headers", "Request", "Response", "URL"],
@@ -81,6 +81,22 @@ const BEHIND_DOORS = [
   "registry/remote-agents.ts",
 ];
 
+const PROGRAM = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
+
+/** Plays the program, as a bundler splits it, from files of its own. `host` is a module beside them, and answers by a message. */
+async function playParts(names: string, host: (entry: string, parts: readonly ProgramPart[]) => string): Promise<unknown> {
+  const parts = await bundleParts(`export { ${names} } from ${PROGRAM};`);
+  const folder = mkdtempSync(join(tmpdir(), "awaken-parts-"));
+  try {
+    for (const { fileName, code } of parts) writeFileSync(join(folder, fileName), code);
+    writeFileSync(join(folder, "host.mjs"), host(`./${parts[0]?.fileName}`, parts));
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    return await answerOf(new Worker(join(folder, "host.mjs")));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 describe("the core in a browser", () => {
   const whole = bundle('export { createRuntime, defineTool, memoryStore } from "awaken";', { hasZod: false });
 
@@ -107,20 +123,35 @@ describe("the core in a browser", () => {
   });
 
   it("an agent with one tool and without a store is played with what is loaded at once, and nothing more", async () => {
-    const program = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
-    const parts = await bundleParts(`export { playPlain } from ${program};`);
-    const folder = mkdtempSync(join(tmpdir(), "awaken-parts-"));
-    try {
-      for (const { fileName, code } of parts) writeFileSync(join(folder, fileName), code);
-      const host = `import { parentPort } from "node:worker_threads"; import { playPlain } from "./${parts[0]?.fileName}";
-        const atOnce = [...globalThis.loadedParts]; const played = await playPlain();
-        parentPort.postMessage({ played, later: globalThis.loadedParts.slice(atOnce.length) });`;
-      writeFileSync(join(folder, "host.mjs"), host);
-      writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-      expect(await answerOf(new Worker(join(folder, "host.mjs")))).toEqual({ played: { status: "stopped", steps: 1 }, later: [] });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const host = (entry: string) => `import { parentPort } from "node:worker_threads"; import { playPlain } from "${entry}";
+      const atOnce = [...globalThis.loadedParts]; const played = await playPlain();
+      parentPort.postMessage({ played, later: globalThis.loadedParts.slice(atOnce.length) });`;
+    expect(await playParts("playPlain", host)).toEqual({ played: { status: "stopped", steps: 1 }, later: [] });
+  });
+
+  it("a process with workers has every part before it needs one: its files may go", async () => {
+    const host = (entry: string, parts: readonly ProgramPart[]) => {
+      // Of the facade, and not of the runtime.
+      const ofRuntime = parts.filter(({ modules }) => modules.every((file) => !file.includes("packages/providers/")));
+      const files = JSON.stringify(ofRuntime.map(({ fileName }) => fileName));
+      return `import { readdirSync, rmSync } from "node:fs"; import { parentPort } from "node:worker_threads"; import { stay } from "${entry}";
+        const { play } = stay(true);
+        while (${files}.some((file) => !globalThis.loadedParts.includes(file))) await new Promise(setImmediate);
+        for (const file of readdirSync(import.meta.dirname)) rmSync(import.meta.dirname + "/" + file);
+        parentPort.postMessage(await play());`;
+    };
+    expect(await playParts("stay", host)).toEqual({ statuses: ["waiting", "done"], text: "Enjoy the trip.", followed: "ticket-open" });
+  });
+
+  it("one without workers has none of them", async () => {
+    const host = (entry: string, parts: readonly ProgramPart[]) => {
+      const behind = parts.filter(({ modules }) => modules.some((file) => /\/(?:loop|inference)\/seldom\.ts$/.test(file)));
+      return `import { parentPort } from "node:worker_threads"; import { stay } from "${entry}";
+        const { runtime } = stay(false); await runtime.close();
+        for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+        parentPort.postMessage(${JSON.stringify(behind.map(({ fileName }) => fileName))}.map((file) => globalThis.loadedParts.includes(file)));`;
+    };
+    expect(await playParts("stay", host)).toEqual([false, false]);
   });
 
   it("sees what only Node has, and not the same words in a text", async () => {
@@ -131,8 +162,7 @@ describe("the core in a browser", () => {
   });
 
   it("plays a tool agent to the end where there is no Node", async () => {
-    const program = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
-    const { code, imports } = await bundle(`export { play } from ${program};`, { hasZod: true, format: "iife" });
+    const { code, imports } = await bundle(`export { play } from ${PROGRAM};`, { hasZod: true, format: "iife" });
     expect(imports).toEqual([]);
     expect(await playWithoutNode(code)).toEqual({
       left: ["undefined", "undefined", "undefined", "undefined", "undefined"],

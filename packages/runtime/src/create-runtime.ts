@@ -8,6 +8,7 @@ import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import type { RemoteAgentSource } from "./registry/remote-agents.ts";
+import { discovery } from "./registry/remote-agents-door.ts";
 import { followLeft } from "./relay/attach.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
@@ -20,7 +21,6 @@ import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
-import { Door } from "./stream/door.ts";
 import { uuidIds } from "./stream/ids.ts";
 
 export type { RuntimeInit } from "./runtime-init.ts";
@@ -99,8 +99,6 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
 }
 
 const INITIALIZING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a plugin that the runtime initializes" };
-
-const discovery = new Door(() => import("./registry/remote-agents.ts"));
 
 const DISCOVERING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a source of remote agents" };
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { always, team } from "./builtin/delegate/team.test-support.ts";
 import { toolWork } from "./builtin/tool-work-door.ts";
-import { moreRoom } from "./runtime-more.ts";
+import { moreRoom } from "./run/more-door.ts";
 import { text, toolCall } from "./testing/script.ts";
 import { defineTool } from "./tool/define-tool.ts";
 import { ask } from "./tool/verdict.ts";

@@ -4,11 +4,9 @@ import type { ChildEnd, ChildOrder, Children } from "./loop/children.ts";
 import type { TaskScene } from "./loop/run-tasks.ts";
 import type { ChildRuns } from "./run/child-runs.ts";
 import { LateTasks } from "./run/late-tasks.ts";
+import { moreRoom } from "./run/more-door.ts";
 import type { More, RunInit } from "./run/run-parts.ts";
-import { Door, type Late, whenThere } from "./stream/door.ts";
-
-/** Verbs on runs that are on record, and runs that a run starts. */
-export const moreRoom = new Door(() => import("./run/more.ts"));
+import { type Late, whenThere } from "./stream/door.ts";
 
 const openTasks = (init: RunInit, scene: TaskScene): Late<OpenTasks> => whenThere(moreRoom.open(), (room) => room.openTasks(init, scene));
 

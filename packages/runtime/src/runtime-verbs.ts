@@ -11,6 +11,7 @@ import type { Relays } from "./relay/relays.ts";
 import { cancel, cancelAndWait, send, type WaitOptions } from "./run/control.ts";
 import type { DecisionInput, TicketDecision } from "./run/decision-input.ts";
 import { toMessages } from "./run/message-input.ts";
+import { moreRoom } from "./run/more-door.ts";
 import { submit, type ThroughQueue } from "./run/on-busy.ts";
 import type { Finding } from "./run/reconcile.ts";
 import type { RewindOptions, Rewound } from "./run/rewind.ts";
@@ -20,7 +21,6 @@ import type { RunResult } from "./run/run-result.ts";
 import { openStream, type RunStream } from "./run/run-stream.ts";
 import { type Begin, startRequest } from "./run/start-request.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
-import { moreRoom } from "./runtime-more.ts";
 import { type Late, whenThere, withRoom } from "./stream/door.ts";
 
 /**

@@ -8,6 +8,7 @@ import { executeDispatch, keepCancel, settleFailure } from "./execute.ts";
 import { Hold, type HoldInit } from "./hold.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
+import { loadAll } from "./load-all.ts";
 import type { NodeIdentity } from "./node.ts";
 import { Places } from "./places.ts";
 import { type QueueVerbs, queueVerbs } from "./queue-verbs.ts";
@@ -77,6 +78,7 @@ export class Mailbox {
     this.#listen();
     this.#worker = this.#openWorker();
     this.#worker.start();
+    void loadAll();
   }
 
   /** Takes back what processes that are gone have left, now and here; workers do so by themselves. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { ended, leading, office } from "../builtin/background/tasks.test-support.ts";
-import { moreRoom } from "../runtime-more.ts";
 import type { TaskSummary } from "../tool/tasks.ts";
+import { moreRoom } from "./more-door.ts";
 
 const brief = ({ taskId, taskType, name, description, status }: TaskSummary) => [taskId, taskType, name, description, status];
 

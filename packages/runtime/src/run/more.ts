@@ -1,5 +1,5 @@
 /*
- * What a run that is started here, and asks no other agent, does without: loaded in one piece, behind the door of `runtime-more.ts`.
+ * What a run that is started here, and asks no other agent, does without: loaded in one piece, behind the door of `more-door.ts`.
  */
 export { checkRoot } from "../backend/check-profile.ts";
 export { ChildRuns } from "./child-runs.ts";

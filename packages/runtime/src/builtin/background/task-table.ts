@@ -10,7 +10,8 @@ const REMEMBERED = 1_000;
 /** Makes what there is of one thread. */
 export type MakeThread = (init: ThreadTasksInit) => ThreadTasks;
 
-const threads = new Door(() => import("./thread-tasks.ts"));
+/** One for all runtimes of the process. */
+export const threads = new Door(() => import("./thread-tasks.ts"));
 
 /** Background work of all tenants in this process. There is nothing in it for a thread without any. */
 export class TaskTable {

@@ -8,7 +8,7 @@ import type { Evidence, Stop } from "./evaluate.ts";
 import { stopStats } from "./stats.ts";
 
 /** Most agents have no conditions of their own. */
-const judging = new Door(() => import("./evaluate.ts"));
+export const judging = new Door(() => import("./evaluate.ts"));
 
 /** Every agent has a limit of steps. */
 const overSteps = ({ stepCount }: StopStats, maxSteps: number): Stop | undefined =>

@@ -25,7 +25,8 @@ export interface PoolCacheInit {
 
 const processBreakers = new BoundedMap<CircuitBreaker>(MAX_POOLS);
 
-const pools = new Door(() => import("./create-pool.ts"));
+/** One for all runtimes of the process. */
+export const pools = new Door(() => import("./create-pool.ts"));
 
 type PoolRoom = Awaited<ReturnType<typeof pools.open>>;
 

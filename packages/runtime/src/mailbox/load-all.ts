@@ -1,0 +1,33 @@
+import { threads } from "../builtin/background/task-table.ts";
+import { compacting } from "../builtin/compaction/compacting-door.ts";
+import { judging } from "../builtin/stop-policy/stop-policy.ts";
+import { toolWork } from "../builtin/tool-work-door.ts";
+import { pools } from "../inference/pool/pool-cache.ts";
+import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
+import { fitting } from "../prompt/fitting-door.ts";
+import { discovery } from "../registry/remote-agents-door.ts";
+import { following } from "../relay/relay-door.ts";
+import { moreRoom } from "../run/more-door.ts";
+import { seldom } from "../run/seldom-door.ts";
+import type { Door } from "../stream/door.ts";
+import { jsonSchema } from "../tool/json-schema.ts";
+
+/** Every door but the one that this stands behind; first what a run needs when something failed. */
+const DOORS: readonly Door<unknown>[] = [
+  ...[inferenceSeldom, seldom, moreRoom, following, pools, jsonSchema],
+  ...[compacting, judging, threads, toolWork, fitting, discovery],
+];
+
+/**
+ * A process that works for long has every part before it needs one: its files may be gone by then, replaced by a newer version, or it may have no file descriptor
+ * left. One after the other, beside what is at work. Never rejects: what could not be loaded is asked for again by whoever needs it.
+ */
+export async function loadAll(): Promise<void> {
+  for (const door of DOORS) {
+    try {
+      await door.open();
+    } catch {
+      // Whoever needs it says so.
+    }
+  }
+}

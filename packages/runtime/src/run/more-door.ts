@@ -1,0 +1,4 @@
+import { Door } from "../stream/door.ts";
+
+/** Verbs on runs that are on record, and runs that a run starts. */
+export const moreRoom = new Door(() => import("./more.ts"));
