@@ -1,4 +1,4 @@
-import type { AgentEvent } from "@awaken/contract";
+import { type AgentEvent, threadId } from "@awaken/contract";
 import type { LiveStore, QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -138,5 +138,17 @@ describe.each(STORES)("whoever leaves, on %s", (_, make) => {
     expect(await events.next()).toEqual({ done: true, value: undefined });
     await owner.cancel(run.id);
     await run.result;
+  });
+
+  test("an attached reader who leaves as soon as he knows all that is there leaves no timer behind, also where a store wakes nobody", async () => {
+    await using inner = make();
+    const { live: _live, ...silent } = inner;
+    const clock = fakeClock(1_000);
+    await using runtime = open(silent, [], { clock, workers: false });
+    await inner.threads.create({ id: threadId("t") });
+    const leaving = new AbortController();
+    const events = runtime.attach("t", { signal: leaving.signal, onCaughtUp: () => leaving.abort() })[Symbol.asyncIterator]();
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+    expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -65,7 +65,7 @@ async function failureOf(work: Promise<unknown>) {
   );
 }
 
-describe.each(STORES)("a run that was promised and has not begun, on %s", (_, make) => {
+describe.each(STORES)("a run that was promised and has not begun, on %s", (engine, make) => {
   test("is waited for and followed by its id, in whatever process, until it is over", async () => {
     await using store = make();
     const slow = lasting();
@@ -137,5 +137,29 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (_, ma
     await store.dispatches.deadLetter({ dispatchId, claimToken }, "nobody knows its agent");
     const failure = await failureOf(sender.wait(id));
     expect(failure).toMatchObject({ code: "dead_letter", message: expect.stringContaining("nobody knows its agent") });
+  });
+
+  test("and was followed before is not looked for any more when it is executed here", async () => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    // The run that is at work has one, where others could take it.
+    const leases = engine === "memory" ? 0 : 1;
+    const [first, second] = [lasting(), lasting()];
+    const tools = [first.tool, { ...second.tool, id: "slower" }];
+    const turns = [toolCall("slow", {}), text("first"), toolCall("slower", {}), text("second")];
+    await using worker = open(store, turns, { tools, clock, concurrency: 1 });
+    await worker.start({ thread: "u", input: "go" });
+    await first.began;
+    const { runId: id = expect.fail() } = await worker.send("t", "and then?", { mode: "queue" });
+    const caughtUp = Promise.withResolvers<void>();
+    const following = read(worker.attach(id, { onCaughtUp: caughtUp.resolve }));
+    await caughtUp.promise;
+    await expect.poll(() => clock.pendingTimers).toBe(leases + 1);
+    first.release();
+    await second.began;
+    await expect.poll(() => clock.pendingTimers).toBe(leases);
+    second.release();
+    expect(await worker.wait(id)).toMatchObject({ status: "done", text: "second" });
+    expect((await following).at(-1)).toMatchObject({ type: "run-end", runId: id });
   });
 });

@@ -8,21 +8,32 @@ interface Child {
   readonly agentPath: readonly string[];
 }
 
+interface Held {
+  readonly fact: StoredEvent;
+  /** That it was read with. */
+  readonly commit: Commit;
+  /** When it was put there, or first looked at. */
+  since?: number;
+}
+
+/** A run that parks for one below it does so within this time. One that goes on may have nothing to write for long: then its ticket comes first. */
+export const HELD_MS = 5_000;
+
 const isAbove = ({ agentPath }: Child, path: readonly unknown[]): boolean =>
   path.length > agentPath.length && agentPath.every((agent, index) => path[index] === agent);
 
 /**
  * Tickets of runs below are in the log of a run at once, and that those have begun only with its own next commit: whoever follows is told of
- * a ticket when he knows the run that asks, or the one between.
+ * a ticket when he knows the run that asks, or the one between, but not long after it was put there.
  */
 export class BegunChildren {
   readonly #begun: Child[] = [];
-  #held: StoredEvent[] = [];
+  #held: Held[] = [];
   /** Of a run whose start was not read, it is not known which runs it has started. */
   #isWhole = false;
 
   get held(): readonly StoredEvent[] {
-    return this.#held;
+    return this.#held.map(({ fact }) => fact);
   }
 
   get isHolding(): boolean {
@@ -39,10 +50,21 @@ export class BegunChildren {
   }
 
   /** Whether the ticket has to wait. */
-  holds(fact: StoredEvent, { run }: Pick<Commit, "run">): boolean {
-    const isEarly = this.#isWhole && this.#isEarly(fact.payload["ticket"], run.runId);
-    if (isEarly) this.#held.push(fact);
+  holds(fact: StoredEvent, commit: Commit): boolean {
+    const isEarly = this.#isWhole && this.#isEarly(fact.payload["ticket"], commit.run.runId);
+    if (isEarly) this.#held.push({ fact, commit });
     return isEarly;
+  }
+
+  /** Those that are not held any longer. */
+  takeOverdue(now: number): readonly Held[] {
+    const isOverdue = (held: Held): boolean => {
+      held.since ??= Math.min(now, held.fact.createdAt);
+      return now - held.since >= HELD_MS;
+    };
+    const overdue = this.#held.filter(isOverdue);
+    this.#held = this.#held.filter((held) => !overdue.includes(held));
+    return overdue;
   }
 
   #isEarly(ticket: unknown, own: string): boolean {
@@ -52,12 +74,12 @@ export class BegunChildren {
   }
 
   /** One has begun: tickets that waited for it. */
-  add(child: Child, { run }: Pick<Commit, "run">): readonly StoredEvent[] {
+  add(child: Child, commit: Commit): readonly StoredEvent[] {
     this.#begun.push(child);
-    return this.takeAll().filter((fact) => !this.holds(fact, { run }));
+    return this.takeAll().filter((fact) => !this.holds(fact, commit));
   }
 
   takeAll(): readonly StoredEvent[] {
-    return this.#held.splice(0);
+    return this.#held.splice(0).map(({ fact }) => fact);
   }
 }

@@ -6,6 +6,7 @@ import { ticketsBelow } from "../run/tickets-below.ts";
 import { onAbort } from "../stream/abort.ts";
 import { afterThisTick } from "../stream/tick.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
+import { HELD_MS } from "./begun-children.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type LiveStep, type PassingEvent, reportsOf } from "./live-event.ts";
 import { readOutside } from "./read-fact.ts";
@@ -46,7 +47,7 @@ export async function follow(following: Following, id: string, options: FollowOp
 }
 
 /** Where a reader is in its round: a round begins with a look at what is under way, and ends when there is nothing more to tell. */
-type Stage = "look" | "tickets" | "log" | "over" | "show" | "pass" | "wait" | "rest";
+type Stage = "look" | "tickets" | "log" | "below" | "over" | "show" | "pass" | "wait" | "rest";
 
 /** What is on record, then what happens, until the run is over or the reader leaves: what is there at one moment comes together. */
 export class Reader {
@@ -81,6 +82,7 @@ export class Reader {
   #wake: (() => void) | undefined;
   #isDue = false;
   #stopTimer: (() => void) | undefined;
+  #stopHeld: (() => void) | undefined;
   /** The step that the log was read for. */
   #readFor: string | undefined;
 
@@ -137,6 +139,10 @@ export class Reader {
         case "log":
           told = this.#tellCommit(await this.#log.next());
           break;
+        case "below":
+          if (this.#rebuild.isHoldingBelow) told = this.#rebuild.tellBelow(this.#relay.clock.now());
+          this.#stage = "over";
+          break;
         case "over":
           if (this.#tickets.length > 0) told = await this.#tellTickets();
           else if (this.#isDone || (await this.#isRecordDone())) return undefined;
@@ -153,8 +159,10 @@ export class Reader {
         case "wait":
           if (this.#isFirst) this.#options.onCaughtUp?.();
           this.#isFirst = false;
-          if (this.#isLast) return undefined;
+          // He may have left just there: then there is nothing to watch any more.
+          if (this.#isLast || this.#isOver) return undefined;
           this.#watch();
+          this.#watchHeld();
           this.#stage = "rest";
           break;
         case "rest":
@@ -172,6 +180,7 @@ export class Reader {
     this.#isLeft = true;
     this.#ring();
     this.#stopTimer?.();
+    this.#stopHeld?.();
     this.#local?.leave();
     for (const leave of this.#leave.splice(0)) leave();
   }
@@ -196,7 +205,7 @@ export class Reader {
   #tellCommit(commit: Commit | Outside | undefined): Batch | undefined {
     if (commit === undefined) {
       if (this.#told !== undefined) this.#goOn(this.#told);
-      this.#stage = "over";
+      this.#stage = "below";
       return undefined;
     }
     this.#isOnRecord = true;
@@ -249,7 +258,10 @@ export class Reader {
   /** A run that is followed alone is over when its record says so, whatever became of its last event. */
   async #isRecordDone(): Promise<boolean> {
     const { runId } = this.#target;
-    if (runId === undefined || this.#rebuild.run !== undefined) return false;
+    if (runId === undefined || this.#rebuild.run !== undefined) {
+      this.#isQueued = false;
+      return false;
+    }
     const { runs, queuedOn } = this.#relay.store;
     const run = await runs.load(runId);
     this.#isQueued = run === undefined && this.#local === undefined && (await queuedOn?.(runId)) !== undefined;
@@ -337,6 +349,20 @@ export class Reader {
     if (isElsewhere) this.#exchange.ask(threadId);
     this.#stopTimer = this.#relay.clock.timer(isPolling ? POLL_MS : ASK_AGAIN_MS, () => {
       this.#stopTimer = undefined;
+      this.#isLogRung = true;
+      this.#ring();
+    });
+  }
+
+  /** Tickets that are held are told when what they wait for does not come. */
+  #watchHeld(): void {
+    if (!this.#rebuild.isHoldingBelow) {
+      this.#stopHeld?.();
+      this.#stopHeld = undefined;
+      return;
+    }
+    this.#stopHeld ??= this.#relay.clock.timer(HELD_MS, () => {
+      this.#stopHeld = undefined;
       this.#isLogRung = true;
       this.#ring();
     });

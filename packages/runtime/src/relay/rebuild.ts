@@ -110,6 +110,18 @@ export class Rebuild {
     return this.#tickets.unknown(open, [...this.#held, ...this.#children.held]);
   }
 
+  /** Whether tickets wait until a run below is known to have begun. */
+  get isHoldingBelow(): boolean {
+    return this.#children.isHolding;
+  }
+
+  /** At the end of the log: those that have waited for long enough. */
+  tellBelow(now: number): readonly AgentEvent[] {
+    this.#told = [];
+    for (const { fact, commit } of this.#children.takeOverdue(now)) this.#tellTicket(fact, commit);
+    return this.#told;
+  }
+
   /** A step that is not on record, as far as it came. The log was read since this was the case. That of an owner that was taken over from is not shown. */
   show({ runId, writtenAt, soFar }: LiveStep): readonly AgentEvent[] {
     const { start, facts, parts } = soFar;
@@ -256,11 +268,13 @@ export class Rebuild {
   }
 
   #release(commit: Commit): void {
-    for (const fact of this.#held.splice(0)) {
-      const event = readFact(fact, this.#sources(commit, undefined));
-      if (event !== undefined) this.#told.push(event);
-      if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
-    }
+    for (const fact of this.#held.splice(0)) this.#tellTicket(fact, commit);
+  }
+
+  #tellTicket(fact: StoredEvent, commit: Commit): void {
+    const event = readFact(fact, this.#sources(commit, undefined));
+    if (event !== undefined) this.#told.push(event);
+    if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
   }
 }
 
