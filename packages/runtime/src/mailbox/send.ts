@@ -47,21 +47,23 @@ interface Address {
   readonly threadId: ThreadId;
   /** The run that is not over, on that thread. */
   readonly open: RunRecord | undefined;
-  /** Whether that run was named: nobody else reads what is said to it. One that was named and is over steers no other one. */
-  readonly named: "thread" | "open-run" | "run-that-is-over";
+  /** Whether that run was named: nobody else reads what is said to it. Another one, which is over or has not begun, steers none. */
+  readonly named: "thread" | "open-run" | "other-run";
 }
 
-/** A run by its id, else a thread, which need not exist yet. */
-async function findAddress({ runs, threads }: Pick<Ports, "runs" | "threads">, id: string): Promise<Address> {
-  const named = await runs.load(runId(id));
-  const thread = named?.threadId ?? threadId(id);
-  const record = await threads.load(thread);
-  if (named !== undefined && thread !== id && (await threads.load(threadId(id))) !== undefined) {
+/** A run by its id, else a thread, else a run that is promised and has no record, else a thread that is not there yet. */
+async function findAddress(ports: Pick<Ports, "runs" | "threads" | "dispatches">, id: string): Promise<Address> {
+  const { runs, threads, dispatches } = ports;
+  const [run, own] = [await runs.load(runId(id)), await threads.load(threadId(id))];
+  if (run !== undefined && own !== undefined && own.id !== run.threadId) {
     throw new AwakenError("ambiguous_id", `'${id}' names a run and another thread`, { details: { id } });
   }
+  const promised = run === undefined && own === undefined ? await dispatches.load(dispatchId(id)) : undefined;
+  const named = run ?? (promised?.runId === id ? promised : undefined);
+  const record = named === undefined ? own : await threads.load(named.threadId);
   const open = record?.openRunId === undefined ? undefined : await runs.load(record.openRunId);
-  if (named === undefined) return { threadId: thread, open, named: "thread" };
-  return { threadId: thread, open, named: named.runId === open?.runId ? "open-run" : "run-that-is-over" };
+  if (named === undefined) return { threadId: threadId(id), open, named: "thread" };
+  return { threadId: named.threadId, open, named: named.runId === open?.runId ? "open-run" : "other-run" };
 }
 
 const pendingOf = (messages: readonly Message[], deliveryMode: Partial<DeliveryMode>): readonly NewPending[] =>
@@ -105,7 +107,7 @@ async function place(
   { id, messages, mode: asked }: { readonly id: string; readonly messages: readonly Message[]; readonly mode: "queue" | "steer" },
 ): Promise<Placed> {
   const { threadId: thread, open, named } = await findAddress(ports, id);
-  const mode = named === "run-that-is-over" ? "queue" : asked;
+  const mode = named === "other-run" ? "queue" : asked;
   const isBehindTickets = open?.status === "waiting" && open.waiting.tickets.length > 0;
   if (open !== undefined && (isBehindTickets || (mode === "steer" && open.status === "running"))) {
     const boundary = mode === "steer" ? "next-step" : "on-natural-end";

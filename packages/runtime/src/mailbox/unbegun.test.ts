@@ -1,4 +1,4 @@
-import { type AgentEvent, threadId } from "@awaken/contract";
+import { type AgentEvent, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -116,6 +116,41 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (engin
     expect(await inTime(clock, following)).toEqual([]);
     expect(await failureOf(worker.wait(id))).toMatchObject({ code: "run_not_found" });
     expect(await failureOf(read(worker.attach(id)))).toMatchObject({ code: "run_not_found" });
+  });
+
+  test.each(["queue", "steer", "interrupt"] as const)(
+    "is sent to by its id (%s): its thread has the messages, and no other one is made",
+    async (mode) => {
+      await using store = make();
+      const slow = lasting();
+      await using worker = open(store, [toolCall("slow", {}), text("first"), text("second"), text("third")], { tools: [slow.tool] });
+      await using sender = open(store, [], { workers: false });
+      await worker.start({ thread: "t", input: "go" });
+      await slow.began;
+      const { runId: id = expect.fail() } = await sender.send("t", "one", { mode: "queue" });
+      const asked = sender.send(id, "two", { mode });
+      if (mode === "interrupt") slow.release();
+      const sent = await asked;
+      // What is said to a run that has not begun steers no other one.
+      expect(sent.status).toBe("queued");
+      if (mode !== "interrupt") expect(sent.runId).toBe(id);
+      slow.release();
+      expect(await sender.wait(sent.runId ?? expect.fail())).toMatchObject({ threadId: "t", status: "done" });
+      const log = (await store.messages.list(T, {})).items.map(({ message }) => messageText(message));
+      expect(log.filter((each) => each === "two")).toHaveLength(1);
+      expect((await store.threads.list({})).items.map((thread) => thread.id)).toEqual([T]);
+    },
+  );
+
+  test("and never will is sent to by its id: a run of its thread answers", async () => {
+    await using store = make();
+    await using sender = open(store, [], { workers: false });
+    const { runId: id = expect.fail() } = await sender.send("t", "one", { mode: "queue" });
+    expect(await sender.cancel(id)).toBe(true);
+    const sent = await sender.send(id, "two", { mode: "steer" });
+    expect(sent).toMatchObject({ status: "queued" });
+    await using worker = open(store, [text("answered")]);
+    expect(await worker.wait(sent.runId ?? expect.fail())).toMatchObject({ threadId: "t", text: "answered" });
   });
 
   test("is cancelled by its id, with its messages", async () => {
