@@ -1,13 +1,12 @@
 import { connect } from "node:net";
 import { messageId, runId, threadId } from "@awaken/contract";
-import { ROUTES, type Route } from "@awaken/contract/http";
 import { fakeClock } from "@awaken/runtime/testing";
 import { apiKeys, createServer, hashApiKey, serve } from "@awaken/server";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
-import { NAMES } from "./support/calls.ts";
+import { NAMES, routeOf } from "./support/calls.ts";
 import { ask, openServer, readFrames, request } from "./support/client.ts";
 import { held } from "./support/named.ts";
 
@@ -154,8 +153,8 @@ test("server-and-durability 66: dead letters are listed, put into the queue agai
   const rest = await ask(server, "GET", `/v1/dead-letters?cursor=${encodeURIComponent(String(page.body["nextCursor"]))}`, { headers });
   expect(rest.body).toMatchObject({ items: [{ threadId: "t2" }], hasMore: false });
   const idOf = ({ body }: typeof page): string => (Array.isArray(body["items"]) ? Object(body["items"][0]).id : expect.fail());
-  for (const name of NAMES.filter((each) => ROUTES[each].gate === "admin")) {
-    const { method, path }: Route = ROUTES[name];
+  for (const name of NAMES.filter((each) => routeOf(each).gate === "admin")) {
+    const { method, path } = routeOf(name);
     for (const authorization of [undefined, `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, `Bearer ${TOKEN}, Bearer ${TOKEN}`]) {
       const refused = await ask(server, method, path.replace(":id", idOf(page)), {
         headers: authorization === undefined ? {} : { authorization },

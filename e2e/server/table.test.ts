@@ -1,11 +1,10 @@
 import { AwakenError } from "@awaken/contract";
-import { ROUTES, type Route } from "@awaken/contract/http";
 import { type AwakenServer, createServer, defineProtocol, type ServerInit } from "@awaken/server";
 import { describe, expect, test } from "vitest";
 import { openShared } from "../relay/support/nodes.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
 import { hello, stream } from "./support/busy.ts";
-import { NAMES, pathTo, SAMPLES, withQuery } from "./support/calls.ts";
+import { NAMES, pathTo, routeOf, SAMPLES, withQuery } from "./support/calls.ts";
 import { ask, openServer, readFrames } from "./support/client.ts";
 import { held, takeUnnamed } from "./support/named.ts";
 
@@ -20,7 +19,7 @@ const openHeld = (init: ServerInit) => createServer(held({ access: "open", log: 
 const walk = (server: Pick<AwakenServer, "fetch">) =>
   Promise.all(
     NAMES.map(async (name) => {
-      const route: Route = ROUTES[name];
+      const route = routeOf(name);
       const sample = SAMPLES[name];
       const headers = { ...sample.headers, ...(route.gate === "admin" ? { authorization: `Bearer ${ADMIN}` } : undefined) };
       const { status, body } = await ask(server, route.method, withQuery(pathTo(name, HAS), sample), { ...sample, headers });
@@ -64,7 +63,7 @@ describe("server-and-durability 81: the document says of every route", () => {
     await using shared = await openShared("memory");
     const runtime = openNode(shared.stores[0], { workers: false });
     await shared.stores[0].close();
-    const own = ["health", "live", "metrics", "openApi", "systemInfo", "systemModules"];
+    const own = ["health", "live", "metrics", "openApi", "systemInfo", "systemModules", "agUiCapabilities"];
     for (const { name, answer } of await walk(openHeld({ runtime }))) {
       if (!own.includes(name)) expect(answer, name).toEqual([503, "storage_io"]);
     }

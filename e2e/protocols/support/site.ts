@@ -4,6 +4,7 @@ import { type Access, type RunningServer, serve } from "@awaken/server";
 import { tempFolder } from "../../durability/support/databases.ts";
 import { type Engine, openShared, type Shared } from "../../relay/support/nodes.ts";
 import { quiet } from "../../relay/support/speaker.ts";
+import { held } from "../../server/support/named.ts";
 import { journalOf, openAgent } from "./agent.ts";
 
 /** The agent for pages behind a server of this process. */
@@ -27,7 +28,7 @@ export async function openSite(engine: Engine, tools: readonly Tool[] = [], { cl
   const folder = tempFolder();
   const journal = join(folder.path, "journal");
   const runtime = openAgent(shared.stores[0], { journal, tools, ...init });
-  const server = await serve({ runtime, port: 0, log: quiet, ...(access === undefined ? undefined : { access }) });
+  const server = await serve(held({ runtime, port: 0, log: quiet, ...(access === undefined ? undefined : { access }) }));
   return {
     url: server.url,
     server,

@@ -1,4 +1,5 @@
 import { pathOf, ROUTES, type Route, type RouteName } from "@awaken/contract/http";
+import { agUi, aiSdk } from "@awaken/server";
 import type { AskOptions } from "./client.ts";
 
 /** One right call of a route. */
@@ -18,8 +19,14 @@ const messages = [{ role: "user", content: "say" }];
 const decision = { action: "deny", reason: "no" };
 const revision = { headers: { "if-match": '"1"' } };
 
+const chat = { id: "own", agentId: "assistant", messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "say" }] }] };
+const input = { threadId: "own", runId: "r", agentId: "assistant", messages: [{ id: "u", role: "user", content: "say" }], resume: [] };
+
+/** Those of the server and of its protocols. */
+export type CallName = RouteName | keyof typeof aiSdk.routes | keyof typeof agUi.routes;
+
 /** One for each route: a route without one does not compile, and is walked and fuzzed by nobody. */
-export const SAMPLES: Readonly<Record<RouteName, Sample>> = {
+export const SAMPLES: Readonly<Record<CallName, Sample>> = {
   health: {},
   live: {},
   metrics: {},
@@ -63,15 +70,58 @@ export const SAMPLES: Readonly<Record<RouteName, Sample>> = {
   streamThreadEvents: {},
   listRunEvents: { query: "limit=5" },
   streamRunEvents: {},
+  aiSdkChat: { body: { ...chat, trigger: "submit-message" }, query: "sdk=6" },
+  aiSdkThreadRun: { body: chat },
+  aiSdkAgentRun: { body: chat },
+  aiSdkChatStream: {},
+  aiSdkThreadStream: { query: "sdk=7" },
+  aiSdkChatReplay: { query: "limit=5" },
+  aiSdkThreadReplay: {},
+  aiSdkMessages: { query: "limit=5&order=desc" },
+  aiSdkCancel: {},
+  aiSdkInterrupt: {},
+  aiSdkStop: { body: { activeStreamId: null } },
+  agUiRun: { body: { ...input, protocolVersion: "1.0" } },
+  agUiThreadRun: { body: input },
+  agUiAgentRun: { body: input },
+  agUiStream: {},
+  agUiReplay: { query: "limit=5" },
+  agUiMessages: { query: "protocolVersion=1.0" },
+  agUiCapabilities: {},
+  agUiCancel: {},
+  agUiInterrupt: {},
 };
 
-export const NAMES = Object.keys(ROUTES).filter((name): name is RouteName => name in ROUTES);
+/** What nobody has need not be made before: it is nothing yet, or is made now. */
+const ANY_ID: ReadonlySet<string> = new Set([
+  "aiSdkThreadRun",
+  "aiSdkAgentRun",
+  "aiSdkChatStream",
+  "aiSdkThreadStream",
+  "agUiThreadRun",
+  "agUiAgentRun",
+  "agUiCapabilities",
+] satisfies readonly CallName[]);
+export const takesAnyId = (name: CallName): boolean => ANY_ID.has(name);
 
-/** The path of a route to what somebody has. */
-export function pathTo(name: RouteName, { thread, run, ticket, pending }: Belongings): string {
-  const route: Route = ROUTES[name];
-  const id = route.path.startsWith("/v1/runs/") ? run : route.path.startsWith("/v1/tickets/") ? ticket : thread;
-  return pathOf(route, { id, pendingId: pending });
+/** A row as the server has it. */
+export function routeOf(name: CallName): Route {
+  if (name in ROUTES) return Object(ROUTES)[name];
+  for (const { id, endpoints } of [aiSdk, agUi]) {
+    const found = endpoints.find((endpoint) => endpoint.name === name)?.route;
+    if (found !== undefined) return { ...found, path: `/v1/${id}${found.path}` };
+  }
+  throw new Error(`there is no route ${name}`);
+}
+
+export const NAMES = Object.keys(SAMPLES).filter((name): name is CallName => name in SAMPLES);
+
+/** The path of a route to what somebody has, or to something else that stands first in it, as a URL spells it. */
+export function pathTo(name: CallName, { thread, run, ticket, pending }: Belongings, first?: string): string {
+  const { path } = routeOf(name);
+  const id = path.startsWith("/v1/runs/") ? run : path.startsWith("/v1/tickets/") ? ticket : thread;
+  const given = first === undefined ? path : (`/${path.slice(1).replace(/:\w+/, first)}` as const);
+  return pathOf({ path: given }, { id, pendingId: pending, threadId: thread, agentId: "assistant" });
 }
 
 export const withQuery = (path: string, { query }: Sample): string => (query === undefined ? path : `${path}?${query}`);

@@ -12,7 +12,15 @@ import { checkOrigin } from "./http/origins.ts";
 import { refuse } from "./http/refuse.ts";
 import type { EventStreams } from "./http/streams.ts";
 import type { Endpoint } from "./routes/endpoint.ts";
-import type { EventReply, FrameReply, ServedRuntime, ServedStore, ServerFacts, Tenant } from "./routes/served.ts";
+import {
+  checkId,
+  type EventReply,
+  type FrameReply,
+  type ServedRuntime,
+  type ServedStore,
+  type ServerFacts,
+  type Tenant,
+} from "./routes/served.ts";
 
 /** One request, after it was answered: what a log wants to have of it. No ids, no keys. */
 export interface RequestLine {
@@ -98,16 +106,6 @@ function tenantOf(desk: Desk, { scopeId, principal }: Admitted): Tenant {
   return { runtime, records, principal };
 }
 
-const MAX_ID = 512;
-
-function checkParams(params: Readonly<Record<string, string>>): void {
-  for (const value of Object.values(params)) {
-    // Not every database has a place for NUL.
-    if (value.trim() === "" || value.length > MAX_ID || value.includes("\u0000"))
-      throw new AwakenError("invalid_id", `an id has 1 to ${MAX_ID} characters, none of them NUL, and is not blank`);
-  }
-}
-
 async function handle(
   desk: Desk,
   { route, handle }: Endpoint,
@@ -118,7 +116,7 @@ async function handle(
   if (route.gate !== "open") checkOrigin(request, desk.origins);
   const asked = desk.gatekeeper.admit(route.gate, request);
   const admitted = asked instanceof Promise ? await asked : asked;
-  checkParams(params);
+  for (const id of Object.values(params)) checkId(id);
   const query = readQuery(route, request.url);
   if (route.answer.type === "events" || route.answer.type === "frames") {
     if (request.method === "HEAD") throw new AwakenError("method_not_allowed", "a stream has nothing but what it streams");

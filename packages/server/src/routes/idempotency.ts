@@ -1,7 +1,7 @@
 import { AwakenError, type ErrorCode, type RunRecord, runId, threadId } from "@awaken/contract";
 import type { Clock } from "@awaken/runtime";
 import { sha256 } from "../http/access.ts";
-import { activeRun, type Tenant } from "./served.ts";
+import { activeRun, checkId, type Tenant } from "./served.ts";
 
 /** A submit that may come again. */
 export interface Repeatable {
@@ -55,6 +55,7 @@ async function isBusy(tenant: Tenant, thread: string | undefined): Promise<boole
 
 /** A submit with a key happens once, however often and wherever it is made. */
 export async function submitOnce<T>(tenant: Tenant, { clock, key, threadId: thread, begin, again }: Submit<T>): Promise<T> {
+  if (thread !== undefined) checkId(thread);
   if (key === undefined) return begin();
   for (let tries = 0; ; tries++) {
     const before = await repeated(tenant, key);

@@ -111,6 +111,14 @@ export type ReplyOf<R extends Route> = R["answer"] extends { readonly type: "eve
 export type Handler<R extends Route> = (call: Call<R>) => Promise<ReplyOf<R>>;
 export type Handlers<Names extends RouteName> = { readonly [Name in Names]: Handler<Routes[Name]> };
 
+const MAX_ID = 512;
+
+/** What can be said in a path and in a header, and kept by any database: whatever comes of a body can be asked for again. */
+export function checkId(value: string): string {
+  if (value.trim() !== "" && value.length <= MAX_ID && !value.includes("\u0000") && value.isWellFormed()) return value;
+  throw new AwakenError("invalid_id", `an id has 1 to ${MAX_ID} characters, none of them NUL or half a surrogate pair, and is not blank`);
+}
+
 /** The id in the path. */
 export const idOf = ({ params }: { readonly params: Readonly<Record<string, string>> }, name = "id"): string => params[name] ?? "";
 

@@ -2,7 +2,7 @@ import { openTicketsOf, type RunRecord, type Ticket, threadId } from "@awaken/co
 import type { AttachedEvent, RunRequest, RunStream, TicketDecision } from "@awaken/runtime";
 import { openEvents } from "./open-events.ts";
 import { tellRun } from "./retell.ts";
-import { activeRun, type Tenant } from "./served.ts";
+import { activeRun, checkId, type Tenant } from "./served.ts";
 import { telling, until } from "./told-events.ts";
 
 /** A thread that a client speaks on, as it stands. */
@@ -32,7 +32,7 @@ const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
 const nothing = () => undefined;
 
 export async function openTalk(tenant: Tenant, id: string | undefined): Promise<Talk> {
-  const thread = id ?? crypto.randomUUID();
+  const thread = id === undefined ? crypto.randomUUID() : checkId(id);
   const record = id === undefined ? undefined : await tenant.records.threads.load(threadId(thread));
   return { tenant, thread, open: record === undefined ? undefined : await activeRun(tenant, record) };
 }

@@ -2,7 +2,7 @@ import { AwakenError, type JsonObject, runId, threadId } from "@awaken/contract"
 import type { QueryOf, Routes } from "@awaken/contract/http";
 import { clampLimit, type ThreadFilter, type ThreadPosition, type ThreadRecord } from "@awaken/contract/store";
 import { numberOf, pairOf, readCursor, writeCursor } from "../http/cursors.ts";
-import { type Call, type Handlers, idOf, noThread, type Tenant, theThread } from "./served.ts";
+import { type Call, checkId, type Handlers, idOf, noThread, type Tenant, theThread } from "./served.ts";
 import { viewMessage, viewThread } from "./views.ts";
 
 type ThreadQuery = QueryOf<Routes["listThreads"]>;
@@ -117,7 +117,7 @@ export const threadHandlers: Handlers<
   },
   async createThread({ tenant, body }) {
     const { id = crypto.randomUUID(), ...rest } = body;
-    return viewThread(await tenant.records.threads.create({ ...rest, id: threadId(id) }));
+    return viewThread(await tenant.records.threads.create({ ...rest, id: threadId(checkId(id)) }));
   },
   loadThread: async (call) => viewThread(await theThread(call.tenant, idOf(call))),
   updateThread,

@@ -82,7 +82,7 @@ const ROUTES = {
     path: "/threads/:threadId/cancel",
     summary: "Cancels the run that works or waits on the thread.",
     answer: accepted,
-    errors: ["thread_not_found", "run_not_found"],
+    errors: ["thread_not_found", "run_not_found", "thread_already_running", "version_conflict"],
   },
   agUiInterrupt: {
     method: "POST",
@@ -90,7 +90,7 @@ const ROUTES = {
     path: "/threads/:threadId/interrupt",
     summary: "Ends what is at work on the thread, and cancels what is queued.",
     answer: accepted,
-    errors: ["thread_not_found", "thread_already_running"],
+    errors: ["thread_not_found", "thread_already_running", "version_conflict"],
   },
 } as const satisfies Readonly<Record<string, Route>>;
 

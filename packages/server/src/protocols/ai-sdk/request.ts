@@ -56,9 +56,9 @@ const named = (value: string | null | undefined): string | undefined => value?.t
 const isDialect = (value: unknown): value is Dialect => DIALECTS.some((dialect) => dialect === value);
 
 export function readDialect(query: string | undefined, body?: JsonValue): Dialect {
-  const asked = query === undefined ? body : Number(query);
+  const asked = query ?? body;
   if (asked === undefined || asked === null) return 7;
-  const dialect = Number(asked);
+  const dialect = typeof asked === "string" ? Number(asked) : asked;
   if (!isDialect(dialect)) throw refuse(`sdk must be one of ${DIALECTS.join(", ")}`);
   return dialect;
 }

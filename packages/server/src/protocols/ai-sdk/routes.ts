@@ -107,7 +107,7 @@ const ROUTES = {
     path: "/threads/:threadId/cancel",
     summary: "Cancels the run that works or waits on the thread.",
     answer: accepted,
-    errors: ["thread_not_found", "run_not_found"],
+    errors: ["thread_not_found", "run_not_found", "thread_already_running", "version_conflict"],
   },
   aiSdkInterrupt: {
     method: "POST",
@@ -119,7 +119,7 @@ const ROUTES = {
       status: 202,
       schema: s.strictObject({ status: s.string(), threadId: s.string(), supersededDispatches: s.number(), cancelled: s.boolean() }),
     },
-    errors: ["thread_not_found", "thread_already_running"],
+    errors: ["thread_not_found", "thread_already_running", "version_conflict"],
   },
   aiSdkStop: {
     method: "POST",
@@ -129,7 +129,7 @@ const ROUTES = {
     body: s.object({ assistantMessage: s.exactOptional(s.json()), activeStreamId: s.exactOptional(s.nullable(s.string())) }),
     maxBodyBytes: CHAT_BODY_BYTES,
     answer: accepted,
-    errors: ["thread_not_found", "run_not_found"],
+    errors: ["thread_not_found", "run_not_found", "thread_already_running", "version_conflict"],
   },
 } as const satisfies Readonly<Record<string, Route>>;
 
