@@ -123,8 +123,8 @@ describe("toolCallStates", () => {
   });
 });
 
-/** How often the id of a call is looked at, for each of `count` calls that come and then change. */
-function looksPerCall(count: number): number {
+/** How often the id of a call is looked at when `count` calls come and then change. */
+function looksAt(count: number): number {
   let looks = 0;
   const counted = (index: number, status: ToolCallStatus): ToolCallState => {
     const id = toolCallId(`c${index}`);
@@ -146,11 +146,17 @@ function looksPerCall(count: number): number {
       .get(toolCallStates)
       ?.calls.map((call) => call.status),
   ).toEqual(Array(count).fill("succeeded"));
-  return looks / count;
+  return looks;
 }
 
 describe("many calls", () => {
   it("a call of a thousand is found with as few looks as one of ten", () => {
-    expect(looksPerCall(1_000)).toBeLessThanOrEqual(looksPerCall(10));
+    expect(looksAt(1_000) / 1_000).toBeLessThanOrEqual(looksAt(10) / 10);
+  });
+
+  it("each further call costs the same looks, however many there are", () => {
+    const [hundred, thousand, more] = [looksAt(100), looksAt(1_000), looksAt(1_900)];
+    expect(more - thousand).toBe(thousand - hundred);
+    expect((more - thousand) / 900).toBeLessThan(10);
   });
 });
