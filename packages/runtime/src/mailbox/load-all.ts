@@ -20,10 +20,11 @@ const DOORS: readonly Door<unknown>[] = [
 
 /**
  * A process that works for long has every part before it needs one: its files may be gone by then, replaced by a newer version, or it may have no file descriptor
- * left. One after the other, beside what is at work. Never rejects: what could not be loaded is asked for again by whoever needs it.
+ * left. One after the other, beside what is at work, until it is closed. Never rejects: what could not be loaded is asked for again by whoever needs it.
  */
-export async function loadAll(): Promise<void> {
+export async function loadAll(closing: AbortSignal): Promise<void> {
   for (const door of DOORS) {
+    if (closing.aborted) return;
     try {
       await door.open();
     } catch {

@@ -78,7 +78,7 @@ export class Mailbox {
     this.#listen();
     this.#worker = this.#openWorker();
     this.#worker.start();
-    void loadAll();
+    void loadAll(this.#closing.signal);
   }
 
   /** Takes back what processes that are gone have left, now and here; workers do so by themselves. */
