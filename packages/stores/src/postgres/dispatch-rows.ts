@@ -5,7 +5,7 @@ import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Parameter } from "./driver.ts";
-import { insertRows } from "./insert-rows.ts";
+import { insertRows, type Target } from "./insert-rows.ts";
 import type { Finish } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
@@ -115,9 +115,11 @@ export const lockKnownDispatch = (scopeId: ScopeId, known: DispatchRecord): Stat
 
 const dispatchText = (dispatch: DispatchRecord) => dispatchRow(dispatch).at(-1) ?? null;
 
+const DISPATCHES: Target = { table: "dispatch", columns: DISPATCH_COLUMNS, listed: new Map() };
+
 /** A new row: of two with one id, one is refused. */
 export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>
-  insertRows(scopeId, { table: "dispatch", columns: DISPATCH_COLUMNS }, [dispatchRow(dispatch)]);
+  insertRows(scopeId, DISPATCHES, [dispatchRow(dispatch)]);
 
 /** Who waits for work hears of it when it is durable. */
 export function tellQueued({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {

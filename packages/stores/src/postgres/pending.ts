@@ -14,7 +14,7 @@ import { numberOf, type Row } from "../sql/rows.ts";
 import { readThreadIds } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
-import { insertRows } from "./insert-rows.ts";
+import { insertRows, type Target } from "./insert-rows.ts";
 import { lockThread } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
 import type { Tx } from "./session.ts";
@@ -44,6 +44,7 @@ export interface PendingChange extends PendingPlan {
   readonly lastPlace: number;
 }
 
+const PENDING: Target = { table: "pending", columns: PENDING_COLUMNS, listed: new Map() };
 const PLACE = "WHERE scope_id = $1 AND thread_id = $2 AND pending_id = $3";
 
 export function writePending({ scopeId, env }: Pick<Access, "scopeId" | "env">, change: PendingChange): readonly Statement[] {
@@ -55,7 +56,7 @@ export function writePending({ scopeId, env }: Pick<Access, "scopeId" | "env">, 
     ...(removed.length === 0 ? [] : [sql(remove, scopeId, threadId, removed)]),
     ...insertRows(
       scopeId,
-      { table: "pending", columns: PENDING_COLUMNS },
+      PENDING,
       rows.map((row) => row.values),
     ),
     ...writeBlobs(scopeId, threadId, blobs),
