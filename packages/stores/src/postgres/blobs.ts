@@ -26,10 +26,9 @@ export function writeBlobs(scopeId: ScopeId, threadId: ThreadId, blobs: readonly
   return statements.map((statement) => ({ ...statement, isAlone: true }));
 }
 
-/** A column with the large parts of a row by their hashes, read in the same moment as the row. */
+/** A column with the large parts of a row by their hashes, read in the same moment as the row. Few have any, so it is a function: it is made ready when it is called. */
 export const bodiesOf = (table: string): string =>
-  `CASE WHEN ${table}.parts IS NULL THEN NULL ELSE (SELECT json_object_agg(b.hash, b.body) FROM ~blob b
-     WHERE b.scope_id = ${table}.scope_id AND b.hash IN (SELECT m[1] FROM regexp_matches(${table}.parts, '[0-9a-f]{64}', 'g') AS m)) END AS bodies`;
+  `CASE WHEN ${table}.parts IS NOT NULL THEN ~bodies(${table}.scope_id, ${table}.parts) END AS bodies`;
 
 /** The JSON of a row with its large parts put back. */
 export function decode(row: Row, key: string): unknown {

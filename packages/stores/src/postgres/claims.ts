@@ -9,7 +9,7 @@ import {
   type QueuedDispatch,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { EMPTY_LOG, type Log, type LogHead, logKey } from "../sql/event-log.ts";
+import { type Log, type LogHead, logKey } from "../sql/event-log.ts";
 import { readHead as readLogHead } from "../sql/event-rows.ts";
 import { jsonOf, numberOf, type Row } from "../sql/rows.ts";
 import { runIn } from "../sql/run-row.ts";
@@ -18,7 +18,7 @@ import { INTERRUPTED } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
 import { bodiesOf } from "./blobs.ts";
 import { finishMoves, queuedIn, readDispatch } from "./dispatch-rows.ts";
-import { headOf } from "./events.ts";
+import { newestOf } from "./events.ts";
 import {
   HEAD_PARTS,
   headThread,
@@ -45,9 +45,14 @@ interface Claiming {
 
 const RUN = "(SELECT run_id FROM next)";
 
-const logPart = (type: Log["type"], id: string): string =>
-  `UNION ALL ${partOf(`${type}-log`, "NULL", "NULL", "NULL", "row_to_json(log)")} FROM (${headOf(type, "$1", id)}) AS log
-    WHERE EXISTS (SELECT 1 FROM next)`;
+const newestPart = (type: Log["type"], id: string): string =>
+  `UNION ALL (${partOf(`${type}-log`, "NULL", "log.batch_id", "log.last_seq", "to_json(log.last_at)", "NULL, to_json(log.count)")}
+    FROM (${newestOf(type, "$1", id)}) AS log)`;
+
+/** How far a log came that has no event left. */
+const sweptPart = (type: Log["type"], id: string): string =>
+  `UNION ALL ${partOf(`${type}-swept`, "NULL", "NULL", "s.last_seq", "to_json(s.last_at)")}
+    FROM ~swept_log s WHERE s.scope_id = $1 AND s.type = '${type}' AND s.id = ${id}`;
 
 /**
  * Open rows of a thread, and all that the run of the one that is next begins with: it is the first that is queued, of this epoch, and
@@ -71,7 +76,8 @@ export const SELECT_NEXT = `WITH
     WHERE w.scope_id = $1 AND w.run_id = ${RUN} AND w.taken_at IS NULL ORDER BY w.place)
   UNION ALL (${partOf("pending", "p.thread_id", "p.pending_id", "p.place", "p.record", `p.parts, ${bodiesOf("p")}`)} FROM ~pending p
     WHERE p.scope_id = $1 AND p.thread_id = $2 AND EXISTS (SELECT 1 FROM next) ORDER BY p.place)
-  ${logPart("thread", "$2")} ${logPart("run", RUN)}`;
+  ${newestPart("thread", "$2")} ${newestPart("run", RUN)}
+  ${sweptPart("thread", "$2")} ${sweptPart("run", RUN)}`;
 
 const selectNext = ({ scopeId }: Access, threadId: ThreadId, { id }: Claiming, now: number, known: KnownView): Statement =>
   sql(SELECT_NEXT, scopeId, threadId, id === undefined ? now : null, id ?? null, ...knownValues(known));
@@ -137,13 +143,14 @@ async function readRecords(access: Access, { dispatch, queued, epoch, rows }: Ta
 
 function logHeads({ threadId, runId }: ClaimedDispatch, rows: readonly Row[]): ReadonlyMap<string, LogHead> {
   const headOfLog = (type: Log["type"]): LogHead => {
-    const [row] = rowsOf(rows, `${type}-log`).map((each) => jsonOf(each, "record"));
-    return isRow(row) ? readLogHead(type, row) : EMPTY_LOG;
+    const [row] = [...rowsOf(rows, `${type}-log`), ...rowsOf(rows, `${type}-swept`)];
+    return readLogHead(
+      type,
+      row && { last_seq: row["seq"], last_at: jsonOf(row, "record"), batch_id: row["id"], count: jsonOf(row, "bodies") },
+    );
   };
   return new Map([
     [logKey({ type: "thread", id: threadId }), headOfLog("thread")],
     [logKey({ type: "run", id: runId }), headOfLog("run")],
   ]);
 }
-
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;

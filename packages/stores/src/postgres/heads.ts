@@ -38,12 +38,11 @@ const runPart = (id: string): string =>
   `${partOf("run", "r.thread_id", "r.run_id", "NULL", "r.record")} FROM ~run r WHERE r.scope_id = $1 AND r.run_id = (${id})`;
 
 /**
- * Everything of the head of `t`. Messages that are known stay out. What comes from `t` is asked for as single values: joins may be planned, on
- * tables that are small then, as walks through the whole of an index.
+ * Everything of the head of `t`, whose state is in the column of bodies. Messages that are known stay out. What comes from `t` is asked for as
+ * single values: joins and lists may be planned, on tables that are small then, as walks through the whole of an index.
  */
-export const HEAD_PARTS = `SELECT 'thread' AS part, thread_id, NULL AS id, message_count AS seq, record, NULL AS parts, NULL::json AS bodies,
+export const HEAD_PARTS = `SELECT 'thread' AS part, thread_id, NULL AS id, message_count AS seq, record, NULL AS parts, state AS bodies,
        folded, run_count, incarnation FROM t
-     UNION ALL ${partOf("state", "thread_id", "NULL", "NULL", "state")} FROM t WHERE state IS NOT NULL
      UNION ALL ${runPart("SELECT latest_run_id FROM t")}
      UNION ALL ${runPart("SELECT open_run_id FROM t WHERE open_run_id IS DISTINCT FROM latest_run_id")}
      UNION ALL (${partOf("message", "message.thread_id", "NULL", "message.seq", "message.record", `message.parts, ${bodiesOf("message")}`)}
@@ -80,7 +79,7 @@ export function readHead(access: Access, id: ThreadId, known: KnownView, rows: r
   const runs = rowsOf(rows, "run").map(readPartRun);
   const latestRun = runs.find((run) => run.runId === thread.latestRun?.id);
   const openRun = runs.find((run) => run.runId === thread.openRunId);
-  const [state] = rowsOf(rows, "state").map((each) => threadState.read(jsonOf(each, "record"), textOf(each, "thread_id")));
+  const state = threadRow["bodies"] === null ? undefined : threadState.read(jsonOf(threadRow, "bodies"), textOf(threadRow, "thread_id"));
   const { messageCount } = row;
   const own = { ...(latestRun && { latestRun }), ...(openRun && { openRun }), ...(state && { state }) };
   return { head: { thread, messages, messageCount, ...own }, row };

@@ -188,6 +188,11 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE ~run ADD COLUMN awaits_tasks boolean GENERATED ALWAYS AS (strpos(record::text, '"reason":"awaiting-tasks"') > 0) STORED;
   CREATE INDEX run_tasks ON ~run (scope_id, thread_id) WHERE status = 'waiting' AND awaits_tasks;
   `,
+  // The large parts that a row names, by their hashes (`blobs.ts`). Each is asked for as a single value: a join may be planned, while there are
+  // few, as a walk through all that there are.
+  `CREATE FUNCTION ~bodies(scope text, parts text) RETURNS json LANGUAGE sql STABLE AS $$
+     SELECT json_object_agg(hash, (SELECT b.body FROM ~blob b WHERE b.scope_id = scope AND b.hash = used.hash))
+     FROM (SELECT DISTINCT m[1] AS hash FROM regexp_matches(parts, '[0-9a-f]{64}', 'g') AS m) AS used $$`,
 ];
 
 const ignore = () => {};

@@ -56,6 +56,26 @@ describe("a statement that is prepared while a table is almost empty, and kept w
     }
   });
 
+  test("finds the large parts that a row names by their keys, however many there are", async () => {
+    const hash = (number: number) => String(number).padStart(64, "0");
+    const [{ scope_id: scope } = {}] = await runSql(`SELECT scope_id FROM ${schema}.thread`);
+    const read = async () => {
+      await client.query("SELECT pg_stat_force_next_flush()");
+      const { rows } = await client.query(
+        `SELECT idx_tup_read AS n FROM pg_stat_user_indexes WHERE indexrelid = '${schema}.blob_pkey'::regclass`,
+      );
+      return Number(rows[0]?.["n"]);
+    };
+    await runSql(`INSERT INTO ${schema}.blob SELECT $1, lpad(n::text, 64, '0'), 'body ' || n FROM generate_series(1, 50) AS n`, [
+      String(scope),
+    ]);
+    const before = await read();
+    const parts = [hash(7), hash(7), hash(8), hash(99)].join(" ");
+    const { rows } = await client.query({ text: `SELECT ${schema}.bodies($1, $2) AS bodies`, values: [String(scope), parts] });
+    expect(rows[0]?.["bodies"]).toEqual({ [hash(7)]: "body 7", [hash(8)]: "body 8", [hash(99)]: null });
+    expect(await read()).toBe(before + 2);
+  });
+
   test("moves a run by its key", async () => {
     const move = `UPDATE ${schema}.run SET status = $3 WHERE scope_id = $1 AND run_id = $2 AND updated_at = $4 AND status = $5`;
     expect(await planOf(move, 5)).toContain("run_pkey");
