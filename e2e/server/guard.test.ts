@@ -20,9 +20,9 @@ const queuePageSchema = z.object({
   nextCursor: z.string().optional(),
 });
 
-describe("who is let in", () => {
+describe.each(ENGINES)("who is let in on %s", (engine) => {
   test("server-and-durability 66: missing, wrong and doubled Authorization are 401 on admin routes, and nothing happens", async () => {
-    await using shared = await openShared("memory");
+    await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);
     const server = openServer({ runtime, admin: { token: TOKEN } });
     const get = async (path: string, ...headers: readonly string[]) => {
@@ -42,7 +42,7 @@ describe("who is let in", () => {
   });
 
   test("server-and-durability 67: an admin surface without a token does not start, nor a server that others can reach without keys", async () => {
-    await using shared = await openShared("memory");
+    await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0]);
     for (const token of ["", "   ", "short"])
       expect(() => createServer({ runtime, admin: { token } })).toThrow("admin surface needs a token");
@@ -50,7 +50,9 @@ describe("who is let in", () => {
     expect(() => createServer({ runtime: { ...runtime, store: undefined } })).toThrow("needs a store");
     expect(() => apiKeys([{ hash: "not-a-hash" }])).toThrow("64 hex digits");
   });
+});
 
+describe("who is let in", () => {
   test("without access nobody is let in; a key is one header, of one tenant; an access function that throws lets in nobody", async () => {
     await using shared = await openShared("memory");
     await using runtime = openNode(shared.stores[0]);
@@ -172,22 +174,25 @@ test("server-and-durability 66: dead letters are listed, put into the queue agai
 });
 
 describe("health", () => {
-  test("server-and-durability 71: /health is 503 when the store hangs for 5 s, while /health/live stays 200", async () => {
-    await using shared = await openShared("memory");
-    await using runtime = openNode(shared.stores[0]);
-    const clock = fakeClock(0);
-    const [store] = shared.stores;
-    const hanging = { ...store, runs: { ...store.runs, load: () => new Promise<undefined>(() => {}) } };
-    const server = openServer({ runtime: { ...runtime, store: hanging }, clock });
-    const health = ask(server, "GET", "/health");
-    await clock.advance(4_999);
-    expect(await Promise.race([health, ask(server, "GET", "/health/live")])).toMatchObject({ status: 200, body: {} });
-    await clock.advance(1);
-    expect(await health).toMatchObject({ status: 503, body: { status: "unhealthy", components: { store: "timeout" } } });
-    const failing = { ...store, runs: { ...store.runs, load: () => Promise.reject(new Error("secret host")) } };
-    const failed = await ask(openServer({ runtime: { ...runtime, store: failing } }), "GET", "/health");
-    expect(failed).toMatchObject({ status: 503, body: { components: { store: "error" } } });
-  });
+  test.each(ENGINES)(
+    "server-and-durability 71: /health is 503 when the store hangs for 5 s, while /health/live stays 200, on %s",
+    async (engine) => {
+      await using shared = await openShared(engine);
+      await using runtime = openNode(shared.stores[0]);
+      const clock = fakeClock(0);
+      const [store] = shared.stores;
+      const hanging = { ...store, runs: { ...store.runs, load: () => new Promise<undefined>(() => {}) } };
+      const server = openServer({ runtime: { ...runtime, store: hanging }, clock });
+      const health = ask(server, "GET", "/health");
+      await clock.advance(4_999);
+      expect(await Promise.race([health, ask(server, "GET", "/health/live")])).toMatchObject({ status: 200, body: {} });
+      await clock.advance(1);
+      expect(await health).toMatchObject({ status: 503, body: { status: "unhealthy", components: { store: "timeout" } } });
+      const failing = { ...store, runs: { ...store.runs, load: () => Promise.reject(new Error("secret host")) } };
+      const failed = await ask(openServer({ runtime: { ...runtime, store: failing } }), "GET", "/health");
+      expect(failed).toMatchObject({ status: 503, body: { components: { store: "error" } } });
+    },
+  );
 
   test("a server that leaves is not ready first, and then refuses", async () => {
     await using shared = await openShared("memory");

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, test } from "vitest";
-import { openShared, stopServer } from "../relay/support/nodes.ts";
+import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode } from "../relay/support/speaker.ts";
 import { NAMES, pathTo, routeOf, SAMPLES } from "./support/calls.ts";
 import { ask, openServer, request } from "./support/client.ts";
@@ -52,24 +52,27 @@ test("hostile requests leave nothing behind: the second half of thousands holds 
   expect(second / first).toBeLessThan(1.05);
 });
 
-test("server-and-durability 72: metrics never contain the id of a thread, a run or a request, whatever is asked for", async () => {
-  await using shared = await openShared("memory");
-  await using runtime = openNode(shared.stores[0]);
-  const server = openServer({ runtime, metrics: true });
-  const started = await ask(server, "POST", "/v1/runs/start", {
-    body: { agentId: "assistant", threadId: "thread-of-ana", messages: [{ role: "user", content: "say" }] },
-    headers: { "x-request-id": "request-of-ana" },
-  });
-  await ask(server, "GET", `/v1/runs/${started.body["runId"]}/result`);
-  for (const path of [
-    "/v1/threads/thread-of-ana",
-    "/v1/threads/thread-of-bob",
-    "/v1/nothing/thread-of-ana",
-    "/v1/runs?cursor=thread-of-ana",
-  ])
-    await ask(server, "GET", path);
-  const text = await (await server.fetch(request("GET", "/metrics"))).text();
-  expect(text).toContain('route="/v1/threads/:id"');
-  expect(text).not.toMatch(/thread-of|request-of|thread_id|run_id|assistant/);
-  expect(text).not.toContain(String(started.body["runId"]));
-});
+test.each(ENGINES)(
+  "server-and-durability 72: metrics never contain the id of a thread, a run or a request, whatever is asked for, on %s",
+  async (engine) => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime, metrics: true });
+    const started = await ask(server, "POST", "/v1/runs/start", {
+      body: { agentId: "assistant", threadId: "thread-of-ana", messages: [{ role: "user", content: "say" }] },
+      headers: { "x-request-id": "request-of-ana" },
+    });
+    await ask(server, "GET", `/v1/runs/${started.body["runId"]}/result`);
+    for (const path of [
+      "/v1/threads/thread-of-ana",
+      "/v1/threads/thread-of-bob",
+      "/v1/nothing/thread-of-ana",
+      "/v1/runs?cursor=thread-of-ana",
+    ])
+      await ask(server, "GET", path);
+    const text = await (await server.fetch(request("GET", "/metrics"))).text();
+    expect(text).toContain('route="/v1/threads/:id"');
+    expect(text).not.toMatch(/thread-of|request-of|thread_id|run_id|assistant/);
+    expect(text).not.toContain(String(started.body["runId"]));
+  },
+);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freshSchema, type Server, startServer, tempFolder } from "../durability/support/databases.ts";
@@ -69,20 +70,25 @@ describe("server processes that die", { timeout: 120_000 }, () => {
   test("kill and reconnect on SQLite: the client ends with exactly the committed text, and an approval that was open runs once", async () => {
     using folder = tempFolder();
     const place: Place = { type: "sqlite", file: join(folder.path, "awaken.db") };
-    const first = await startProcess({ place, port: 0 });
-    const again = () => startProcess({ place, port: first.port });
+    const journal = join(folder.path, "journal");
+    const first = await startProcess({ place, port: 0, journal });
+    const again = () => startProcess({ place, port: first.port, journal });
     const second = await killInMidAnswer(first, again, "kill");
     await using _third = await killWhileItWaits(second, again);
+    expect(readFileSync(journal, "utf8")).toBe("effect 3\napproved 4\n");
   });
 
   test("kill and reconnect behind two nodes on PostgreSQL: the other node goes on", async () => {
     await using schema = freshSchema(database.url);
+    using folder = tempFolder();
     const place: Place = { type: "postgres", url: database.url, schema: schema.name };
-    const first = await startProcess({ place, port: 0 });
-    await using other = await startProcess({ place, port: 0 });
+    const journal = join(folder.path, "journal");
+    const first = await startProcess({ place, port: 0, journal });
+    await using other = await startProcess({ place, port: 0, journal });
     await killInMidAnswer(first, async () => other, "kill");
-    const third = await startProcess({ place, port: 0 });
+    const third = await startProcess({ place, port: 0, journal });
     await killWhileItWaits(third, async () => other);
+    expect(readFileSync(journal, "utf8")).toBe("effect 3\napproved 4\n");
   });
 
   test("server-and-durability 47: SIGTERM in mid-answer: the process leaves in peace, and another node ends the run", async () => {

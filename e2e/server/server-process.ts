@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { serve } from "@awaken/server";
 import { openStore, type Place } from "../durability/support/place.ts";
 import { openNode, quiet } from "../relay/support/speaker.ts";
@@ -7,11 +8,16 @@ import { openNode, quiet } from "../relay/support/speaker.ts";
 export interface ServerOrder {
   readonly place: Place;
   readonly port: number;
+  /** A file that tools write a line to when they do something. */
+  readonly journal?: string;
 }
 
 const order: ServerOrder = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore(order.place);
-const runtime = openNode(store, { workers: true, leaseMs: 1_000 });
+const { journal } = order;
+const runtime = openNode(store, { workers: true, leaseMs: 1_000 }, (line) => {
+  if (journal !== undefined) appendFileSync(journal, `${line}\n`);
+});
 const server = await serve({ runtime, port: order.port, log: quiet });
 process.on("SIGTERM", async () => {
   await server.close();

@@ -48,7 +48,8 @@ const TURNS: Readonly<Record<string, (nth: string) => ScriptedTurn>> = {
 const n = z.object({ n: z.number() });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const tools = [
+/** Whoever wants to know from outside what was done is told. */
+const toolsOf = (note: (line: string) => void) => [
   defineTool({
     id: "look",
     description: "Looks",
@@ -66,6 +67,7 @@ const tools = [
     input: n,
     idempotent: true,
     async execute({ n: what }) {
+      note(`effect ${what}`);
       await pause(2);
       return `done ${what}`;
     },
@@ -75,7 +77,10 @@ const tools = [
     description: "Asks first",
     input: n,
     approve: () => ask("May I?"),
-    execute: ({ n: what }) => ({ allowed: what }),
+    execute({ n: what }) {
+      note(`approved ${what}`);
+      return { allowed: what };
+    },
   }),
 ];
 
@@ -97,12 +102,12 @@ export const speaker = (turn: (request: InferenceRequest) => ScriptedTurn = next
 
 export const quiet = { warn() {}, error() {} };
 
-export function openNode(store: RuntimeInit["store"], init: Partial<RuntimeInit> = {}): Runtime {
+export function openNode(store: RuntimeInit["store"], init: Partial<RuntimeInit> = {}, note: (line: string) => void = () => {}): Runtime {
   return createRuntime({
     providers: { house: speaker() },
     models: { fast: { provider: "house", model: "fast-1" } },
     agents: { assistant: { model: "fast" } },
-    tools,
+    tools: toolsOf(note),
     log: quiet,
     ...(store === undefined ? undefined : { store }),
     ...init,
