@@ -18,6 +18,7 @@ export const MAX_PARCEL_BYTES = 7_000;
 export interface LiveStore {
   /**
    * Calls `wake` after every commit that makes this log longer, or takes it away, in whatever process; one call may stand for several.
+   * For the log of a run also when a dispatch of it is over: if nobody has begun it by then, nothing else may ever come.
    * What was written before this returns is for the caller to read. It costs nothing while nobody follows, and nothing while nothing
    * happens, except where an engine can only be asked whether something did.
    */

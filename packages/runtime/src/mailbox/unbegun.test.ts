@@ -3,7 +3,7 @@ import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
-import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -29,22 +29,6 @@ async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEv
   const told: AgentEvent[] = [];
   for await (const event of events) told.push(event);
   return told;
-}
-
-/** What comes of it while time passes by this clock. */
-async function inTime<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const over = () => {
-    isOver = true;
-  };
-  work.then(over, over);
-  await expect
-    .poll(async () => {
-      await clock.advance(1_000);
-      return isOver;
-    })
-    .toBe(true);
-  return work;
 }
 
 function lasting() {
@@ -112,8 +96,9 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (engin
     for (const message of messageIds) await sender.pending.retract("t", message, 1);
     await using worker = open(store, []);
     await expect.poll(async () => (await store.dispatches.list(T, {})).map(({ status }) => status)).toEqual(["acked"]);
-    expect(await inTime(clock, waiting)).toMatchObject({ code: "run_not_found", message: expect.stringContaining("never began") });
-    expect(await inTime(clock, following)).toEqual([]);
+    // Told, not looked for: his clock stands still.
+    expect(await waiting).toMatchObject({ code: "run_not_found", message: expect.stringContaining("never began") });
+    expect(await following).toEqual([]);
     expect(await failureOf(worker.wait(id))).toMatchObject({ code: "run_not_found" });
     expect(await failureOf(read(worker.attach(id)))).toMatchObject({ code: "run_not_found" });
   });
@@ -153,25 +138,32 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (engin
     expect(await worker.wait(sent.runId ?? expect.fail())).toMatchObject({ threadId: "t", text: "answered" });
   });
 
-  test("is cancelled by its id, with its messages", async () => {
+  test("is cancelled by its id, with its messages: whoever waits for it or follows it is told so at once", async () => {
     await using store = make();
-    await using sender = open(store, [], { workers: false });
+    // Nobody looks for it: time stands still.
+    await using sender = open(store, [], { workers: false, clock: fakeClock(1_000) });
     const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    const caughtUp = Promise.withResolvers<void>();
+    const following = read(sender.attach(id, { onCaughtUp: caughtUp.resolve }));
+    const waiting = failureOf(sender.wait(id));
+    await caughtUp.promise;
     expect(await sender.cancel(id)).toBe(true);
+    expect(await waiting).toMatchObject({ code: "run_not_found", message: expect.stringContaining("cancelled") });
+    expect(await following).toEqual([]);
     expect((await sender.pending.list("t")).entries).toEqual([]);
     expect(await sender.cancel(id)).toBe(false);
     expect(await failureOf(sender.wait(id))).toMatchObject({ code: "run_not_found", message: expect.stringContaining("cancelled") });
   });
 
-  test("and is a dead letter says why", async () => {
+  test("and is a dead letter says why, at once", async () => {
     await using store = make();
-    await using sender = open(store, [], { workers: false });
+    await using sender = open(store, [], { workers: false, clock: fakeClock(1_000) });
     const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    const waiting = failureOf(sender.wait(id));
     const claim = (await store.dispatches.claim(T, { consumer: "c", leaseMs: 1_000 })) ?? expect.fail();
     const { dispatchId, claimToken } = claim.dispatch;
     await store.dispatches.deadLetter({ dispatchId, claimToken }, "nobody knows its agent");
-    const failure = await failureOf(sender.wait(id));
-    expect(failure).toMatchObject({ code: "dead_letter", message: expect.stringContaining("nobody knows its agent") });
+    expect(await waiting).toMatchObject({ code: "dead_letter", message: expect.stringContaining("nobody knows its agent") });
   });
 
   test("and was followed before is not looked for any more when it is executed here", async () => {

@@ -1,4 +1,4 @@
-import { type DispatchId, dispatchId } from "@awaken/contract";
+import { type DispatchId, dispatchId, runId } from "@awaken/contract";
 import type { ClaimedDispatch, DispatchRecord, Fence, NewDispatch, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { ACKED, dispatch, R1, T1, T2, takeNext, takeOne, WORKER } from "./records.ts";
@@ -12,6 +12,7 @@ export function dispatchConformance(it: QueueTest): void {
     settling(it);
     interrupts(it);
     races(it);
+    ringing(it);
   });
 }
 
@@ -22,6 +23,34 @@ const idOf = (id: string): DispatchId => dispatchId(id);
 export async function claimed(store: QueueStore, id = "d1", fields: Partial<NewDispatch> = {}): Promise<ClaimedDispatch> {
   await store.dispatches.enqueue(dispatch(id, fields));
   return (await takeNext(store, fields.threadId ?? T1, WORKER)) ?? expect.fail("nothing to claim");
+}
+
+/** For a store that has the live port. */
+function ringing(it: QueueTest): void {
+  it("that are over wake whoever follows their run, which nobody may ever begin", async ({ store, peer }) => {
+    if (store.live === undefined) return;
+    const ways: Readonly<Record<string, (node: QueueStore, id: string) => Promise<unknown>>> = {
+      acked: async (node) => node.dispatches.ack(fenceOf((await takeNext(node, T1, WORKER)) ?? expect.fail())),
+      buried: async (node) => node.dispatches.deadLetter(fenceOf((await takeNext(node, T1, WORKER)) ?? expect.fail()), "e"),
+      cancelled: (node, id) => node.dispatches.cancel(idOf(id)),
+      interrupted: (node) => node.dispatches.interrupt(T1),
+      committed: async (node, id) => {
+        const fence = fenceOf((await takeNext(node, T1, WORKER)) ?? expect.fail());
+        await node.commit({ threadId: T1, runId: runId(id), fence, dispatch: { type: "dead-letter", error: "e" } });
+      },
+    };
+    for (const [name, settle] of Object.entries(ways)) {
+      for (const [index, node] of [store, peer].entries()) {
+        const id = `${name}-${index}`;
+        await store.dispatches.enqueue(dispatch(id, { runId: runId(id) }));
+        const rung = Promise.withResolvers<void>();
+        const leave = store.live.follow({ type: "run", runId: runId(id) }, rung.resolve);
+        await settle(node, id);
+        await rung.promise;
+        leave();
+      }
+    }
+  });
 }
 
 function enqueueing(it: QueueTest): void {

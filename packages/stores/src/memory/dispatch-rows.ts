@@ -20,6 +20,8 @@ import { type Change, type Tables, threadRow } from "./tables.ts";
 /** The one place that writes a dispatch that was made of what others say. */
 export function writeDispatch<T extends DispatchRecord>(change: Change, dispatch: T): T {
   dispatchRecord.check(dispatch);
+  const { tables, journal } = change;
+  if (isDispatchOver(dispatch)) journal.after(() => tables.runEvents.get(dispatch.runId)?.wake());
   return placeDispatch(change, own(dispatch));
 }
 

@@ -1,10 +1,10 @@
 import type { ScopeId } from "@awaken/contract";
-import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
+import { type CommitResult, type CommitThread, checkCommit, isDispatchOver, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { planRows, type RowPlan } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
-import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellQueued } from "./dispatch-rows.ts";
+import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellDispatches } from "./dispatch-rows.ts";
 import { isMissing, isOutOfTime } from "./errors.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { insertRows } from "./insert-rows.ts";
@@ -136,7 +136,9 @@ function tellAll(access: Access, { dispatch, events, next, outbound, isFreed, th
   const tellEvents = tellOf(access, events);
   const posted = outbound.deliveries.flatMap(({ dispatches }) => dispatches);
   if (dispatch === undefined && next === undefined && posted.length === 0) return tellEvents;
-  const tellDispatch = tellQueued(access, [...(dispatch ? [dispatch.after] : []), ...(next ? [next] : []), ...posted]);
+  // Events ring for the run too.
+  const own = dispatch === undefined || (isDispatchOver(dispatch.after) && events.logs.length > 0) ? [] : [dispatch.after];
+  const tellDispatch = tellDispatches(access, [...own, ...(next ? [next] : []), ...posted]);
   return () => {
     tellEvents();
     tellDispatch();

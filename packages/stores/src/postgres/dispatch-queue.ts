@@ -11,7 +11,7 @@ import { MAX_CLAIMS, toConsumers } from "../plan/consumers.ts";
 import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
-import { moveDispatches, readDispatch, tellQueued } from "./dispatch-rows.ts";
+import { moveDispatches, readDispatch, tellDispatches } from "./dispatch-rows.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";
 import type { Wire } from "./wire.ts";
@@ -128,7 +128,7 @@ function reclaimExpired({ session, env, wire }: QueueAccess, limit: number, gone
       writes: reclaimed.flatMap(({ scopeId, dispatch }) => moveDispatches(scopeId, [dispatch])),
       result: reclaimed.filter(({ dispatch }) => dispatch.status !== "superseded"),
       tell: () => {
-        for (const { scopeId, dispatch } of reclaimed) tellQueued({ scopeId, wire }, [dispatch])();
+        for (const { scopeId, dispatch } of reclaimed) tellDispatches({ scopeId, wire }, [dispatch])();
       },
     };
   });

@@ -1,5 +1,5 @@
 import { type DispatchId, isJsonObject, type ScopeId, type ThreadId } from "@awaken/contract";
-import { type DispatchRecord, dispatchRecord, type NewDispatch, type QueuedDispatch } from "@awaken/contract/store";
+import { type DispatchRecord, dispatchRecord, isDispatchOver, type NewDispatch, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
@@ -121,16 +121,17 @@ const DISPATCHES: Target = { table: "dispatch", columns: DISPATCH_COLUMNS, liste
 export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>
   insertRows(scopeId, DISPATCHES, [dispatchRow(dispatch)]);
 
-/** Who waits for work hears of it when it is durable. */
-export function tellQueued({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {
+/** Who waits for work hears of it when it is durable, and who waits for a run when what was queued for it is over. */
+export function tellDispatches({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {
   return () => {
     for (const { threadId } of queuedIn(dispatches)) wire.hint({ type: "enqueued", scopeId, threadId });
+    for (const dispatch of dispatches) if (isDispatchOver(dispatch)) wire.ring(scopeId, { type: "run", id: dispatch.runId });
   };
 }
 
 /** Writes rows that exist. */
 export function finishMoves<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
-  const tellOthers = tellQueued(access, rows);
+  const tellOthers = tellDispatches(access, rows);
   const tell = () => {
     for (const row of rows) access.known?.moved(access.scopeId, row);
     tellOthers();

@@ -31,7 +31,7 @@ import {
   selectEpoch,
   selectOpen,
   selectQueueState,
-  tellQueued,
+  tellDispatches,
 } from "./dispatch-rows.ts";
 import { lockThread, lockThreadOf } from "./locks.ts";
 import type { Finish, Tx } from "./session.ts";
@@ -54,7 +54,7 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
         const { threadId } = init;
         const [, state = []] = await tx.read(lockThread(scopeId, threadId), selectQueueState(scopeId, threadId, newcomer(init)));
         const queued = planEnqueue(init, readQueueState(state), env.clock());
-        return { writes: insertDispatch(scopeId, queued), result: queued, tell: tellQueued(access, [queued]) };
+        return { writes: insertDispatch(scopeId, queued), result: queued, tell: tellDispatches(access, [queued]) };
       }),
 
     claim: (threadId, request) => claimNext(access, threadId, { request }),
@@ -106,6 +106,7 @@ async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Fi
   return {
     writes: [raise, ...moveDispatches(scopeId, superseded)],
     result: { epoch, superseded, ...(claimed && { claimed }) },
+    tell: tellDispatches(access, superseded),
   };
 }
 

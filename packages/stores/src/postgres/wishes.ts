@@ -4,7 +4,7 @@ import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
-import { insertDispatch, newcomer, readQueueState, selectQueueState, tellQueued } from "./dispatch-rows.ts";
+import { insertDispatch, newcomer, readQueueState, selectQueueState, tellDispatches } from "./dispatch-rows.ts";
 import { insertRows } from "./insert-rows.ts";
 import { lockThread } from "./locks.ts";
 import { selectRun } from "./runs.ts";
@@ -58,7 +58,7 @@ async function append(tx: Tx, access: Access, wish: NewWish, resume: boolean): P
   return {
     writes: [...insert, ...insertDispatch(scopeId, dispatch)],
     result: { wish: record, dispatch },
-    tell: tellQueued(access, [dispatch]),
+    tell: tellDispatches(access, [dispatch]),
   };
 }
 

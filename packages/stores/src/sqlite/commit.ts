@@ -75,7 +75,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
   if (run !== undefined) writeRun(tx, access, run.before, run.after);
   writeLedger(tx, scopeId, ledger, env.blobBytes);
   writePending(tx, access, { threadId, ...pending });
-  if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after);
+  if (dispatch !== undefined) writeDispatch(tx, access, dispatch.after, events.logs.length > 0);
   if (next !== undefined) writeDispatch(tx, access, next);
   if (plan.isFreed) tx.afterCommit(() => access.channels.hints.send({ type: "enqueued", scopeId, threadId }));
   takeWishes(tx, scopeId, wishes.taken, env.clock());

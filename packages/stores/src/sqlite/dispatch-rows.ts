@@ -1,7 +1,8 @@
 import type { DispatchId, ScopeId, ThreadId } from "@awaken/contract";
-import { type DispatchRecord, dispatchRecord, type QueuedDispatch } from "@awaken/contract/store";
+import { type DispatchRecord, dispatchRecord, isDispatchOver, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
+import { bellKey } from "../sql/event-log.ts";
 import { jsonOf, numberOf, type Row, readRecord, textIn, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Connection, Tx } from "./database.ts";
@@ -70,11 +71,12 @@ export function loadQueued(db: Connection, scopeId: ScopeId, threadId: ThreadId)
   });
 }
 
-/** Who waits for work hears of it when it is durable. */
+/** Who waits for work hears of it when it is durable, and who waits for the run that it was about, unless events tell him. */
 export function writeDispatch<T extends DispatchRecord>(
   tx: Tx,
   { scopeId, channels }: Pick<Access, "scopeId" | "channels">,
   dispatch: T,
+  hasEvents = false,
 ): T {
   const values = dispatchRow(dispatch, dispatchText);
   tx.run(
@@ -84,7 +86,8 @@ export function writeDispatch<T extends DispatchRecord>(
        updated_at = excluded.updated_at, record = excluded.record`,
     ...[scopeId, ...values],
   );
-  const { status, threadId } = dispatch;
+  const { status, threadId, runId } = dispatch;
   if (status === "queued") tx.afterCommit(() => channels.hints.send({ type: "enqueued", scopeId, threadId }));
+  else if (!hasEvents && isDispatchOver(dispatch)) tx.afterCommit(() => channels.bells.ring(bellKey(scopeId, { type: "run", id: runId })));
   return dispatch;
 }
