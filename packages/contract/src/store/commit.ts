@@ -5,7 +5,7 @@ import type { PersistedState } from "../state.ts";
 import type { DispatchRecord, DispatchResult, QueuedDispatch } from "./dispatch-record.ts";
 import type { NewDispatch } from "./dispatch-transitions.ts";
 import type { ClaimRequest, Fence } from "./dispatches.ts";
-import type { EventAppend, StoredEvent } from "./events.ts";
+import type { EventAppend, EventCursor, StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import type { Outbound } from "./outbound.ts";
 import { type Boundary, type NewPending, type PendingRecord, selectPending } from "./pending.ts";
@@ -69,6 +69,8 @@ export interface CommitResult {
   readonly messageCount: number;
   readonly run?: RunRecord | undefined;
   readonly events: readonly StoredEvent[];
+  /** Of the last of them in the log of the run, from a store that makes events only for those who ask. */
+  readonly lastCursor?: EventCursor | undefined;
   /** The dispatch that was enqueued or settled. */
   readonly dispatch?: DispatchRecord | undefined;
   /** Whether somebody wants something of the run that nobody took: see `wishes.listOpen`. */

@@ -216,7 +216,7 @@ export class Hold implements Holding, Lease {
     const isOwn = this.#run?.runIds.includes(runId) === true;
     if (this.#run !== undefined && isOwn) {
       this.#written(this.#run, run, threadState);
-      this.#place = result?.events.at(-1)?.cursors.run ?? this.#place;
+      this.#place = result?.lastCursor ?? result?.events.at(-1)?.cursors.run ?? this.#place;
     }
     // What was sent while the run waited, or before it was cut off. A commit that took messages in has seen whether more are there.
     if (isFirst) this.#hasMail ||= isNewRun !== true && result?.hasPending !== false;

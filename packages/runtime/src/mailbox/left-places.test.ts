@@ -1,5 +1,6 @@
 import { type AgentEvent, AwakenError } from "@awaken/contract";
 import type { EventStore, QueueStore } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
@@ -131,4 +132,25 @@ describe.each(STORES)("a follower, on %s", (_, make) => {
     if (by === "thread") leaving.abort();
     expect(await following).toEqual([]);
   });
+});
+
+test("a store that makes events only for those who ask makes none for a run that nobody follows", async () => {
+  await using inner = memoryStore();
+  let asked = 0;
+  const store: QueueStore = {
+    ...inner,
+    commit: async (given) => {
+      const result = await inner.commit(given);
+      return new Proxy(result, {
+        get(target, key) {
+          if (key === "events") asked += 1;
+          const value: unknown = Reflect.get(target, key, target);
+          return value;
+        },
+      });
+    },
+  };
+  await using runtime = open(store, [toolCall("add", {}), text("done")]);
+  expect(await runtime.run({ thread: "t", input: "x" })).toMatchObject({ status: "done", steps: 2 });
+  expect(asked).toBe(0);
 });

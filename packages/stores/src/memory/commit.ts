@@ -4,6 +4,7 @@ import {
   type CommitThread,
   checkCommit,
   type DispatchRecord,
+  type EventCursor,
   isComposed,
   type QueuedDispatch,
   type StoredEvent,
@@ -64,6 +65,10 @@ class Committed implements CommitResult {
 
   get events(): readonly StoredEvent[] {
     return readAll(this.#rows.events);
+  }
+
+  get lastCursor(): EventCursor | undefined {
+    return this.#rows.events.at(-1)?.lastCursor;
   }
 }
 

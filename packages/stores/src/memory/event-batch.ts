@@ -1,5 +1,12 @@
 import { eventId, type JsonObject } from "@awaken/contract";
-import { EVENT_SCHEMA_VERSION, type EventAppend, type EventDraft, type EventTarget, type StoredEvent } from "@awaken/contract/store";
+import {
+  EVENT_SCHEMA_VERSION,
+  type EventAppend,
+  type EventCursor,
+  type EventDraft,
+  type EventTarget,
+  type StoredEvent,
+} from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
 import { ownUnless, share } from "./own.ts";
 
@@ -118,6 +125,11 @@ export class EventBatch {
 
   readAll(): readonly StoredEvent[] {
     return this.payloads.map((_, index) => this.read(index));
+  }
+
+  /** Of its last event in the log of its run. */
+  get lastCursor(): EventCursor | undefined {
+    return this.place.run?.cursorAt(this.#runFirst + this.payloads.length - 1);
   }
 
   /** Frozen: what a reader does to it reaches nobody. */
