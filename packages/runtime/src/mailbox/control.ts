@@ -9,7 +9,7 @@ import {
   threadId,
   ticketId,
 } from "@awaken/contract";
-import type { NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
+import type { DispatchRecord, NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
 import { RunBell } from "../run/run-bell.ts";
@@ -80,11 +80,33 @@ const cancelUnbegun = (tenant: Tenant, { dispatchId: id, threadId: thread, runId
     return true;
   });
 
-/** A run that was promised to somebody who sent messages, and has no record, by its id. */
+/** How long a run that was taken up may take until it is on record. */
+const BEGIN_MS = 5_000;
+
+/** Of a run that has no record: the dispatch that was promised under this id, or the one that the thread of this id is held by. */
+async function findPromised({ queue, ask }: Tenant, id: string): Promise<DispatchRecord | undefined> {
+  const own = await ask("load a dispatch", queue.dispatches.load(dispatchId(id)));
+  if (own?.runId === id) return own;
+  return (await ask("list dispatches", queue.dispatches.list(threadId(id), { statuses: ["claimed"] })))[0];
+}
+
+/** A run that was promised to somebody who sent messages, and has no record. Where somebody takes it up just now, it is told when it has one. */
 async function cancelPromised(tenant: Tenant, id: string): Promise<RunId | undefined> {
-  const dispatch = await tenant.ask("load a dispatch", tenant.queue.dispatches.load(dispatchId(id)));
-  if (dispatch?.runId !== id || dispatch.status !== "queued") return undefined;
-  return (await cancelUnbegun(tenant, dispatch)) ? dispatch.runId : cancelFound(tenant, id);
+  const { clock, parts, queue, ask } = tenant;
+  const found = await findPromised(tenant, id);
+  if (found === undefined) return undefined;
+  const until = clock.now() + BEGIN_MS;
+  using bell = new RunBell(parts.live, found.runId);
+  for (;;) {
+    const dispatch = await ask("load a dispatch", queue.dispatches.load(found.dispatchId));
+    if (dispatch?.status === "queued" && (await cancelUnbegun(tenant, dispatch))) return dispatch.runId;
+    const run = await ask("load a run", queue.runs.load(found.runId));
+    if (run !== undefined) return (await cancelRun(tenant, run)) ? run.runId : undefined;
+    const left = until - clock.now();
+    const isOpen = dispatch?.status === "queued" || dispatch?.status === "claimed";
+    if (!isOpen || left <= 0 || parts.closing.aborted) return undefined;
+    await bell.wait(clock, left, parts.closing);
+  }
 }
 
 /** Tells a run to stop that is not executed here, by its id or that of its thread. Gives its id; undefined when there is none. */

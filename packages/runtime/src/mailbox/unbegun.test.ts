@@ -1,10 +1,10 @@
-import { type AgentEvent, messageText, threadId } from "@awaken/contract";
+import { type AgentEvent, messageText, type RunId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { text, toolCall } from "../testing/script.ts";
+import { stall, text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { STORES } from "./stores.test-support.ts";
@@ -136,6 +136,32 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (engin
     expect(sent).toMatchObject({ status: "queued" });
     await using worker = open(store, [text("answered")]);
     expect(await worker.wait(sent.runId ?? expect.fail())).toMatchObject({ threadId: "t", text: "answered" });
+  });
+
+  test.each(["run", "thread"])("and was taken up a moment ago is cancelled by the id of its %s as soon as it is on record", async (by) => {
+    await using store = make();
+    const [taken, looked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const late: QueueStore = {
+      ...store,
+      commit: async (commit) => {
+        taken.resolve();
+        await gate.promise;
+        return store.commit(commit);
+      },
+    };
+    const runs = { ...store.runs, load: async (id: RunId) => store.runs.load(id).finally(() => (isAsked ? looked.resolve() : undefined)) };
+    let isAsked = false;
+    await using sender = open({ ...store, runs }, [], { workers: false });
+    const { runId: id = expect.fail() } = await sender.send("t", "hello", { mode: "queue" });
+    await using _worker = open(late, [stall(text("a ", "b"), 1)]);
+    await taken.promise;
+    isAsked = true;
+    const cancelling = sender.cancel(by === "run" ? id : "t");
+    // It has seen that there is no record.
+    await looked.promise;
+    gate.resolve();
+    expect(await cancelling).toBe(true);
+    expect(await sender.wait(id)).toMatchObject({ status: "cancelled" });
   });
 
   test("is cancelled by its id, with its messages: whoever waits for it or follows it is told so at once", async () => {
