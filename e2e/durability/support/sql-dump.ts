@@ -20,7 +20,9 @@ export function recordingPool(url: string): Recording {
         value: (first: unknown, ...rest: readonly unknown[]) => {
           if (
             typeof first === "string" &&
-            /^\s*(CREATE (UNIQUE )?(TABLE|INDEX)|ALTER TABLE|DROP INDEX|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(first)
+            /^\s*(CREATE (UNIQUE )?(TABLE|INDEX|FUNCTION)|ALTER TABLE|DROP INDEX|INSERT INTO \S+awaken_version|UPDATE \S+awaken_version)/.test(
+              first,
+            )
           )
             made.push(first);
           return Reflect.apply(send, this, [first, ...rest]);
@@ -36,10 +38,14 @@ export function recordingPool(url: string): Recording {
 
 const text = (value: unknown): string => String(value);
 
+/** A function is called by sessions that do not look for its tables where it was loaded. */
+const withPath = (statement: string): string =>
+  /^\s*CREATE FUNCTION/.test(statement) ? `${statement} SET search_path FROM CURRENT` : statement;
+
 async function dumpTable(url: string, schema: string, table: string): Promise<readonly string[]> {
   const columns = await query(
     url,
-    "SELECT column_name, is_identity FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position",
+    "SELECT column_name, is_identity FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 AND is_generated = 'NEVER' ORDER BY ordinal_position",
     [schema, table],
   );
   const names = columns.map((column) => text(column["column_name"]));
@@ -55,7 +61,7 @@ async function dumpTable(url: string, schema: string, table: string): Promise<re
 }
 
 export async function dumpSchema(url: string, schema: string, made: readonly string[]): Promise<string> {
-  const unqualified = made.map((statement) => `${statement.replaceAll(`${schema}.`, "").trim().replace(/;$/, "")};`);
+  const unqualified = made.map((statement) => `${withPath(statement).replaceAll(`${schema}.`, "").trim().replace(/;$/, "")};`);
   const tables = await query(
     url,
     "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> 'awaken_version' ORDER BY tablename",
