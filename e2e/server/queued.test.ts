@@ -145,7 +145,8 @@ describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s",
     await using runtime = openNode(shared.stores[0], { workers: false });
     await using _worker = openNode(shared.stores[1], { workers: true });
     const server = openServer({ runtime });
-    await start(server, hello("look say"));
+    const { body: past } = await start(server, hello("look say"));
+    expect(await resultOf(server, past["runId"])).toMatchObject({ status: "done" });
     const [runs, following]: [unknown[], Response[]] = [[], []];
     for (let count = 0; count < 5; count++) {
       following.push(await server.fetch(request("GET", "/v1/threads/t/events/stream?from=now")));
@@ -160,6 +161,7 @@ describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s",
       const ids = idsOf(seen);
       expect(ids).toEqual(whole.slice(-ids.length));
       const begun = seen.flatMap(({ data }) => (data.type === "run-start" ? [data.runId] : []));
+      expect(begun, "what was over before").not.toContain(past["runId"]);
       expect(begun.slice(-(runs.length - index))).toEqual(runs.slice(index));
     }
   });
