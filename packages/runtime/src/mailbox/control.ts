@@ -21,13 +21,13 @@ import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
 
-/** The run of this id, or the one that is open on the thread of this id. Two different ones are none. */
-async function findOpen({ queue, ask }: Tenant, id: string): Promise<RunRecord | undefined> {
-  if (id.trim() === "") return undefined;
+/** The run of this id, and the one that is open on the thread of this id, if they are not the same. */
+async function findOpen({ queue, ask }: Tenant, id: string): Promise<readonly RunRecord[]> {
+  if (id.trim() === "") return [];
   const byRun = await ask("load a run", queue.runs.load(runId(id)));
   const onThread = (await ask("load a thread", queue.threads.loadHead(threadId(id))))?.openRun;
-  const found = [byRun, onThread].filter((run) => run !== undefined && run.status !== "done");
-  return found.length > 1 && found[0]?.runId !== found[1]?.runId ? undefined : found[0];
+  const found = [byRun, onThread?.runId === byRun?.runId ? undefined : onThread];
+  return found.flatMap((run) => (run === undefined || run.status === "done" ? [] : [run]));
 }
 
 /** Queued dispatches of the thread, the next one first. */
@@ -109,9 +109,13 @@ async function cancelPromised(tenant: Tenant, id: string): Promise<RunId | undef
   }
 }
 
-/** Tells a run to stop that is not executed here, by its id or that of its thread. Gives its id; undefined when there is none. */
+/**
+ * Tells a run to stop that is not executed here, by its id or that of its thread. Gives its id; undefined when there is none, or two
+ * different ones.
+ */
 async function cancelFound(tenant: Tenant, id: string): Promise<RunId | undefined> {
-  const run = await findOpen(tenant, id);
+  const [run, ...others] = await findOpen(tenant, id);
+  if (others.length > 0) return undefined;
   if (run === undefined) return id.trim() === "" ? undefined : ((await cancelNext(tenant, threadId(id))) ?? cancelPromised(tenant, id));
   return (await cancelRun(tenant, run)) ? run.runId : undefined;
 }
