@@ -14,7 +14,7 @@ import type {
   ToolResult,
   Validated,
 } from "@awaken/contract";
-import type { ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { Boundary, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
@@ -33,7 +33,7 @@ import type { Ids } from "../stream/ids.ts";
 import type { Listeners } from "../stream/listeners.ts";
 import type { Queue } from "../stream/queue.ts";
 import type { RunAgent } from "../tool/child-result.ts";
-import type { Tool } from "../tool/tool.ts";
+import type { PreparedCall, Tool } from "../tool/tool.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
@@ -177,4 +177,6 @@ export interface Seldom {
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
   knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
   closeCalls(ctx: RunContext): Promise<void>;
+  askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
+  takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
 }

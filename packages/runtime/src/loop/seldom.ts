@@ -3,6 +3,7 @@
  * piece, behind the door of `run/seldom-door.ts`.
  */
 
+export { askGates } from "./ask-gates.ts";
 export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
@@ -11,4 +12,5 @@ export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export { closeLeft, findNamed, findWork, finishCalls } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
 export { suspend } from "./suspend.ts";
+export { takeIn } from "./take-in.ts";
 export { findOutcome, knownResults } from "./unknown-outcome.ts";

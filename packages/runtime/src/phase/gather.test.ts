@@ -13,7 +13,7 @@ import {
   thrownBy,
   turnOf,
 } from "../plugin/engine-bench.test-support.ts";
-import { resolveGates } from "../tool/gate.ts";
+import { resolveGates } from "../tool/resolve-gates.ts";
 import { guessToolKind } from "../tool/tool-kind.ts";
 import { type Command, command } from "./command.ts";
 import type { PhaseFacts } from "./hook.ts";

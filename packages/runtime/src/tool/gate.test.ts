@@ -2,7 +2,8 @@ import { decisionId, dispatchId, type ToolResult } from "@awaken/contract";
 import { describe, expect, it } from "vitest";
 import { compileEnv } from "../plugin/compile-env.ts";
 import { callOf, plugin, recordedLog, sceneOf, thrownBy } from "../plugin/engine-bench.test-support.ts";
-import { type Gate, type GateEntry, type GateInput, type PolicyInput, policyGate, resolveGates } from "./gate.ts";
+import { type Gate, type GateEntry, type GateInput, type PolicyInput, policyGate } from "./gate.ts";
+import { resolveGates } from "./resolve-gates.ts";
 import { allow, answer, ask, block, deny, suspend, type Verdict } from "./verdict.ts";
 
 const input = (more: Partial<GateInput> = {}): GateInput => ({

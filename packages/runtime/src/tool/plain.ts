@@ -10,7 +10,6 @@ import {
 } from "@awaken/contract";
 import { isMediaList } from "@awaken/contract/store";
 import { wholeJson } from "./tool-data.ts";
-import type { Verdict } from "./verdict.ts";
 
 // Tools and gates may come from untyped code. What they hand in is stored, shown to people and read back by other processes, so it is
 // made plain and our own here, or refused with a TypeError that names the giver.
@@ -91,22 +90,4 @@ function plainMedia(giver: string, given: readonly MediaContent[]): readonly Med
   const media = plainCopy(giver, given);
   if (isMediaList(media)) return media;
   throw new TypeError(`${giver}: 'media' must be a list of images, documents, audio or video, each with its source`);
-}
-
-export function plainVerdict(giver: string, given: Verdict): Verdict {
-  switch (given.type) {
-    case "allow":
-      return given;
-    case "block":
-      return { type: "block", reason: String(given.reason) };
-    case "deny":
-      return { type: "deny", reason: String(given.reason) };
-    case "suspend":
-      return { type: "suspend", suspension: plainSuspension(giver, given.suspension) };
-    case "answer":
-      return { type: "answer", result: plainResult(giver, given.result) };
-    default:
-      // What is not understood must not let the tool run.
-      throw new TypeError(`${giver}: unknown verdict ${JSON.stringify(given)}`);
-  }
 }

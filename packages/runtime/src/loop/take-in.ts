@@ -1,0 +1,66 @@
+import { type Message, messageId } from "@awaken/contract";
+import { type Boundary, inputModeOf } from "@awaken/contract/store";
+import type { InboxItem } from "../plugin/inbox.ts";
+import { acceptedInput, type Incoming } from "./accepted-input.ts";
+import { tellEnd } from "./child-calls.ts";
+import type { RunContext } from "./run-context.ts";
+import { taskMessage } from "./task-message.ts";
+
+async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Message[]> {
+  switch (item.type) {
+    case "messages":
+      return item.messages;
+    case "task":
+      return [taskMessage(messageId(ctx.ids()), item.event)];
+    case "wake":
+      return [];
+    case "compaction": {
+      const swap = item.notice.swap(ctx.state.snapshot());
+      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, swap.summary);
+      const booked = item.notice.bookkeep(ctx.state.snapshot(), isSwapped);
+      if (booked !== undefined) await ctx.phases.submit(booked);
+      return [];
+    }
+  }
+}
+
+/** What people sent; news of background work is nobody's input. */
+function accept(ctx: RunContext, incoming: readonly Incoming[]): void {
+  const visible = incoming.filter(({ message }) => message.visibility !== "internal");
+  for (const event of acceptedInput(visible)) ctx.emit(event);
+}
+
+/** What news of background work say of it is on record together with them. */
+function readNews(ctx: RunContext, messages: readonly Message[]): void {
+  for (const { metadata } of messages) if (metadata?.task !== undefined) ctx.tasks.read(metadata.task);
+}
+
+/** An agent that was started in the background is told to be over when the run reads so. */
+async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promise<void> {
+  for (const { metadata } of messages) {
+    if (metadata?.task === undefined || metadata.task.kind === "custom") continue;
+    const id = ctx.tasks.childOf(metadata.task.taskId);
+    const end = id === undefined ? undefined : await ctx.children.find(id);
+    if (end !== undefined) tellEnd(ctx, end);
+  }
+}
+
+/** As `crossBoundary`, when there is something. */
+export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
+  const arrived: Message[] = [];
+  for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
+  readNews(ctx, arrived);
+  // Senders try again when they are not sure; the log has room for a message once.
+  const fresh = arrived.filter((message) => !ctx.transcript.has(message.id));
+  for (const message of fresh) ctx.transcript.append(message);
+  const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);
+  if (sent.length > 0) accept(ctx, sent);
+  const queued = await ctx.writer.takeIn(at, (messages) => readNews(ctx, messages));
+  if (queued.length > 0)
+    accept(
+      ctx,
+      queued.map((entry) => ({ message: entry.message, mode: inputModeOf(entry) })),
+    );
+  await tellAgents(ctx, [...fresh, ...queued.map(({ message }) => message)]);
+  return fresh.length + queued.length > 0;
+}
