@@ -1,9 +1,10 @@
 import { AwakenError, toJsonSchema } from "@awaken/contract";
 import type { Answer, Body } from "./endpoints.ts";
 import { type AttachedEvent, follow } from "./events.ts";
+import { insist } from "./patience.ts";
 import { type PendingVerbs, pendingOf } from "./pending.ts";
 import { type Begun, RunHandle, type RunResult, readResult, waitFor } from "./run-handle.ts";
-import { type ClientInit, insist, Transport } from "./transport.ts";
+import { type ClientInit, letGo, Transport } from "./transport.ts";
 import type {
   AdminVerbs,
   AttachOptions,
@@ -39,8 +40,6 @@ const toSend = (input: RunRequest["input"], { mode }: { readonly mode?: Body<"se
 
 const IDEMPOTENCY = "idempotency-key";
 const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
-/** About five minutes of a server that cannot be reached. */
-const MAX_TRIES = 40;
 
 const isMissing = (thrown: unknown): boolean =>
   AwakenError.is(thrown) && (thrown.code === "run_not_found" || thrown.code === "thread_not_found");
@@ -102,8 +101,10 @@ class HttpClient implements Client {
     const result = async () => {
       const { runId } = await begun;
       // Nobody reads the stream: it is let go, the run goes on.
-      if (!isRead) await (await opened).body?.cancel();
-      isRead = true;
+      if (!isRead) {
+        isRead = true;
+        await letGo(await opened);
+      }
       return readResult(await waitFor(this.#transport, runId, signal), output);
     };
     return new RunHandle({ begun, events, result });
@@ -125,7 +126,6 @@ class HttpClient implements Client {
       after: undefined,
       signal,
       isLast: isEnd,
-      maxTries: MAX_TRIES,
     });
   }
 
@@ -158,7 +158,7 @@ class HttpClient implements Client {
       }
     };
     const isLast = (event: AttachedEvent) => !isThread && isEnd(event) && event.type === "run-end" && event.result.status !== "waiting";
-    return { [Symbol.asyncIterator]: () => follow({ open, after, signal, isLast, maxTries: MAX_TRIES }) };
+    return { [Symbol.asyncIterator]: () => follow({ open, after, signal, isLast }) };
   }
 
   async wait(runId: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {

@@ -1,7 +1,8 @@
 import type { AgentEvent } from "@awaken/contract";
 import { AwakenError, errorMessage } from "@awaken/contract";
-import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { canPass, sleep, toError, UNREACHABLE } from "./transport.ts";
+import { createParser, type EventSourceMessage, type ParseError } from "eventsource-parser";
+import { LONG, pauseAfter, sleep, UNREACHABLE } from "./patience.ts";
+import { toError } from "./transport.ts";
 
 /** What happens on a thread or in a run. The last event of each commit has the place to go on from. */
 export type AttachedEvent = AgentEvent & {
@@ -18,13 +19,14 @@ export interface FollowInit {
   readonly signal: AbortSignal | undefined;
   /** After this one nothing more is read. */
   readonly isLast: (event: AttachedEvent) => boolean;
-  /** How often in a row a stream may fail to open before whoever follows is told. */
-  readonly maxTries: number;
 }
 
 /** The server says something every 15 s. */
 const SILENCE_MS = 45_000;
-const MAX_WAIT_MS = 10_000;
+/** A stream that lasted so long did not fail, whatever it told. */
+const LASTING_MS = 5_000;
+/** More than any event can have, in characters. */
+const MAX_FRAME = 64 * 1024 * 1024;
 
 /** What the log alone tells: the events of a commit come together, and the last of them has the cursor. */
 export const KEPT = {
@@ -46,12 +48,17 @@ export const KEPT = {
 
 const SHOWN: ReadonlySet<string> = new Set<AgentEvent["type"]>(["text-delta", "reasoning-delta", "tool-call-start", "tool-call-delta"]);
 
+function refuseHuge({ type }: ParseError): void {
+  if (type === "max-buffer-size-exceeded")
+    throw new AwakenError("internal", `the server sent an event of more than ${MAX_FRAME} characters`);
+}
+
 /** Frames of one response. A server that went silent is taken for gone. */
 async function* framesOf(response: Response, leave: AbortController, signal: AbortSignal): AsyncGenerator<readonly EventSourceMessage[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
   let frames: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (frame) => void frames.push(frame) });
+  const parser = createParser({ onEvent: (frame) => void frames.push(frame), onError: refuseHuge, maxBufferSize: MAX_FRAME });
   let timer: ReturnType<typeof setTimeout> | undefined;
   // Hosts whose `fetch` does not do so itself would wait for the next word.
   const end = () => void reader.cancel().catch(() => {});
@@ -96,29 +103,28 @@ class Following {
       const leave = new AbortController();
       const { signal } = this.#init;
       const both = signal === undefined ? leave.signal : AbortSignal.any([signal, leave.signal]);
+      let why: unknown = new AwakenError(UNREACHABLE, "the server ends its streams before it tells anything");
+      let openedAt: number | undefined;
       try {
-        yield* this.#read(await this.#init.open(this.#cursor, both), leave, both);
+        const response = await this.#init.open(this.#cursor, both);
+        openedAt = performance.now();
+        yield* this.#read(response, leave, both);
       } catch (thrown) {
-        if (signal?.aborted === true) return;
-        if (!this.#mayTryAgain(thrown)) throw thrown;
+        why = AwakenError.is(thrown) ? thrown : new AwakenError(UNREACHABLE, errorMessage(thrown), { cause: thrown });
       } finally {
         leave.abort();
       }
       if (this.#isOver || signal?.aborted === true) return;
-      yield* this.#breakOff();
+      if (openedAt !== undefined && performance.now() - openedAt >= LASTING_MS) this.#failures = 0;
       this.#failures += 1;
+      const pauseMs = pauseAfter(why, this.#failures, LONG);
+      yield* this.#breakOff();
       try {
-        await sleep(Math.min(100 * 2 ** (this.#failures - 1), MAX_WAIT_MS) * (0.5 + Math.random() / 2), signal);
+        await sleep(pauseMs, signal);
       } catch {
         return;
       }
     }
-  }
-
-  /** A connection that broke says nothing about the run; one that was refused does, unless that may pass. */
-  #mayTryAgain(thrown: unknown): boolean {
-    if (AwakenError.is(thrown) && !canPass(thrown)) return false;
-    return this.#failures + 1 < this.#init.maxTries;
   }
 
   async *#read(response: Response, leave: AbortController, both: AbortSignal): AsyncGenerator<AttachedEvent, undefined> {
@@ -127,9 +133,12 @@ class Following {
       this.#isOver = true;
       return;
     }
+    const type = response.headers.get("content-type") ?? "none";
+    if (!type.startsWith("text/event-stream")) {
+      throw new AwakenError("internal", `the answer is no event stream but ${type.slice(0, 80)}: is it an Awaken server?`);
+    }
     try {
       for await (const frames of framesOf(response, leave, both)) {
-        this.#failures = 0;
         for (const frame of frames) {
           for (const event of this.#take(frame)) {
             yield event;
@@ -150,6 +159,7 @@ class Following {
     const event: AgentEvent = JSON.parse(data);
     if (id === undefined || id === "") return this.#hold(event);
     this.#cursor = id;
+    this.#failures = 0;
     this.#hasShown = false;
     const told = [...this.#held, { ...event, cursor: id }];
     this.#held = [];

@@ -2,6 +2,7 @@ import type { Schema } from "@awaken/contract";
 import { AwakenError, validate } from "@awaken/contract";
 import type { Answer } from "./endpoints.ts";
 import type { AttachedEvent } from "./events.ts";
+import { LONG } from "./patience.ts";
 import type { Transport } from "./transport.ts";
 
 type Result = Answer<"waitForRun">;
@@ -22,7 +23,7 @@ const HOLD_MS = 25_000;
 export async function waitFor(transport: Transport, runId: string, signal?: AbortSignal): Promise<Result> {
   for (;;) {
     try {
-      return await transport.insist("waitForRun", { ids: { id: runId }, query: { timeoutMs: HOLD_MS }, signal });
+      return await transport.insist("waitForRun", { ids: { id: runId }, query: { timeoutMs: HOLD_MS }, signal }, LONG);
     } catch (thrown) {
       if (!AwakenError.is(thrown) || thrown.code !== "timeout") throw thrown;
     }

@@ -1,5 +1,6 @@
 import { AwakenError, ERROR_TABLE, type ErrorCode, errorMessage } from "@awaken/contract";
 import { type Answer, type Endpoint, endpoint } from "./endpoints.ts";
+import { insist, type Patience, readRetryAfter, UNREACHABLE } from "./patience.ts";
 
 export interface ClientInit {
   /** Where the server is, such as `http://localhost:3000`; a path is kept, for one that is mounted in an application. */
@@ -10,6 +11,8 @@ export interface ClientInit {
   readonly headers?: Readonly<Record<string, string>>;
   /** `include`: a browser sends the cookies of the server's origin also from pages of another one. Default: the browser's, to its own origin alone. */
   readonly credentials?: "include" | "same-origin" | "omit";
+  /** How long the server may take to begin an answer before it counts as unreachable. Default two minutes: it gives up itself after one. */
+  readonly timeoutMs?: number;
   /** Default: the host's own. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
@@ -22,15 +25,13 @@ export interface Asked {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Nobody answered: what was asked may have happened, or not. */
-export const UNREACHABLE = "server_unreachable";
-const RETRY_MS = [250, 500, 1_000, 2_000];
 const MAX_TEXT = 500;
+const ANSWER_MS = 120_000;
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(ERROR_TABLE, code);
 
 /** What the server says went wrong; one between us that speaks otherwise is quoted. */
-export function toError(status: number, text: string): AwakenError {
+export function toError(status: number, text: string, retryAfterMs?: number): AwakenError {
   let said: unknown;
   try {
     said = JSON.parse(text);
@@ -38,30 +39,51 @@ export function toError(status: number, text: string): AwakenError {
     said = undefined;
   }
   const { error, code }: { readonly error?: unknown; readonly code?: unknown } = typeof said === "object" && said !== null ? said : {};
-  if (typeof error === "string" && isCode(code)) return new AwakenError(code, error, { details: { status } });
+  const details = { status, ...(retryAfterMs === undefined ? undefined : { retryAfterMs }) };
+  if (typeof error === "string" && isCode(code)) return new AwakenError(code, error, { details });
   const message = `the server answered ${status} and not in our words: ${text.slice(0, MAX_TEXT)}`;
-  return new AwakenError(status >= 500 || status === 429 ? UNREACHABLE : "internal", message, { details: { status } });
+  return new AwakenError(status >= 500 || status === 429 ? UNREACHABLE : "internal", message, { details });
 }
 
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", leave);
-      resolve();
-    }, ms);
-    if (signal?.aborted === true) leave();
-    else signal?.addEventListener("abort", leave, { once: true });
-  });
+function readBase(url: string): URL {
+  const refuse = (why: string) => new AwakenError("invalid_activation", `the url of a client ${why}`);
+  const base = URL.canParse(url) ? new URL(url) : undefined;
+  if (base === undefined || !/^https?:$/.test(base.protocol)) {
+    throw refuse(`must be absolute, such as http://localhost:3000, got '${url.replace(/\/\/.*@/, "//…@")}'`);
+  }
+  // They would be in errors and logs, and no request can be made of such a url.
+  if (base.username !== "" || base.password !== "") throw refuse("may have no name and password in it: give `token` or `headers`");
+  base.search = base.hash = "";
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  return base;
 }
 
-const readBase = (url: string): URL => {
-  if (URL.canParse(url)) return new URL(url.endsWith("/") ? url : `${url}/`);
-  throw new AwakenError("invalid_activation", `the url of a client must be absolute, such as http://localhost:3000, got '${url}'`);
-};
+const TOKEN = /^[\x21-\x7e]+$/;
+
+/** What cannot be a header is refused without a word of what it is: it may be a key. */
+function checkHeaders(headers: Readonly<Record<string, string>> = {}): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      throw new AwakenError("invalid_activation", `the header '${name}' of a client has a name or a value that no request can have`);
+    }
+  }
+}
+
+/** An answer that says that the server is elsewhere. It is not followed: the key is for this one, and so is what was said. */
+function elsewhere(base: URL, { headers, status }: Response): AwakenError {
+  const location = headers.get("location");
+  const place = location !== null && URL.canParse(location, base) ? ` ${new URL(location, base).origin}` : "";
+  const message = `${base.origin} says that it is elsewhere:${place || " it does not say where"}. Give the client that address as \`url\``;
+  return new AwakenError("internal", message, { details: { status } });
+}
+
+async function refusalOf(base: URL, response: Response): Promise<AwakenError> {
+  const { status, type, headers } = response;
+  if (type === "opaqueredirect" || (status >= 300 && status < 400)) return elsewhere(base, response);
+  return toError(status, await response.text().catch(() => ""), readRetryAfter(headers));
+}
 
 /** Requests to one server. What it refuses is thrown with the code that the runtime would have thrown. */
 export class Transport {
@@ -70,71 +92,81 @@ export class Transport {
 
   constructor(init: ClientInit) {
     this.#base = readBase(init.url);
+    checkHeaders(init.headers);
     this.#init = init;
   }
 
-  /** One request, and its answer when it went well. */
-  async send(name: Endpoint, { ids = {}, query, body, headers, signal }: Asked): Promise<Response> {
-    signal?.throwIfAborted();
+  async #authorization(): Promise<{ readonly authorization: string } | undefined> {
+    const { token } = this.#init;
+    const key = (typeof token === "function" ? await token() : token)?.trim();
+    if (key === undefined) return undefined;
+    if (!TOKEN.test(key))
+      throw new AwakenError("invalid_activation", "the token of a client is empty, or has characters that no header can have");
+    return { authorization: `Bearer ${key}` };
+  }
+
+  async #requestOf(name: Endpoint, { ids = {}, query, body, headers, signal }: Asked, patient: AbortSignal): Promise<Request> {
     const { method, path } = endpoint(name, ids);
     const url = new URL(path.slice(1), this.#base);
     for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) url.searchParams.set(key, String(value));
-    const { token, fetch = (request) => globalThis.fetch(request), headers: own, credentials } = this.#init;
-    const key = typeof token === "function" ? await token() : token;
-    const request = new Request(url, {
+    const { headers: own, credentials } = this.#init;
+    const authorization = await this.#authorization();
+    signal?.throwIfAborted();
+    return new Request(url, {
       method,
-      headers: {
-        ...own,
-        ...(key === undefined ? undefined : { authorization: `Bearer ${key}` }),
-        ...(body === undefined ? undefined : { "content-type": "application/json" }),
-        ...headers,
-      },
+      headers: { ...own, ...authorization, ...(body === undefined ? undefined : { "content-type": "application/json" }), ...headers },
+      redirect: "manual",
+      signal: signal === undefined ? patient : AbortSignal.any([signal, patient]),
       ...(body === undefined ? undefined : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? undefined : { signal }),
       ...(credentials === undefined ? undefined : { credentials }),
     });
-    const response = await fetch(request).catch((cause: unknown) => {
+  }
+
+  /** One request, and what is read of its answer when it went well. What does not come in time has not come. */
+  async #exchange<T>(name: Endpoint, asked: Asked, read: (response: Response) => T | Promise<T>): Promise<T> {
+    const { signal } = asked;
+    signal?.throwIfAborted();
+    const { fetch = (request) => globalThis.fetch(request), timeoutMs = ANSWER_MS } = this.#init;
+    const patient = new AbortController();
+    const request = await this.#requestOf(name, asked, patient.signal);
+    const timer = setTimeout(() => patient.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    try {
+      const response = await fetch(request);
+      if (response.ok) return await read(response);
+      throw await refusalOf(this.#base, response);
+    } catch (cause) {
       signal?.throwIfAborted();
+      if (AwakenError.is(cause)) throw cause;
       throw new AwakenError(UNREACHABLE, `${this.#base.origin} cannot be reached: ${errorMessage(cause)}`, { cause });
-    });
-    if (response.ok) return response;
-    throw toError(response.status, await response.text().catch(() => ""));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** One request, and its answer when it went well. */
+  send(name: Endpoint, asked: Asked): Promise<Response> {
+    return this.#exchange(name, asked, (response) => response);
   }
 
   /** The server speaks the same table of routes: its answers are taken as they are. */
-  async ask<Name extends Endpoint>(name: Name, asked: Asked = {}): Promise<Answer<Name>> {
-    const response = await this.send(name, asked);
-    return response.json().catch((cause: unknown) => {
-      asked.signal?.throwIfAborted();
-      throw new AwakenError(UNREACHABLE, `the answer of ${this.#base.origin} broke off: ${errorMessage(cause)}`, { cause });
-    });
+  ask<Name extends Endpoint>(name: Name, asked: Asked = {}): Promise<Answer<Name>> {
+    return this.#exchange(name, asked, (response) =>
+      response.json().catch((cause: unknown) => {
+        throw new AwakenError(UNREACHABLE, `the answer of ${this.#base.origin} broke off: ${errorMessage(cause)}`, { cause });
+      }),
+    );
   }
 
   /** For what is answered with nothing. */
   async tell(name: Endpoint, asked: Asked = {}): Promise<void> {
-    await (await this.send(name, asked)).body?.cancel();
+    await letGo(await this.send(name, asked));
   }
 
   /** The same, for what may be asked twice: tried again while nobody answers, or is told to come back. */
-  insist<Name extends Endpoint>(name: Name, asked: Asked = {}): Promise<Answer<Name>> {
-    return insist(() => this.ask(name, asked), asked.signal);
+  insist<Name extends Endpoint>(name: Name, asked: Asked = {}, patience?: Patience): Promise<Answer<Name>> {
+    return insist(() => this.ask(name, asked), asked.signal, patience);
   }
 }
 
-/** A few times more, when it may pass by itself. */
-export async function insist<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  for (const waitMs of RETRY_MS) {
-    try {
-      return await ask();
-    } catch (thrown) {
-      if (!canPass(thrown)) throw thrown;
-    }
-    await sleep(waitMs, signal);
-  }
-  return ask();
-}
-
-const PASSING: ReadonlySet<ErrorCode> = new Set([UNREACHABLE, "server_busy", "shutting_down", "storage_io"]);
-
-/** Whether a server that is restarted, or another one behind the same address, may answer. */
-export const canPass = (thrown: unknown): boolean => AwakenError.is(thrown) && PASSING.has(thrown.code);
+/** Nobody reads it; that it broke off meanwhile is nobody's concern. */
+export const letGo = async ({ body }: Response): Promise<void> => body?.cancel().catch(() => {});
