@@ -1,9 +1,11 @@
 import { AwakenError, errorMessage, errorTermination, type MessageId, messageId, type Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/engine.ts";
+import type { Prompt } from "../prompt/assemble.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
@@ -14,8 +16,7 @@ import { hasNext, hasSuspended } from "./open-calls.ts";
 import { judgeOutput } from "./output.ts";
 import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
-import type { RunPlan } from "./run-plan.ts";
-import { runStep } from "./step.ts";
+import { ask, endStep, prepareStep } from "./step.ts";
 import type { StepOutcome } from "./step-outcome.ts";
 import { openTasks } from "./task-news.ts";
 
@@ -46,7 +47,9 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
       const id = openStep(ctx);
       let reached: StepOutcome;
       try {
-        reached = await takeStep(ctx, id);
+        // In this frame, and in none of its own: most runs that wait do so here, and a frame is 0.5 KiB.
+        const begun = await beginStep(ctx, id);
+        reached = "type" in begun ? begun : await endStep(ctx, id, begun, await ask(ctx, begun.request));
       } catch (thrown) {
         // The step is not over: whoever goes on with the run makes it again.
         if (takenBack(ctx, thrown) !== undefined) throw thrown;
@@ -91,13 +94,10 @@ function goes(ctx: RunContext): Termination | Leaving | undefined {
   return ctx.wayOut?.isDue === true ? LEAVING : undefined;
 }
 
-async function takeRemoteStep(ctx: RunContext, id: MessageId, backend: NonNullable<RunPlan["backend"]>): Promise<StepOutcome> {
-  return (await ctx.seldom.open()).runRemoteStep(ctx, id, backend);
-}
-
-function takeStep(ctx: RunContext, id: MessageId): Promise<StepOutcome> {
+/** Up to the question to the model: what is asked, or what the step came to without it. An agent that runs elsewhere does all of it. */
+function beginStep(ctx: RunContext, id: MessageId): Late<Prompt | StepOutcome> {
   const { backend } = ctx.active.plan;
-  return backend === undefined ? runStep(ctx, id) : takeRemoteStep(ctx, id, backend);
+  return backend === undefined ? prepareStep(ctx, id) : whenThere(ctx.seldom.open(), (room) => room.runRemoteStep(ctx, id, backend));
 }
 
 /** A run that was told to stop is cancelled, whatever broke on its way out: a hook may throw because of the very signal. */

@@ -29,17 +29,22 @@ function ending(ctx: RunContext): StepOutcome | undefined {
   return termination === undefined ? undefined : { type: "ended", termination };
 }
 
-/** One inference and its tool calls. */
-export async function runStep(ctx: RunContext, messageId: MessageId): Promise<StepOutcome> {
+/** What the model is asked in this step. A hook may end it before. */
+export async function prepareStep(ctx: RunContext, messageId: MessageId): Promise<Prompt | StepOutcome> {
   const { steps: step } = ctx.tally;
   for (const phase of BEFORE) {
     if ((await ctx.phases.run(phase, { step })) === "cancelled") return CANCELLED;
     const ended = ending(ctx);
     if (ended !== undefined) return ended;
   }
-  const { request, offeredTools, cleanup } = preparePrompt(ctx, messageId);
-  if (cleanup !== undefined) await ctx.phases.submit(cleanup);
-  const inferred = await ask(ctx, request);
+  const prompt = preparePrompt(ctx, messageId);
+  if (prompt.cleanup !== undefined) await ctx.phases.submit(prompt.cleanup);
+  return prompt;
+}
+
+/** What comes of the answer: its tool calls, and whether the run goes on. */
+export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTools }: Prompt, inferred: Inferred): Promise<StepOutcome> {
+  const { steps: step } = ctx.tally;
   const { turn } = inferred;
   const left = leaves(ctx, inferred);
   if (left !== undefined) return left;
@@ -149,7 +154,7 @@ function inferUntil(ctx: RunContext, request: InferenceRequest): Promise<Inferre
 }
 
 /** Inside of what plugins put around it. */
-function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
+export function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferred> {
   const { env, model } = ctx.active.plan;
   const work = (): Promise<Inferred> => inferUntil(ctx, request);
   const around = env.arounds.inference;

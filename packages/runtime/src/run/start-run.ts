@@ -1,5 +1,6 @@
 import { type AgentEvent, AwakenError, errorMessage, runId } from "@awaken/contract";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
+import type { Holding } from "../commit/holding.ts";
 import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { AgentPlans, RunContext } from "../loop/run-context.ts";
@@ -62,12 +63,17 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
     const init = { parts, ofRuntime, run, resolution: parts.resolver.open(), start: startRun };
     for (let tries = 1; ; tries++) {
       const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
+      let prepared: Prepared | undefined;
       try {
-        return await bringToEnd(init, { ...order, holding: held }, onBegun);
+        prepared = await prepare(init, { ...order, holding: held });
+        onBegun?.();
+        return await outcomeOf(parts, prepared.ctx, held, await runLoop(prepared.ctx));
       } catch (thrown) {
         if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
         if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
       } finally {
+        for (const tasks of prepared?.tasks ?? []) tasks.close();
+        if (prepared !== undefined && run.inbox.size > 0) await keepUnread(parts, run, prepared.ctx);
         const leaving = held === undefined ? undefined : holds?.leave(held);
         if (leaving !== undefined) await leaving;
       }
@@ -79,25 +85,21 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
   }
 }
 
-async function bringToEnd(init: RunInit, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
-  const { parts, run } = init;
-  const opened: Opened = { tasks: NO_TASKS };
-  const ctx = await prepare(init, order, opened);
-  onBegun?.();
-  try {
-    const ended = await runLoop(ctx);
-    const isLeftUnkept = !isLeft(ended) && !ended.isKept && order.holding?.isTriedAgain === true;
-    if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: await toldOf(ctx, order) };
-    rememberOutput(parts, ctx, ended);
-    if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
-    return ended;
-  } finally {
-    for (const tasks of opened.tasks) tasks.close();
-    if (run.inbox.size > 0) await keepUnread(parts, run, ctx);
-  }
+/** A run that is set up, with what was opened for it and the runs that it left behind. */
+interface Prepared {
+  readonly ctx: RunContext;
+  readonly tasks: readonly OpenedTasks[];
 }
 
-async function toldOf({ identity: { runId }, progress }: RunContext, { holding }: RunOrder): Promise<ToldRun> {
+async function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | undefined, ended: LoopOutcome): Promise<LoopOutcome> {
+  const isLeftUnkept = !isLeft(ended) && !ended.isKept && holding?.isTriedAgain === true;
+  if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: await toldOf(ctx, holding) };
+  rememberOutput(parts, ctx, ended);
+  if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
+  return ended;
+}
+
+async function toldOf({ identity: { runId }, progress }: RunContext, holding: Holding | undefined): Promise<ToldRun> {
   const step = progress.current;
   return { runId, place: (await holding?.place?.()) ?? { type: "unknown" }, step };
 }
@@ -122,28 +124,26 @@ function checkBackend({ more }: RunParts, { backend, agent }: RunPlan, { options
   return more.checkRoot(agent.id, backend, { options, decisions: intent.type === "resume" ? intent.decisions.length : 0 });
 }
 
-/** A model whose run is a task of another thread can give it up, whatever its tools are. */
-function inBackground(plan: RunPlan, { trace, intent }: RunOrder): RunPlan {
+/** Whether the run is a task of another thread. */
+function isTask({ trace, intent }: RunOrder): boolean {
   const record = intent.type === "new" ? intent.created : intent.seen;
-  if ((trace.taskId ?? record?.activation.trace.taskId) === undefined || plan.backend !== undefined || plan.tools.has(cancelTaskTool.id))
-    return plan;
+  return (trace.taskId ?? record?.activation.trace.taskId) !== undefined;
+}
+
+/** The model of such a run can give it up, whatever its tools are. */
+function inBackground(plan: RunPlan): RunPlan {
+  if (plan.backend !== undefined || plan.tools.has(cancelTaskTool.id)) return plan;
   const tools = new Map([...plan.tools, [cancelTaskTool.id, cancelTaskTool]]);
   const descriptors = describeTools(tools);
   return { ...plan, tools, descriptors, toolIds: listIds(descriptors) };
 }
 
-/** What was opened for a run and the runs that it left behind. */
-interface Opened {
-  tasks: readonly OpenedTasks[];
-}
-
-const NO_TASKS: readonly OpenedTasks[] = Object.freeze([]);
-
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(init: RunInit, order: RunOrder, opened: Opened): Promise<RunContext> {
+async function prepare(init: RunInit, order: RunOrder): Promise<Prepared> {
   const { parts, run, resolution } = init;
+  const opened: OpenedTasks[] = [];
   tellRefused(run, parts.tasks);
-  const plans = new ResolvedPlans(init, order);
+  const plans = new ResolvedPlans(init, isTask(order));
   const { ctx } = await takeUp({
     order,
     threadId: run.threadId,
@@ -160,7 +160,7 @@ async function prepare(init: RunInit, order: RunOrder, opened: Opened): Promise<
       children: parts.more.children(init),
       tasks: (scene) => {
         const tasks = parts.more.tasks(init, scene);
-        opened.tasks = opened.tasks.concat(tasks);
+        opened.push(tasks);
         return tasks;
       },
     },
@@ -168,7 +168,7 @@ async function prepare(init: RunInit, order: RunOrder, opened: Opened): Promise<
     adopt: (id) => parts.active.adopt(run, id),
   });
   run.ctx = ctx;
-  return ctx;
+  return { ctx, tasks: opened };
 }
 
 /** News of tasks that came too late for the run wait for the next one. */
@@ -183,11 +183,11 @@ const OPENING: Work = { limit: "initializeMs", onAbort: "leave", name: () => "a 
 /** The agents of a run. */
 class ResolvedPlans implements AgentPlans {
   readonly #init: RunInit;
-  readonly #order: RunOrder;
+  readonly #isTask: boolean;
 
-  constructor(init: RunInit, order: RunOrder) {
+  constructor(init: RunInit, isTask: boolean) {
     this.#init = init;
-    this.#order = order;
+    this.#isTask = isTask;
   }
 
   /** A runtime that nobody initialized opens the plugins of an agent when it is first needed. */
@@ -198,7 +198,8 @@ class ResolvedPlans implements AgentPlans {
   }
 
   resolve(agentId: string): RunPlan {
-    return inBackground(this.#init.resolution.resolve(agentId), this.#order);
+    const plan = this.#init.resolution.resolve(agentId);
+    return this.#isTask ? inBackground(plan) : plan;
   }
 
   async replan(agentId: string): Promise<RunPlan> {
