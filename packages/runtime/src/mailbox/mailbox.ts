@@ -15,7 +15,7 @@ import { type QueueVerbs, queueVerbs } from "./queue-verbs.ts";
 import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
-import { makeRoom, type Tenant, takeBack } from "./tenant.ts";
+import { giveBackUnknown, makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { findUnbegun } from "./unbegun.ts";
 import { type QueueWatcher, Watchers } from "./watchers.ts";
@@ -236,6 +236,7 @@ export class Mailbox {
         ),
       onLook: () => this.#sweeper.tick(),
       takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
+      giveBack: ({ scopeId, threadId }) => giveBackUnknown(this.tenant(scopeId), threadId),
       claim: { consumer: node.name, leaseMs },
       concurrency,
       isOver: () => isPast(yieldBefore, clock.now()),

@@ -1,8 +1,9 @@
 import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
-import type { DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
+import type { ClaimedDispatch, DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import { judgeFailure } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import type { Executor } from "./execute.ts";
 import type { NodeIdentity } from "./node.ts";
@@ -27,13 +28,29 @@ export const isTaken = (threadId: ThreadId, by: string): AwakenError =>
 /** How long the last transaction of a process that is gone may still be under way at the database: its row is passed over until then. */
 const LAST_WORDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
 
+async function holderOf({ queue, ask }: Tenant, threadId: ThreadId): Promise<ClaimedDispatch | undefined> {
+  const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
+  return row?.status === "claimed" ? row : undefined;
+}
+
+/** Puts back what this process has claimed on the thread, unless a run of it is there, which may be the one that did: then false. */
+export async function giveBackUnknown(tenant: Tenant, threadId: ThreadId): Promise<boolean> {
+  const { queue, node, parts, ask } = tenant;
+  const held = await holderOf(tenant, threadId);
+  // After the look: whoever has begun since finds the thread taken, and what he claimed before was seen.
+  if (parts.active.onThread(threadId) !== undefined) return false;
+  if (held?.claimedBy !== node.name) return true;
+  await ask("give a dispatch back", queue.dispatches.release(held)).catch((thrown: unknown) => {
+    // It has ended since.
+    if (judgeFailure(thrown).type !== "lost") throw thrown;
+  });
+  return true;
+}
+
 /** Resolves when nobody holds the thread: a holder who is gone, or whose lease is over, loses it. */
 export async function makeRoom(tenant: Tenant, threadId: ThreadId): Promise<void> {
-  const { queue, node, clock, ask } = tenant;
-  const holder = async () => {
-    const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
-    return row?.status === "claimed" ? row : undefined;
-  };
+  const { node, clock } = tenant;
+  const holder = () => holderOf(tenant, threadId);
   let held = await holder();
   for (const waitMs of LAST_WORDS_MS) {
     if (held === undefined) return;

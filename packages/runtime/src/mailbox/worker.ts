@@ -14,6 +14,8 @@ export interface WorkerInit {
   onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */
   takeBack(gone: readonly string[]): Promise<void>;
+  /** Gives back what this process has claimed on a thread, and no run of it knows of. False: not now, a run of it is there. */
+  giveBack(thread: ScopedThread): Promise<boolean>;
   readonly claim: ClaimRequest;
   readonly concurrency: number;
   /** Whether nothing is to be begun here any more. */
@@ -55,6 +57,8 @@ export class Worker {
   #nextExpectedAt = 0;
   /** Threads whose queue cannot be read, until when they are left alone: what waits behind them is taken meanwhile. */
   readonly #unread = new Map<string, number>();
+  /** Threads that were asked for without an answer: they may be claimed, and nobody knows. */
+  readonly #unanswered = new Map<string, ScopedThread>();
   #wake: (() => void) | undefined;
   #isRung = false;
   #isClosed = false;
@@ -113,7 +117,8 @@ export class Worker {
     const consumers = await ask("list consumers", queue.listConsumers());
     const gone = consumers.filter(({ name }) => name !== node.name && node.isGone(name)).map(({ name }) => name);
     const isOver = consumers.some(({ leaseEndsInMs }) => leaseEndsInMs === 0);
-    const next = consumers.find(({ name }) => name !== node.name && !gone.includes(name))?.leaseEndsInMs ?? lookMs;
+    // Its own too: a claim whose answer was lost is renewed by nobody.
+    const next = consumers.find(({ name }) => !gone.includes(name))?.leaseEndsInMs ?? lookMs;
     this.#nextLookAt = clock.now() + Math.min(lookMs, next + AFTER_LEASE_MS);
     if (!isOver && gone.length === 0) return;
     await this.#init.takeBack(gone);
@@ -127,6 +132,7 @@ export class Worker {
           await this.look();
           this.#init.onLook();
         }
+        await this.#giveBack();
         if (await this.#fill()) continue;
         // What cannot be read stays due.
         await this.#sleep(Math.max(this.#unread.size === 0 ? MIN_SLEEP_MS : FAILED_MS, await this.#untilDue()));
@@ -201,8 +207,12 @@ export class Worker {
     if (this.#running.has(key)) return false;
     this.#running.add(key);
     const askedAt = clock.now();
-    const claimed = await ask("claim a dispatch", tenantOf(scopeId).dispatches.claim(threadId, claim)).catch((thrown: unknown) => {
+    const { dispatches } = tenantOf(scopeId);
+    const asked = dispatches.claim(threadId, claim);
+    const claimed = await ask("claim a dispatch", asked).catch((thrown: unknown) => {
       this.#done(key);
+      // The answer may still come, to nobody.
+      void asked.then((late) => late && dispatches.release(late.dispatch)).catch(() => {});
       this.#passOver(thread, thrown);
       return "unread" as const;
     });
@@ -222,10 +232,20 @@ export class Worker {
   /** Unless the store itself has failed: then the others are not asked for either. */
   #passOver(thread: ScopedThread, thrown: unknown): void {
     const { type } = judgeFailure(thrown);
-    if (type !== "dead-letter" && type !== "release") throw thrown;
+    if (type !== "dead-letter" && type !== "release") {
+      this.#unanswered.set(keyOf(thread), thread);
+      throw thrown;
+    }
     const { clock, log } = this.#init;
     this.#unread.set(keyOf(thread), clock.now() + UNKNOWN_AGENT_DELAY_MS);
     log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { threadId: thread.threadId });
+  }
+
+  /** What was claimed without an answer. Nothing is asked for meanwhile, so a thread that is not taken here has no answer on its way. */
+  async #giveBack(): Promise<void> {
+    for (const [key, thread] of this.#unanswered) {
+      if (this.#running.has(key) || (await this.#init.giveBack(thread))) this.#unanswered.delete(key);
+    }
   }
 
   #done(key: string): void {
@@ -237,7 +257,7 @@ export class Worker {
 
   async #untilDue(): Promise<number> {
     const { clock, queue, ask, concurrency } = this.#init;
-    const untilLook = Math.max(0, this.#nextLookAt - clock.now());
+    const untilLook = this.#unanswered.size > 0 ? FAILED_MS : Math.max(0, this.#nextLookAt - clock.now());
     if (this.#init.isOver()) return untilLook;
     if (this.#running.size >= concurrency) return this.#expected.size === 0 ? untilLook : Math.min(untilLook, EXPECTED_MS);
     return Math.min(untilLook, (await ask("ask for the next due time", queue.nextDueInMs())) ?? untilLook);

@@ -1,0 +1,142 @@
+import { AwakenError, threadId } from "@awaken/contract";
+import type { Claim, QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { text } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { AT_ONCE } from "./stores.test-support.ts";
+
+// A claim is on record and its answer did not come: nobody executes what is claimed.
+
+const T = threadId("t");
+const LEASE_MS = 30_000;
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    leaseMs: LEASE_MS,
+    store,
+    workers: false,
+    ...init,
+  });
+}
+
+type Answer = (claim: Claim | undefined) => Promise<Claim | undefined>;
+
+/** The same store, of which the answers to claims take another way. */
+const answering = (store: QueueStore, answer: Answer): QueueStore => ({
+  ...store,
+  dispatches: { ...store.dispatches, claim: async (id, request) => answer(await store.dispatches.claim(id, request)) },
+});
+
+const broken = () => new AwakenError("storage_io", "the connection broke");
+
+describe.each(AT_ONCE)("a claim whose answer was lost, on %s", (_, make) => {
+  test("is given back as soon as the store answers, and costs no try", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    let lost = 0;
+    const store = answering(inner, async (claim) => {
+      if (claim === undefined || ++lost > 1) return claim;
+      throw broken();
+    });
+    await using runtime = open(store, [text("here")], { workers: true, clock });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => lost).toBe(1);
+    const ended = runtime.wait(runId);
+    // The store is left alone for a second.
+    await clock.advance(1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
+    expect(clock.now()).toBeLessThan(10_000 + LEASE_MS);
+  });
+
+  test("is given back when it comes after all, too late", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const answer = Promise.withResolvers<void>();
+    const claims: (Claim | undefined)[] = [];
+    const store = answering(inner, async (claim) => {
+      if (claims.push(claim) === 1) await answer.promise;
+      return claim;
+    });
+    await using runtime = open(store, [text("here")], { workers: true, clock, limits: { storeMs: 5_000 } });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => claims).toHaveLength(1);
+    const ended = runtime.wait(runId);
+    // An answer that is on its way is waited for.
+    await clock.advance(4_999);
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "claimed", claimToken: claims[0]?.dispatch.claimToken }]);
+    await clock.advance(1);
+    await clock.advance(1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+    answer.resolve();
+    await runtime.close();
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
+  });
+
+  test("is told apart from what a run of this process has begun on the thread meanwhile", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let own: Promise<unknown> | undefined;
+    const store = answering(inner, async (claim) => {
+      if (claim === undefined || own !== undefined) return claim;
+      // Somebody has ended it by now, and here the thread is used.
+      const { dispatchId, claimToken } = claim.dispatch;
+      await inner.dispatches.ack({ dispatchId, claimToken });
+      own = runtime.run({ thread: T, input: "y" });
+      await began.promise;
+      throw broken();
+    });
+    const turn: ScriptStep = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise }, ...text("own").items] };
+    };
+    await using runtime = open(store, [turn], { workers: true, clock });
+    await runtime.start({ thread: T, input: "x" });
+    await began.promise;
+    for (let second = 0; second < 3; second++) await clock.advance(1_000);
+    expect(await inner.dispatches.list(T, { statuses: ["claimed", "queued"] })).toMatchObject([{ status: "claimed", attemptCount: 0 }]);
+    end.resolve();
+    expect(await own).toMatchObject({ status: "done", text: "own" });
+  });
+
+  test("and that came to be on record later than anybody looked, is taken back when its lease ends", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    let late: (() => Promise<unknown>) | undefined;
+    let claims = 0;
+    const store: QueueStore = {
+      ...inner,
+      dispatches: {
+        ...inner.dispatches,
+        claim: async (id, request) => {
+          if (++claims > 1) return inner.dispatches.claim(id, request);
+          late = () => inner.dispatches.claim(id, request);
+          throw broken();
+        },
+        list: async (id, query) => {
+          const found = await inner.dispatches.list(id, query);
+          if (query.statuses?.includes("claimed") !== true || query.statuses.length > 1) return found;
+          const claim = late;
+          late = undefined;
+          await claim?.();
+          return found;
+        },
+      },
+    };
+    await using runtime = open(store, [text("here")], { workers: true, clock });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => claims).toBe(1);
+    await clock.advance(1_000);
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "claimed" }]);
+    const ended = runtime.wait(runId);
+    await clock.advance(LEASE_MS + 1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+  });
+});
