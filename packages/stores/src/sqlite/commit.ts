@@ -1,10 +1,10 @@
 import { type CommitResult, type CommitThread, checkCommit, type ThreadCommit } from "@awaken/contract/store";
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
-import { planRows, type RowReads } from "../sql/commit-plan.ts";
+import { planRows, type RowReads, type ThreadRow } from "../sql/commit-plan.ts";
 import { readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
-import type { Tx } from "./database.ts";
-import { loadDispatch, queueReads, writeDispatch } from "./dispatch-rows.ts";
+import { keeping, type Tx } from "./database.ts";
+import { heldDispatch, queueReads, writeDispatch } from "./dispatch-rows.ts";
 import { eventReads, writeEvents } from "./events.ts";
 import { loadEffect, writeLedger } from "./ledger.ts";
 import { insertMessages, loadCommitted } from "./messages.ts";
@@ -18,7 +18,7 @@ export const commitPort =
   (access: Access): CommitThread =>
   async (commit) => {
     checkCommit(commit);
-    return access.session.write((tx) => commitThread(tx, access, commit));
+    return access.session.write(keeping((tx) => commitThread(tx, access, commit)));
   };
 
 /** The thread, and whether it is claimed and its run has wishes: one statement, since every commit asks. */
@@ -27,17 +27,38 @@ const SELECT_BASE = `SELECT ${THREAD_ROW},
   EXISTS (SELECT 1 FROM wish WHERE scope_id = ?1 AND run_id = ?3 AND taken_at IS NULL) AS has_wishes
   FROM thread WHERE scope_id = ?1 AND thread_id = ?2`;
 
-function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): RowReads {
+interface Base {
+  readonly thread: ThreadRow | undefined;
+  readonly hasClaim: boolean;
+  readonly hasWishes: boolean;
+}
+
+function loadBase(tx: Tx, { scopeId, written }: Access, { threadId, runId }: ThreadCommit): Base | undefined {
+  const { known } = tx;
+  const [thread, holder] = [known.threads.find(scopeId, threadId), known.holders.find(scopeId, threadId)];
+  if (thread !== undefined && holder !== undefined && known.wishless.find(scopeId, runId)) {
+    return { thread, hasClaim: holder.claim !== undefined, hasWishes: false };
+  }
   const row = tx.get(SELECT_BASE, scopeId, threadId, runId);
-  const thread = row && readThreadRow(row, written.threads.find(scopeId, threadId, row["record"]));
+  if (row === undefined) return undefined;
+  const [hasClaim, hasWishes] = [row["has_claim"] === 1, row["has_wishes"] === 1];
+  if (!hasClaim) known.holders.put(scopeId, threadId, { claim: undefined });
+  if (!hasWishes) known.wishless.put(scopeId, runId, true);
+  return { thread: readThreadRow(row, written.threads.find(scopeId, threadId, row["record"])), hasClaim, hasWishes };
+}
+
+function readsOf(tx: Tx, access: Access, commit: ThreadCommit): RowReads {
+  const { scopeId, written } = access;
+  const { threadId, runId } = commit;
+  const base = loadBase(tx, access, commit);
   const queue = queueReads(tx, scopeId, threadId);
   return {
     ...queue,
-    hasClaim: () => (row === undefined ? queue.hasClaim() : row["has_claim"] === 1),
-    thread: () => thread,
-    run: () => loadRun(tx, scopeId, runId, written.runs),
+    hasClaim: () => base?.hasClaim ?? queue.hasClaim(),
+    thread: () => base?.thread,
+    run: () => tx.known.runs.find(scopeId, runId) ?? loadRun(tx, scopeId, runId, written.runs),
     lineage: (id) => loadLineage(tx, scopeId, id),
-    dispatch: (id) => loadDispatch(tx, scopeId, id),
+    dispatch: (id) => heldDispatch(tx, scopeId, threadId, id),
     pending: () => loadPending(tx, scopeId, threadId),
     committed: (ids) => loadCommitted(tx, scopeId, threadId, ids),
     ledger: (key) => loadEffect(tx, scopeId, key),
@@ -50,7 +71,7 @@ function readsOf(tx: Tx, { scopeId, written }: Access, { threadId, runId }: Thre
         committed: (ids) => loadCommitted(tx, scopeId, id, ids),
       }),
     },
-    openWishes: () => (row?.["has_wishes"] === 0 ? [] : loadOpenWishes(tx, scopeId, runId)),
+    openWishes: () => (base?.hasWishes === false ? [] : loadOpenWishes(tx, scopeId, runId)),
   };
 }
 
@@ -71,6 +92,7 @@ function commitThread(tx: Tx, access: Access, commit: ThreadCommit): CommitResul
 
   const text = writeThreadRow(tx, scopeId, thread.before, thread.after, threadState);
   written.threads.put(scopeId, threadId, text, thread.after.record);
+  tx.known.threads.put(scopeId, threadId, written.threads.find(scopeId, threadId, text) && thread.after);
   insertMessages(tx, scopeId, messages, env.blobBytes);
   if (run !== undefined) writeRun(tx, access, run.before, run.after);
   writeLedger(tx, scopeId, ledger, env.blobBytes);

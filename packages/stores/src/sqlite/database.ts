@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { AwakenError } from "@awaken/contract";
 import type { Row } from "../sql/rows.ts";
 import { toStorageError } from "./errors.ts";
+import { KnownRows } from "./known-rows.ts";
 
 export interface DatabaseOptions {
   /** `full` (the default) survives a power cut, `normal` may lose the last commits to one; a killed process loses nothing in either. */
@@ -65,7 +66,16 @@ function checkText(values: readonly Parameter[]): readonly SQLInputValue[] {
 export interface Tx extends Connection {
   /** Runs once what was written is durable, and not at all when it is rolled back. */
   afterCommit(tell: () => void): void;
+  readonly known: KnownRows;
+  /** What `work` changes is told to `known`, if it could be known: after any other write nothing is. */
+  keeping<T>(work: () => T): T;
 }
+
+/** Work that tells `known` of what it changes. */
+export const keeping =
+  <T>(work: (tx: Tx) => T) =>
+  (tx: Tx): T =>
+    tx.keeping(() => work(tx));
 
 /** One open file, or a database in memory. Whoever begins a transaction takes care of `told`. */
 export class Database implements Tx {
@@ -76,6 +86,10 @@ export class Database implements Tx {
   told: (() => void)[] = [];
   /** Rows that were changed through this connection so far. */
   changes = 0;
+  readonly known = new KnownRows();
+  #isKeeping = false;
+  /** SQLite's count of the writes of others when it was looked at last. */
+  #seen: unknown;
   readonly #handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
@@ -114,7 +128,33 @@ export class Database implements Tx {
   run(sql: string, ...values: readonly Parameter[]): number {
     const changes = Number(this.#prepare(sql).run(...checkText(values)).changes);
     this.changes += changes;
+    if (changes > 0 && !this.#isKeeping) this.known.clear();
     return changes;
+  }
+
+  /** BEGIN, COMMIT and the like, for which SQLite says again how many rows changed before. */
+  control(sql: string): void {
+    this.#prepare(sql).run();
+  }
+
+  keeping<T>(work: () => T): T {
+    const before = this.#isKeeping;
+    this.#isKeeping = true;
+    try {
+      return work();
+    } finally {
+      this.#isKeeping = before;
+    }
+  }
+
+  /** Inside of a transaction: calls `check` when another connection may have written since it passed last. */
+  noticeOthers(check: () => void): void {
+    if (this.place === IN_MEMORY) return;
+    const count = this.get("PRAGMA data_version")?.["data_version"];
+    if (count === this.#seen) return;
+    this.known.clear();
+    check();
+    this.#seen = count;
   }
 
   afterCommit(tell: () => void): void {

@@ -38,23 +38,36 @@ export function loadDispatch(db: Connection, scopeId: ScopeId, id: DispatchId): 
   return row && readDispatch(row);
 }
 
-export function loadEpoch(db: Connection, scopeId: ScopeId, threadId: ThreadId): number {
-  const row = db.get("SELECT epoch FROM thread_epoch WHERE scope_id = ? AND thread_id = ?", scopeId, threadId);
-  return row === undefined ? 0 : numberOf(row, "epoch");
+/** As `loadDispatch`, for one that may hold this thread. */
+export function heldDispatch(tx: Tx, scopeId: ScopeId, threadId: ThreadId, id: DispatchId): DispatchRecord | undefined {
+  const claim = tx.known.holders.find(scopeId, threadId)?.claim;
+  if (claim?.dispatchId === id) return claim;
+  const dispatch = loadDispatch(tx, scopeId, id);
+  if (dispatch !== undefined) tx.known.moved(scopeId, dispatch);
+  return dispatch;
 }
 
-export const queueReads = (db: Connection, scopeId: ScopeId, threadId: ThreadId): QueueReads => ({
-  epoch: () => loadEpoch(db, scopeId, threadId),
-  isKnown: (id) => db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id) !== undefined,
+export function loadEpoch(tx: Tx, scopeId: ScopeId, threadId: ThreadId): number {
+  const known = tx.known.epochs.find(scopeId, threadId);
+  if (known !== undefined) return known;
+  const row = tx.get("SELECT epoch FROM thread_epoch WHERE scope_id = ? AND thread_id = ?", scopeId, threadId);
+  const epoch = row === undefined ? 0 : numberOf(row, "epoch");
+  tx.known.epochs.put(scopeId, threadId, epoch);
+  return epoch;
+}
+
+export const queueReads = (tx: Tx, scopeId: ScopeId, threadId: ThreadId): QueueReads => ({
+  epoch: () => loadEpoch(tx, scopeId, threadId),
+  isKnown: (id) => tx.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id) !== undefined,
   holder: (key) => {
     const sql = `SELECT dispatch_id FROM dispatch WHERE scope_id = ? AND thread_id = ? AND dedupe_key = ? AND dedupe_key IS NOT NULL
       AND status IN ('queued', 'claimed')`;
-    const row = db.get(sql, scopeId, threadId, key);
+    const row = tx.get(sql, scopeId, threadId, key);
     return row && textOf(row, "dispatch_id");
   },
-  hasClaim: () => hasClaim(db, scopeId, threadId),
+  hasClaim: () => hasClaim(tx, scopeId, threadId),
   hasQueued: () =>
-    db.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued' LIMIT 1", scopeId, threadId) !== undefined,
+    tx.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued' LIMIT 1", scopeId, threadId) !== undefined,
 });
 
 export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): boolean {
@@ -86,6 +99,7 @@ export function writeDispatch<T extends DispatchRecord>(
        updated_at = excluded.updated_at, record = excluded.record`,
     ...[scopeId, ...values],
   );
+  tx.known.moved(scopeId, dispatch);
   const { status, threadId, runId } = dispatch;
   if (status === "queued") tx.afterCommit(() => channels.hints.send({ type: "enqueued", scopeId, threadId }));
   else if (!hasEvents && isDispatchOver(dispatch)) tx.afterCommit(() => channels.bells.ring(bellKey(scopeId, { type: "run", id: runId })));

@@ -21,7 +21,7 @@ import { toPage } from "../sql/rows.ts";
 import { countDispatches, runIn } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
-import type { Connection, Tx } from "./database.ts";
+import { type Connection, keeping, type Tx } from "./database.ts";
 import { DISPATCH_ROW, hasClaim, loadDispatch, loadEpoch, loadQueued, queueReads, readDispatch, writeDispatch } from "./dispatch-rows.ts";
 import { loadPending } from "./pending.ts";
 import { loadRun } from "./runs.ts";
@@ -40,32 +40,38 @@ function queueMoves(access: Access): Pick<DispatchStore, QueueMove> {
   const { scopeId, session, env, channels } = access;
   return {
     enqueue: (init) =>
-      session.write((tx) => writeDispatch(tx, access, planEnqueue(init, queueReads(tx, scopeId, init.threadId), env.clock()))),
+      session.write(keeping((tx) => writeDispatch(tx, access, planEnqueue(init, queueReads(tx, scopeId, init.threadId), env.clock())))),
 
     claim: (threadId, request) =>
       claimOf(
         access,
-        session.write((tx) => {
-          const now = env.clock();
-          return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ availableAt }) => availableAt <= now);
-        }),
+        session.write(
+          keeping((tx) => {
+            const now = env.clock();
+            return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ availableAt }) => availableAt <= now);
+          }),
+        ),
       ),
 
     claimDispatch: (id: DispatchId, request) =>
       claimOf(
         access,
-        session.write((tx) => {
-          const threadId = loadDispatch(tx, scopeId, id)?.threadId;
-          if (threadId === undefined) return undefined;
-          return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ dispatchId }) => dispatchId === id);
-        }),
+        session.write(
+          keeping((tx) => {
+            const threadId = loadDispatch(tx, scopeId, id)?.threadId;
+            if (threadId === undefined) return undefined;
+            return claimRow(tx, access, freshRows(tx, access, threadId), request, ({ dispatchId }) => dispatchId === id);
+          }),
+        ),
       ),
 
     cancel: (id) =>
-      session.write((tx) => {
-        const dispatch = loadDispatch(tx, scopeId, id);
-        return dispatch?.status === "queued" ? writeDispatch(tx, access, cancelDispatch(dispatch, env.clock())) : undefined;
-      }),
+      session.write(
+        keeping((tx) => {
+          const dispatch = loadDispatch(tx, scopeId, id);
+          return dispatch?.status === "queued" ? writeDispatch(tx, access, cancelDispatch(dispatch, env.clock())) : undefined;
+        }),
+      ),
 
     interrupt: (threadId) => session.write((tx) => interrupt(tx, access, threadId)),
 
@@ -157,19 +163,23 @@ function claimRows(access: Access): ClaimRows {
   const { scopeId, session, env } = access;
   return {
     moveHeld: (fence, move) =>
-      session.write((tx) => {
-        const { claim, dispatch } = readFence(tx, access, fence);
-        if (dispatch === undefined || claim === "lost") return "lost";
-        if (claim === "held") return writeDispatch(tx, access, move(dispatch, env.clock()));
-        writeDispatch(tx, access, supersedeDispatch(dispatch, INTERRUPTED, env.clock()));
-        return claim;
-      }),
+      session.write(
+        keeping((tx) => {
+          const { claim, dispatch } = readFence(tx, access, fence);
+          if (dispatch === undefined || claim === "lost") return "lost";
+          if (claim === "held") return writeDispatch(tx, access, move(dispatch, env.clock()));
+          writeDispatch(tx, access, supersedeDispatch(dispatch, INTERRUPTED, env.clock()));
+          return claim;
+        }),
+      ),
 
     moveOwn: (fence, move) =>
-      session.write((tx) => {
-        const { claim, dispatch } = readFence(tx, access, fence);
-        return dispatch === undefined || claim === "lost" ? undefined : writeDispatch(tx, access, move(dispatch, env.clock()));
-      }),
+      session.write(
+        keeping((tx) => {
+          const { claim, dispatch } = readFence(tx, access, fence);
+          return dispatch === undefined || claim === "lost" ? undefined : writeDispatch(tx, access, move(dispatch, env.clock()));
+        }),
+      ),
 
     hasWishes: (runId) => session.read((db) => loadOpenWishes(db, scopeId, runId).length > 0),
   };

@@ -13,6 +13,7 @@ import {
   bellKey,
   type EventPlan,
   type EventReads,
+  eventHead,
   expiredCursor,
   type Log,
   type LogHead,
@@ -78,9 +79,9 @@ function loadKnown(db: Connection, scopeId: ScopeId, writerId: string, key: stri
   return loadFrom(db, scopeId, { type, id: textOf(row, id) }, at, 1).find((event) => event.seq === at)?.event;
 }
 
-export const eventReads = (db: Connection, scopeId: ScopeId): EventReads => ({
-  known: (writerId, key) => loadKnown(db, scopeId, writerId, key),
-  head: (log) => loadHead(db, scopeId, log),
+export const eventReads = (tx: Tx, scopeId: ScopeId): EventReads => ({
+  known: (writerId, key) => loadKnown(tx, scopeId, writerId, key),
+  head: (log) => tx.known.heads[log.type].find(scopeId, log.id) ?? loadHead(tx, scopeId, log),
 });
 
 const marks = (columns: string): string => columns.replaceAll(/\w+/g, "?");
@@ -89,7 +90,10 @@ export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batche
   for (const batch of batches) {
     const { values, blobs } = eventValues(batch, env.blobBytes);
     tx.run(INSERT_EVENT, scopeId, ...values);
-    if (batch.threadId !== undefined) writeBlobs(tx, scopeId, batch.threadId, blobs);
+    const { threadId, runId } = batch;
+    if (threadId !== undefined) tx.known.heads.thread.put(scopeId, threadId, eventHead("thread", batch));
+    if (runId !== undefined) tx.known.heads.run.put(scopeId, runId, eventHead("run", batch));
+    if (threadId !== undefined) writeBlobs(tx, scopeId, threadId, blobs);
   }
   for (const key of keys) tx.run(INSERT_KEY, scopeId, ...eventKeyValues(key));
   tx.afterCommit(() => {

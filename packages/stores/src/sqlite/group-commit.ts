@@ -19,9 +19,9 @@ interface Done {
 
 /** Holds the lock of the file, hence the version of its tables, until the transaction ends; leaves none behind when it throws. */
 export function begin(db: Database): void {
-  db.run("BEGIN IMMEDIATE");
+  db.control("BEGIN IMMEDIATE");
   try {
-    checkVersion(db);
+    db.noticeOthers(() => checkVersion(db));
   } catch (thrown) {
     rollBack(db);
     throw thrown;
@@ -30,16 +30,17 @@ export function begin(db: Database): void {
 
 export function inSavepoint<T>(db: Database, work: () => T): T {
   const told = db.told.length;
-  db.run("SAVEPOINT part");
+  db.control("SAVEPOINT part");
   try {
     const result = work();
-    db.run("RELEASE part");
+    db.control("RELEASE part");
     return result;
   } catch (thrown) {
     db.told.length = told;
+    db.known.clear();
     if (db.isInTransaction) {
-      db.run("ROLLBACK TO part");
-      db.run("RELEASE part");
+      db.control("ROLLBACK TO part");
+      db.control("RELEASE part");
     }
     throw thrown;
   }
@@ -48,7 +49,7 @@ export function inSavepoint<T>(db: Database, work: () => T): T {
 /** Throws, and leaves no transaction behind, when nothing or not surely everything is durable. */
 export function commit(db: Database): void {
   try {
-    db.run("COMMIT");
+    db.control("COMMIT");
   } catch (thrown) {
     rollBack(db);
     throw toCommitError(thrown, db.place);
@@ -60,7 +61,8 @@ export function commit(db: Database): void {
 
 export function rollBack(db: Database): void {
   db.told = [];
-  if (db.isInTransaction) db.run("ROLLBACK");
+  db.known.clear();
+  if (db.isInTransaction) db.control("ROLLBACK");
 }
 
 /**

@@ -56,6 +56,7 @@ export function writeRun(tx: Tx, { scopeId, written }: Access, before: RunRecord
     tx.run("UPDATE run SET updated_at = ?, record = ? WHERE scope_id = ? AND run_id = ?", updatedAt, text, scopeId, runId);
   }
   written.runs.put(scopeId, runId, text, lastingRun(after));
+  tx.known.runs.put(scopeId, runId, written.runs.find(scopeId, runId, text));
   const { added, removed } = ticketChange(before, after);
   for (const id of removed) tx.run("DELETE FROM run_ticket WHERE scope_id = ? AND ticket_id = ? AND run_id = ?", scopeId, id, runId);
   for (const id of added) tx.run("INSERT INTO run_ticket (scope_id, ticket_id, run_id) VALUES (?, ?, ?)", scopeId, id, runId);
