@@ -8,7 +8,7 @@ import type { Admitted, Gatekeeper } from "./http/gatekeeper.ts";
 import type { HealthCheck } from "./http/health.ts";
 import type { ServerLimits } from "./http/limits.ts";
 import type { Metrics } from "./http/metrics.ts";
-import { checkOrigin } from "./http/origins.ts";
+import { checkOrigin, type Origins } from "./http/origins.ts";
 import { refuse } from "./http/refuse.ts";
 import type { EventStreams } from "./http/streams.ts";
 import type { Endpoint } from "./routes/endpoint.ts";
@@ -45,7 +45,7 @@ export interface Desk {
   readonly runtime: ServedRuntime;
   readonly store: ServedStore;
   readonly gatekeeper: Gatekeeper;
-  readonly origins: readonly string[];
+  readonly origins: Origins;
   readonly limits: ServerLimits;
   readonly streams: EventStreams;
   readonly health: HealthCheck;
@@ -113,7 +113,7 @@ async function handle(
   params: Readonly<Record<string, string>>,
 ): Promise<unknown> {
   if (desk.isClosed && route.gate !== "open") throw new AwakenError("shutting_down", "the server is leaving");
-  if (route.gate !== "open") checkOrigin(request, desk.origins);
+  if (route.gate !== "open") checkOrigin(request, desk.origins.list);
   const asked = desk.gatekeeper.admit(route.gate, request);
   const admitted = asked instanceof Promise ? await asked : asked;
   for (const id of Object.values(params)) checkId(id);
@@ -229,9 +229,10 @@ function toRefusal(desk: Desk, outcome: Outcome, thrown: unknown): Reply {
 }
 
 /** A request that no route takes. */
-export function refused(desk: Desk, request: Request, thrown: unknown): Response {
+export function refused(desk: Desk, request: Request, thrown: unknown, headers?: Readonly<Record<string, string>>): Response {
   const outcome = { request, route: "none", requestId: requestIdOf(request), startedAt: desk.clock.now() };
-  return toResponse(desk.streams, toRefusal(desk, outcome, thrown), request);
+  const refusal = toRefusal(desk, outcome, thrown);
+  return toResponse(desk.streams, { ...refusal, headers: { ...headers, ...refusal.headers } }, request);
 }
 
 async function reply(desk: Desk, endpoint: Endpoint, request: Request, params: Readonly<Record<string, string>>): Promise<Reply> {

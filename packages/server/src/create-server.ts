@@ -10,7 +10,7 @@ import { Gatekeeper } from "./http/gatekeeper.ts";
 import { HealthCheck } from "./http/health.ts";
 import { type ServerLimits, toLimits } from "./http/limits.ts";
 import { type MetricRegistry, type Metrics, openMetrics } from "./http/metrics.ts";
-import { allowing, originProblem } from "./http/origins.ts";
+import { allowing, Origins, originHeaderProblem, originProblem } from "./http/origins.ts";
 import { EventStreams } from "./http/streams.ts";
 import { agUi } from "./protocols/ag-ui/routes.ts";
 import { aiSdk } from "./protocols/ai-sdk/routes.ts";
@@ -41,6 +41,8 @@ export interface ServerInit {
    * `http://localhost:*` is any port there. Default: none.
    */
   readonly origins?: readonly string[];
+  /** Headers of yours that these pages may send, beside those that the routes read: `["x-tenant", "traceparent"]`. Default: none. */
+  readonly originHeaders?: readonly string[];
   /** How much and how long. Each has a default. */
   readonly limits?: Partial<ServerLimits>;
   /** Serves `/metrics`: `true` for a registry of its own, or one of `prom-client` that others write to as well. Default: none. */
@@ -69,10 +71,10 @@ const refuseInit = (why: string) => new AwakenError("config_validation_failed", 
 
 const BASE_PATH = /^(?:\/[\w.~-]+)+$/;
 
-function checkInit({ runtime, admin, only, protocols, basePath, origins = [] }: ServerInit): void {
+function checkInit({ runtime, admin, only, protocols, basePath, origins = [], originHeaders = [] }: ServerInit): void {
   if (only !== undefined && protocols !== undefined) throw refuseInit("only is for one protocol alone: leave protocols out");
   if (basePath !== undefined && !BASE_PATH.test(basePath)) throw refuseInit("basePath must be like /api, without a slash at its end");
-  const wrong = originProblem(origins);
+  const wrong = originProblem(origins) ?? originHeaderProblem(originHeaders);
   if (wrong !== undefined) throw refuseInit(wrong);
   if (!isServable(runtime.store)) {
     throw refuseInit("the runtime needs a store with a queue that keeps events: memoryStore, sqliteStore or postgresStore");
@@ -100,6 +102,7 @@ export interface HostedServer extends AwakenServer {
   leave(): void;
   /** Says why a request is not looked at. */
   refuse(request: Request, why: AwakenError): Response;
+  readonly origins: Origins;
   readonly fetchOn: (request: Request, host: NodeHost) => Response | Promise<Response>;
 }
 
@@ -117,22 +120,25 @@ export function createServer(init: ServerInit): AwakenServer {
 /** What no row answers. It stands apart, so that a request that one does has that row's handler and nothing else to go through. */
 function refusing(desk: Desk, endpoints: readonly Endpoint[]): Hono {
   const app = new Hono({ strict: true });
-  const refuseWith =
-    (code: "method_not_allowed" | "route_not_found", why: string) => (context: { readonly req: { readonly raw: Request } }) =>
-      refused(desk, context.req.raw, new AwakenError(code, why));
-  const noMethod = refuseWith("method_not_allowed", "the route has no such method");
-  for (const path of new Set(endpoints.map(({ route }) => route.path))) app.all(path, noMethod);
-  return app.notFound(refuseWith("route_not_found", "there is no such route"));
+  const allowed = Map.groupBy(endpoints, ({ route }) => route.path);
+  for (const [path, rows] of allowed) {
+    const methods = new Set(rows.flatMap(({ route: { method } }) => (method === "GET" ? ["GET", "HEAD"] : [method])));
+    const allow = [...methods].join(", ");
+    app.all(path, ({ req }) => refused(desk, req.raw, new AwakenError("method_not_allowed", `the route has ${allow} alone`), { allow }));
+  }
+  return app.notFound(({ req }) => refused(desk, req.raw, new AwakenError("route_not_found", "there is no such route")));
 }
 
 type HostedApp = Hono<{ Bindings: { host?: NodeHost } }>;
 
 export function openServer(init: ServerInit): HostedServer {
   checkInit(init);
-  const { runtime, origins = [], clock = systemClock, log = consoleLog, onRequest } = init;
+  const { runtime, clock = systemClock, log = consoleLog, onRequest } = init;
   const { store } = runtime;
   if (!isServable(store)) throw refuseInit("the store is gone");
   const endpoints = servedEndpoints(init);
+  const routes = endpoints.map(({ route }) => route);
+  const origins = new Origins({ origins: init.origins ?? [], headers: init.originHeaders ?? [], routes });
   const limits = toLimits(init.limits);
   const streams = new EventStreams(clock, limits.maxStreams);
   const health = new HealthCheck({ store, clock, recover: () => runtime.recover(), log });
@@ -157,13 +163,13 @@ export function openServer(init: ServerInit): HostedServer {
     inFlight: 0,
   };
   const app: HostedApp = new Hono({ strict: true });
-  if (origins.length > 0) app.use(allowing(origins));
+  if (!origins.isEmpty) app.use(allowing(origins));
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.route;
     app.on(method, path, (context) => {
       const { host } = context.env;
       // Only what answers pages of other origins adds headers.
-      const headers = host === undefined || origins.length === 0 ? undefined : context.res.headers;
+      const headers = host === undefined || origins.isEmpty ? undefined : context.res.headers;
       return answer(desk, endpoint, { request: context.req.raw, params: context.req.param(), host, headers });
     });
   }
@@ -185,7 +191,8 @@ function hosted(app: HostedApp, desk: Desk, unwatch: (() => void) | undefined): 
   return {
     fetch,
     fetchOn,
-    refuse: (request, why) => refused(desk, request, why),
+    refuse: (request, why) => refused(desk, request, why, desk.origins.toldTo(request.headers.get("origin"))),
+    origins: desk.origins,
     drain: () => health.leave(),
     leave,
     async close() {

@@ -2,7 +2,7 @@ import { AwakenError } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
 import { type HostedServer, openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
-import { MAX_HEADERS, refuseHead, TOO_MANY_HEADERS, unreadable } from "./http/bad-head.ts";
+import { isTooLarge, readableHead, refuseHead, TOO_MANY_HEADERS, unreadable } from "./http/bad-head.ts";
 import { isOutgoing } from "./http/deliver.ts";
 
 export interface ServeInit extends ServerInit {
@@ -34,7 +34,6 @@ const SERVER_OPTIONS = {
   headersTimeout: 20_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
-  maxHeaderSize: 16 * 1024,
   // Node would refuse those without one in words of its own.
   requireHostHeader: false,
 };
@@ -50,6 +49,7 @@ function accessOf({ access, host = "127.0.0.1" }: ServeInit): ServerInit["access
 
 /** Every request that comes in is answered by the server, also one that cannot be read. */
 async function listenerOf(server: HostedServer) {
+  const { origins } = server;
   const [{ createServer }, { getRequestListener }, { RESPONSE_ALREADY_SENT: sent }] = await Promise.all([
     import("node:http"),
     import("@hono/node-server"),
@@ -57,19 +57,18 @@ async function listenerOf(server: HostedServer) {
   ]);
   const listen = getRequestListener(
     (request, { incoming, outgoing }) => {
-      if (incoming.rawHeaders.length > 2 * MAX_HEADERS)
-        return server.refuse(request, new AwakenError("headers_too_large", TOO_MANY_HEADERS));
+      if (isTooLarge(incoming, origins)) return server.refuse(request, new AwakenError("headers_too_large", TOO_MANY_HEADERS));
       return isOutgoing(outgoing) ? server.fetchOn(request, { outgoing, sent }) : server.fetch(request);
     },
     // The server itself never throws: there was no request to give it.
     { overrideGlobalObjects: false, errorHandler: unreadable },
   );
-  const node = createServer(SERVER_OPTIONS, listen);
+  const node = createServer({ ...SERVER_OPTIONS, maxHeaderSize: readableHead(origins) }, listen);
   // Node would leave out those that are too many.
   node.maxHeadersCount = 0;
   node.on("checkExpectation", listen);
-  node.on("connect", (_, socket) => refuseHead({}, socket));
-  return node.on("clientError", refuseHead);
+  node.on("connect", (_, socket) => refuseHead({}, socket, origins));
+  return node.on("clientError", (error, socket) => refuseHead(error, socket, origins));
 }
 
 /** Listens on Node until it is closed. */

@@ -210,6 +210,7 @@ function addServe(program: Command, shell: Shell, outcome: Outcome): void {
       "other processes of this command may listen on the same port, where the system can deal out connections (Linux)",
     )
     .option("--origin <origin>", "a page of this origin may ask from a browser; may be given several times", listed)
+    .option("--origin-header <name>", "a header of yours that such pages may send; may be given several times", listed)
     .option("--metrics", "serve /metrics for Prometheus; needs the package prom-client")
     .option("--drain <seconds>", "how long to say `not ready` before leaving; 0 when left out")
     .option("--grace <seconds>", "how long tools may go on before their runs are left to other processes; 0 when left out")

@@ -1,4 +1,5 @@
 import { AwakenError } from "@awaken/contract";
+import type { Route } from "@awaken/contract/http";
 import type { MiddlewareHandler } from "hono";
 import { bearerOf, type RequestHead } from "./access.ts";
 
@@ -12,7 +13,7 @@ function fits(origin: string, allowed: string): boolean {
   return origin === host || (origin.startsWith(`${host}:`) && isPort(origin.slice(host.length + 1)));
 }
 
-export const isListed = (origin: string, origins: readonly string[]): boolean => origins.some((allowed) => fits(origin, allowed));
+const isListed = (origin: string, origins: readonly string[]): boolean => origins.some((allowed) => fits(origin, allowed));
 
 const HINT =
   "pages of this origin may not ask: list it in `origins`, or send a key as `Authorization: Bearer …`. " +
@@ -58,24 +59,83 @@ export function originProblem(origins: readonly string[]): string | undefined {
   return `origins are like https://app.example.com or http://localhost:*, in lower case and without a path, got '${wrong}'`;
 }
 
-const PREFLIGHT = {
-  "access-control-allow-methods": "GET,POST,PUT,DELETE,PATCH,OPTIONS",
-  "access-control-allow-headers": "authorization,content-type,idempotency-key,if-match,last-event-id",
-};
+const HEADER_NAME = /^[\w!#$%&'+.^`|~-]+$/;
+
+/** What is wrong with headers that pages may send. */
+export function originHeaderProblem(names: readonly string[]): string | undefined {
+  const wrong = names.find((name) => !HEADER_NAME.test(name));
+  return wrong === undefined ? undefined : `originHeaders are names of headers, each spelled out, got '${wrong}'`;
+}
+
+export interface OriginRules {
+  /** Whose pages may ask. */
+  readonly origins: readonly string[];
+  /** What they may send beside what the routes read. */
+  readonly headers: readonly string[];
+  readonly routes: readonly Route[];
+}
+
+type Told = Readonly<Record<string, string>>;
+
+/** Every route reads these. */
+const READ = ["authorization", "content-type", "x-request-id"];
+/** Every answer may have these. */
+const SAID = ["x-run-id", "x-thread-id", "x-request-id", "retry-after"];
+
+const listOf = (...names: readonly (readonly string[])[]): string => [...new Set(names.flat().map((name) => name.toLowerCase()))].join(",");
+const wordsOf = ({ answer }: Route): readonly string[] => (answer.type === "frames" ? Object.keys(answer.headers ?? {}) : []);
 
 /** Pages of listed origins may ask and read, with the cookies of whoever looks at them: each is named, so that no other one may. */
+export class Origins {
+  readonly list: readonly string[];
+  readonly #preflight: Told;
+  readonly #exposed: string;
+
+  constructor({ origins, headers, routes }: OriginRules) {
+    this.list = origins;
+    this.#preflight = {
+      "access-control-allow-methods": listOf(
+        ["OPTIONS", "HEAD"],
+        routes.map(({ method }) => method),
+      ).toUpperCase(),
+      "access-control-allow-headers": listOf(
+        READ,
+        routes.flatMap((route) => route.headers ?? []),
+        headers,
+      ),
+      "access-control-max-age": "600",
+    };
+    this.#exposed = listOf(SAID, routes.flatMap(wordsOf));
+  }
+
+  /** Nobody is listed: no answer is for pages of others. */
+  get isEmpty(): boolean {
+    return this.list.length === 0;
+  }
+
+  /** What every answer to a page of this origin has beside its own. */
+  toldTo(origin: string | null): Told {
+    if (this.isEmpty) return {};
+    if (origin === null || !isListed(origin, this.list)) return { vary: "origin" };
+    return {
+      vary: "origin",
+      "access-control-allow-origin": origin,
+      "access-control-allow-credentials": "true",
+      "access-control-expose-headers": this.#exposed,
+    };
+  }
+
+  /** Browsers ask before they send what a page could not send by itself. */
+  preflight(origin: string | null): Response {
+    return new Response(null, { status: 204, headers: { ...this.toldTo(origin), ...this.#preflight } });
+  }
+}
+
 export const allowing =
-  (origins: readonly string[]): MiddlewareHandler =>
+  (origins: Origins): MiddlewareHandler =>
   async ({ req, res: { headers } }, next) => {
-    headers.append("vary", "origin");
-    const origin = req.header("origin") ?? "";
-    if (isListed(origin, origins)) {
-      headers.set("access-control-allow-origin", origin);
-      headers.set("access-control-allow-credentials", "true");
-      headers.set("access-control-expose-headers", "x-run-id,x-thread-id,x-request-id,retry-after");
-    }
-    if (req.method !== "OPTIONS") return next();
-    for (const [name, value] of Object.entries(PREFLIGHT)) headers.set(name, value);
-    headers.delete("content-type");
-    return new Response(null, { headers, status: 204 });
+    const origin = req.header("origin") ?? null;
+    if (req.method === "OPTIONS") return origins.preflight(origin);
+    for (const [name, value] of Object.entries(origins.toldTo(origin))) headers.set(name, value);
+    return next();
   };

@@ -11,6 +11,7 @@ export interface ServeOptions extends ProjectOptions {
   readonly host?: string;
   readonly sharePort?: boolean;
   readonly origin?: readonly string[];
+  readonly originHeader?: readonly string[];
   readonly metrics?: boolean;
   readonly drain?: string;
   readonly grace?: string;
@@ -59,6 +60,7 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
     graceMs,
     onRequest,
     origins: options.origin ?? [],
+    originHeaders: options.originHeader ?? [],
     ...(options.metrics === true ? { metrics: true as const } : undefined),
     ...(keys === undefined ? undefined : { access: apiKeys(readKeys(keys)) }),
     ...(token === undefined ? undefined : { admin: { token } }),
