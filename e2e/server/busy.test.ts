@@ -4,11 +4,12 @@ import type { QueueStore } from "@awaken/contract/store";
 import type { Runtime } from "@awaken/runtime";
 import { fakeClock } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { deaf } from "../mailbox/support/stores.ts";
 import { ENGINES, openShared, stopServer } from "../relay/support/nodes.ts";
 import { openNode } from "../relay/support/speaker.ts";
 import { busy, endOf, hello, stream } from "./support/busy.ts";
-import { ask, openServer, readFrames, request, textOf } from "./support/client.ts";
+import { ask, type Frame, openServer, readFrames, request, textOf } from "./support/client.ts";
 
 // Submits to a thread on which somebody is at work or waits, over HTTP.
 
@@ -19,6 +20,15 @@ const T = threadId("t");
 const INSTEAD = hello("say", { onBusy: "interrupt" });
 
 const standing = async (runtime: Runtime, id: string) => (await ask(openServer({ runtime }), "GET", `/v1/runs/${id}`)).body;
+
+const isEndOf = (data: Frame["data"], id: string) => data.type === "run-end" && data.runId === id;
+const logSchema = z.object({ items: z.array(z.object({ message: z.object({ role: z.string(), content: z.unknown() }) })) });
+
+/** What users said on the thread. */
+async function saidOn(server: ReturnType<typeof openServer>): Promise<readonly unknown[]> {
+  const { items } = logSchema.parse((await ask(server, "GET", "/v1/threads/t/messages?limit=200")).body);
+  return items.flatMap(({ message }) => (message.role === "user" ? [Object(message.content)[0].text] : []));
+}
 
 describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
   test("server-and-durability 33: a submit that interrupts cancels the run at work on another node, waits for its last commit, then runs", async () => {
@@ -33,6 +43,14 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     expect(textOf(frames)).toBe(WORDS);
     expect(endOf(await readFrames(response))).toMatchObject({ type: "run-end", runId: old, result: { status: "cancelled" } });
     expect(await standing(other, old)).toMatchObject({ status: "done", termination: { type: "cancelled" } });
+    // The last word of the one on record comes before the first of the other, and what was said to both is kept.
+    const server = openServer({ runtime: other });
+    const own = here.headers.get("x-run-id") ?? expect.fail();
+    const all = await readFrames(await server.fetch(request("GET", "/v1/threads/t/events/stream")), ({ data }) => isEndOf(data, own));
+    expect(all.flatMap(({ data }) => (data.type === "run-start" || data.type === "run-end" ? [`${data.type} ${data.runId}`] : []))).toEqual(
+      [`run-start ${old}`, `run-end ${old}`, `run-start ${own}`, `run-end ${own}`],
+    );
+    expect(await saidOn(server)).toEqual(["effect say", "say"]);
     await runtime.close();
   });
 
@@ -43,6 +61,8 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     const clock = fakeClock(Date.now());
     await using other = openNode(peer, { workers: false, clock });
     const server = openServer({ runtime: other });
+    const before = await ask(server, "GET", "/v1/threads/t/messages?visibility=all&limit=200");
+    expect(await saidOn(server)).toEqual(["effect say"]);
     const tried = Promise.all([
       ask(server, "POST", "/v1/runs", { body: INSTEAD }),
       ask(server, "POST", "/v1/runs/start", { body: INSTEAD }),
@@ -59,7 +79,8 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     for (const reply of await told) expect(reply).toMatchObject({ status: 409, body: { code: "thread_already_running" } });
-    expect((await ask(server, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 1 });
+    expect((await ask(server, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 1, items: [{ runId: old, status: "running" }] });
+    expect((await ask(server, "GET", "/v1/threads/t/messages?visibility=all&limit=200")).body).toEqual(before.body);
     expect((await ask(server, "GET", "/v1/threads/t/pending")).body).toMatchObject({ entries: [] });
     expect((await peer.dispatches.list(T, { statuses: ["queued", "claimed"] })).map(({ runId: id }) => id)).toEqual([old]);
     release();

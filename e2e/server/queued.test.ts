@@ -29,14 +29,18 @@ const resultOf = async (server: Asked, run: unknown) => (await ask(server, "GET"
 const tell = (server: Asked, path: string, id: string, mode: string) =>
   ask(server, "POST", path, { body: { messages: [{ role: "user", content: `say ${id}`, id }], mode } });
 
+const MORE = { messages: [{ role: "user", content: "say instead" }] };
+
 describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s", (engine) => {
   test("server-and-durability 36 and 37: starts on one thread run one at a time and in order; a dedupe key is 409 while it is open, and taken after that", async () => {
     await using shared = await openShared(engine);
     await using runtime = openNode(shared.stores[0], { workers: false });
     const server = openServer({ runtime });
+    await using second = openNode(shared.stores[1], { workers: false });
+    const servers = [server, openServer({ runtime: second })] as const;
     const runs: unknown[] = [];
-    for (const name of ["a", "b", "c"]) {
-      const { status, body } = await start(server, hello(`say ${name}`));
+    for (const [index, name] of ["a", "b", "c"].entries()) {
+      const { status, body } = await start(servers[index % 2 === 0 ? 0 : 1], hello(`say ${name}`));
       expect(status).toBe(202);
       runs.push(body["runId"]);
     }
@@ -44,7 +48,9 @@ describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s",
     const { body: first } = await once("say");
     expect(await once("say again")).toMatchObject({ status: 409, body: { code: "storage_already_exists" } });
     expect(await pendingOf(server, "d")).toHaveLength(1);
+    // Nodes that take from the queue at the same time.
     await using _worker = openNode(shared.stores[1], { workers: true });
+    await using _other = openNode(shared.stores[0], { workers: true });
     for (const run of [...runs, first["runId"]]) expect(await resultOf(server, run)).toMatchObject({ status: "done" });
     const events = await readFrames(
       await server.fetch(request("GET", "/v1/threads/t/events/stream")),
@@ -68,6 +74,84 @@ describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s",
       .toBe(202);
     expect(await resultOf(server, next)).toMatchObject({ status: "done" });
     expect(await logOf(server, "d")).toEqual(["say", "say later"]);
+  });
+
+  test.each([
+    ["a stream", "/v1/runs", hello("say instead"), "at once"],
+    ["a start", "/v1/runs/start", hello("say instead"), "at once"],
+    // Whoever only adds a word takes no decision away: the run reads it when it goes on.
+    ["a message to the thread", "/v1/threads/t/messages", MORE, "when it is decided"],
+    ["an input of the run", "/v1/runs/:run/inputs", MORE, "when it is decided"],
+  ])("server-and-durability 40: a message to a thread with a waiting run continues that run id: %s", async (_, path, body, when) => {
+    await using shared = await openShared(engine);
+    await using first = openNode(shared.stores[0], { workers: false });
+    const here = openServer({ runtime: first });
+    const waiting = await stream(here, hello("approve say"));
+    const end = endOf(await readFrames(waiting));
+    const run = waiting.headers.get("x-run-id") ?? expect.fail();
+    await using other = openNode(shared.stores[1], { workers: true });
+    const there = openServer({ runtime: other });
+    const response = await there.fetch(request("POST", path.replace(":run", run), { body }));
+    expect(response.ok).toBe(true);
+    const said = await response.text();
+    if (when === "when it is decided") {
+      expect(JSON.parse(said)).toMatchObject({ status: "behind-tickets", runId: run });
+      expect((await ask(there, "GET", `/v1/runs/${run}`)).body).toMatchObject({ status: "waiting" });
+      const ticket = end?.type === "run-end" ? end.tickets[0]?.id : expect.fail();
+      expect(await ask(there, "POST", `/v1/tickets/${ticket}/decision`, { body: { action: "approve" } })).toMatchObject({ status: 202 });
+    }
+    await expect.poll(() => logOf(there)).toEqual(["approve say", "say instead"]);
+    expect(await resultOf(there, run)).toMatchObject({ status: "done", text: "one two three äöü 😀 five." });
+    expect((await ask(there, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 1, items: [{ runId: run, status: "done" }] });
+    const all = await readFrames(await there.fetch(request("GET", `/v1/runs/${run}/events/stream`)));
+    const starts = all.flatMap(({ data }) => (data.type === "run-start" ? [[data.runId, data.resumed ?? false]] : []));
+    expect(starts).toEqual([
+      [run, false],
+      [run, true],
+    ]);
+    expect(await pendingOf(there)).toEqual([]);
+  });
+
+  test("server-and-durability 41: a decision for a ticket or call that is not open there is 404 on every route; a ticket id, or a call id together with its run, is 202", async () => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0], { workers: false });
+    const server = openServer({ runtime });
+    const waits = async (threadId: string) => {
+      const response = await stream(server, hello("approve say", { threadId }));
+      const end = endOf(await readFrames(response));
+      const [ticket] = end?.type === "run-end" ? end.tickets : expect.fail();
+      return { threadId, run: response.headers.get("x-run-id") ?? "", ticket: ticket?.id ?? "", call: ticket?.toolCallId ?? "" };
+    };
+    const open = await Promise.all(["a", "b", "c", "d", "e"].map(waits));
+    const [one, two] = open;
+    if (one === undefined || two === undefined) return expect.fail();
+    const decide = (path: string, target?: string) =>
+      ask(server, "POST", path, { body: { action: "approve", ...(target === undefined ? undefined : { target }) } });
+    const missing = [
+      decide("/v1/tickets/nope/decision"),
+      // Models number their calls as they like: without its run, the id of a call is nobody's.
+      decide(`/v1/tickets/${encodeURIComponent(one.call)}/decision`),
+      decide(`/v1/runs/${one.run}/decision`, "nope"),
+      decide("/v1/threads/a/decision", "nope"),
+      decide(`/v1/runs/${one.run}/decision`, two.ticket),
+      decide("/v1/threads/a/decision", two.ticket),
+      decide("/v1/runs/nope/decision", one.ticket),
+      decide("/v1/threads/nope/decision", one.ticket),
+    ];
+    for (const [index, reply] of (await Promise.all(missing)).entries()) expect(reply, `${index}`).toMatchObject({ status: 404 });
+    for (const { run } of open) expect((await ask(server, "GET", `/v1/runs/${run}`)).body).toMatchObject({ status: "waiting" });
+    const paths = (each: typeof one): readonly (readonly [string, string?])[] => [
+      [`/v1/tickets/${each.ticket}/decision`],
+      [`/v1/runs/${each.run}/decision`, each.ticket],
+      [`/v1/threads/${each.threadId}/decision`, each.ticket],
+      [`/v1/runs/${each.run}/decision`, each.call],
+      [`/v1/threads/${each.threadId}/decision`, each.call],
+    ];
+    for (const [index, each] of open.entries()) {
+      const [path, target] = paths(each)[index] ?? expect.fail();
+      expect(await decide(path, target), path).toMatchObject({ status: 202, body: { runId: each.run } });
+      expect(await resultOf(server, each.run)).toMatchObject({ status: "done" });
+    }
   });
 
   test("server-and-durability 44: a run that waits is nobody's: another node goes on with it while the first is still there", async () => {

@@ -1,7 +1,7 @@
 import { AwakenError, ticketId } from "@awaken/contract";
 import type { BodyOf, Routes } from "@awaken/contract/http";
 import type { DecisionInput, Sent } from "@awaken/runtime";
-import { type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
+import { activeRun, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
 
 type TargetedDecision = BodyOf<Routes["decideOnRun"]>;
 
@@ -11,6 +11,8 @@ async function decide({ runtime }: Tenant, target: string, decision: DecisionInp
 }
 
 const within = (run: string, { target: _, ...decision }: TargetedDecision): DecisionInput => ({ ...decision, run });
+
+const isUnknown = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "ticket_not_found";
 
 function viewSent({ status, runId, messageIds }: Sent, thread: Awaited<ReturnType<typeof theThread>>["id"]) {
   if (status === "refused") throw new AwakenError("channel_closed", "nobody is there to read it");
@@ -50,8 +52,16 @@ export const controlHandlers: Handlers<
     return { status: "cancel-requested", runId };
   },
   async decideOnThread(call) {
-    const { id } = await theThread(call.tenant, idOf(call));
-    return decide(call.tenant, call.body.target, within(id, call.body));
+    const thread = await theThread(call.tenant, idOf(call));
+    const { body, tenant } = call;
+    try {
+      return await decide(tenant, body.target, within(thread.id, body));
+    } catch (thrown) {
+      // The id of a call, which only its run knows: the one that the thread is with.
+      const run = isUnknown(thrown) ? ((await activeRun(tenant, thread)) ?? (await tenant.records.runs.loadLatest(thread.id))) : undefined;
+      if (run === undefined) throw thrown;
+      return decide(tenant, body.target, within(run.runId, body));
+    }
   },
   async decideOnRun(call) {
     const { runId } = await theRun(call.tenant, idOf(call));
