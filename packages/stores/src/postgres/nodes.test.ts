@@ -1,6 +1,7 @@
 import { dispatchId, type ErrorCode, runId, scopeId, threadId } from "@awaken/contract";
 import { userRecord } from "@awaken/contract/spec";
 import { profileOwner, type QueueStore } from "@awaken/contract/store";
+import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { append, claim, dispatch, event, R1, runs, T1, T2, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";
@@ -77,6 +78,28 @@ describe("between nodes", () => {
     expect(new Set((await listening).map((hint) => `${hint.scopeId} ${hint.type} ${hint.threadId}`))).toEqual(
       new Set(["default cancel t1", "other enqueued t1", "default wake t2"]),
     );
+  });
+
+  test("what one commit tells of is one message to the other nodes, and what is too much for one is several", async () => {
+    const client = new pg.Client(await serverUrl());
+    await client.connect();
+    try {
+      const heard: string[][] = [];
+      client.on("notification", ({ payload = "" }) => {
+        const { notices }: { notices: { key?: string; type: string }[] } = JSON.parse(payload);
+        heard.push(notices.map(({ key, type }) => key ?? type));
+      });
+      await client.query(`LISTEN awaken_${schemaOf(store)}`);
+      await store.commit({ threadId: T1, runId: R1, events: [event("a")] });
+      await expect.poll(() => heard).toEqual([['["default","thread","t1"]', '["default","run","r1"]']]);
+
+      const send = (text: string) => store.live?.send({ threadId: T1, body: { text } });
+      for (const letter of ["é", "ü", "ö"]) send(letter.repeat(1_800));
+      send("x".repeat(8_000));
+      await expect.poll(() => heard.slice(1)).toEqual([["parcel", "parcel"], ["parcel"]]);
+    } finally {
+      await client.end();
+    }
   });
 
   test("changes of config reach watchers of the same tenant", async () => {

@@ -7,13 +7,14 @@ import { type Bell, Bells, type Channels, createChannels, type Ringer, type Scop
 import type { Connections } from "./connections.ts";
 import type { PgClient } from "./driver.ts";
 
-/** What one process tells the others. Logs are named by a hash, because the server takes less than 8,000 bytes. */
+/** What one process tells the others. */
 type Notice =
   | { readonly type: "log"; readonly key: string }
   | { readonly type: "hint"; readonly hint: ScopedHint }
   | { readonly type: "config"; readonly change: ScopedConfigKey }
   | { readonly type: "parcel"; readonly scoped: ScopedParcel };
 
+/** The server takes less than 8,000. */
 const MAX_BYTES = 7_900;
 /** Notices of so short a time are sent together. */
 const PAUSE_MS = 10;
@@ -25,7 +26,13 @@ const NOTIFY = { name: "awaken_notify", text: "SELECT pg_notify($1, text) FROM u
 
 const ignore = () => {};
 
-const keyOf = (scopeId: ScopeId, log: Log): string => hash("sha256", bellKey(scopeId, log), "base64url").slice(0, 27);
+/** Logs with longer names are named by a hash. */
+const MAX_NAME = 256;
+
+function keyOf(scopeId: ScopeId, log: Log): string {
+  const name = bellKey(scopeId, log);
+  return name.length <= MAX_NAME ? name : hash("sha256", name, "base64url");
+}
 
 /**
  * LISTEN and NOTIFY between the processes of one schema. Notices are sent after the commit that they tell of, outside of it: inside,
@@ -36,7 +43,9 @@ export class Wire {
   readonly #channels: Channels = createChannels();
   /** Who is only woken: these look by themselves when they have a reason to. */
   readonly #followers = new Bells();
-  readonly #origin = randomUUID();
+  /** What every message of this process begins with. */
+  readonly #head = `{"origin":"${randomUUID()}","notices":[`;
+  /** The JSON of notices that are to be sent. */
   readonly #waiting = new Set<string>();
   readonly #look: NodeJS.Timeout;
   #listener: PgClient | undefined;
@@ -106,18 +115,15 @@ export class Wire {
 
   #publish(notice: Notice): void {
     this.#deliver(notice);
-    const text = JSON.stringify({ origin: this.#origin, notice });
-    if (Buffer.byteLength(text) > MAX_BYTES || this.#isClosed) return;
-    this.#waiting.add(text);
+    if (this.#isClosed) return;
+    this.#waiting.add(JSON.stringify(notice));
     this.#sending ??= this.#send();
   }
 
   async #send(): Promise<void> {
     try {
       while (this.#waiting.size > 0) {
-        const texts = [...this.#waiting];
-        this.#waiting.clear();
-        await this.#notify(texts);
+        await this.#notify();
         if (!this.#isClosed) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch {
@@ -127,8 +133,14 @@ export class Wire {
     }
   }
 
-  async #notify(texts: readonly string[]): Promise<void> {
-    const client = await this.#connections.take();
+  /** What has come until there is a connection goes together. */
+  async #notify(): Promise<void> {
+    const client = await this.#connections.take().catch((thrown: unknown) => {
+      this.#waiting.clear();
+      throw thrown;
+    });
+    const texts = pack(this.#head, this.#waiting);
+    this.#waiting.clear();
     client.on("error", ignore);
     let isSent = false;
     try {
@@ -154,11 +166,12 @@ export class Wire {
     else this.#channels.config.send(notice.change);
   }
 
-  #receive(text: string | undefined): void {
+  #receive(text = ""): void {
+    if (text.startsWith(this.#head)) return;
     const message = parse(text);
-    if (!isJsonObject(message) || message["origin"] === this.#origin) return;
-    const notice: unknown = message["notice"];
-    if (isNotice(notice)) this.#deliver(notice);
+    if (!isJsonObject(message)) return;
+    const notices: unknown = message["notices"];
+    for (const notice of Array.isArray(notices) ? notices : []) if (isNotice(notice)) this.#deliver(notice);
   }
 
   #listen(): void {
@@ -198,9 +211,27 @@ export class Wire {
   }
 }
 
-function parse(text: string | undefined): unknown {
+/** As few messages as the notices fit in, in their order: whoever hears one has the work of one. What is too long by itself is left out. */
+function pack(head: string, notices: Iterable<string>): readonly string[] {
+  const packed: string[] = [];
+  let bytes = MAX_BYTES;
+  for (const notice of notices) {
+    const more = Buffer.byteLength(notice) + 1;
+    if (head.length + more + 2 > MAX_BYTES) continue;
+    if (bytes + more > MAX_BYTES) {
+      packed.push(head + notice);
+      bytes = head.length + more + 2;
+    } else {
+      packed[packed.length - 1] += `,${notice}`;
+      bytes += more;
+    }
+  }
+  return packed.map((text) => `${text}]}`);
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse(text ?? "null");
+    return JSON.parse(text);
   } catch {
     return null;
   }
