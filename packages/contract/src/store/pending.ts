@@ -47,31 +47,34 @@ export interface PendingRecord {
 
 const hasMark = ({ metadata }: Message): boolean => metadata?.compaction !== undefined || metadata?.rewind !== undefined;
 
+const pendingSchema = /* @__PURE__ */ s
+  .strictObject({
+    schemaVersion: s.literal(PENDING_SCHEMA_VERSION),
+    pendingId: messageIdSchema,
+    threadId: threadIdSchema,
+    position: positionSchema,
+    message: messageSchema,
+    revision: positionSchema,
+    deliveryMode: s.strictObject({
+      boundary: s.enum(BOUNDARIES),
+      granularity: s.enum(["one", "batch"]),
+      barrier: s.boolean(),
+      targetRunId: s.exactOptional(runIdSchema),
+      fallbackToNewRun: s.boolean(),
+    }),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
+  .check(
+    s.refine(({ pendingId, message }) => pendingId === message.id, "the pending id must be the id of the message"),
+    s.refine(({ message }) => !hasMark(message), "a pending message cannot be a summary or a rewind"),
+  );
+
 export const pendingRecord = defineRecord<PendingRecord>({
   name: "pending message",
   version: PENDING_SCHEMA_VERSION,
-  schema: /* @__PURE__ */ s
-    .strictObject({
-      schemaVersion: s.literal(PENDING_SCHEMA_VERSION),
-      pendingId: messageIdSchema,
-      threadId: threadIdSchema,
-      position: positionSchema,
-      message: messageSchema,
-      revision: positionSchema,
-      deliveryMode: s.strictObject({
-        boundary: s.enum(BOUNDARIES),
-        granularity: s.enum(["one", "batch"]),
-        barrier: s.boolean(),
-        targetRunId: s.exactOptional(runIdSchema),
-        fallbackToNewRun: s.boolean(),
-      }),
-      createdAt: timeSchema,
-      updatedAt: timeSchema,
-    })
-    .check(
-      s.refine(({ pendingId, message }) => pendingId === message.id, "the pending id must be the id of the message"),
-      s.refine(({ message }) => !hasMark(message), "a pending message cannot be a summary or a rewind"),
-    ),
+  schema: pendingSchema,
+  accepts: s.guardOf<PendingRecord>(pendingSchema),
 });
 
 const RANK: Readonly<Record<Boundary, number>> = { interrupt: 0, "next-step": 1, "on-natural-end": 2, "resume-input": -1, "new-run": 3 };

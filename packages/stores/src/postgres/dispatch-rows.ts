@@ -1,4 +1,4 @@
-import { type DispatchId, isJsonObject, type ScopeId, type ThreadId } from "@awaken/contract";
+import { type DispatchId, isJsonObject, perObject, type ScopeId, type ThreadId } from "@awaken/contract";
 import { type DispatchRecord, dispatchRecord, isDispatchOver, type NewDispatch, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
@@ -8,6 +8,9 @@ import type { Parameter } from "./driver.ts";
 import { insertRows, type Target } from "./insert-rows.ts";
 import type { Finish } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
+
+/** Made once: a commit compares the row with what the claim, or the commit before, has written. */
+const valuesOf = perObject((dispatch: DispatchRecord) => dispatchRow(dispatch));
 
 export const readDispatch = (row: Row): DispatchRecord => dispatchRecord.read(jsonOf(row, "record"), textOf(row, "dispatch_id"));
 
@@ -86,15 +89,11 @@ export function moveDispatches(scopeId: ScopeId, dispatches: readonly DispatchRe
   const [first, ...others] = dispatches;
   if (first !== undefined && others.length === 0) return [sql(MOVE, ...movedValues(scopeId, first))];
   const target = { table: "dispatch", columns: DISPATCH_COLUMNS, onConflict: ON_CONFLICT };
-  return insertRows(
-    scopeId,
-    target,
-    dispatches.map((dispatch) => dispatchRow(dispatch)),
-  );
+  return insertRows(scopeId, target, dispatches.map(valuesOf));
 }
 
 function movedValues(scopeId: ScopeId, dispatch: DispatchRecord): readonly Parameter[] {
-  const [id = null, , status = null, , , , availableAt = null, leaseUntil = null, , updatedAt = null, text = null] = dispatchRow(dispatch);
+  const [id = null, , status = null, , , , availableAt = null, leaseUntil = null, , updatedAt = null, text = null] = valuesOf(dispatch);
   return [scopeId, id, status, availableAt, leaseUntil, updatedAt, text];
 }
 
@@ -113,13 +112,13 @@ export const lockKnownDispatch = (scopeId: ScopeId, known: DispatchRecord): Stat
   name: "known_dispatch",
 });
 
-const dispatchText = (dispatch: DispatchRecord) => dispatchRow(dispatch).at(-1) ?? null;
+const dispatchText = (dispatch: DispatchRecord) => valuesOf(dispatch).at(-1) ?? null;
 
 const DISPATCHES: Target = { table: "dispatch", columns: DISPATCH_COLUMNS, listed: new Map() };
 
 /** A new row: of two with one id, one is refused. */
 export const insertDispatch = (scopeId: ScopeId, dispatch: DispatchRecord): readonly Statement[] =>
-  insertRows(scopeId, DISPATCHES, [dispatchRow(dispatch)]);
+  insertRows(scopeId, DISPATCHES, [valuesOf(dispatch)]);
 
 /** Who waits for work hears of it when it is durable, and who waits for a run when what was queued for it is over. */
 export function tellDispatches({ scopeId, wire }: Pick<Access, "scopeId" | "wire">, dispatches: readonly DispatchRecord[]): () => void {

@@ -30,7 +30,8 @@ const NO_EVENTS: readonly EventAppend[] = [];
 /** Decides the whole commit without writing anything; `checkCommit` has passed. */
 export function planRows(commit: ThreadCommit, reads: RowReads, env: Env): RowPlan {
   const now = env.clock();
-  const { thread: record, messageCount, ...plan } = planCommit(commit, reads, { now, ids: env.ids });
+  const plan = planCommit(commit, reads, { now, ids: env.ids });
+  const { thread: record, messageCount } = plan;
   const before = reads.thread();
   const messages = toRows(commit, messageCount, now);
   const after: ThreadRow = {

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { AwakenError } from "@awaken/contract";
 
 export interface SqlOptions {
@@ -31,7 +31,7 @@ export const createEnv = (options: SqlOptions, closing: AbortSignal): Env => ({
 });
 
 /** Tells a thread from one that had its id before. */
-export const newIncarnation = (): string => randomBytes(9).toString("base64url");
+export const newIncarnation = (): string => randomUUID().slice(-12);
 
 export const closedError = (): AwakenError => new AwakenError("storage_io", "the store is closed");
 export const overError = (): AwakenError => new AwakenError("storage_io", "the transaction of these ports is over");

@@ -18,7 +18,9 @@ export const EVENT_COLUMNS = "batch_id, thread_id, thread_seq, run_id, run_seq, 
 export function eventValues(batch: EventBatch, blobBytes: number): EncodedRow {
   const { batchId, threadId = null, threadSeq = null, runId = null, runSeq = null, createdAt, drafts } = batch;
   const common = commonOf(drafts);
-  const events = drafts.map(({ threadId: _thread, runId: _run, ...body }) => withoutCommon(body, common));
+  // What is undefined is not in the JSON.
+  const said = Object.fromEntries(["threadId", "runId", ...Object.keys(common)].map((key) => [key, undefined]));
+  const events = drafts.map((draft) => ({ ...draft, ...said }));
   const { text, parts, blobs } = encodeRecord(
     { ...withoutUsual(common), events },
     threadId === null ? Number.POSITIVE_INFINITY : blobBytes,
@@ -36,7 +38,12 @@ const USUAL = { visibility: "public", origin: "runtime" } as const;
 function commonOf(drafts: readonly EventDraft[]): Common {
   const [first] = drafts;
   if (first === undefined) return {};
-  return Object.fromEntries(COMMON.filter((key) => drafts.every((draft) => draft[key] === first[key])).map((key) => [key, first[key]]));
+  const isCommon = (key: (typeof COMMON)[number]) => drafts.every((draft) => draft[key] === first[key]);
+  return {
+    ...(isCommon("schemaVersion") && { schemaVersion: first.schemaVersion }),
+    ...(isCommon("visibility") && { visibility: first.visibility }),
+    ...(isCommon("origin") && { origin: first.origin }),
+  };
 }
 
 const withoutUsual = (common: Common): Common => {
@@ -44,9 +51,6 @@ const withoutUsual = (common: Common): Common => {
   const isUsual = visibility === USUAL.visibility && origin === USUAL.origin;
   return isUsual ? rest : common;
 };
-
-const withoutCommon = (body: object, common: Common): object =>
-  Object.fromEntries(Object.entries(body).filter(([key]) => !Object.hasOwn(common, key)));
 
 export const EVENT_KEY_COLUMNS = "writer_id, idempotency_key, thread_id, thread_seq, run_id, run_seq, created_at";
 
