@@ -4,6 +4,7 @@ import { memoryStore } from "@awaken/stores";
 import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { freshSchema, type Server, startServer, tempFolder } from "../../durability/support/databases.ts";
+import type { Place } from "../../durability/support/place.ts";
 
 export const ENGINES = ["memory", "sqlite", "postgres"] as const;
 export type Engine = (typeof ENGINES)[number];
@@ -24,6 +25,18 @@ async function urlOfServer(): Promise<string> {
 export async function stopServer(): Promise<void> {
   await (await server)?.[Symbol.asyncDispose]();
   server = undefined;
+}
+
+/** Where several processes find one body of data. */
+export async function openPlace(engine: "sqlite" | "postgres"): Promise<AsyncDisposable & { readonly at: Place }> {
+  if (engine === "sqlite") {
+    const folder = tempFolder();
+    const remove = async () => folder[Symbol.dispose]();
+    return { at: { type: "sqlite", file: join(folder.path, "awaken.db") }, [Symbol.asyncDispose]: remove };
+  }
+  const url = await urlOfServer();
+  const schema = freshSchema(url);
+  return { at: { type: "postgres", url, schema: schema.name }, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
 }
 
 export async function openShared(engine: Engine, options: { readonly clock?: () => number } = {}): Promise<Shared> {
