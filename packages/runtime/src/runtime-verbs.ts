@@ -149,7 +149,7 @@ export function verbsOf(parts: RunParts, relays: Relays, mailbox: RuntimeMailbox
       details: { verb },
     });
   };
-  const throughQueue: ThroughQueue | undefined = mailbox && (async (start) => (await queue("onBusy")).submit(start));
+  const throughQueue: ThroughQueue | undefined = mailbox && (async (start) => whenThere(queue("onBusy"), (room) => room.submit(start)));
   const beginAs =
     (request: Pick<RunRequest, "onBusy">): Begin =>
     (order, told) =>

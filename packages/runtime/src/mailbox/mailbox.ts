@@ -2,6 +2,7 @@ import { AwakenError, DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId } fr
 import type { ClaimedDispatch, Retention, ScopedHint } from "@awaken/contract/store";
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
+import { keyIn } from "../stream/scope-key.ts";
 import { type Failure, judgeFailure } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, keepCancel, settleFailure } from "./execute.ts";
@@ -17,6 +18,7 @@ import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
 import { giveBackUnknown, makeRoom, type Tenant, takeBack } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
+import { Turns } from "./turns.ts";
 import { findUnbegun } from "./unbegun.ts";
 import { type QueueWatcher, Watchers } from "./watchers.ts";
 import { Worker } from "./worker.ts";
@@ -51,6 +53,7 @@ export class Mailbox {
   readonly #closing = new AbortController();
   readonly #sweeper: Sweeper;
   readonly #watchers = new Watchers();
+  readonly #turns = new Turns();
   readonly #places: Places;
   #leases: Leases | undefined;
   #worker: Worker | undefined;
@@ -172,7 +175,8 @@ export class Mailbox {
     const held = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, hasWorkers };
     const holdInit = { ...held, clock, yieldBefore, log, ask, watchers };
     const of = (other: ScopeId) => this.tenant(other);
-    return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers };
+    const inTurn: Tenant["inTurn"] = (threadId, work) => this.#turns.take(keyIn(scopeId, threadId), work);
+    return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers, inTurn };
   }
 
   /**

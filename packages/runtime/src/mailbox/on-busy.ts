@@ -40,17 +40,24 @@ const isRefused = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown
 /** Behind whatever is at work or queued on the thread. Then it is executed by a worker, here or elsewhere, and followed. */
 async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
   const { order, handle, told } = start;
-  if (!(await isBusy(tenant, order.threadId))) {
-    try {
-      return await begin(tenant.parts, start);
-    } catch (thrown) {
-      if (!isRefused(thrown)) throw thrown;
-    }
+  const { threadId } = order;
+  const queue = async () => {
+    const own: RunOrder = { ...order, intent: { type: "new", runId: handle.runId } };
+    await startOrder(tenant, own, { output: order.options.output, onBusy: "queue" });
+    return { order: own };
+  };
+  const placed = await tenant.inTurn(threadId, async () => {
+    if (await isBusy(tenant, threadId)) return queue();
+    // It has the thread of this process now, and its end is not waited for in its turn.
+    return { result: (async () => begin(tenant.parts, start))() };
+  });
+  if (!("result" in placed)) return ended(tenant, placed.order, handle.runId, told);
+  try {
+    return await placed.result;
+  } catch (thrown) {
+    if (!isRefused(thrown)) throw thrown;
   }
-  const { runId: id } = handle;
-  const own: RunOrder = { ...order, intent: { type: "new", runId: id } };
-  await startOrder(tenant, own, { output: order.options.output, onBusy: "queue" });
-  return ended(tenant, own, id, told);
+  return ended(tenant, (await tenant.inTurn(threadId, queue)).order, handle.runId, told);
 }
 
 async function ended(tenant: Tenant, order: RunOrder, id: RunId, told: Told): Promise<LoopOutcome> {

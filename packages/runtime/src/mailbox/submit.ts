@@ -69,7 +69,9 @@ export async function start(tenant: Tenant, request: StartRequest): Promise<Star
   checkOptions("invalid_activation", "start", options, START);
   const order = readRequest(asked, ids, clock);
   const output = asked.output === undefined ? undefined : toJsonSchema(asked.output);
-  return startOrder(tenant, order, { ...options, output, onBusy: asked.onBusy ?? "queue" });
+  const terms: StartTerms = { ...options, output, onBusy: asked.onBusy ?? "queue" };
+  if (order.isNewThread === true || terms.onBusy !== "queue") return startOrder(tenant, order, terms);
+  return tenant.inTurn(order.threadId, () => startOrder(tenant, order, terms));
 }
 
 export interface StartTerms {
@@ -142,7 +144,8 @@ async function planStart(tenant: Tenant, order: RunOrder, terms: StartTerms): Pr
   if (open?.status === "waiting" && intent.runId === undefined) return goOn(tenant, order, open);
   const id = intent.runId ?? order.newRunId ?? runId(ids());
   const agentId = order.agentId ?? thread?.latestRun?.agentId ?? defaultAgent(tenant.parts.resolver.open());
-  const { priority, dedupeKey, output, dispatchId: dispatch = dispatchId(id) } = terms;
+  // Of what was queued within a millisecond the first is the one whose id sorts first: those that callers choose do not.
+  const { priority, dedupeKey, output, dispatchId: dispatch = dispatchId(intent.runId === undefined ? id : ids()) } = terms;
   const own = { ...(priority === undefined ? undefined : { priority }), ...(dedupeKey === undefined ? undefined : { dedupeKey }) };
   return {
     threadId,

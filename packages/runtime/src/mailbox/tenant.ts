@@ -19,6 +19,8 @@ export interface Tenant extends Executor {
   readonly log: Log;
   readonly ids: Ids;
   readonly maxAttempts: number;
+  /** Does what is asked of a thread when what was asked of it before is done. */
+  inTurn<T>(threadId: ThreadId, work: () => Promise<T>): Promise<T>;
 }
 
 /** Somebody else is at work on the thread. Messages reach tenants: which process has it is for operators, and stands in the details alone. */

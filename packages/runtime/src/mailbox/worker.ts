@@ -132,7 +132,7 @@ export class Worker {
           await this.look();
           this.#init.onLook();
         }
-        await this.#giveBack();
+        if (this.#unanswered.size > 0) await this.#giveBack();
         if (await this.#fill()) continue;
         // What cannot be read stays due.
         await this.#sleep(Math.max(this.#unread.size === 0 ? MIN_SLEEP_MS : FAILED_MS, await this.#untilDue()));

@@ -1,0 +1,64 @@
+import { messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { text } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { AT_ONCE, STORES } from "./stores.test-support.ts";
+
+const T = threadId("t");
+
+function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+  return createRuntime({
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: { default: { model: "fast" } },
+    log: { warn() {}, error() {} },
+    store,
+    ...init,
+  });
+}
+
+const asked = async (store: QueueStore) =>
+  (await store.messages.list(T, { limit: 100 })).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));
+
+describe.each(STORES)("what is asked of one thread in one tick, on %s", (_, make) => {
+  test("server-and-durability 36: stands in its queue in the order in which it was asked for, by whatever verb", async () => {
+    await using store = make();
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held: ScriptStep = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise }, ...text("first").items] };
+    };
+    await using runtime = open(store, [held, ...Array.from({ length: 4 }, () => text("next"))]);
+    const first = runtime.run({ thread: T, input: "0" });
+    await began.promise;
+    const results = [
+      runtime.run({ thread: T, input: "1", onBusy: "queue" }),
+      runtime.start({ thread: T, input: "2" }),
+      runtime.stream({ thread: T, input: "3", onBusy: "queue" }).result,
+      runtime.start({ thread: T, input: "4" }),
+      // Whichever of them begins first reads these.
+      runtime.send(T, "a", { mode: "queue" }),
+      runtime.send(T, "b", { mode: "queue" }),
+    ];
+    await expect.poll(async () => (await store.pending.load(T)).entries).toHaveLength(6);
+    end.resolve();
+    await Promise.all([first, ...results]);
+    await expect.poll(() => asked(store)).toHaveLength(7);
+    expect(await asked(store)).toEqual(["0", "1", "a", "b", "2", "3", "4"]);
+  });
+});
+
+describe.each(AT_ONCE)("runs that are queued within one millisecond, on %s", (_, make) => {
+  test("have their turn in the order in which they were asked for, whatever ids their callers chose", async () => {
+    const clock = fakeClock(10_000);
+    await using store = make(() => clock.now());
+    await using caller = open(store, [], { workers: false, clock });
+    for (const runId of ["c", "a", "b"]) await caller.start({ thread: T, runId, input: runId });
+    await using worker = open(store, [text("1"), text("2"), text("3")], { clock });
+    expect(await worker.wait("b")).toMatchObject({ status: "done", text: "3" });
+    expect(await asked(store)).toEqual(["c", "a", "b"]);
+  });
+});
