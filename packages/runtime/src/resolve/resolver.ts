@@ -68,43 +68,17 @@ function checkScope({ scope = LIVE, parent = LIVE }: ResolutionRequest): void {
   }
 }
 
-/** What a resolution asks of its resolver. */
-interface Compiler {
-  open(set: RegistrySet, agentId: string): Promise<void> | undefined;
-  resolve(set: RegistrySet, agentId: string, readTools: ReadTools): RunPlan;
-}
-
-class LiveResolution implements Resolution {
-  readonly snapshot: RegistrySnapshot;
-  readonly #compiler: Compiler;
-  #read: Map<ToolSource, ReturnType<ReadTools>> | undefined;
-
-  constructor(compiler: Compiler, snapshot: RegistrySnapshot) {
-    this.#compiler = compiler;
-    this.snapshot = snapshot;
-  }
-
-  get scope(): ResolutionScope {
-    return LIVE;
-  }
-
-  ready(agentId: string): Promise<void> | undefined {
-    return this.#compiler.open(this.snapshot.registries, agentId);
-  }
-
-  resolve(agentId: string): RunPlan {
-    return this.#compiler.resolve(this.snapshot.registries, agentId, (source) => this.#readOnce(source));
-  }
-
-  /** Whoever resolves several agents, or one again, finds the same tools. */
-  #readOnce(source: ToolSource): ReturnType<ReadTools> {
-    const known = this.#read?.get(source);
+/** Every source once: whoever resolves several agents, or one again, finds the same tools. */
+function readOnce(): ReadTools {
+  let read: Map<ToolSource, ReturnType<ReadTools>> | undefined;
+  return (source) => {
+    const known = read?.get(source);
     if (known !== undefined) return known;
     const tools = readNow(source);
-    this.#read ??= new Map();
-    this.#read.set(source, tools);
+    read ??= new Map();
+    read.set(source, tools);
     return tools;
-  }
+  };
 }
 
 /** Who talks to it may be registered later. */
@@ -141,19 +115,18 @@ export function createResolver(init: ResolverInit): LiveResolver {
     return init.openPlugins?.(agent.plugins.map((id) => plugins.get(id)).filter((plugin) => plugin !== undefined));
   };
 
-  const compiler: Compiler = {
-    open: openPlugins,
-    resolve(set, agentId, readTools) {
-      const plan = resolve(set, agentId, readTools);
-      if (hasAllSources) checkLateIds(set, plan);
-      return plan;
-    },
-  };
-
   return {
     open(request = {}) {
       checkScope(request);
-      return new LiveResolution(compiler, init.snapshot());
+      const snapshot = init.snapshot();
+      const { registries } = snapshot;
+      const readTools = readOnce();
+      const resolveWhole = (agentId: string): RunPlan => {
+        const plan = resolve(registries, agentId, readTools);
+        if (hasAllSources) checkLateIds(registries, plan);
+        return plan;
+      };
+      return { scope: LIVE, snapshot, ready: (agentId) => openPlugins(registries, agentId), resolve: resolveWhole };
     },
     check(set, agents, isTold = () => false) {
       const problems = [...agents].flatMap((agent) => {
