@@ -116,7 +116,7 @@ export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox,
   const active = new ActiveRuns();
   const outputs = new LiveOutputs();
   const tasks = openTasks(init, closing, node);
-  const ofRuntime = new Bounds({ signal: closing, clock, limits, graceMs: cancelGraceMs });
+  const ofRuntime = new Bounds(closing, { clock, limits, cancelGraceMs });
   const { maxDelegationDepth = MAX_DEPTH } = init;
   const shared = { resolver, clock, ids, log, cancelGraceMs, maxDelegationDepth, limits, closing, more };
   function scoped(scopeId: ScopeId): RunParts {

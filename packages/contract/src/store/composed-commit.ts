@@ -1,8 +1,8 @@
 import type { ThreadCommit } from "./commit.ts";
 
 /**
- * Commits that the runtime's own writer composed: their run, events, state and ledger rows were checked where they came in, belong to
- * nobody who could change them, and are handed over. A store neither checks nor copies them again. A commit that is put together in any
+ * Commits that the runtime's own writer composed: their run, events, state, messages and ledger rows belong to nobody who could change
+ * them, and are handed over: a store does not copy them again, and checks none of them but messages. A commit that is put together in any
  * other way is not one, whatever fields it has, and a copy of one is none either.
  */
 const composed = new WeakSet<ThreadCommit>();
@@ -13,5 +13,5 @@ export function composedCommit(parts: ThreadCommit): ThreadCommit {
   return parts;
 }
 
-/** Whether run, events, state and ledger rows are handed over: a store may keep them as they are. */
+/** Whether run, events, state, messages and ledger rows are handed over: a store may keep them as they are. */
 export const isComposed = (commit: ThreadCommit): boolean => composed.has(commit);

@@ -1,4 +1,4 @@
-import { type Message, type MessageId, messageToolCalls, type ToolCallId, type ToolMessage } from "@awaken/contract";
+import { freezeJson, type Message, type MessageId, messageToolCalls, type ToolCallId, type ToolMessage } from "@awaken/contract";
 import { type SequencedMessage, showEdit } from "@awaken/contract/store";
 
 /** Rows as they were read, or messages that stand one behind the other in the log. */
@@ -52,18 +52,20 @@ export class Transcript {
 
   append(message: Message): void {
     this.#view.push(message);
-    this.#own().push(message);
+    this.#add(message);
   }
 
-  #own(): Message[] {
+  /** Frozen: it is handed over to the store, which may keep it as it is, and from here on nobody changes it. */
+  #add(message: Message): void {
     if (this.#isLent) this.#delta = [...this.#delta];
     this.#isLent = false;
-    return this.#delta;
+    freezeJson(message);
+    this.#delta.push(message);
   }
 
   /** For the log alone: the view was made without what it retracts. */
   retract(marker: Message): void {
-    this.#own().push(marker);
+    this.#add(marker);
   }
 
   /** Already in the log: only the model has not seen it. */
@@ -77,7 +79,7 @@ export class Transcript {
    * call is shown with the input that it ran with.
    */
   answer(result: ToolMessage, asked: MessageId): void {
-    this.#own().push(result);
+    this.#add(result);
     const from = this.#placeOf(asked);
     const asking = this.#view[from];
     const order = asking === undefined ? undefined : this.#orderOf(asking, from);
@@ -122,7 +124,7 @@ export class Transcript {
     const at = this.#view.findIndex((message) => message.id === upTo);
     if (at === -1) return false;
     this.#view.splice(0, at + 1, summary);
-    this.#own().push(summary);
+    this.#add(summary);
     this.#marks ??= new Set();
     this.#marks.add(summary.id);
     return true;

@@ -1,4 +1,4 @@
-import { type AgentEvent, AwakenError, errorMessage } from "@awaken/contract";
+import { type AgentEvent, AwakenError, copyJson, errorMessage } from "@awaken/contract";
 import { type Command, extendCommand } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
 import { activeAgent } from "../state/active-agent.ts";
@@ -71,7 +71,7 @@ function liveRun(ctx: RunContext, bindings: (() => void)[]): LiveRun {
     listen: (listen) => bindings.push(ctx.listeners.watch(guarded(ctx, listen))),
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
-    send: ctx.inbox.push.bind(ctx.inbox),
+    send: (item) => ctx.inbox.push(item.type === "messages" ? { ...item, messages: copyJson(item.messages) } : item),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Message, messageToolCalls, type ToolDescriptor } from "@awaken/contract";
+import { type AgentEvent, type Message, messageId, messageToolCalls, type ToolDescriptor } from "@awaken/contract";
 import type { ThreadCommit } from "@awaken/contract/store";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -298,6 +298,29 @@ describe("hooks that throw", () => {
     const two = await runScripted({ turns: [], plugins: [good, worse] });
     expect(two.result.termination).toMatchObject({ type: "error", message: "no bind" });
     expect(unbound).toEqual(["good", "good"]);
+  });
+
+  it("what a plugin sends stays as it was then, and nobody can change a message that hooks see", async () => {
+    const part = { type: "text" as const, text: "psst" };
+    const unfrozen: unknown[] = [];
+    const whisperer = definePlugin({
+      id: "whisperer",
+      register: (registrar) =>
+        registrar.hook("stepEnd", ({ messages }) => {
+          for (const message of messages)
+            unfrozen.push(...[message, message.content, ...message.content].filter((each) => !Object.isFrozen(each)));
+        }),
+      onBind: (run) => {
+        run.send({ type: "messages", messages: [{ id: messageId("p1"), role: "user", content: [part] }] });
+        part.text = "vandalised";
+      },
+    });
+    const thread = new ThreadLog();
+    await runScripted({ turns: [toolCall("fine", {}), text("done")], tools: [simple("fine")], plugins: [whisperer], thread });
+    const texts = thread.history().messages.flatMap(({ message }) => message.content.flatMap((each) => ("text" in each ? each.text : [])));
+    expect(texts).toEqual(["hello", "fine", "psst", "done"]);
+    expect(unfrozen).toEqual([]);
+    expect(Object.isFrozen(part)).toBe(false);
   });
 });
 

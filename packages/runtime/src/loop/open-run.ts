@@ -110,7 +110,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
   const emit = emitter(tell, writer, progress);
-  const bounds = handles.bounds ?? new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: handles.cancelGraceMs });
+  const bounds = handles.bounds ?? new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   const ctx: Opened = {
     scopeId,
@@ -123,7 +123,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     cancelGraceMs: handles.cancelGraceMs,
     active,
     state,
-    phases: new PhaseEngine({ store: state, table: plan.env, scene: () => active.scene, log, bounds }),
+    phases: new PhaseEngine({ store: state, table: plan.env, seat: active, log, bounds }),
     transcript,
     writer,
     ledger,

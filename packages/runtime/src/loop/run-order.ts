@@ -92,16 +92,13 @@ export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, [])
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
   const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, ancestors, taskId } = identity;
   const { transportRequestId, correlationId } = identity;
-  return {
-    origin,
-    runMode,
-    adapter,
-    ...(parentThreadId === undefined ? undefined : { parentThreadId }),
-    ...(parentToolCallId === undefined ? undefined : { parentToolCallId }),
-    ...(agentPath === undefined ? undefined : { agentPath }),
-    ...(ancestors === undefined ? undefined : { ancestors }),
-    ...(taskId === undefined ? undefined : { taskId }),
-    ...(transportRequestId === undefined ? undefined : { transportRequestId }),
-    ...(correlationId === undefined ? undefined : { correlationId }),
-  };
+  const trace: { -readonly [Key in keyof RunActivation["trace"]]: RunActivation["trace"][Key] } = { origin, runMode, adapter };
+  if (parentThreadId !== undefined) trace.parentThreadId = parentThreadId;
+  if (parentToolCallId !== undefined) trace.parentToolCallId = parentToolCallId;
+  if (agentPath !== undefined) trace.agentPath = agentPath;
+  if (ancestors !== undefined) trace.ancestors = ancestors;
+  if (taskId !== undefined) trace.taskId = taskId;
+  if (transportRequestId !== undefined) trace.transportRequestId = transportRequestId;
+  if (correlationId !== undefined) trace.correlationId = correlationId;
+  return trace;
 }

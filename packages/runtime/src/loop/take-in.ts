@@ -1,4 +1,4 @@
-import { type Message, messageId } from "@awaken/contract";
+import { copyJson, type Message, messageId } from "@awaken/contract";
 import { type Boundary, inputModeOf } from "@awaken/contract/store";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
@@ -16,7 +16,7 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
       return [];
     case "compaction": {
       const swap = item.notice.swap(ctx.state.snapshot());
-      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, swap.summary);
+      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, copyJson(swap.summary));
       const booked = item.notice.bookkeep(ctx.state.snapshot(), isSwapped);
       if (booked !== undefined) await ctx.phases.submit(booked);
       return [];

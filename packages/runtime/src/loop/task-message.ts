@@ -1,4 +1,4 @@
-import { type Message, type MessageId, type TaskEvent, toJson } from "@awaken/contract";
+import { copyJson, type Message, type MessageId, type TaskEvent, toJson } from "@awaken/contract";
 
 /** Attribute values are quoted, and the body cannot close the tag that it stands in. */
 function taskText(event: TaskEvent): string {
@@ -13,7 +13,7 @@ export const taskMessage = (id: MessageId, event: TaskEvent): Message => ({
   role: "user",
   visibility: "internal",
   content: [{ type: "text", text: taskText(event) }],
-  metadata: { task: event },
+  metadata: { task: copyJson(event) },
 });
 
 const isPlain = (result: unknown): result is string => typeof result === "string";

@@ -360,7 +360,11 @@ describe("the scene", () => {
     const engine = new PhaseEngine({
       store,
       table: env,
-      scene: () => scenes[current] ?? sceneOf(),
+      seat: {
+        get scene() {
+          return scenes[current] ?? sceneOf();
+        },
+      },
       log: { warn: () => {}, error: () => {} },
     });
     await engine.run("stepStart", { step: 1 });

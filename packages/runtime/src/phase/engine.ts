@@ -5,7 +5,7 @@ import { Bounds, DEFAULT_LIMITS, isPromise, type OnAbort } from "../stream/bound
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { Command, command, extendCommand } from "./command.ts";
 import { callHooks, gather, gatherNow, rerun } from "./gather.ts";
-import type { ActionEntry, HookInput, HookScene, PhaseFacts, PhaseTable, RunScene } from "./hook.ts";
+import type { ActionEntry, HookInput, HookScene, PhaseFacts, PhaseTable, RunScene, Seat } from "./hook.ts";
 import { Lock } from "./lock.ts";
 import { nameOf, Submitter } from "./submit.ts";
 
@@ -17,7 +17,8 @@ const CLOSING: ReadonlySet<HookPhase> = new Set<HookPhase>(["stepEnd", "runEnd"]
 
 const onAbort = (phase: HookPhase): OnAbort => (CLOSING.has(phase) ? "grace" : "finish");
 
-const defaultBounds = ({ signal, clock }: RunScene): Bounds => new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: GRACE_MS });
+const defaultBounds = ({ signal, clock }: RunScene): Bounds =>
+  new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: GRACE_MS });
 
 const NOTHING = command();
 const OWN_KEYS = [pendingActions, failedActions];
@@ -27,8 +28,7 @@ export type PhaseOutcome = "completed" | "cancelled";
 export interface PhaseEngineInit {
   readonly store: StateStore;
   readonly table: PhaseTable;
-  /** Read when a phase runs: agent and messages change over a run. */
-  readonly scene: () => RunScene;
+  readonly seat: Seat;
   readonly log: Log;
   readonly maxRounds?: number;
   /** How long hooks and handlers may take. Default: the default limits, and half a minute after an abort. */
@@ -42,7 +42,7 @@ export interface PhaseEngineInit {
  */
 export class PhaseEngine {
   readonly #store: StateStore;
-  readonly #scene: () => RunScene;
+  readonly #seat: Seat;
   readonly #log: Log;
   readonly #maxRounds: number;
   readonly #lock = new Lock();
@@ -53,12 +53,12 @@ export class PhaseEngine {
   constructor(init: PhaseEngineInit) {
     this.#store = init.store;
     this.#table = init.table;
-    this.#scene = init.scene;
+    this.#seat = init.seat;
     this.#log = init.log;
     this.#maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.#store.register(OWN_KEYS);
-    this.#bounds = init.bounds ?? defaultBounds(init.scene());
-    this.#submitter = new Submitter(init.store, init.scene, init.log, this.#bounds);
+    this.#bounds = init.bounds ?? defaultBounds(init.seat.scene);
+    this.#submitter = new Submitter(init.store, init.seat, init.log, this.#bounds);
   }
 
   get failedEffects(): number {
@@ -137,7 +137,7 @@ export class PhaseEngine {
 
   #inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
     return (state: Snapshot): HookInput<P> => {
-      const { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile } = this.#scene();
+      const { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile } = this.#seat.scene;
       const scene = { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile };
       const own: RunScene & { state: Snapshot; phase: P } = Object.assign(scene, { state, phase });
       return Object.assign(own, facts);
@@ -145,11 +145,11 @@ export class PhaseEngine {
   }
 
   #hookScene(): HookScene {
-    return { ...this.#scene(), state: this.#store.snapshot() };
+    return { ...this.#seat.scene, state: this.#store.snapshot() };
   }
 
   #isCancelled(phase: HookPhase): boolean {
-    return !CLOSING.has(phase) && this.#scene().signal.aborted;
+    return !CLOSING.has(phase) && this.#seat.scene.signal.aborted;
   }
 
   #due(phase: HookPhase): readonly QueuedAction[] {

@@ -43,6 +43,11 @@ export interface RunScene {
   readonly profile: ProfileAccess;
 }
 
+/** Where the scene is read when a phase runs: agent and messages change over a run. */
+export interface Seat {
+  readonly scene: RunScene;
+}
+
 export interface HookScene extends RunScene {
   /** The state as it was when the phase began. */
   readonly state: StateReader;

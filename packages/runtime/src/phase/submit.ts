@@ -5,7 +5,7 @@ import type { StateStore } from "../state/store.ts";
 import { type Bounds, isPromise } from "../stream/bounds.ts";
 import { failedActions, pendingActions } from "./action-queue.ts";
 import { type Command, command } from "./command.ts";
-import type { HookScene, PhaseTable, RunScene } from "./hook.ts";
+import type { HookScene, PhaseTable, Seat } from "./hook.ts";
 
 export const nameOf = (what: string, key: string, entry: { readonly plugin: string } | undefined): string =>
   `the handler of ${what} '${key}' (plugin '${entry?.plugin ?? "none"}')`;
@@ -14,14 +14,14 @@ export const nameOf = (what: string, key: string, entry: { readonly plugin: stri
 export class Submitter {
   failedEffects = 0;
   readonly #store: StateStore;
-  readonly #scene: () => RunScene;
+  readonly #seat: Seat;
   readonly #log: Log;
   readonly #bounds: Bounds;
   #lastId = 0;
 
-  constructor(store: StateStore, scene: () => RunScene, log: Log, bounds: Bounds) {
+  constructor(store: StateStore, seat: Seat, log: Log, bounds: Bounds) {
     this.#store = store;
-    this.#scene = scene;
+    this.#seat = seat;
     this.#log = log;
     this.#bounds = bounds;
   }
@@ -83,7 +83,7 @@ export class Submitter {
   }
 
   async #dispatch(table: PhaseTable, given: Command): Promise<void> {
-    const scene: HookScene = { ...this.#scene(), state: this.#store.snapshot() };
+    const scene: HookScene = { ...this.#seat.scene, state: this.#store.snapshot() };
     for (const { key, payload } of given.effects) {
       const entry = table.effects.get(key);
       try {

@@ -93,7 +93,7 @@ export function createBench({ scene, maxRounds, ...init }: BenchInit) {
   const env = compileEnv(init);
   const store = storeOf([runLifecycle, ...env.stateKeys], log);
   const whole = sceneOf(scene);
-  const engineInit: PhaseEngineInit = { store, table: env, scene: () => whole, log };
+  const engineInit: PhaseEngineInit = { store, table: env, seat: { scene: whole }, log };
   const engine = new PhaseEngine(maxRounds === undefined ? engineInit : { ...engineInit, maxRounds });
   return { log, env, store, engine };
 }

@@ -51,8 +51,7 @@ const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_confl
 /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
 async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
   const { signal } = order;
-  const { clock, limits, cancelGraceMs: graceMs } = ofRuntime;
-  const bounds = new Bounds({ signal: run.controller.signal, clock, limits, graceMs });
+  const bounds = new Bounds(run.controller.signal, ofRuntime);
   let off: (() => void) | undefined;
   bounds.hold();
   try {

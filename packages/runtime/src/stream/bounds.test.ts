@@ -16,7 +16,7 @@ function open() {
     },
   };
   const { controller, counts } = countedSignal();
-  const bounds = new Bounds({ signal: controller.signal, clock: counted, limits: DEFAULT_LIMITS, graceMs: 10_000 });
+  const bounds = new Bounds(controller.signal, { clock: counted, limits: DEFAULT_LIMITS, cancelGraceMs: 10_000 });
   const cuts: string[] = [];
   const watch = (name: string, given: Work) => bounds.watch(given, (why: Cut) => cuts.push(`${name} ${why} ${clock.now()}`));
   return { clock, controller, counts, bounds, cuts, watch, timers: () => timers };
@@ -72,7 +72,7 @@ describe("Bounds", () => {
     const time = fakeClock();
     let skew = 0;
     const clock = { now: () => time.now() + skew, elapsed: () => time.now(), timer: time.timer };
-    const bounds = new Bounds({ signal: new AbortController().signal, clock, limits: DEFAULT_LIMITS, graceMs: 1 });
+    const bounds = new Bounds(new AbortController().signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: 1 });
     const cuts: number[] = [];
     bounds.watch(work("schemaMs"), () => cuts.push(time.now()));
     bounds.watch(work("hookMs"), () => cuts.push(time.now()));

@@ -71,11 +71,10 @@ export interface Work {
 }
 
 export interface BoundsInit {
-  readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly limits: Limits;
   /** After the abort: how long all that closes the run may take together. */
-  readonly graceMs: number;
+  readonly cancelGraceMs: number;
 }
 
 const NOTHING = () => {};
@@ -98,6 +97,8 @@ interface Watch {
  * All of it shares one timer and one listener on the abort: a run asks its store often, and nearly every answer is there in time.
  */
 export class Bounds {
+  readonly #signal: AbortSignal;
+  /** Shared by all runs. */
   readonly #init: BoundsInit;
   /** Undefined while there is nothing: an empty set is 150 bytes. */
   #watched: Set<Watch> | undefined;
@@ -108,7 +109,8 @@ export class Bounds {
   /** When the timer is due, and how it is taken back. It may be due earlier than anything that is watched: then it is set again. */
   #timer: { readonly at: number; stop: () => void } | undefined;
 
-  constructor(init: BoundsInit) {
+  constructor(signal: AbortSignal, init: BoundsInit) {
+    this.#signal = signal;
     this.#init = init;
   }
 
@@ -124,7 +126,7 @@ export class Bounds {
 
   /** The grace begins when this is asked first: whoever is watched when the run is aborted asks at once. */
   #timeLeft(onAbort: Exclude<OnAbort, "leave">): number {
-    const { graceMs } = this.#init;
+    const { cancelGraceMs: graceMs } = this.#init;
     const now = this.#now();
     this.#graceEnd ??= now + graceMs;
     if (onAbort === "record") return RECORD_MS;
@@ -154,7 +156,7 @@ export class Bounds {
   #add(watch: Watch): void {
     this.#watched ??= new Set();
     this.#watched.add(watch);
-    if (this.#init.signal.aborted) this.#abort(watch);
+    if (this.#signal.aborted) this.#abort(watch);
     else this.#listen();
   }
 
@@ -184,7 +186,7 @@ export class Bounds {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#init.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   readonly #onAbort = (): void => {
@@ -235,7 +237,7 @@ export class Bounds {
     this.#stopTimer();
     if (!this.#isListening) return;
     this.#isListening = false;
-    this.#init.signal.removeEventListener("abort", this.#onAbort);
+    this.#signal.removeEventListener("abort", this.#onAbort);
   }
 
   /** The value, or an error that says why nobody waits for it any more. */
@@ -261,7 +263,7 @@ export class Bounds {
         },
       );
       // What is there already has come by then, and needs no timer and no listener: a run on the memory store sets none (4 % of W1).
-      if (this.#init.signal.aborted) begin();
+      if (this.#signal.aborted) begin();
       else queueMicrotask(begin);
     });
   }

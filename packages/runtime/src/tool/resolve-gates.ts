@@ -35,7 +35,7 @@ export async function resolveGates(
 
 const GRACE_MS = 30_000;
 
-const boundsOf = ({ signal, clock }: GateInput): Bounds => new Bounds({ signal, clock, limits: DEFAULT_LIMITS, graceMs: GRACE_MS });
+const boundsOf = ({ signal, clock }: GateInput): Bounds => new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: GRACE_MS });
 
 /** Without a promise when the gate has none. */
 function askGate(plugin: string, gate: Gate, input: GateInput): Verdict | undefined | Promise<Verdict | undefined> {

@@ -3,6 +3,7 @@ import {
   clampLimit,
   foldedUpTo,
   GrowingView,
+  isComposed,
   MESSAGE_SCHEMA_VERSION,
   type MessageFilter,
   type MessageRecord,
@@ -10,7 +11,7 @@ import {
   type SequencedMessage,
   type ThreadCommit,
 } from "@awaken/contract/store";
-import { ownWith, share } from "./own.ts";
+import { flat, ownWith, share } from "./own.ts";
 import type { Access, Change, ThreadRow } from "./tables.ts";
 
 export function messagePort({ read }: Access): MessageStore {
@@ -112,14 +113,26 @@ export function effectiveOf(row: ThreadRow): readonly SequencedMessage[] {
   return growing.messages;
 }
 
+/** It was handed over: whoever wrote it has the same one. */
+function flatTexts(message: Message): Message {
+  for (const part of message.content) if ("text" in part) flat(part.text);
+  return message;
+}
+
+/** The messages of a step mostly have the same metadata. */
+function ownMessages(row: ThreadRow, messages: readonly Message[]): readonly Message[] {
+  const added: Message[] = [];
+  for (const message of messages) added.push(ownWith(message, "metadata", (added.at(-1) ?? row.messages.at(-1))?.metadata));
+  return added;
+}
+
 /** Adds the delta of a commit to the log. */
-export function appendMessages({ journal, now }: Change, row: ThreadRow, { threadId, messageDelta }: ThreadCommit): void {
+export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit): void {
+  const { threadId, messageDelta } = commit;
   if (messageDelta === undefined) return;
   const { messages } = messageDelta;
   if (messages.length === 0) return;
-  const added: Message[] = [];
-  // The messages of a step mostly have the same metadata.
-  for (const message of messages) added.push(ownWith(message, "metadata", (added.at(-1) ?? row.messages.at(-1))?.metadata));
+  const added = isComposed(commit) ? messages.map(flatTexts) : ownMessages(row, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
   const age = now - madeAt(row, now);
   journal.keepField(row, "messages", row.messages);

@@ -67,7 +67,7 @@ const look = { code: 0 };
  * A text that grew delta by delta is a tree of all its pieces, each of them larger than most deltas. Whoever looks at a character makes
  * one piece of it, for all who hold the string.
  */
-function flat(text: string): string {
+export function flat(text: string): string {
   if (text.length >= ROPE) look.code = text.charCodeAt(0);
   return text;
 }

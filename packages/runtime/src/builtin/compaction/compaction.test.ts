@@ -81,7 +81,7 @@ function openRun(provider: Provider, setting: Setting = {}) {
   const profile = createProfileAccess({ store: undefined, keys: new Map() });
   const around = { messages, tools: [], signal: abort.signal, clock, profile };
   const scene = { agent: local(sections), scopeId: DEFAULT_SCOPE, identity, principal: undefined, extras: undefined, ...around };
-  const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
+  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log });
   const inbox: InboxItem[] = [];
   const live = {
     ...scene,

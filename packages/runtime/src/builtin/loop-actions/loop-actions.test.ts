@@ -45,7 +45,7 @@ function openSteps(plugins: readonly Plugin[]) {
     tools: [],
     profile: createProfileAccess({ store: undefined, keys: new Map() }),
   } as const;
-  const engine = new PhaseEngine({ store, table: env, scene: () => scene, log });
+  const engine = new PhaseEngine({ store, table: env, seat: { scene }, log });
   const runStep = async (): Promise<Prompt> => {
     await engine.run("beforeInference", { step: 1 });
     const prompt = assemblePrompt({
