@@ -16,6 +16,7 @@ import { runIn } from "../sql/run-row.ts";
 import { readWish } from "../sql/wish-rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { bodiesOf } from "./blobs.ts";
 import { finishMoves, queuedIn, readDispatch } from "./dispatch-rows.ts";
 import { newestOf } from "./events.ts";
@@ -34,7 +35,6 @@ import {
 } from "./heads.ts";
 import { lockThread, lockThreadLightly } from "./locks.ts";
 import { readQueue } from "./pending.ts";
-import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 interface Claiming {

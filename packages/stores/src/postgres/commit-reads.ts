@@ -8,6 +8,7 @@ import { readRun } from "../sql/run-row.ts";
 import { readThreadIds, readThreadRow, THREAD_ROW } from "../sql/thread-row.ts";
 import { readOpenWish } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
+import type { Tx } from "./attempt.ts";
 import { lockDispatch, newcomer, readDispatch, readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { newestOf, readKnown, selectKnown } from "./events.ts";
 import { lockEffects, readEffect } from "./ledger.ts";
@@ -16,7 +17,6 @@ import { readCommitted, selectCommitted } from "./messages.ts";
 import { askOutbound } from "./outbound-reads.ts";
 import { readQueue, selectPending } from "./pending.ts";
 import { Questions } from "./questions.ts";
-import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 import { selectLineage } from "./threads.ts";
 

@@ -3,18 +3,18 @@ import { type CommitResult, type CommitThread, checkCommit, isDispatchOver, type
 import type { OutboundPlan } from "../plan/outbound-plan.ts";
 import { planRows, type RowPlan } from "../sql/commit-plan.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellDispatches } from "./dispatch-rows.ts";
 import { isMissing, isOutOfTime } from "./errors.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { insertRows } from "./insert-rows.ts";
-import { type GuessedCommit, guessCommit } from "./known-commit.ts";
+import { canGuess, type GuessedCommit, guessCommit } from "./known-commit.ts";
 import { writeLedger } from "./ledger.ts";
 import { tryLockThread } from "./locks.ts";
 import { insertMessages } from "./messages.ts";
 import { writePending } from "./pending.ts";
 import { writeRun } from "./runs.ts";
-import type { Finish } from "./session.ts";
 import type { Statement } from "./statement.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
 import { writeKnownThread, writeThreadRow } from "./threads.ts";
@@ -28,29 +28,35 @@ export const commitPort =
   (access: Access): CommitThread =>
   async (commit) => {
     checkCommit(commit);
+    const thread = { scopeId: access.scopeId, threadId: commit.threadId };
     let isFirst = true;
-    return access.session.write(async (tx) => {
+    const work = async (tx: Tx): Promise<Finish<CommitResult>> => {
       const guess = isFirst ? guessFinish(access, commit) : undefined;
       isFirst = false;
-      if (guess !== undefined) return guess;
+      if (guess !== undefined) return { ...guess, writes: [tryLockThread(thread), ...guess.writes] };
       const { reads, lastPlace } = await loadForCommit(tx, access, commit);
       const plan = planRows(commit, reads, access.env);
       return { ...finishOf(access, commit, { plan, reads }), writes: writesOf(access, commit, plan, lastPlace) };
+    };
+    return access.session.write(work, {
+      ...thread,
+      canPlan: () => canGuess(access, commit),
+      plan: () => guessFinish(access, commit),
     });
   };
 
+/** Without the lock. */
 function guessFinish(access: Access, commit: ThreadCommit): Finish<CommitResult> | undefined {
-  const { scopeId, known } = access;
   const guess = guessCommit(access, commit);
   if (guess === undefined) return undefined;
-  const [write, ...others] = writesOf(access, commit, guess.plan, () => 0, guess);
+  const writes = writesOf(access, commit, guess.plan, () => 0, guess);
   // Large parts are written by statements of their own, which nothing would take back if there were no transaction.
-  if (write === undefined || others.length > 0) return undefined;
+  if (writes.length !== 1) return undefined;
   const isWorthReading = (thrown: unknown): boolean => {
-    if (isMissing(thrown)) known?.giveUp();
+    if (isMissing(thrown)) access.known?.giveUp();
     return !isOutOfTime(thrown);
   };
-  return { ...finishOf(access, commit, guess), writes: [tryLockThread(scopeId, commit.threadId), write], isWorthReading };
+  return { ...finishOf(access, commit, guess), writes, isWorthReading };
 }
 
 function finishOf(access: Access, commit: ThreadCommit, planned: Pick<GuessedCommit, "plan" | "reads"> & Partial<GuessedCommit>) {

@@ -86,9 +86,14 @@ export class Connections {
     return this.#init.hasSessions || this.#init.openListener !== undefined;
   }
 
-  async use<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+  use<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    return this.during(() => this.lend(work));
+  }
+
+  /** Work that lends what it needs when its turn comes; it is over before the pool is closed. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw closedError();
-    const used = this.#lend(work);
+    const used = work();
     this.#active.add(used);
     try {
       return await used;
@@ -139,7 +144,8 @@ export class Connections {
     await (await this.#listener?.catch(ignore))?.end();
   }
 
-  async #lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+  /** Only for work that is counted: see `during`. */
+  async lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     const client = await this.take();
     const lease = new Lease(client, this.#statements, this.#init.isOwn && this.#init.hasSessions);
     // Without a listener a connection that breaks would end the process.

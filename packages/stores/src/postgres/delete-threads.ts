@@ -3,8 +3,8 @@ import type { ChildStrategy } from "@awaken/contract/store";
 import { textOf } from "../sql/rows.ts";
 import { readThread, readThreadIds } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { lockBlobs, lockLineage, lockThread, lockThreads } from "./locks.ts";
-import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 export interface Deletion {

@@ -4,9 +4,9 @@ import type { QueueReads } from "../plan/dispatch-plan.ts";
 import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
+import type { Finish } from "./attempt.ts";
 import type { Parameter } from "./driver.ts";
 import { insertRows, type Target } from "./insert-rows.ts";
-import type { Finish } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 /** Made once: a commit compares the row with what the claim, or the commit before, has written. */

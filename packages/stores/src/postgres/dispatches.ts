@@ -16,6 +16,7 @@ import { toPage } from "../sql/rows.ts";
 import { countDispatches } from "../sql/run-row.ts";
 import { type ClaimRows, INTERRUPTED, type Move, workerMoves } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { claimNext } from "./claims.ts";
 import {
   finishMoves,
@@ -34,7 +35,6 @@ import {
   tellDispatches,
 } from "./dispatch-rows.ts";
 import { lockThread, lockThreadOf } from "./locks.ts";
-import type { Finish, Tx } from "./session.ts";
 import { sql } from "./statement.ts";
 import { selectOpenWishes } from "./wishes.ts";
 

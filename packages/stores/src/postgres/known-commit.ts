@@ -19,9 +19,10 @@ export interface GuessedCommit {
  * Undefined when it cannot be planned from what this process knows. What is not known to be there is taken as not there where an index
  * would refuse a second one: threads, runs, dispatches and their keys, effects and messages; a log is taken as empty.
  */
-export function guessCommit({ scopeId, known: threads, env }: Access, commit: ThreadCommit): GuessedCommit | undefined {
-  const known = threads?.find(scopeId, commit.threadId) ?? (commit.isNewThread === true ? threads?.unseen(scopeId) : undefined);
-  if (known === undefined || !isPlain(commit, known) || !isAllKnown(commit, known)) return undefined;
+export function guessCommit(access: Access, commit: ThreadCommit): GuessedCommit | undefined {
+  const known = knownFor(access, commit);
+  if (known === undefined) return undefined;
+  const { env } = access;
   const reads = readsOf(commit, known);
   try {
     const plan = planRows(commit, reads, env);
@@ -32,6 +33,14 @@ export function guessCommit({ scopeId, known: threads, env }: Access, commit: Th
     // What is refused is refused by what the rows say.
     return undefined;
   }
+}
+
+/** Whether it may be possible now. */
+export const canGuess = (access: Access, commit: ThreadCommit): boolean => knownFor(access, commit) !== undefined;
+
+function knownFor({ scopeId, known: threads }: Access, commit: ThreadCommit): KnownThread | undefined {
+  const known = threads?.find(scopeId, commit.threadId) ?? (commit.isNewThread === true ? threads?.unseen(scopeId) : undefined);
+  return known !== undefined && isPlain(commit, known) && isAllKnown(commit, known) ? known : undefined;
 }
 
 /** It needs nothing but its thread, its run, one dispatch and its effects; messages are added where nothing else is, or taken of those that are known. */

@@ -4,8 +4,13 @@ import { type Statement, sql } from "./statement.ts";
 
 // Advisory locks of one transaction. Their order: threads, then lineage, then blobs; a deadlock in spite of it is tried again.
 
-/** The key of a thread's lock, of a column or parameter with its id; `$1` is the scope. */
-const threadKey = (id: string): string => `hashtextextended('~thread' || chr(31) || $1 || chr(31) || ${id}, 0)`;
+export interface ThreadKey {
+  readonly scopeId: ScopeId;
+  readonly threadId: ThreadId;
+}
+
+/** The key of a thread's lock, of columns or parameters with its id and scope. */
+const threadKey = (id: string, scope = "$1"): string => `hashtextextended('~thread' || chr(31) || ${scope} || chr(31) || ${id}, 0)`;
 
 export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
@@ -21,11 +26,22 @@ export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
  * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
  * so that none of them is done long after the one who sent it has gone. What they read has to be there after the lock.
  */
-export const tryLockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
+export const tryLockThread = ({ scopeId, threadId }: ThreadKey): Statement =>
+  sql(locked(`pg_try_advisory_xact_lock(${threadKey("$2")})`), scopeId, threadId);
+
+/** All of them, for statements that do not wait long for rows either: somebody else's work is in the same transaction. */
+export const tryLockThreads = (threads: readonly ThreadKey[]): Statement =>
   sql(
-    `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND pg_try_advisory_xact_lock(${threadKey("$2")}) THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`,
-    ...[scopeId, id],
+    locked(
+      `(SELECT bool_and(pg_try_advisory_xact_lock(${threadKey("id", "scope")})) FROM unnest($1::text[], $2::text[]) AS thread (scope, id))
+        AND set_config('lock_timeout', '1s', true) IS NOT NULL`,
+    ),
+    threads.map(({ scopeId }) => scopeId),
+    threads.map(({ threadId }) => threadId),
   );
+
+const locked = (isLocked: string): string =>
+  `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND ${isLocked} THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`;
 
 /** In this order. */
 export const lockThreads = (scopeId: ScopeId, ids: readonly ThreadId[]): Statement =>

@@ -13,11 +13,11 @@ import { PENDING_COLUMNS, pendingKey, pendingRow, readPending } from "../sql/col
 import { numberOf, type Row } from "../sql/rows.ts";
 import { readThreadIds } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
+import type { Tx } from "./attempt.ts";
 import { bodiesOf, decode, writeBlobs } from "./blobs.ts";
 import { insertRows, type Target } from "./insert-rows.ts";
 import { lockThread } from "./locks.ts";
 import { readCommitted, selectCommitted } from "./messages.ts";
-import type { Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 export const selectPending = (scopeId: ScopeId, threadId: ThreadId): Statement =>

@@ -1,5 +1,5 @@
 import type { Row } from "../sql/rows.ts";
-import type { Tx } from "./session.ts";
+import type { Tx } from "./attempt.ts";
 import type { Statement } from "./statement.ts";
 
 /** Statements that are sent together, and what to do with their rows. */

@@ -23,10 +23,10 @@ import {
   threadValues,
 } from "../sql/thread-row.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { deleteThreads } from "./delete-threads.ts";
 import { knownView, loadHead } from "./heads.ts";
 import { lockLineage, lockThread } from "./locks.ts";
-import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 const selectThread = (scopeId: ScopeId, id: ThreadId): Statement =>

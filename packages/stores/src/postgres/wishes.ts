@@ -4,11 +4,11 @@ import { planEnqueue } from "../plan/dispatch-plan.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
+import type { Finish, Tx } from "./attempt.ts";
 import { insertDispatch, newcomer, readQueueState, selectQueueState, tellDispatches } from "./dispatch-rows.ts";
 import { insertRows } from "./insert-rows.ts";
 import { lockThread } from "./locks.ts";
 import { selectRun } from "./runs.ts";
-import type { Finish, Tx } from "./session.ts";
 import { type Statement, sql } from "./statement.ts";
 
 export const selectOpenWishes = (scopeId: ScopeId, runId: RunId): Statement =>
