@@ -42,6 +42,8 @@ function count() {
   };
 }
 
+const NOW = 1_794_000_000_000;
+
 const step = (store: QueueStore, index: number) =>
   store.commit(
     append(2 * index, [assistant(`a${index}`, ["c1"]), result(`r${index}`, "c1")], {
@@ -53,7 +55,7 @@ const step = (store: QueueStore, index: number) =>
 describe("cost", () => {
   test("a commit costs what it changes: step 1,000 of a thread is as cheap as step 10", async () => {
     const counter = count();
-    await using store = sqliteStore(":memory:");
+    await using store = sqliteStore(":memory:", { clock: () => NOW });
     const costs: unknown[] = [];
     for (let index = 0; index < 1_001; index++) {
       const cost = await counter.during(() => step(store, index));

@@ -183,6 +183,13 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE TRIGGER thread_has_number BEFORE INSERT ON thread WHEN NEW.number IS NULL
     BEGIN SELECT RAISE(ABORT, 'the tables are of a newer version than the program that makes this thread'); END;
   `,
+  // The index moves when a thread is active in another half minute than before, not with each of its commits.
+  `
+  DROP INDEX thread_activity;
+  ALTER TABLE thread ADD COLUMN half_minute INTEGER;
+  UPDATE thread SET half_minute = CAST(updated_at / 30000 AS INTEGER);
+  CREATE INDEX thread_activity ON thread (scope_id, half_minute DESC);
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);
