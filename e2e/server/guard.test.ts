@@ -194,6 +194,28 @@ describe("health", () => {
     },
   );
 
+  test("a server whose store is away when it starts is ready when the store has come back", async () => {
+    await using shared = await openShared("memory");
+    const [store] = shared.stores;
+    await using runtime = openNode(store);
+    let isAway = true;
+    let recoveries = 0;
+    const away = async <T>(work: () => Promise<T>): Promise<T> => (isAway ? Promise.reject(new Error("connection refused")) : work());
+    const load: typeof store.runs.load = (id) => away(() => store.runs.load(id));
+    const recover = () => {
+      recoveries += 1;
+      return away(() => runtime.recover());
+    };
+    const { scoped, watch } = runtime;
+    const server = openServer({ runtime: { scoped, watch, recover, store: { ...store, runs: { ...store.runs, load } } } });
+    const health = () => ask(server, "GET", "/health");
+    expect(await health()).toMatchObject({ status: 503, body: { components: { store: "error", runtime: "starting" } } });
+    expect(await health()).toMatchObject({ status: 503 });
+    isAway = false;
+    await expect.poll(async () => (await health()).status).toBe(200);
+    expect(recoveries).toBe(2);
+  });
+
   test("a server that leaves is not ready first, and then refuses", async () => {
     await using shared = await openShared("memory");
     await using runtime = openNode(shared.stores[0]);

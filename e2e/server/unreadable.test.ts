@@ -75,3 +75,27 @@ test("an expectation that nobody knows is passed over", async () => {
   await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0 }));
   expect(await send(server, create("a").replace(HOST, `${HOST}connection: close\r\nexpect: wonders\r\n`))).toMatch(/^HTTP\/1\.1 201 /);
 });
+
+test("whoever asks first whether he may send his body is told so when it is wanted, and when it is not, why", async () => {
+  await using shared = await openShared("memory");
+  await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0 }));
+  const asking = (length: number, more = "") =>
+    `${POST}connection: close\r\nexpect: 100-continue\r\n${more}content-length: ${length}\r\n\r\n`;
+  expect(await send(server, `${asking(2)}{}`)).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+  expect(await send(server, asking(50_000_000))).toMatch(/^HTTP\/1\.1 413 /);
+  expect(await send(server, asking(20, "origin: https://evil.example.com\r\n"))).toMatch(/^HTTP\/1\.1 403 /);
+  expect(await send(server, asking(20, "content-encoding: gzip\r\n"))).toMatch(/^HTTP\/1\.1 415 .*"code":"unsupported_media_type"/s);
+});
+
+test("a request of HTTP/1.0 need not say whom it asks: who looks after servers is answered, and nobody is taken for this machine", async () => {
+  await using shared = await openShared("memory");
+  await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0 }));
+  const get = (path: string, head = "") => send(server, `GET ${path} HTTP/1.0\r\n${head}\r\n`);
+  expect(await get("/health/live")).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await get("/v1/threads")).toMatch(/^HTTP\/1\.1 401 /);
+  // What a proxy says of others is not believed.
+  const forwarded = "x-forwarded-host: localhost\r\nx-forwarded-for: 127.0.0.1\r\nforwarded: for=127.0.0.1;host=localhost\r\n";
+  expect(await get("/v1/threads", forwarded)).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await get("/v1/threads", `host: evil.example.com\r\n${forwarded}`)).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await get("/v1/threads", HOST)).toMatch(/^HTTP\/1\.1 200 (?!.*chunked)/s);
+});

@@ -1,9 +1,11 @@
-import { AwakenError } from "@awaken/contract";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AwakenError, consoleLog } from "@awaken/contract";
 import type { Runtime } from "@awaken/runtime";
 import { type HostedServer, openServer, type ServerInit } from "./create-server.ts";
 import { isLoopback, loopbackAccess } from "./http/access.ts";
 import { isTooLarge, readableHead, refuseHead, TOO_MANY_HEADERS, unreadable } from "./http/bad-head.ts";
 import { isOutgoing } from "./http/deliver.ts";
+import { listenOn } from "./http/listen.ts";
 
 export interface ServeInit extends ServerInit {
   /** What is served; it is closed with the server, and its runs are left to other processes. */
@@ -63,10 +65,22 @@ async function listenerOf(server: HostedServer) {
     // The server itself never throws: there was no request to give it.
     { overrideGlobalObjects: false, errorHandler: unreadable },
   );
-  const node = createServer({ ...SERVER_OPTIONS, maxHeaderSize: readableHead(origins) }, listen);
+  const hear = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Before 1.1 nobody had to say whom he asks, and some who look after many servers still do not. It is no name of this machine.
+    if (incoming.headers.host === undefined && incoming.httpVersion === "1.0") incoming.headers.host = "host.invalid";
+    return listen(incoming, outgoing);
+  };
+  const node = createServer({ ...SERVER_OPTIONS, maxHeaderSize: readableHead(origins) }, hear);
   // Node would leave out those that are too many.
   node.maxHeadersCount = 0;
-  node.on("checkExpectation", listen);
+  node.on("checkExpectation", hear);
+  // Whoever asks first whether he may send his body is told so when it is read, and not when he is refused.
+  node.on("checkContinue", (incoming, outgoing) => {
+    incoming.once("resume", () => {
+      if (!outgoing.headersSent) outgoing.writeContinue();
+    });
+    return hear(incoming, outgoing);
+  });
   node.on("connect", (_, socket) => refuseHead({}, socket, origins));
   return node.on("clientError", (error, socket) => refuseHead(error, socket, origins));
 }
@@ -76,10 +90,12 @@ export async function serve(init: ServeInit): Promise<RunningServer> {
   const { port = 3000, host = "127.0.0.1", sharePort = false, drainMs = 0, graceMs = 0, runtime } = init;
   const server = openServer({ ...init, access: accessOf(init) ?? "open" });
   const node = await listenerOf(server);
-  await new Promise<void>((resolve, reject) => {
-    node.once("error", reject);
-    node.listen({ port, host, reusePort: sharePort }, resolve);
-  });
+  try {
+    await listenOn(node, { port, host, reusePort: sharePort }, init.log ?? consoleLog);
+  } catch (thrown) {
+    await server.close();
+    throw thrown;
+  }
   const address = node.address();
   const bound = typeof address === "object" && address !== null ? address.port : port;
   let closed: Promise<void> | undefined;

@@ -249,6 +249,20 @@ describe.concurrent("stores", () => {
     ]);
   });
 
+  it("a server that nobody could reach: no key, and a port that is taken", async () => {
+    const cwd = folders.project({ "awaken.config.ts": config });
+    const keyless = await refused(["serve", "--host", "0.0.0.0", "--port", "0"], { cwd, env: { AWAKEN_API_KEYS: " , " } });
+    expect([keyless.code, keyless.lines[0]]).toEqual([2, "error: AWAKEN_API_KEYS is set and has no key"]);
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const address = other.address();
+    const port = String(typeof address === "object" ? address?.port : "");
+    const taken = await refused(["serve", "--port", port], { cwd });
+    expect(taken.code).toBe(2);
+    expect(taken.lines[0]).toMatch(new RegExp(`^error: serve: another process listens on port ${port} of 127\\.0\\.0\\.1: .*--share-port`));
+    await new Promise((resolve) => other.close(resolve));
+  });
+
   it("addresses that cannot be used, without their password", async () => {
     const cwd = folders.project({ "awaken.config.ts": config, "hide.mjs": hide("pg") });
     expect((await refused(["threads", "--store", "mysql://ana:geheim123@h/db"], { cwd })).lines).toEqual([

@@ -68,6 +68,10 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Js
   if (!isJsonType(headers.get("content-type"))) {
     throw new AwakenError("unsupported_media_type", "the body must be JSON: send it with content-type: application/json");
   }
+  const encoding = headers.get("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new AwakenError("unsupported_media_type", `the body must come as it is, without content-encoding: ${encoding.slice(0, 40)}`);
+  }
   const whole = body === undefined ? request.arrayBuffer().then((bytes) => new Uint8Array(bytes)) : readBytes(body, limits.maxBytes);
   const reading = whole.catch((thrown: unknown) => {
     throw AwakenError.is(thrown) ? thrown : new AwakenError("invalid_request", "the body did not come whole", { cause: thrown });

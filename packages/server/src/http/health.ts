@@ -19,26 +19,37 @@ export interface Health {
 /** Whether requests may be sent here: the store answers, what others left was taken up once, and nobody is leaving. */
 export class HealthCheck {
   readonly #init: HealthInit;
-  #isRecovered = false;
+  #recovery: "missing" | "under-way" | "done" = "missing";
   #isLeaving = false;
 
   constructor(init: HealthInit) {
     this.#init = init;
-    init.recover().then(
-      () => {
-        this.#isRecovered = true;
-      },
-      (thrown: unknown) => init.log.error(`what other processes have left could not be taken up: ${errorMessage(thrown)}`),
-    );
+    this.#recover();
   }
 
   leave(): void {
     this.#isLeaving = true;
   }
 
+  /** A store that was away when the server started is asked again by whoever wants to know whether it is ready. */
+  #recover(): void {
+    const { recover, log } = this.#init;
+    this.#recovery = "under-way";
+    recover().then(
+      () => {
+        this.#recovery = "done";
+      },
+      (thrown: unknown) => {
+        this.#recovery = "missing";
+        log.error(`what other processes have left could not be taken up: ${errorMessage(thrown)}`);
+      },
+    );
+  }
+
   async check(): Promise<Health> {
     const store = await this.#askStore();
-    const runtime = this.#isLeaving ? "shutting-down" : this.#isRecovered ? "ok" : "starting";
+    if (store === "ok" && this.#recovery === "missing" && !this.#isLeaving) this.#recover();
+    const runtime = this.#isLeaving ? "shutting-down" : this.#recovery === "done" ? "ok" : "starting";
     return { status: store === "ok" && runtime === "ok" ? "healthy" : "unhealthy", components: { store, runtime } };
   }
 

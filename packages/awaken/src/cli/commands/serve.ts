@@ -25,14 +25,16 @@ function wholeNumber(name: string, text: string, max: number): number {
 
 /** `AWAKEN_API_KEYS`: hashes, with commas between them; `tenant=hash` for one that is not the default tenant's. */
 function readKeys(text: string): readonly ApiKey[] {
-  return text
+  const entries = text
     .split(",")
     .map((entry) => entry.trim())
-    .filter((entry) => entry !== "")
-    .map((entry) => {
-      const cut = entry.lastIndexOf("=");
-      return cut < 0 ? { hash: entry } : { scopeId: entry.slice(0, cut), hash: entry.slice(cut + 1) };
-    });
+    .filter((entry) => entry !== "");
+  // Nobody would be let in, and nobody would know why.
+  if (entries.length === 0) throw usageError("AWAKEN_API_KEYS is set and has no key", "AWAKEN_API_KEYS=acme=<sha256 of the key>, or unset");
+  return entries.map((entry) => {
+    const cut = entry.lastIndexOf("=");
+    return cut < 0 ? { hash: entry } : { scopeId: entry.slice(0, cut), hash: entry.slice(cut + 1) };
+  });
 }
 
 /** Serves the project until it is told to stop: one line of JSON for each request. Runs that are under way are left to other processes. */
@@ -41,6 +43,8 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
   const port = wholeNumber("--port", options.port ?? env["PORT"] ?? "3000", 65_535);
   const drainMs = wholeNumber("--drain", options.drain ?? "0", 600) * 1000;
   const graceMs = wholeNumber("--grace", options.grace ?? "0", 600) * 1000;
+  const [keys, token] = [env["AWAKEN_API_KEYS"], env["AWAKEN_ADMIN_API_BEARER_TOKEN"]];
+  const access = keys === undefined ? undefined : apiKeys(readKeys(keys));
   const out = new Output(shell);
   const use = { ...options, cwd: shell.cwd, env };
   const loaded = await loadConfig(use);
@@ -48,7 +52,6 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
   const { workers = true, ...config } = loaded.config;
   await using runtime = await openRuntime({ ...loaded, config: { ...config, workers } }, store.store);
   await runtime.initialize();
-  const [keys, token] = [env["AWAKEN_API_KEYS"], env["AWAKEN_ADMIN_API_BEARER_TOKEN"]];
   const onRequest = (line: RequestLine) => shell.stdout.write(`${JSON.stringify(line)}\n`);
   using interrupts = catchInterrupts(() => out.note("· not ready any more; runs are left to other processes"));
   await using server = await listen({
@@ -62,7 +65,7 @@ export async function serve(shell: Shell, options: ServeOptions): Promise<number
     origins: options.origin ?? [],
     originHeaders: options.originHeader ?? [],
     ...(options.metrics === true ? { metrics: true as const } : undefined),
-    ...(keys === undefined ? undefined : { access: apiKeys(readKeys(keys)) }),
+    ...(access === undefined ? undefined : { access }),
     ...(token === undefined ? undefined : { admin: { token } }),
   });
   out.note(`· ${server.url} serves ${store.label}`);
