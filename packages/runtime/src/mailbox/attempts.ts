@@ -51,6 +51,11 @@ const PERMANENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "run_not_found",
 ]);
 
+const UNREADABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["storage_corrupt", "storage_too_new", "data_integrity"]);
+
+/** What is on record cannot be read here, however often. */
+export const isUnreadable = (thrown: unknown): boolean => AwakenError.is(thrown) && UNREADABLE.has(thrown.code);
+
 export function judgeFailure(thrown: unknown): Failure {
   const error = thrown instanceof Error ? thrown.message : String(thrown);
   if (!AwakenError.is(thrown)) return { type: "retry", error };

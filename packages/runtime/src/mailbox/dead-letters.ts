@@ -13,6 +13,7 @@ import {
 } from "@awaken/contract";
 import type { DeadLetterDispatch, DispatchPosition, DispatchRecord, Page, QueuePorts, StorePorts } from "@awaken/contract/store";
 import { createdRecord } from "../commit/created-record.ts";
+import { isUnreadable } from "./attempts.ts";
 import type { Started } from "./submit.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -138,8 +139,14 @@ async function replayIn(ports: Ports, { ids, clock }: Tenant, given: string): Pr
 
 async function dropIn(ports: Ports, given: string): Promise<DeadLetter> {
   const dead = await take(ports, given);
-  const run = await ports.runs.load(dead.runId);
-  if (run?.status === "done") {
+  const isOver = await ports.runs.load(dead.runId).then(
+    (run) => run?.status === "done",
+    (thrown: unknown) => {
+      if (isUnreadable(thrown)) return true;
+      throw thrown;
+    },
+  );
+  if (isOver) {
     for (const { pendingId, revision, deliveryMode } of await waitingFor(ports, dead)) {
       if (!deliveryMode.fallbackToNewRun) await ports.pending.retract(dead.threadId, pendingId, revision);
     }

@@ -13,7 +13,7 @@ import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
 import { type Clock, sleep } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
-import { type Failure, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
+import { type Failure, isUnreadable, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
@@ -247,9 +247,16 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
   }
 }
 
-/** The dead letter and the end of its run are one commit. */
+/** The dead letter and the end of its run are one commit. A run that cannot be read cannot be ended, here or in the next try. */
 async function buryDispatch({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
-  const run = await ask("load a run", queue.runs.load(claimed.runId));
+  const run = await ask("load a run", queue.runs.load(claimed.runId)).catch((thrown: unknown) => {
+    if (!isUnreadable(thrown)) throw thrown;
+    return "unreadable" as const;
+  });
+  if (run === "unreadable") {
+    await ask("bury a dispatch", queue.dispatches.deadLetter(fenceOf(claimed), error));
+    return;
+  }
   const { threadId, runId: id } = claimed;
   const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : undefined;
   const last = ended ?? { threadId, runId: id };
