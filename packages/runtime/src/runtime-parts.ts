@@ -160,7 +160,10 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
     };
     return boundRelayStore({ ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) }, bounds);
   };
-  const expectIn = (scopeId: ScopeId, threadId: ThreadId) => scoped(scopeId).holds?.expectWithin({ threadId, isQueued: false });
+  const expectIn = (scopeId: ScopeId) => {
+    const { holds } = scoped(scopeId);
+    return (threadId: ThreadId) => holds?.expectWithin({ threadId, isQueued: false });
+  };
   return new Relays({ storeOf, active, clock, ids, closing, expectIn });
 }
 

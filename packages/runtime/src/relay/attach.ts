@@ -2,6 +2,7 @@ import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type Sc
 import type { LeftRun } from "../loop/finish.ts";
 import type { FollowUntil } from "../run/run-parts.ts";
 import { onAbort } from "../stream/abort.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import type { AttachedEvent, AttachedEvents, AttachedIterator, AttachOptions } from "./attached-event.ts";
 import type { FollowOptions, Reader } from "./follow.ts";
 import { following } from "./relay-door.ts";
@@ -54,6 +55,7 @@ class Attached implements AttachedIterator {
   #at = 0;
   /** Whoever asks while another still waits comes after him. */
   #asked: Promise<IteratorResult<AttachedEvent, undefined>> | undefined;
+  #waiting = 0;
 
   constructor(...[relays, scopeId, id, options, check]: [Relays, ScopeId, string, FollowOptions, check?: () => void]) {
     this.#relays = relays;
@@ -66,66 +68,76 @@ class Attached implements AttachedIterator {
   next(): Promise<IteratorResult<AttachedEvent, undefined>> {
     const event = this.take();
     if (event !== undefined) return Promise.resolve({ done: false, value: event });
-    const asked = this.#asked === undefined ? this.#next() : this.#asked.then(() => this.#next());
-    this.#asked = asked;
-    const answered = () => {
-      if (this.#asked === asked) this.#asked = undefined;
+    const before = this.#waiting === 0 ? undefined : this.#asked;
+    this.#waiting += 1;
+    const refuse = (thrown: unknown) => {
+      this.#waiting -= 1;
+      throw thrown;
     };
-    asked.then(answered, answered);
-    return asked;
+    this.#asked = before === undefined ? this.#next() : before.then(() => this.#next(), refuse);
+    return this.#asked;
   }
 
   take(): AttachedEvent | undefined {
-    return this.#asked === undefined ? this.#take() : undefined;
+    return this.#waiting === 0 ? this.#take() : undefined;
   }
 
   #take(): AttachedEvent | undefined {
     return this.#options.signal?.aborted ? undefined : this.#batch[this.#at++];
   }
 
+  /** Whatever ends it, nothing is held afterwards. */
   async #next(): Promise<IteratorResult<AttachedEvent, undefined>> {
-    for (;;) {
-      const event = this.#take();
-      if (event !== undefined) return { done: false, value: event };
-      const batch = await this.#read();
-      if (batch === undefined) return ENDED;
-      this.#batch = batch;
-      this.#at = 0;
-    }
-  }
-
-  /** What is there next; whatever ends it, nothing is held afterwards. */
-  async #read(): Promise<readonly AttachedEvent[] | undefined> {
     try {
-      if (!this.#isBegun) await this.#begin();
-      const batch = this.#isOver ? undefined : await this.#reader?.next();
-      if (batch === undefined) this.#end();
-      return batch;
+      for (;;) {
+        const event = this.#take();
+        if (event !== undefined) return { done: false, value: event };
+        const opening = this.#isBegun ? undefined : this.#begin();
+        if (opening !== undefined) await opening;
+        const batch = this.#isOver ? undefined : await this.#reader?.next();
+        if (batch === undefined) break;
+        this.#batch = batch;
+        this.#at = 0;
+      }
+      this.#end();
+      return ENDED;
     } catch (thrown) {
       this.#end();
       throw thrown;
+    } finally {
+      this.#waiting -= 1;
     }
   }
 
-  async #begin(): Promise<void> {
+  /** Undefined when what is followed is known at once. */
+  #begin(): Promise<void> | undefined {
     this.#isBegun = true;
-    if (this.#isOver) return;
+    if (this.#isOver) return undefined;
     this.#check?.();
     const relay = this.#relays.enter(this.#scopeId);
-    try {
-      const room = following.open();
-      const { follow } = room instanceof Promise ? await room : room;
-      const late = relay.exchange();
-      const exchange = late instanceof Promise ? await late : late;
-      const { onClosing } = this.#relays;
-      this.#reader = await follow({ relay, exchange, onClosing }, this.#id, this.#options);
-    } catch (thrown) {
+    const { onClosing } = this.#relays;
+    const leave = (thrown: unknown) => {
       this.#relays.exit(this.#scopeId);
       throw thrown;
+    };
+    let reader: Late<Reader>;
+    try {
+      reader = whenThere(following.open(), ({ follow }) =>
+        whenThere(relay.exchange(), (exchange) => follow({ relay, exchange, onClosing }, this.#id, this.#options)),
+      );
+    } catch (thrown) {
+      return leave(thrown);
     }
+    if (reader instanceof Promise) return reader.then((late) => this.#read(late), leave);
+    this.#read(reader);
+    return undefined;
+  }
+
+  #read(reader: Reader): void {
     const { signal } = this.#options;
+    this.#reader = reader;
     this.#off = signal && onAbort(signal, () => this.#end());
-    if (this.#reader !== undefined) this.#unexpect = this.#relays.expect(this.#scopeId, this.#reader.threadId);
+    this.#unexpect = this.#relays.expect(this.#scopeId, reader.threadId);
     if (this.#isOver) this.#close();
   }
 
@@ -145,10 +157,14 @@ class Attached implements AttachedIterator {
     this.#relays.exit(this.#scopeId);
   }
 
-  async return(): Promise<IteratorResult<AttachedEvent, undefined>> {
+  return(): Promise<IteratorResult<AttachedEvent, undefined>> {
     this.#batch = [];
     this.#end();
-    await this.#asked?.catch(() => {});
-    return ENDED;
+    return this.#waiting === 0 || this.#asked === undefined
+      ? Promise.resolve(ENDED)
+      : this.#asked.then(
+          () => ENDED,
+          () => ENDED,
+        );
   }
 }

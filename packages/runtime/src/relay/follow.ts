@@ -4,6 +4,7 @@ import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { ticketsBelow } from "../run/tickets-below.ts";
 import { onAbort } from "../stream/abort.ts";
+import type { Late } from "../stream/door.ts";
 import { afterThisTick } from "../stream/tick.ts";
 import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { HELD_MS } from "./begun-children.ts";
@@ -13,11 +14,13 @@ import { readOutside } from "./read-fact.ts";
 import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
-import { findTarget, keptPlace, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
+import { findTarget, keptPlace, madeHere, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
 
 /** For a store that wakes nobody. */
 const POLL_MS = 500;
 const MAX_PASSING = 256;
+
+const isOfCall = (event: AgentEvent, toolCallId: string): boolean => "toolCallId" in event && event.toolCallId === toolCallId;
 
 export type Batch = readonly AttachedEvent[];
 
@@ -37,7 +40,13 @@ export interface FollowOptions extends AttachOptions {
 }
 
 /** Finds what is followed. What is refused is refused here. */
-export async function follow(following: Following, id: string, options: FollowOptions): Promise<Reader> {
+export function follow(following: Following, id: string, options: FollowOptions): Late<Reader> {
+  const isWhole = options.after === undefined && options.told === undefined;
+  const made = isWhole ? madeHere(following.relay, id) : undefined;
+  return made === undefined ? followRecorded(following, id, options) : new Reader(following, made, undefined, options);
+}
+
+async function followRecorded(following: Following, id: string, options: FollowOptions): Promise<Reader> {
   const { relay } = following;
   const after = options.after === undefined ? undefined : readCursor(options.after);
   const target = await findTarget(relay, id);
@@ -97,7 +106,9 @@ export class Reader {
     this.#told = told;
     this.#toldUpTo = told?.place.type === "up-to" ? told.place.cursor : undefined;
     this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: this.#toldUpTo });
-    this.#rebuild = new Rebuild((step) => this.#takePassing((each) => each.step === step));
+    this.#rebuild = new Rebuild((step, call) =>
+      this.#takePassing((each) => each.step === step && (call === undefined || isOfCall(each.event, call))),
+    );
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     if (told?.place.type === "nothing") this.#goOnAlone(told);
     const ring = () => this.#ring();
@@ -137,7 +148,7 @@ export class Reader {
           this.#stage = "log";
           break;
         case "log":
-          told = this.#tellCommit(await this.#log.next());
+          told = this.#tellCommits(await this.#log.next());
           break;
         case "below":
           if (this.#rebuild.isHoldingBelow) told = this.#rebuild.tellBelow(this.#relay.clock.now());
@@ -202,24 +213,28 @@ export class Reader {
     this.#isLogRung = false;
   }
 
-  #tellCommit(commit: Commit | Outside | undefined): Batch | undefined {
-    if (commit === undefined) {
+  #tellCommits(commits: readonly (Commit | Outside)[] | undefined): Batch | undefined {
+    if (commits === undefined) {
       if (this.#told !== undefined) this.#goOn(this.#told);
       this.#stage = "below";
       return undefined;
     }
     this.#isOnRecord = true;
-    if (this.#isOver) return undefined;
-    const events: AttachedEvent[] =
-      commit.run === undefined ? commit.events.flatMap((fact) => readOutside(fact) ?? []) : [...this.#rebuild.commit(commit)];
+    const events: AttachedEvent[] = [];
+    for (const commit of commits) if (!this.#isOver) this.#tellCommit(commit, events);
+    return events;
+  }
+
+  #tellCommit(commit: Commit | Outside, events: AttachedEvent[]): void {
+    const told = commit.run === undefined ? commit.events.flatMap((fact) => readOutside(fact) ?? []) : this.#rebuild.commit(commit);
     if (this.#told !== undefined) {
       if (commit.cursor === this.#toldUpTo) this.#goOn(this.#told);
-      return undefined;
+      return;
     }
     const { position } = this.#rebuild;
-    const last = events.at(-1);
+    for (const event of told) events.push(event);
+    const last = told.at(-1);
     if (last !== undefined && position !== undefined) events[events.length - 1] = { ...last, cursor: writeCursor(commit.cursor, position) };
-    return events;
   }
 
   /** From here on it is told; of the step that is not on record, the reader knows what he heard. */

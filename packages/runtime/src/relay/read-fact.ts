@@ -51,10 +51,10 @@ export interface FactSources {
   message(id: string): Message | undefined;
   /** The result of a call that was committed with the fact. */
   answer(toolCallId: string): ToolMessage | undefined;
-  /** The turn that the fact is part of. */
-  readonly turn: Message | undefined;
+  /** The first is the turn that the fact is part of. */
+  readonly turns: readonly Message[];
   /** What the run had said last when this was committed. */
-  lastWords(): string;
+  readonly lastWords: string;
   /** As far as somebody has heard of it. */
   ticket(id: string): Ticket | undefined;
 }
@@ -97,7 +97,7 @@ function bodyOf(type: AgentEventType, { payload, kind }: StoredEvent, sources: F
     case "input-accepted":
       return { mode: payload["mode"], messages: idsIn(payload).flatMap((id) => sources.message(id) ?? []) };
     case "tool-call-ready":
-      return readyOf(payload, sources.turn);
+      return readyOf(payload, sources.turns[0]);
     case "ticket-open":
       return payload["ticket"] === undefined ? ticketOf(payload["ticketId"], sources) : { ticket: payload["ticket"] };
     case "decision-taken":
@@ -122,7 +122,7 @@ function endOf({ termination, tickets, result, usage, usageByModel }: JsonObject
   const counted = { usage: usage ?? run.usage, usageByModel: usageByModel ?? run.usageByModel ?? [] };
   const told = { termination, tickets, ...counted };
   const outcome = run.status === "done" ? run.outcome : undefined;
-  if (isJsonObject(result) && result["status"] === "waiting") return { ...told, result: { ...result, response: lastWords() } };
+  if (isJsonObject(result) && result["status"] === "waiting") return { ...told, result: { ...result, response: lastWords } };
   if (!isTermination(termination)) return told;
   const isOutputMissing = run.activation.options.output !== undefined && outcome?.output === undefined;
   const { termination: _same, ...concluded } = conclude({ termination, status: "done", waitingReason: undefined, isOutputMissing });

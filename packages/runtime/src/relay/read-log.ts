@@ -1,9 +1,19 @@
-import { AwakenError, type Message, messageId, messageText, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
+import {
+  AwakenError,
+  type Message,
+  type MessageId,
+  messageId,
+  messageText,
+  type RunId,
+  type RunRecord,
+  type ThreadId,
+} from "@awaken/contract";
 import type { EventCursor, EventScope, StoredEvent } from "@awaken/contract/store";
 import { messagesOfFact } from "./read-fact.ts";
 import type { RelayStore } from "./relay-store.ts";
 
 const PAGE = 200;
+const NOTHING: readonly never[] = Object.freeze([]);
 
 /** What one run put into the log at one moment, with what its facts refer to. */
 export interface Commit {
@@ -32,6 +42,7 @@ const beginsCommit = (before: StoredEvent, event: StoredEvent): boolean =>
 /** Events of one commit, and the newest message that the log had told of by then. */
 interface Gathered {
   readonly events: StoredEvent[];
+  last: StoredEvent;
   lastSeq: number | undefined;
 }
 
@@ -67,39 +78,45 @@ export class LogReader {
     this.#cutAt = cutAt;
   }
 
-  /** The next commit that was not read before. Undefined at the end of the log: what comes after it begins another pass. */
-  async next(): Promise<Commit | Outside | undefined> {
-    for (;;) {
-      const gathered = this.#gathered.shift();
-      if (gathered !== undefined) {
-        const commit = await this.#commitOf(gathered);
-        if (commit !== undefined) return commit;
-      } else if (this.#hasMore) await this.#readPage();
-      else if (this.#open !== undefined) this.#endOpen();
-      else {
-        this.#hasMore = true;
-        this.#messages = undefined;
-        this.#runs = undefined;
-        return undefined;
+  /** The next commits that were not read before, those of one page together. Undefined at the end of the log: what comes after it begins another pass. */
+  async next(): Promise<readonly (Commit | Outside)[] | undefined> {
+    while (this.#hasMore) {
+      await this.#readPage();
+      if (!this.#hasMore) this.#endOpen();
+      if (this.#gathered.length === 0) continue;
+      const commits: (Commit | Outside)[] = [];
+      for (const { events, last, lastSeq } of this.#gathered.splice(0)) {
+        const { runId } = last;
+        this.#runs ??= new Map();
+        if (runId !== undefined && !this.#runs.has(runId)) this.#runs.set(runId, await this.#store.runs.load(runId));
+        const run = runId === undefined ? undefined : this.#runs.get(runId);
+        const lastWords = run !== undefined && isSuspended(events) ? await this.#lastWords(run.runId, last.createdAt, lastSeq) : "";
+        commits.push(this.#commitOf(events, this.#cursorOf(last), run, lastWords));
       }
+      return commits;
     }
+    this.#hasMore = true;
+    this.#messages = undefined;
+    this.#runs = undefined;
+    return undefined;
   }
 
   async #readPage(): Promise<void> {
-    const { items, next } = await this.#store.events.list(this.#scope, {
-      limit: PAGE,
-      ...(this.#after === undefined ? undefined : { after: this.#after }),
-    });
+    const page = this.#after === undefined ? { limit: PAGE } : { limit: PAGE, after: this.#after };
+    const { items, next } = await this.#store.events.list(this.#scope, page);
     this.#hasMore = next !== undefined;
     if (items.length === 0) return;
-    await this.#readMessages(items);
+    const ids = this.#expectMessages(items);
+    if (ids.length > 0)
+      for (const { message } of await this.#store.messages.load(this.#threadId, ids)) this.#messages?.set(message.id, message);
     for (const event of items) {
-      const last = this.#open?.events.at(-1);
+      const { last } = this.#open ?? {};
       if (last !== undefined && (beginsCommit(last, event) || this.#after === this.#cutAt)) this.#endOpen();
       const { messageSeq } = event.payload;
       if (event.kind === "message-committed" && typeof messageSeq === "number") this.#lastSeq = messageSeq;
-      this.#open ??= { events: [], lastSeq: undefined };
+      this.#open ??= { events: [], last: event, lastSeq: undefined };
       this.#open.events.push(event);
+      this.#open.last = event;
       this.#open.lastSeq = this.#lastSeq;
       this.#after = this.#cursorOf(event);
     }
@@ -110,14 +127,18 @@ export class LogReader {
     this.#open = undefined;
   }
 
-  /** Those that the page refers to, beside those of a commit that began before it. */
-  async #readMessages(items: readonly StoredEvent[]): Promise<void> {
-    const kept = (this.#open?.events ?? []).flatMap(messagesOfFact).flatMap((id) => this.#messages?.get(id) ?? []);
-    const messages = new Map(kept.map((message) => [message.id, message]));
+  /** Those that the page refers to, beside those of a commit that began before it, which are kept. */
+  #expectMessages(items: readonly StoredEvent[]): readonly MessageId[] {
+    const messages = new Map<string, Message>();
+    for (const event of this.#open?.events ?? NOTHING)
+      for (const id of messagesOfFact(event)) {
+        const kept = this.#messages?.get(id);
+        if (kept !== undefined) messages.set(id, kept);
+      }
     this.#messages = messages;
-    const ids = [...new Set(items.flatMap(messagesOfFact))].map((id) => messageId(id));
-    if (ids.length === 0) return;
-    for (const { message } of await this.#store.messages.load(this.#threadId, ids)) messages.set(message.id, message);
+    const ids = new Set<MessageId>();
+    for (const event of items) for (const id of messagesOfFact(event)) ids.add(messageId(id));
+    return [...ids];
   }
 
   #cursorOf({ cursors, eventId }: StoredEvent): EventCursor {
@@ -126,24 +147,10 @@ export class LogReader {
     throw new AwakenError("data_integrity", `event '${eventId}' has no cursor in its own log`);
   }
 
-  /** Undefined for nothing. */
-  async #commitOf({ events, lastSeq }: Gathered): Promise<Commit | Outside | undefined> {
-    const last = events.at(-1);
-    if (last === undefined) return undefined;
-    const { runId } = last;
-    this.#runs ??= new Map();
-    if (runId !== undefined && !this.#runs.has(runId)) this.#runs.set(runId, await this.#store.runs.load(runId));
-    const run = runId === undefined ? undefined : this.#runs.get(runId);
-    if (runId === undefined || run === undefined) return { events, cursor: this.#cursorOf(last), run: undefined };
-    const isSuspended = events.some(({ kind, payload }) => kind === "run-suspended" || isWaiting(payload["result"]));
+  #commitOf(events: readonly StoredEvent[], cursor: EventCursor, run: RunRecord | undefined, lastWords: string): Commit | Outside {
+    if (run === undefined) return { events, cursor, run };
     const messages = this.#messages;
-    return {
-      events,
-      cursor: this.#cursorOf(last),
-      run,
-      message: (id) => messages?.get(id),
-      lastWords: isSuspended ? await this.#lastWords(runId, last.createdAt, lastSeq) : "",
-    };
+    return { events, cursor, run, message: (id) => messages?.get(id), lastWords };
   }
 
   /** Text of the newest assistant message of the run that was written by then. */
@@ -161,6 +168,9 @@ export class LogReader {
     }
   }
 }
+
+const isSuspended = (events: readonly StoredEvent[]): boolean =>
+  events.some(({ kind, payload }) => kind === "run-suspended" || isWaiting(payload["result"]));
 
 const isWaiting = (result: unknown): boolean =>
   typeof result === "object" && result !== null && "status" in result && result.status === "waiting";

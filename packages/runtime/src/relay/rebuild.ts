@@ -30,6 +30,8 @@ interface Turn {
   readonly ready: EventOf<"tool-call-ready">[];
 }
 
+type RoundOf = (step: number, toolCallId?: string) => readonly AgentEvent[];
+
 const TAKEN_OVER = "another process has taken the run over";
 
 /**
@@ -38,8 +40,8 @@ const TAKEN_OVER = "another process has taken the run over";
  */
 export class Rebuild {
   readonly #tickets = new KnownTickets();
-  /** What may be told inside the round of a step, once its turn is: it is asked for then. */
-  readonly #roundOf: (step: number) => readonly AgentEvent[];
+  /** What may be told inside the round of a step, once its turn is: it is asked for then, and that of a call before its end. */
+  readonly #roundOf: RoundOf;
   #run: RunId | undefined;
   #step = 0;
   /** The log begins in the middle of a run, and nothing yet said in which step. */
@@ -57,7 +59,7 @@ export class Rebuild {
   #isDone = false;
   #told: AgentEvent[] = [];
 
-  constructor(roundOf: (step: number) => readonly AgentEvent[]) {
+  constructor(roundOf: RoundOf) {
     this.#roundOf = roundOf;
   }
 
@@ -140,26 +142,20 @@ export class Rebuild {
     this.#writtenAt = commit.run.updatedAt;
     for (const { kind, payload } of commit.events) if (kind.startsWith("run-")) this.#tickets.addAll(payload["tickets"]);
     this.#release(commit);
-    const accepted = new Set(
-      commit.events.flatMap(({ kind, payload }) => (kind === "input-accepted" ? [payload["messageIds"]].flat() : [])),
-    );
-    const turns = commit.events.flatMap(({ kind, payload }) => {
-      const message =
-        kind === "message-committed" && typeof payload["messageId"] === "string" ? commit.message(payload["messageId"]) : undefined;
-      return message !== undefined && !accepted.has(message.id) && isTurnOf(message, commit.run.runId) ? [message] : [];
-    });
-    for (const fact of commit.events) this.#take(fact, commit, turns);
+    const turns = turnsOf(commit);
+    const sources = this.#sources(commit, turns);
+    for (const fact of commit.events) this.#take(fact, commit, turns, sources);
     if (this.#turn !== undefined) this.#endTurn(undefined, commit, undefined);
     if (this.#pending !== undefined || this.#run === undefined) this.#release(commit);
     return this.#told;
   }
 
-  #take(fact: StoredEvent, commit: Commit, turns: Message[]): void {
+  #take(fact: StoredEvent, commit: Commit, turns: Message[], sources: FactSources): void {
     if (fact.kind === "ticket-open") {
       if (!this.#children.holds(fact, commit)) this.#hold([fact], commit);
       return;
     }
-    const event = readFact(fact, this.#sources(commit, turns[0]));
+    const event = readFact(fact, sources);
     if (event === undefined) return;
     switch (event.type) {
       case "stream-reset":
@@ -173,7 +169,7 @@ export class Rebuild {
         this.#endTurn(turns.shift(), commit, event);
         return;
       case "tool-call-end":
-        this.#told.push(event);
+        this.#told.push(...this.#roundOf(this.#step, event.toolCallId), event);
         if (this.#pending !== undefined) this.#pending -= 1;
         if (this.#pending === 0) this.#endStep();
         return;
@@ -206,10 +202,10 @@ export class Rebuild {
     if (until === "now" || this.#run === undefined) this.#release(commit);
   }
 
-  #sources(commit: Commit, turn: Message | undefined): FactSources {
+  /** Of all facts of a commit: the turn that one is of is the first of those that are left. */
+  #sources(commit: Commit, turns: readonly Message[]): FactSources {
     const { run, message, lastWords } = commit;
-    const answer = (id: string) => answerIn(commit, id);
-    return { run, message, answer, turn, lastWords: () => lastWords, ticket: (id) => this.#tickets.get(id) };
+    return { run, message, lastWords, turns, answer: (id) => answerIn(commit, id), ticket: (id) => this.#tickets.get(id) };
   }
 
   #openTurn(): Turn {
@@ -272,10 +268,25 @@ export class Rebuild {
   }
 
   #tellTicket(fact: StoredEvent, commit: Commit): void {
-    const event = readFact(fact, this.#sources(commit, undefined));
+    const event = readFact(fact, this.#sources(commit, NO_TURNS));
     if (event !== undefined) this.#told.push(event);
     if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
   }
+}
+
+const NO_TURNS: readonly never[] = Object.freeze([]);
+
+/** What the run said in a commit, in its order. What it took in was said by others. */
+function turnsOf({ events, message, run }: Commit): Message[] {
+  const accepted = new Set<unknown>();
+  for (const { kind, payload } of events) if (kind === "input-accepted") for (const id of [payload["messageIds"]].flat()) accepted.add(id);
+  const turns: Message[] = [];
+  for (const { kind, payload } of events) {
+    const { messageId: id } = payload;
+    const found = kind === "message-committed" && typeof id === "string" ? message(id) : undefined;
+    if (found !== undefined && !accepted.has(found.id) && isTurnOf(found, run.runId)) turns.push(found);
+  }
+  return turns;
 }
 
 function answerIn({ events, message }: Commit, toolCallId: string): ToolMessage | undefined {

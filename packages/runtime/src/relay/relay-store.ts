@@ -1,6 +1,6 @@
 import type { RunId, ThreadId } from "@awaken/contract";
 import type { EventStore, LiveStore, MessageStore, RunStore, ThreadStore } from "@awaken/contract/store";
-import type { Bounds } from "../stream/bounds.ts";
+import type { Bounds, Work } from "../stream/bounds.ts";
 
 /** What followers read of a store. */
 export interface RelayStore {
@@ -13,29 +13,37 @@ export interface RelayStore {
   queuedOn?(id: RunId): Promise<ThreadId | undefined>;
 }
 
+const askedTo = (what: string): Work => ({
+  limit: "storeMs",
+  onAbort: "leave",
+  code: "storage_io",
+  name: () => `the store, which was asked to ${what},`,
+});
+
+const LIST_EVENTS = askedTo("list events");
+const LOAD_NEWEST = askedTo("load the newest event");
+const LOAD_MESSAGES = askedTo("load messages");
+const LIST_MESSAGES = askedTo("list messages");
+const LOAD_RUN = askedTo("load a run");
+const LIST_TICKETS = askedTo("list open tickets");
+const LOAD_THREAD = askedTo("load a thread");
+
 /** The same, each request within its limit: a follower of a store that does not answer is told so. */
 export function boundRelayStore({ events, messages, runs, threads, live, queuedOn }: RelayStore, bounds: Bounds): RelayStore {
-  const ask = <T>(what: string, asked: Promise<T>): Promise<T> =>
-    bounds.wait(asked, {
-      limit: "storeMs",
-      onAbort: "leave",
-      code: "storage_io",
-      name: () => `the store, which was asked to ${what},`,
-    });
   return {
     events: {
-      list: (scope, query) => ask("list events", events.list(scope, query)),
-      loadHead: (scope) => ask("load the newest event", events.loadHead(scope)),
+      list: (scope, query) => bounds.wait(events.list(scope, query), LIST_EVENTS),
+      loadHead: (scope) => bounds.wait(events.loadHead(scope), LOAD_NEWEST),
     },
     messages: {
-      load: (threadId, ids) => ask("load messages", messages.load(threadId, ids)),
-      list: (threadId, query) => ask("list messages", messages.list(threadId, query)),
+      load: (threadId, ids) => bounds.wait(messages.load(threadId, ids), LOAD_MESSAGES),
+      list: (threadId, query) => bounds.wait(messages.list(threadId, query), LIST_MESSAGES),
     },
     runs: {
-      load: (id) => ask("load a run", runs.load(id)),
-      listOpenTickets: (id) => ask("list open tickets", runs.listOpenTickets(id)),
+      load: (id) => bounds.wait(runs.load(id), LOAD_RUN),
+      listOpenTickets: (id) => bounds.wait(runs.listOpenTickets(id), LIST_TICKETS),
     },
-    threads: { load: (id) => ask("load a thread", threads.load(id)) },
+    threads: { load: (id) => bounds.wait(threads.load(id), LOAD_THREAD) },
     ...(live === undefined ? undefined : { live }),
     // It is asked for within limits already.
     ...(queuedOn === undefined ? undefined : { queuedOn }),

@@ -15,6 +15,8 @@ export interface RelayInit {
   readonly closing: AbortSignal;
   /** Loaded when it is first needed. */
   readonly openExchange: (init: ExchangeInit) => Late<Exchange>;
+  /** A reader waits for what happens on the thread, until what this gives is called. */
+  readonly expect: (threadId: ThreadId) => (() => void) | undefined;
 }
 
 /** What happens in the runs of one tenant, for whoever follows them here or elsewhere. */
@@ -22,6 +24,7 @@ export class Relay {
   readonly store: RelayStore;
   readonly clock: Clock;
   readonly closing: AbortSignal;
+  readonly expect: RelayInit["expect"];
   readonly #init: RelayInit;
   readonly #exchange: Door<Exchange>;
   #users = 0;
@@ -32,6 +35,7 @@ export class Relay {
     this.store = init.store;
     this.clock = init.clock;
     this.closing = init.closing;
+    this.expect = init.expect;
     const { store, clock, ids } = init;
     const localRun = (threadId: ThreadId) => this.localRun(threadId);
     this.#exchange = new Door(() => init.openExchange({ store, clock, ids, localRun }));

@@ -17,7 +17,7 @@ export interface RelaysInit {
   readonly ids: Ids;
   readonly closing: AbortSignal;
   /** Whoever reads may have the place that the run needs: it is taken up beside it, until what this gives is called. */
-  readonly expectIn: (scopeId: ScopeId, threadId: ThreadId) => (() => void) | undefined;
+  readonly expectIn: (scopeId: ScopeId) => (threadId: ThreadId) => (() => void) | undefined;
 }
 
 const openExchange = (init: ExchangeInit): Late<Exchange> => whenThere(following.open(), (room) => new room.Exchange(init));
@@ -47,7 +47,7 @@ export class Relays {
 
   /** A reader waits for what happens there. */
   expect(scopeId: ScopeId, threadId: ThreadId): (() => void) | undefined {
-    return this.#init.expectIn(scopeId, threadId);
+    return this.#relays.get(scopeId)?.expect(threadId);
   }
 
   exit(scopeId: ScopeId): void {
@@ -69,10 +69,10 @@ export class Relays {
   }
 
   #open(scopeId: ScopeId): Relay | undefined {
-    const { storeOf, active, clock, ids, closing } = this.#init;
+    const { storeOf, active, clock, ids, closing, expectIn } = this.#init;
     const store = storeOf(scopeId);
     if (store === undefined) return undefined;
-    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing, openExchange });
+    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing, openExchange, expect: expectIn(scopeId) });
     this.#relays.set(scopeId, relay);
     return relay;
   }

@@ -44,17 +44,19 @@ export class ShownStep {
   }
 
   /** What leads from what was shown to this. What cannot be gone on with is void: then it starts over. */
-  *advance(to: Omit<StepSoFar, "start">): Generator<AgentEvent, void, undefined> {
-    if (!this.#isBegun) yield this.start;
+  advance(to: Omit<StepSoFar, "start">): readonly AgentEvent[] {
+    const told: AgentEvent[] = this.#isBegun ? [] : [this.start];
     this.#isBegun = true;
-    for (const fact of to.facts.slice(this.#facts)) yield this.#note(fact);
+    for (const fact of to.facts.slice(this.#facts)) told.push(this.#note(fact));
     const parts = joined(to.parts);
-    if (!this.#isOnTheWayTo(parts)) yield this.#note({ type: "stream-reset", reason: "the answer is another one than it began as" }, false);
+    if (!this.#isOnTheWayTo(parts))
+      told.push(this.#note({ type: "stream-reset", reason: "the answer is another one than it began as" }, false));
     let at = 0;
     for (const part of parts) {
-      if (isWords(part)) yield* this.#say(part, at++);
-      else yield* this.#ask(part);
+      if (isWords(part)) this.#say(part, at++, told);
+      else this.#ask(part, told);
     }
+    return told;
   }
 
   #note(fact: StreamFact, isCounted = true): StreamFact {
@@ -74,23 +76,24 @@ export class ShownStep {
     });
   }
 
-  *#say(part: Words, at: number): Generator<AgentEvent, void, undefined> {
+  #say(part: Words, at: number, told: AgentEvent[]): void {
     const before = this.#words[at];
     const delta = part.text.slice(before?.text.length ?? 0);
     this.#words[at] = part;
-    if (delta !== "") yield { type: part.type === "text" ? "text-delta" : "reasoning-delta", delta };
+    if (delta !== "") told.push({ type: part.type === "text" ? "text-delta" : "reasoning-delta", delta });
     const { signature } = part;
-    if (signature !== undefined && before?.signature === undefined) yield { type: "reasoning-encrypted-value", encryptedValue: signature };
+    if (signature !== undefined && before?.signature === undefined)
+      told.push({ type: "reasoning-encrypted-value", encryptedValue: signature });
   }
 
   /** The record may spell the input in another way than the model did: then what was shown of it stays as it is. */
-  *#ask(part: Call): Generator<AgentEvent, void, undefined> {
+  #ask(part: Call, told: AgentEvent[]): void {
     const { id: toolCallId, name: toolName, input } = part;
     const before = this.#calls.get(toolCallId);
-    if (before === undefined) yield { type: "tool-call-start", toolCallId, toolName };
+    if (before === undefined) told.push({ type: "tool-call-start", toolCallId, toolName });
     const shown = before?.input ?? "";
     const delta = input.startsWith(shown) ? input.slice(shown.length) : "";
     this.#calls.set(toolCallId, { ...part, input: shown + delta });
-    if (delta !== "") yield { type: "tool-call-delta", toolCallId, delta };
+    if (delta !== "") told.push({ type: "tool-call-delta", toolCallId, delta });
   }
 }

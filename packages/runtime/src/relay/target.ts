@@ -1,6 +1,7 @@
 import { AwakenError, describeType, type RunId, type ThreadId, runId as toRunId, threadId as toThreadId } from "@awaken/contract";
 import { type EventCursor, type EventScope, eventCursor } from "@awaken/contract/store";
 import type { ToldPlace } from "../commit/holding.ts";
+import type { ActiveRun } from "../run/active-runs.ts";
 import type { Position } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
 import type { RelayStore } from "./relay-store.ts";
@@ -43,14 +44,22 @@ export function readCursor(after: string): Start {
 
 const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
 
-/** One that has begun here and is not on record yet. */
-function newRun(relay: Relay, id: string): Target | undefined {
-  const found = relay.find(id);
-  if (found.type !== "found") return undefined;
-  const { threadId, runId } = found.run;
+function newTarget({ threadId, runId }: ActiveRun, id: string): Target {
   return id === threadId
     ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0, isNew: true }
     : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
+}
+
+/** One that has begun here and is not on record yet. */
+function newRun(relay: Relay, id: string): Target | undefined {
+  const found = relay.find(id);
+  return found.type === "found" ? newTarget(found.run, id) : undefined;
+}
+
+/** The same, when it is known that no record has its id: nothing has to be looked up. */
+export function madeHere(relay: Relay, id: string): Target | undefined {
+  const found = relay.find(id);
+  return found.type === "found" && found.run.isNew && found.run.ctx === undefined ? newTarget(found.run, id) : undefined;
 }
 
 /** One that is promised, and waits in the queue. */

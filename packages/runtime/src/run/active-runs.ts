@@ -37,6 +37,8 @@ export class ActiveRun {
   written: Written | undefined;
   /** Runs of this process that it waits for. */
   below: Set<ActiveRun> | undefined;
+  /** The ids of run and thread were made for it: as long as it has not begun, no record has them. */
+  isNew = false;
   #ctx: RunContext | undefined;
   #isClosed = false;
   // Few runs need these, so they are made when they are needed.

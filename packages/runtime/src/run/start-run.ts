@@ -25,7 +25,9 @@ export interface StartedRun {
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
 export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent>, onBegun?: () => void): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
-  const run = parts.active.claim(order.threadId, order.intent.runId ?? order.newRunId ?? runId(parts.ids()));
+  const known = order.intent.runId ?? order.newRunId;
+  const run = parts.active.claim(order.threadId, known ?? runId(parts.ids()));
+  run.isNew = known === undefined && order.isNewThread === true;
   if (listen !== undefined) run.listeners.add(listen);
   const result = execute(parts, run, order, onBegun);
   run.result = result;

@@ -48,8 +48,9 @@ export class Deadlines {
 
   /** The timer goes on beyond what it was set for: the next ones need none of their own. */
   #watch(): void {
+    if (this.#stopTimer !== undefined) return;
     const [oldest] = this.#entries;
-    if (oldest === undefined || this.#stopTimer !== undefined) return;
+    if (oldest === undefined) return;
     const { idleTimer = this.#clock.timer } = this.#clock;
     this.#stopTimer = idleTimer.call(this.#clock, Math.max(0, oldest.at - this.#now()), () => {
       this.#stopTimer = undefined;

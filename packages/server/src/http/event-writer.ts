@@ -137,7 +137,7 @@ export class EventWriter {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#onRoom?.();
-    void Promise.resolve(this.#init.events.return?.()).catch(() => {});
+    this.#init.events.return?.().catch(() => {});
   }
 
   #gone(): void {

@@ -13,9 +13,13 @@ export interface Repeatable {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-export async function readRepeatable(headers: Headers, body: unknown): Promise<Repeatable | undefined> {
+/** Undefined at once for one without a key. */
+export function readRepeatable(headers: Headers, body: unknown): Promise<Repeatable> | undefined {
   const key = headers.get("idempotency-key");
-  if (key === null) return undefined;
+  return key === null ? undefined : toRepeatable(key, body);
+}
+
+async function toRepeatable(key: string, body: unknown): Promise<Repeatable> {
   if (!KEY.test(key)) throw new AwakenError("invalid_id", "an Idempotency-Key has 1 to 255 printable characters and no spaces");
   const [ofKey, ofBody] = await Promise.all([sha256(key), sha256(JSON.stringify(body))]);
   return { runId: `key-${ofKey.slice(0, 40)}`, requestId: `body-${ofBody}` };
@@ -54,9 +58,13 @@ async function isBusy(tenant: Tenant, thread: string | undefined): Promise<boole
 }
 
 /** A submit with a key happens once, however often and wherever it is made. */
-export async function submitOnce<T>(tenant: Tenant, { clock, key, threadId: thread, begin, again }: Submit<T>): Promise<T> {
+export function submitOnce<T>(tenant: Tenant, submit: Submit<T>): Promise<T> {
+  const { key, threadId: thread, begin } = submit;
   if (thread !== undefined) checkId(thread);
-  if (key === undefined) return begin();
+  return key === undefined ? begin() : submitWith(key, tenant, submit);
+}
+
+async function submitWith<T>(key: Repeatable, tenant: Tenant, { clock, threadId: thread, begin, again }: Submit<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     const before = await repeated(tenant, key);
     if (before !== undefined) return again(before);

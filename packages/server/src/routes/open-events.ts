@@ -4,6 +4,8 @@ import { viewAttached } from "./views.ts";
 
 type Events = AsyncIterator<AttachedEvent, undefined> & WrittenEvents;
 
+const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
 /** Events of which the first was asked for already. */
 class Opened implements Events {
   readonly #events: AttachedIterator;
@@ -21,14 +23,20 @@ class Opened implements Events {
     this.#isLast = isLast;
   }
 
-  async next(): Promise<IteratorResult<AttachedEvent, undefined>> {
+  next(): Promise<IteratorResult<AttachedEvent, undefined>> {
     if (this.#isOver) return this.return();
-    const next = await (this.#first ?? this.#events.next());
-    this.#first = undefined;
-    if (next.done) return { done: true, value: undefined };
-    const isLast = this.#isLast(next.value);
-    if (isLast === true || (isLast !== false && (await isLast))) this.#isOver = true;
-    return { done: false, value: viewAttached(next.value) };
+    const asked = this.#first ?? this.#events.next();
+    return asked.then((next) => {
+      this.#first = undefined;
+      if (next.done) return ENDED;
+      const isLast = this.#isLast(next.value);
+      return typeof isLast === "boolean" ? this.#told(next.value, isLast) : isLast.then((is) => this.#told(next.value, is));
+    });
+  }
+
+  #told(event: AttachedEvent, isLast: boolean): IteratorYieldResult<AttachedEvent> {
+    this.#isOver ||= isLast;
+    return { done: false, value: viewAttached(event) };
   }
 
   take(): AttachedEvent | undefined {
@@ -45,10 +53,9 @@ class Opened implements Events {
     return undefined;
   }
 
-  async return(): Promise<IteratorReturnResult<undefined>> {
+  return(): Promise<IteratorResult<AttachedEvent, undefined>> {
     this.#isOver = true;
-    await this.#events.return?.();
-    return { done: true, value: undefined };
+    return this.#events.return();
   }
 }
 
@@ -77,13 +84,14 @@ export async function openEnded(runtime: Pick<ScopedRuntime, "attach">, id: stri
 /** Follows a run or thread. Resolves when there is something to tell or to wait for; whatever is refused is refused here. */
 export async function openEvents(runtime: ScopedRuntime, id: string, options: OpenOptions = {}): Promise<Events> {
   const { isLast = () => false, begun, ...attach } = options;
-  const caughtUp = Promise.withResolvers<void>();
-  const events = runtime.attach(id, { ...attach, onCaughtUp: caughtUp.resolve })[Symbol.asyncIterator]();
+  const caughtUp = begun === undefined ? Promise.withResolvers<void>() : undefined;
+  const onCaughtUp = caughtUp && { onCaughtUp: caughtUp.resolve };
+  const events = runtime.attach(id, { ...attach, ...onCaughtUp })[Symbol.asyncIterator]();
   const first = events.next();
   // Whoever reads on is told of it again.
   first.catch(() => {});
   try {
-    const head = await Promise.race(begun === undefined ? [first, caughtUp.promise] : [first, begun]);
+    const head = await Promise.race([first, begun ?? caughtUp?.promise]);
     // Nobody follows a run that could not begin: why it could not is told by the run.
     if (isEmpty(head)) await begun;
   } catch (thrown) {

@@ -115,15 +115,17 @@ export const runHandlers: Handlers<
     return viewFamily(call.tenant, run);
   },
   listRuns: ({ tenant, query }) => listRuns(tenant, query),
-  async streamRun({ tenant, body, headers, clock }) {
-    const key = await readRepeatable(headers, body);
-    return submitOnce(tenant, {
-      clock,
-      key,
-      threadId: body.threadId,
-      begin: () => streamRun(tenant, toRequest(body, key, tenant)),
-      again: (run) => streamAgain(tenant, run),
-    });
+  streamRun({ tenant, body, headers, clock }) {
+    const submit = (key?: Repeatable) =>
+      submitOnce(tenant, {
+        clock,
+        key,
+        threadId: body.threadId,
+        begin: () => streamRun(tenant, toRequest(body, key, tenant)),
+        again: (run) => streamAgain(tenant, run),
+      });
+    const key = readRepeatable(headers, body);
+    return key === undefined ? submit() : key.then(submit);
   },
   async startRun({ tenant, body, headers, clock }) {
     const { priority, dedupeKey, ...asked } = body;

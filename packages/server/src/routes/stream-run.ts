@@ -13,8 +13,7 @@ export async function streamAgain({ runtime, records }: Tenant, run: RunRecord):
 }
 
 /** A thread that waits goes on with the run that it waits with: of that run, only what comes now is told. */
-async function waitingRun(tenant: Tenant, thread: string | undefined): Promise<RunRecord | undefined> {
-  if (thread === undefined) return undefined;
+async function waitingRun(tenant: Tenant, thread: string): Promise<RunRecord | undefined> {
   const found = await tenant.records.threads.load(threadId(thread));
   const run = found === undefined ? undefined : await activeRun(tenant, found);
   return run?.status === "waiting" ? run : undefined;
@@ -72,10 +71,8 @@ class Turn {
 }
 
 /** Nobody waits on its thread: its id is its own from the first moment. */
-async function streamNew({ runtime }: Tenant, run: RunStream): Promise<EventReply> {
-  const events = await openEvents(runtime, run.id, { begun: run.result, isLast: isEnd });
-  return { events, runId: run.id, threadId: run.threadId };
-}
+const streamNew = ({ runtime }: Tenant, run: RunStream): Promise<EventReply> =>
+  openEvents(runtime, run.id, { begun: run.result, isLast: isEnd }).then((events) => ({ events, runId: run.id, threadId: run.threadId }));
 
 /** Messages that are known again in the run that takes them in. */
 function withIds(input: RunRequest["input"] = []) {
@@ -127,7 +124,7 @@ async function streamTurn(tenant: Tenant, request: RunRequest, waiting: RunRecor
 /** A new run, or the one that the thread waits with: of that one, only what comes now is told. */
 export async function streamRun(tenant: Tenant, request: RunRequest): Promise<EventReply> {
   const { thread, runId: own, onBusy } = request;
-  const waiting = own === undefined ? await waitingRun(tenant, thread) : undefined;
+  const waiting = own === undefined && thread !== undefined ? await waitingRun(tenant, thread) : undefined;
   if (onBusy === "queue") return streamQueued(tenant, request, waiting);
   if (thread !== undefined && (own === undefined || onBusy === "interrupt")) return streamTurn(tenant, request, waiting);
   const run = tenant.runtime.stream(request);

@@ -132,21 +132,21 @@ export class EventBatch {
     return this.place.run?.cursorAt(this.#runFirst + this.payloads.length - 1);
   }
 
-  /** Frozen: what a reader does to it reaches nobody. */
+  /** Made for its reader. What it says is the store's own and frozen: what he does to it reaches nobody. */
   read(index: number): StoredEvent {
     const { place } = this;
     const thread = place.thread?.cursorAt(this.#threadFirst + index);
     const run = place.run?.cursorAt(this.#runFirst + index);
-    return share({
+    return {
       schemaVersion: EVENT_SCHEMA_VERSION,
       ...this.headAt(index),
-      payload: this.payloads[index] ?? {},
+      payload: share(this.payloads[index] ?? {}),
       origin: place.origin,
       ...place.target,
       // The first cursor is unique in the store, so it is the id as well.
       eventId: eventId(thread ?? run ?? ""),
       cursors: { ...(thread === undefined ? undefined : { thread }), ...(run === undefined ? undefined : { run }) },
       createdAt: this.createdAt,
-    });
+    };
   }
 }
