@@ -26,6 +26,8 @@ export interface LandingInit {
   readonly input: readonly MessageId[];
   /** The stored run, when it goes on. */
   readonly resumed: RunRecord | undefined;
+  /** The id of the thread was made for the run, and nobody has looked whether there is one. */
+  readonly isNewThread?: boolean;
   /** Rows in the log when the thread was read. */
   readonly messageCount: number;
   /** When the latest run of the thread changed last, by whatever clock; 0 without one. */
@@ -83,6 +85,7 @@ export class Landing {
   readonly #store: LandingInit["store"];
   readonly #clock: LandingInit["clock"];
   readonly #resumed: LandingInit["resumed"];
+  readonly #isNewThread: boolean;
   readonly #holding: LandingInit["holding"];
   readonly #basis: RunBasis;
   #standing: Standing;
@@ -93,6 +96,7 @@ export class Landing {
     this.#store = init.store;
     this.#clock = init.clock;
     this.#resumed = init.resumed;
+    this.#isNewThread = init.isNewThread === true;
     this.#holding = init.holding;
     this.#basis = basisOf(init);
     this.#standing = standingOf(init);
@@ -142,7 +146,10 @@ export class Landing {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
       const at = Math.max(wholeMs(this.#clock.now()), this.#standing.at + 1);
       const commit = compose(this.#basis, { ...this.#standing, at }, news);
-      if (this.#isFirst && this.#resumed === undefined) commit.isNewRun = true;
+      if (this.#isFirst && this.#resumed === undefined) {
+        commit.isNewRun = true;
+        if (this.#isNewThread) commit.isNewThread = true;
+      }
       return this.#withRiders(commit, resultOf(commit, news));
     });
   }
@@ -202,13 +209,14 @@ export class Landing {
 
   /**
    * The next try is on the count that is known now. Throws when there is no use in one: behind a rewind the run would go on with what is
-   * gone.
+   * gone, and on a thread that there is in spite of its new id without having read it.
    */
   async #goBehind(stands: Stands, thrown: unknown, attempt: number): Promise<void> {
     if (attempt === MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
     const { actual } = thrown.details;
     if (thrown.code === "message_version_conflict" && typeof actual === "number") {
-      if (stands === "on-what-it-read" && (await this.#isRewound())) throw thrown;
+      const isUnread = this.#isFirst && this.#isNewThread;
+      if (stands === "on-what-it-read" && (isUnread || (await this.#isRewound()))) throw thrown;
       this.#standing = { ...this.#standing, count: actual };
     } else if (thrown.code !== "commit_unknown") throw thrown;
   }

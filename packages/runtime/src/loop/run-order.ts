@@ -40,8 +40,8 @@ export type OrderTrace = Partial<Omit<RunIdentity, "threadId" | "runId" | "agent
 /** A request that was read: nothing in it is wrong by itself. */
 export interface RunOrder {
   readonly threadId: ThreadId;
-  /** Its id was made for it. */
-  readonly isNewThread?: true;
+  /** Its id was made for it: it is not looked up. */
+  readonly isNewThread?: true | undefined;
   readonly intent: OrderIntent;
   readonly agentId?: string | undefined;
   /** The id that a new run gets, when it is known before. */

@@ -108,6 +108,20 @@ describe("on PostgreSQL, a run of one turn waits for the server", () => {
     expect(settled[1]?.length).toBeLessThanOrEqual(3);
   });
 
+  test("at most 2 times in the foreground on a thread of its own", async () => {
+    const schema = freshSchema();
+    await using _owner = openPostgres(undefined, schema);
+    const { store, meter, settled } = metered(schema);
+    await using _store = store;
+    await using runtime = open(store, false);
+    await runtime.run({ input: "x" });
+    await expect.poll(() => meter.isQuiet).toBe(true);
+    meter.trips.length = 0;
+    expect(await runtime.run({ input: "x" })).toMatchObject({ status: "done", text: "two" });
+    expect(settled).toHaveLength(2);
+    expect(settled[1]?.length).toBeLessThanOrEqual(2);
+  });
+
   test("once when it is started on a thread of its own", async () => {
     const schema = freshSchema();
     await using _owner = openPostgres(undefined, schema);

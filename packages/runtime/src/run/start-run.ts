@@ -66,7 +66,7 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
       const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
       let prepared: Prepared | undefined;
       try {
-        prepared = await prepare(init, { ...order, holding: held });
+        prepared = await prepare(init, { ...order, holding: held, isNewThread: tries === 1 ? order.isNewThread : undefined });
         onBegun?.();
         return await outcomeOf(parts, prepared.ctx, held, await runLoop(prepared.ctx));
       } catch (thrown) {

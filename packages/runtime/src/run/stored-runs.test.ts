@@ -285,3 +285,28 @@ describe("messages", () => {
     expect(await store.runs.load(id)).toMatchObject({ input: { triggerMessageIds: ["m1", "m2"] }, steps: 2 });
   });
 });
+
+describe("a thread that is made for a run", () => {
+  it("is not looked up; when there is one of its id in spite of it, that is read and gone on with", async () => {
+    const store = memoryStore();
+    const asked: string[] = [];
+    const loadHead: Store["threads"]["loadHead"] = (id) => {
+      asked.push(id);
+      return store.threads.loadHead(id);
+    };
+    const counted: Store = { ...store, threads: { ...store.threads, loadHead } };
+    let drawn = 0;
+    const ids = () => `a${drawn++}`;
+    const first = await open(scripted([text("one")]), { store: counted, ids }).run({ input: "a" });
+    expect(asked).toEqual([]);
+
+    const place = Number(first.threadId.slice(1));
+    let count = 0;
+    const again = () => (count++ === place ? first.threadId : `b${count}`);
+    const model = scripted([text("two")]);
+    const second = await open(model, { store: counted, ids: again }).run({ input: "b" });
+    expect(second).toMatchObject({ status: "done", text: "two", threadId: first.threadId });
+    expect(asked).toEqual([first.threadId]);
+    expect(model.requests.map(({ messages }) => messages.map((message) => messageText(message)))).toEqual([["a", "one", "b"]]);
+  });
+});

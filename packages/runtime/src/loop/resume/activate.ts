@@ -130,6 +130,7 @@ export function openLanding(
     activation,
     input: order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
     resumed: loaded.resumed,
+    isNewThread: order.isNewThread === true,
     messageCount: loaded.history.messageCount,
     latestAt: loaded.latestAt,
     clock,

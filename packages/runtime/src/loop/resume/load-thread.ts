@@ -105,6 +105,11 @@ function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): 
   return undefined;
 }
 
+/** Nobody has used an id that was made for the thread. */
+function loadHead({ threads }: RunRecords, { threadId, intent, isNewThread }: RunOrder): Late<ThreadHead | undefined> {
+  return intent.type === "new" && isNewThread === true ? undefined : threads.loadHead(threadId);
+}
+
 /**
  * What the records say, and who goes on with what. A run that is named is read before its thread: whoever else takes it up meanwhile has
  * changed the record that this one is compared with when it takes it up.
@@ -115,11 +120,11 @@ export async function loadThread(
   defaultAgent: string,
   seldom: Door<ThreadRoom>,
 ): Promise<LoadedThread> {
-  const { threadId, intent, found } = order;
+  const { intent, found } = order;
   const { parentThreadId } = order.trace;
   if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true) await checkParent(records, parentThreadId);
   const named = intent.type === "resume" ? await namedRun(records, order, intent) : undefined;
-  const head = found === undefined ? await records.threads.loadHead(threadId) : found.head;
+  const head = found === undefined ? await loadHead(records, order) : found.head;
   if (named !== undefined && found === undefined && !(await stands(records, head, named))) throw takenUp(named);
   const resumed = named ?? (await askedRun(records, order, head));
   const { messages, cutCalls, ledger } = await openWork(records, head, resumed, seldom);
