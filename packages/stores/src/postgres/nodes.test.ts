@@ -23,17 +23,31 @@ afterEach(async () => {
   await store.close();
 });
 
+/** Server processes that hear what is told on the schema of the test. */
+const listeners = async (): Promise<readonly unknown[]> =>
+  (await runSql("SELECT pid FROM pg_stat_activity WHERE state = 'idle' AND query LIKE $1", [`LISTEN %${schemaOf(store)}%`])).map(
+    ({ pid }) => pid,
+  );
+
+/** Does what lets a store listen, and waits until it does: what is told before goes past it. */
+async function whenListening<T>(begin: () => T): Promise<Awaited<T>> {
+  // One of a test before may be leaving.
+  const before = await listeners();
+  const begun = begin();
+  for (let now = before; now.every((pid) => before.includes(pid)); ) now = await listeners();
+  return await begun;
+}
+
 const soon = () => ({ signal: AbortSignal.timeout(120_000) });
 
 describe("between nodes", () => {
   test("events are told to followers, who do not have to look, and each node's own too", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     await using follower = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 2 });
-    const events = await follower.events.subscribe({ type: "run", runId: R1 }, { type: "now" }, soon());
+    const events = await whenListening(() => follower.events.subscribe({ type: "run", runId: R1 }, { type: "now" }, soon()));
     const reading = events[Symbol.asyncIterator]();
     const next = async () => (await reading.next()).value?.kind;
     const first = next();
-    await new Promise((resolve) => setTimeout(resolve, 100));
     await peer.events.append([event("a")]);
     expect(await first).toBe("a");
     const second = next();
@@ -70,8 +84,7 @@ describe("between nodes", () => {
   });
 
   test("hints for runs and enqueued work reach whoever listens, once", async () => {
-    const listening = take(store.queue.hints(soon()), 3);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { listening } = await whenListening(() => ({ listening: take(store.queue.hints(soon()), 3) }));
     await peer.dispatches.hint({ type: "cancel", threadId: T1, runId: R1 });
     await peer.scoped(scopeId("other")).dispatches.enqueue(dispatch("d1"));
     await store.dispatches.hint({ type: "wake", threadId: T2, runId: R1 });
@@ -103,8 +116,7 @@ describe("between nodes", () => {
   });
 
   test("changes of config reach watchers of the same tenant", async () => {
-    const watching = take(store.config.watch(soon()), 2);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { watching } = await whenListening(() => ({ watching: take(store.config.watch(soon()), 2) }));
     await peer.scoped(scopeId("other")).config.put({ namespace: "agents", id: "hidden", record: userRecord({}) });
     await peer.config.put({ namespace: "agents", id: "a", record: userRecord({}) });
     await peer.config.put({ namespace: "tools", id: "b", record: userRecord({}) });
