@@ -78,6 +78,8 @@ const BEHIND_DOORS = [
   "builtin/delegate/delegate.ts",
   "builtin/messages/send-message.ts",
   "tool/resolve-gates.ts",
+  "phase/whole-phase.ts",
+  "phase/await-hooks.ts",
   "prompt/truncate.ts",
   "prompt/estimate.ts",
   "backend/check-profile.ts",

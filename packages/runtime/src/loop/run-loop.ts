@@ -1,6 +1,6 @@
 import { AwakenError, errorMessage, errorTermination, type MessageId, messageId, type Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
-import type { PhaseOutcome } from "../phase/engine.ts";
+import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import type { Prompt } from "../prompt/assemble.ts";
 import { pendingWork } from "../state/pending-work.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";

@@ -11,8 +11,8 @@ import {
 import { effectKey } from "@awaken/contract/store";
 import { openTicketOf } from "../commit/open-tickets.ts";
 import { command, extendCommand } from "../phase/command.ts";
-import type { PhaseOutcome } from "../phase/engine.ts";
 import type { ResumedCall } from "../phase/hook.ts";
+import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import { surround } from "../plugin/around.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";

@@ -4,6 +4,7 @@ import { judging } from "../builtin/stop-policy/stop-policy.ts";
 import { toolWork } from "../builtin/tool-work-door.ts";
 import { pools } from "../inference/pool/pool-cache.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
+import { whole } from "../phase/whole-door.ts";
 import { fitting } from "../prompt/fitting-door.ts";
 import { discovery } from "../registry/remote-agents-door.ts";
 import { following } from "../relay/relay-door.ts";
@@ -14,7 +15,7 @@ import { jsonSchema } from "../tool/json-schema.ts";
 
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
-  ...[inferenceSeldom, seldom, moreRoom, following, pools, jsonSchema],
+  ...[inferenceSeldom, seldom, whole, moreRoom, following, pools, jsonSchema],
   ...[compacting, judging, threads, toolWork, fitting, discovery],
 ];
 

@@ -1,19 +1,7 @@
 import type { HookPhase } from "@awaken/contract";
-import { type Bounds, isPromise, type OnAbort, type Work } from "../stream/bounds.ts";
+import type { Bounds, OnAbort, Work } from "../stream/bounds.ts";
+import { type CalledHooks, isHere } from "./called-hooks.ts";
 import type { Command } from "./command.ts";
-import type { HookEntry } from "./hook.ts";
-
-/** What a hook gave, or will give. A hook that does not wait costs no promise. */
-export type Given = Command | undefined | Promise<Command | undefined>;
-
-export interface CalledHooks<P extends HookPhase> {
-  readonly entries: readonly HookEntry<P>[];
-  readonly given: readonly Given[];
-  readonly revision: number;
-  readonly phase: P;
-}
-
-export const isHere = (given: Given): given is Command | undefined => !isPromise(given);
 
 /** How long the hooks of a phase are waited for. */
 export interface Patience {

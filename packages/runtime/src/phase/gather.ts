@@ -4,14 +4,11 @@ import { conflictingKey } from "../state/merge.ts";
 import type { Snapshot } from "../state/snapshot.ts";
 import type { StateStore } from "../state/store.ts";
 import { isPromise } from "../stream/bounds.ts";
-import { awaitHooks, type CalledHooks, type Given, isHere, type Patience, workOf } from "./await-hooks.ts";
+import { type CalledHooks, type Given, isHere } from "./called-hooks.ts";
 import { Command, extendCommand, joinCommands } from "./command.ts";
 import type { HookEntry, HookInput } from "./hook.ts";
 
-/** How often a hook is run again because somebody else committed meanwhile. */
-const MAX_RERUNS = 8;
-
-type InputOf<P extends HookPhase> = (state: Snapshot) => HookInput<P>;
+export type InputOf<P extends HookPhase> = (state: Snapshot) => HookInput<P>;
 
 const failed = (plugin: string, phase: HookPhase, cause: unknown): AwakenError =>
   new AwakenError("hook_failed", `hook of plugin '${plugin}' failed in ${phase}: ${errorMessage(cause)}`, {
@@ -19,7 +16,7 @@ const failed = (plugin: string, phase: HookPhase, cause: unknown): AwakenError =
     details: { plugin, phase },
   });
 
-const NOTHING = new Command();
+export const NOTHING = new Command();
 
 /** A copy, because the hook may hand out the same command again. */
 function stamped(result: Command | undefined | void, revision: number): Command | undefined {
@@ -27,7 +24,7 @@ function stamped(result: Command | undefined | void, revision: number): Command 
   return joinCommands(result, NOTHING, result.baseRevision ?? revision);
 }
 
-function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Given {
+export function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Given {
   const { plugin, hook } = entry;
   try {
     const result = hook(input);
@@ -54,7 +51,7 @@ export function callHooks<P extends HookPhase>(store: StateStore, entries: reado
 const isExclusive = (store: StateStore, { key }: Update): boolean => store.mergeRule(key.name) === "exclusive";
 
 /** Somebody committed one of its exclusive keys after the hook had read them. */
-function isStale(store: StateStore, given: Command, revision: number): boolean {
+export function isStale(store: StateStore, given: Command, revision: number): boolean {
   if (given.baseRevision !== revision || store.revision === revision) return false;
   return given.updates.some((update) => isExclusive(store, update) && store.isChangedSince(update.key.name, revision));
 }
@@ -64,13 +61,10 @@ const isClashing = (store: StateStore, left: Command, right: Command): boolean =
   conflictingKey(left, right, (key) => store.mergeRule(key)) !== undefined;
 
 /** `first`, then what hooks gave. Checked key by key, the revision of the whole store that they saw means nothing any more. */
-function behind(first: Command, given: Command, revision: number): Command {
+export function behind(first: Command, given: Command, revision: number): Command {
   const base = given.baseRevision === revision ? first.baseRevision : commonBase(first.baseRevision, given.baseRevision);
   return first.isEmpty ? new Command(given.updates, given.actions, given.effects, base) : joinCommands(first, given, base);
 }
-
-/** Commits synchronously; the promise is that of the effects. */
-type Submit = (given: Command) => Promise<void> | undefined;
 
 /** What fits together of the hooks' commands, and the hooks that have to run again. */
 interface Gathered<P extends HookPhase> {
@@ -78,7 +72,7 @@ interface Gathered<P extends HookPhase> {
   readonly deferred: readonly HookEntry<P>[];
 }
 
-function partition<P extends HookPhase>(
+export function partition<P extends HookPhase>(
   store: StateStore,
   entries: readonly HookEntry<P>[],
   given: readonly (Command | undefined)[],
@@ -105,68 +99,3 @@ export function gatherNow<P extends HookPhase>(store: StateStore, called: Called
   const { whole, deferred } = partition(store, entries, given, first, revision);
   return deferred.length === 0 && whole.actions.length === 0 && whole.effects.length === 0 ? whole : undefined;
 }
-
-/** The hooks that have to run again, and the plugins whose hooks were left behind. */
-interface Gathering<P extends HookPhase> {
-  readonly deferred: readonly HookEntry<P>[];
-  readonly left: readonly string[];
-}
-
-/**
- * Submits, together with `first`, what does not conflict with it or with an earlier hook.
- * Gives back the hooks that lost a conflict: each is to run again, alone, on what is there by then. What the hooks do wrong
- * fails the phase, but `first` is submitted even then: it already happened.
- */
-export async function gather<P extends HookPhase>(
-  store: StateStore,
-  called: CalledHooks<P>,
-  first: Command,
-  submit: Submit,
-  patience: Patience,
-): Promise<Gathering<P>> {
-  let effects: Promise<void> | undefined;
-  let gathering: Gathering<P>;
-  try {
-    const { given, left } = await awaitHooks(called, patience);
-    const gathered = partition(store, called.entries, given, first, called.revision);
-    effects = submit(gathered.whole);
-    gathering = { deferred: gathered.deferred, left };
-  } catch (thrown) {
-    await submit(first);
-    throw thrown;
-  }
-  await effects;
-  return gathering;
-}
-
-/** One hook alone, again and again until nobody commits its keys while it runs. */
-export async function rerun<P extends HookPhase>(
-  store: StateStore,
-  entry: HookEntry<P>,
-  inputOf: InputOf<P>,
-  submit: Submit,
-  { bounds, onAbort }: Patience,
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const snapshot = store.snapshot();
-    const input = inputOf(snapshot);
-    const called = call(entry, input, snapshot.revision);
-    const given = isHere(called)
-      ? called
-      : await bounds.wait(
-          called,
-          workOf(input.phase, onAbort, () => [entry.plugin]),
-        );
-    if (given === undefined) return;
-    if (!isStale(store, given, snapshot.revision)) {
-      await submit(behind(NOTHING, given, snapshot.revision));
-      return;
-    }
-    if (attempt === MAX_RERUNS) throw lost(entry.plugin, snapshot.revision, store.revision);
-  }
-}
-
-const lost = (plugin: string, expected: number, actual: number): AwakenError =>
-  new AwakenError("revision_conflict", `hook of plugin '${plugin}' lost against other commits ${MAX_RERUNS} times`, {
-    details: { plugin, expected, actual },
-  });
