@@ -9,7 +9,7 @@ import { Problems } from "./registry/problems.ts";
 import { RegistryHandle } from "./registry/registry-handle.ts";
 import type { RemoteAgentSource } from "./registry/remote-agents.ts";
 import { discovery } from "./registry/remote-agents-door.ts";
-import { followLeft } from "./relay/attach.ts";
+import { followLeft } from "./relay/late-attach.ts";
 import { createResolver, type LiveResolver, type Resolver } from "./resolve/resolver.ts";
 import { resolveModel } from "./resolve/serve-model.ts";
 import type { RunParts } from "./run/run-parts.ts";

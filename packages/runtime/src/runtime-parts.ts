@@ -8,7 +8,7 @@ import type { MessageSink } from "./loop/message-sink.ts";
 import type { RunRecords } from "./loop/run-records.ts";
 import type { NodeIdentity } from "./mailbox/node.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
-import { boundRelayStore, type RelayStore } from "./relay/relay-store.ts";
+import type { RelayStore } from "./relay/relay-store.ts";
 import { Relays } from "./relay/relays.ts";
 import type { Resolver } from "./resolve/resolver.ts";
 import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
@@ -158,13 +158,13 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
       const unbegun = await scoped(scopeId).holds?.unbegun(id);
       return unbegun?.type === "queued" ? unbegun.threadId : undefined;
     };
-    return boundRelayStore({ ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) }, bounds);
+    return { ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) };
   };
   const expectIn = (scopeId: ScopeId) => {
     const { holds } = scoped(scopeId);
     return (threadId: ThreadId) => holds?.expectWithin({ threadId, isQueued: false });
   };
-  return new Relays({ storeOf, active, clock, ids, closing, expectIn });
+  return new Relays({ storeOf, active, bounds, clock, ids, closing, expectIn });
 }
 
 const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);

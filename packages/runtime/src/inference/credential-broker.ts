@@ -1,6 +1,7 @@
 import { errorMessage, InferenceError, type InferenceFailure, type Secret } from "@awaken/contract";
 import { childController, raceAbort } from "../stream/abort.ts";
-import { type Clock, sleep } from "../stream/clock.ts";
+import type { Clock } from "../stream/clock.ts";
+import { sleep } from "../stream/sleep.ts";
 import { statusOf } from "./classify.ts";
 import { isTransient } from "./retry.ts";
 

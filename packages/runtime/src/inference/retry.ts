@@ -1,5 +1,6 @@
 import { INFERENCE_FAILURES, type InferenceFailure } from "@awaken/contract";
-import { type Clock, sleep } from "../stream/clock.ts";
+import type { Clock } from "../stream/clock.ts";
+import { sleep } from "../stream/sleep.ts";
 import type { OpenInit } from "./stream-outcome.ts";
 
 export const isTransient = (failure: InferenceFailure): boolean => INFERENCE_FAILURES[failure.type] === "transient";

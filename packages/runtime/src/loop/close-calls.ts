@@ -3,10 +3,11 @@ import { command } from "../phase/command.ts";
 import { closedTicket, pastTickets } from "../state/past-tickets.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
+import { callsWith, editOf } from "./decided-calls.ts";
 import { knownDecided } from "./decisions/replay-decided.ts";
 import { closeCall, isOutcomeLost } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
-import { callsWith, editOf, isOpenCall } from "./open-calls.ts";
+import { isOpenCall } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
 
 const NOTHING_KNOWN: ReadonlyMap<string, ToolResult> = new Map();

@@ -1,11 +1,6 @@
-import type { EditedInput, ToolCallState } from "@awaken/contract";
+import type { ToolCallState } from "@awaken/contract";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import type { RunContext } from "./run-context.ts";
-
-export function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
-  return calls.filter((call) => call.status === status);
-}
 
 /** Somebody may still decide about it, or it has its turn later. */
 export const isOpenCall = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming" || status === "new";
@@ -18,11 +13,4 @@ export function hasNext(ctx: RunContext): boolean {
   const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
   if (calls.some((call) => call.status === "resuming")) return true;
   return calls.some((call) => call.status === "new") && !calls.some((call) => call.status === "suspended");
-}
-
-/** What whoever approved it put in the place of the input. */
-export function editOf({ decision }: ToolCallState): EditedInput | undefined {
-  if (decision?.action !== "approve" || decision.input === undefined) return undefined;
-  const { input, by } = decision;
-  return by === undefined ? { input } : { input, by };
 }

@@ -1,6 +1,7 @@
 import { errorMessage, type Log } from "@awaken/contract";
 import type { Fence } from "@awaken/contract/store";
-import { type Clock, sleep } from "../stream/clock.ts";
+import type { Clock } from "../stream/clock.ts";
+import { sleep } from "../stream/sleep.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** A claim that this process keeps alive. */

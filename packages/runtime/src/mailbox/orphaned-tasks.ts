@@ -1,7 +1,8 @@
 import { AwakenError, dispatchId, messageId, type PersistedState, type TaskRecord, type ThreadId } from "@awaken/contract";
 import type { PendingRecord } from "@awaken/contract/store";
 import { taskMessage } from "../loop/task-message.ts";
-import { isRunning, lostTask, storedTasks } from "../state/background-tasks.ts";
+import { isRunning } from "../state/background-tasks.ts";
+import { lostTask, storedTasks } from "../state/task-records.ts";
 import { inOne, type Ports } from "./in-one.ts";
 import { listOpen } from "./open-dispatches.ts";
 import { NEWS } from "./parent-wake.ts";

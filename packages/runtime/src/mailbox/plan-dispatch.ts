@@ -15,7 +15,8 @@ import {
 import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import { isOrphan } from "../run/called-run.ts";
 import { hasTicket } from "../run/known-tickets.ts";
-import { isRunning, storedTasks } from "../state/background-tasks.ts";
+import { isRunning } from "../state/background-tasks.ts";
+import { storedTasks } from "../state/task-records.ts";
 import type { Opening } from "./hold.ts";
 import { batchesOf, toAddressed } from "./open-wishes.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";

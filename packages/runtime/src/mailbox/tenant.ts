@@ -1,8 +1,9 @@
 import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { ClaimedDispatch, DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
-import { type Clock, sleep } from "../stream/clock.ts";
+import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
+import { sleep } from "../stream/sleep.ts";
 import { judgeFailure } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import type { Executor } from "./execute.ts";

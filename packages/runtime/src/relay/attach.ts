@@ -3,10 +3,9 @@ import type { LeftRun } from "../loop/finish.ts";
 import type { FollowUntil } from "../run/run-parts.ts";
 import { onAbort } from "../stream/abort.ts";
 import { type Late, whenThere } from "../stream/door.ts";
-import type { AttachedEvent, AttachedEvents, AttachedIterator, AttachOptions } from "./attached-event.ts";
-import type { FollowOptions, Reader } from "./follow.ts";
-import { following } from "./relay-door.ts";
-import type { Relays } from "./relays.ts";
+import type { AttachedEvent, AttachedIterator, AttachOptions } from "./attached-event.ts";
+import { type FollowOptions, follow, type Reader } from "./follow.ts";
+import type { Readers } from "./readers.ts";
 
 /** From whatever realm it comes. */
 const isSignal = (value: unknown): boolean =>
@@ -19,21 +18,20 @@ const ATTACH_OPTIONS: PartRules<AttachOptions> = {
   signal: partRule("an AbortSignal", isSignal),
 };
 
-/** Follows a run or a thread: what is on record, then what happens. Whoever leaves changes nothing but that. */
-export function attach(relays: Relays, scopeId: ScopeId, id: string, options: AttachOptions = {}): AttachedEvents {
-  return { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, id, options, () => check(options)) };
-}
+/** Follows from its first `next` on. */
+export const attached = (readers: Readers, scopeId: ScopeId, id: string, options: AttachOptions): AttachedIterator =>
+  new Attached(readers, scopeId, id, options, () => check(options));
 
 const check = (options: AttachOptions) => checkOptions("invalid_activation", "attach", options, ATTACH_OPTIONS);
 
 /** The same for whoever heard of a run that has left, and was told of it until then. Cursors are for readers who come back. */
 export async function* followLeft(
-  relays: Relays,
+  readers: Readers,
   scopeId: ScopeId,
   { runId, told }: LeftRun,
   until: FollowUntil,
 ): AsyncGenerator<AgentEvent> {
-  const events = { [Symbol.asyncIterator]: () => new Attached(relays, scopeId, runId, { told, ...until }) };
+  const events = { [Symbol.asyncIterator]: () => new Attached(readers, scopeId, runId, { told, ...until }) };
   for await (const { cursor: _cursor, ...event } of events) yield event;
 }
 
@@ -41,7 +39,7 @@ const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** Events one by one. They come in batches: an event that is there already costs no trip through those who made it. */
 class Attached implements AttachedIterator {
-  readonly #relays: Relays;
+  readonly #readers: Readers;
   readonly #scopeId: ScopeId;
   readonly #id: string;
   readonly #options: FollowOptions;
@@ -57,8 +55,8 @@ class Attached implements AttachedIterator {
   #asked: Promise<IteratorResult<AttachedEvent, undefined>> | undefined;
   #waiting = 0;
 
-  constructor(...[relays, scopeId, id, options, check]: [Relays, ScopeId, string, FollowOptions, check?: () => void]) {
-    this.#relays = relays;
+  constructor(...[readers, scopeId, id, options, check]: [Readers, ScopeId, string, FollowOptions, check?: () => void]) {
+    this.#readers = readers;
     this.#scopeId = scopeId;
     this.#id = id;
     this.#options = options;
@@ -114,17 +112,15 @@ class Attached implements AttachedIterator {
     this.#isBegun = true;
     if (this.#isOver) return undefined;
     this.#check?.();
-    const relay = this.#relays.enter(this.#scopeId);
-    const { onClosing } = this.#relays;
+    const entered = this.#readers.enter(this.#scopeId);
+    const { onClosing } = this.#readers;
     const leave = (thrown: unknown) => {
-      this.#relays.exit(this.#scopeId);
+      this.#readers.exit(this.#scopeId);
       throw thrown;
     };
     let reader: Late<Reader>;
     try {
-      reader = whenThere(following.open(), ({ follow }) =>
-        whenThere(relay.exchange(), (exchange) => follow({ relay, exchange, onClosing }, this.#id, this.#options)),
-      );
+      reader = whenThere(entered, (relay) => follow({ relay, exchange: relay.exchange, onClosing }, this.#id, this.#options));
     } catch (thrown) {
       return leave(thrown);
     }
@@ -137,7 +133,7 @@ class Attached implements AttachedIterator {
     const { signal } = this.#options;
     this.#reader = reader;
     this.#off = signal && onAbort(signal, () => this.#end());
-    this.#unexpect = this.#relays.expect(this.#scopeId, reader.threadId);
+    this.#unexpect = this.#readers.expect(this.#scopeId, reader.threadId);
     if (this.#isOver) this.#close();
   }
 
@@ -154,7 +150,7 @@ class Attached implements AttachedIterator {
     this.#off?.();
     this.#unexpect?.();
     reader.close();
-    this.#relays.exit(this.#scopeId);
+    this.#readers.exit(this.#scopeId);
   }
 
   return(): Promise<IteratorResult<AttachedEvent, undefined>> {

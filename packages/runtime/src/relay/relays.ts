@@ -1,10 +1,11 @@
 import { AwakenError, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { ActiveRuns } from "../run/active-runs.ts";
+import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
-import { type Late, whenThere } from "../stream/door.ts";
+import { Door, type Late, whenThere } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
-import type { Exchange, ExchangeInit } from "./exchange.ts";
-import { Relay } from "./relay.ts";
+import type { Readers } from "./readers.ts";
+import type { Relay } from "./relay.ts";
 import { following } from "./relay-door.ts";
 import type { RelayStore } from "./relay-store.ts";
 
@@ -13,6 +14,8 @@ export interface RelaysInit {
   readonly storeOf: (scopeId: ScopeId) => RelayStore | undefined;
   /** Of all tenants. */
   readonly active: ActiveRuns;
+  /** How long stores may take. */
+  readonly bounds: Bounds;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly closing: AbortSignal;
@@ -20,12 +23,18 @@ export interface RelaysInit {
   readonly expectIn: (scopeId: ScopeId) => (threadId: ThreadId) => (() => void) | undefined;
 }
 
-const openExchange = (init: ExchangeInit): Late<Exchange> => whenThere(following.open(), (room) => new room.Exchange(init));
+/** What there is of a tenant that has a run or a reader here. */
+interface Post {
+  readonly relay: Door<Relay>;
+  readonly leave: (() => void) | undefined;
+  readonly expect: (threadId: ThreadId) => (() => void) | undefined;
+  users: number;
+}
 
 /** The relays of the tenants that have a run or a reader here; there is nothing in it for any other one. */
-export class Relays {
+export class Relays implements Readers {
   readonly #init: RelaysInit;
-  readonly #relays = new Map<ScopeId, Relay>();
+  readonly #posts = new Map<ScopeId, Post>();
   /** Of all readers; one listener on the signal is enough for them. */
   readonly #rings = new Set<() => void>();
   #isListening = false;
@@ -33,28 +42,30 @@ export class Relays {
   constructor(init: RelaysInit) {
     this.#init = init;
     init.active.tell({
-      began: (scopeId) => this.#enter(scopeId),
+      began: (scopeId) => void this.#enter(scopeId),
       ended: (scopeId) => this.exit(scopeId),
     });
   }
 
-  /** For a reader, which leaves with `exit`. */
-  enter(scopeId: ScopeId): Relay {
-    const relay = this.#enter(scopeId);
-    if (relay !== undefined) return relay;
+  enter(scopeId: ScopeId): Late<Relay> {
+    const post = this.#enter(scopeId);
+    if (post !== undefined) return post.relay.open();
     throw new AwakenError("capability_mismatch", "there is nothing to attach to: the runtime has no store, or one that keeps no events");
   }
 
-  /** A reader waits for what happens there. */
   expect(scopeId: ScopeId, threadId: ThreadId): (() => void) | undefined {
-    return this.#relays.get(scopeId)?.expect(threadId);
+    return this.#posts.get(scopeId)?.expect(threadId);
   }
 
   exit(scopeId: ScopeId): void {
-    if (this.#relays.get(scopeId)?.exit() === true) this.#relays.delete(scopeId);
+    const post = this.#posts.get(scopeId);
+    if (post === undefined) return;
+    post.users -= 1;
+    if (post.users > 0) return;
+    this.#posts.delete(scopeId);
+    post.leave?.();
   }
 
-  /** Calls back when the runtime is closed, until it is told not to. */
   readonly onClosing = (ring: () => void): (() => void) => {
     if (!this.#isListening) this.#init.closing.addEventListener("abort", () => this.#rings.forEach((each) => void each()), { once: true });
     this.#isListening = true;
@@ -62,18 +73,26 @@ export class Relays {
     return () => void this.#rings.delete(ring);
   };
 
-  #enter(scopeId: ScopeId): Relay | undefined {
-    const relay = this.#relays.get(scopeId) ?? this.#open(scopeId);
-    relay?.enter();
-    return relay;
+  #enter(scopeId: ScopeId): Post | undefined {
+    const post = this.#posts.get(scopeId) ?? this.#open(scopeId);
+    if (post !== undefined) post.users += 1;
+    return post;
   }
 
-  #open(scopeId: ScopeId): Relay | undefined {
-    const { storeOf, active, clock, ids, closing, expectIn } = this.#init;
+  /** Hears of others what they ask and tell, as long as there is a run or a reader of this tenant here. */
+  #open(scopeId: ScopeId): Post | undefined {
+    const { storeOf, active, bounds, clock, ids, closing, expectIn } = this.#init;
     const store = storeOf(scopeId);
     if (store === undefined) return undefined;
-    const relay = new Relay({ store, active: active.scoped(scopeId), clock, ids, closing, openExchange, expect: expectIn(scopeId) });
-    this.#relays.set(scopeId, relay);
-    return relay;
+    const init = { store, bounds, active: active.scoped(scopeId), clock, ids, closing };
+    const relay = new Door(() => whenThere(following.open(), (room) => new room.Relay(init)));
+    const leave = store.live?.listen(({ threadId, body }) => {
+      const heard = whenThere(relay.open(), ({ exchange }) => exchange.receive(threadId, body));
+      // Whoever asked asks again.
+      if (heard instanceof Promise) heard.catch(() => {});
+    });
+    const post = { relay, leave, expect: expectIn(scopeId), users: 0 };
+    this.#posts.set(scopeId, post);
+    return post;
   }
 }

@@ -13,8 +13,8 @@ import {
 import { countedOf, isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { lastWords } from "../loop/messages.ts";
 import { onAbort } from "../stream/abort.ts";
-import { sleep } from "../stream/clock.ts";
 import type { Hearer } from "../stream/listeners.ts";
+import { sleep } from "../stream/sleep.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { isFamilyAtWork } from "./family-at-work.ts";
 import { RunBell } from "./run-bell.ts";

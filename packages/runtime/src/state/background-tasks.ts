@@ -1,11 +1,4 @@
-import {
-  type BackgroundTaskState,
-  backgroundTasksSchema,
-  type PersistedState,
-  type TaskEvent,
-  type TaskRecord,
-  validateSync,
-} from "@awaken/contract";
+import { type BackgroundTaskState, backgroundTasksSchema, type TaskRecord } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
 
 /** How many that are over stay on record. */
@@ -58,32 +51,3 @@ export const backgroundTasks = defineRuntimeState("background_tasks", {
       ? withTask(value, update.task)
       : { ...value, tasks: value.tasks.filter(({ taskId }) => taskId !== update.taskId) },
 });
-
-/** Those of a thread, from its record. */
-export function storedTasks(state: PersistedState | undefined): readonly TaskRecord[] {
-  const value = state?.extensions[backgroundTasks.name];
-  if (value === undefined) return [];
-  const stored = validateSync(backgroundTasksSchema, value);
-  return stored.type === "valid" ? stored.value.tasks : [];
-}
-
-/** Of code that ended with its process. */
-export const lostTask = (taskId: string): TaskEvent => ({
-  kind: "failed",
-  taskId,
-  error: "task orphaned: runtime restarted while running",
-});
-
-/** The task as its last news leave it; undefined when they are not the last. */
-export function settledBy(task: TaskRecord, event: TaskEvent, completedAt: number): TaskRecord | undefined {
-  switch (event.kind) {
-    case "custom":
-      return undefined;
-    case "completed":
-      return { ...task, status: "completed", result: event.result, completedAt };
-    case "failed":
-      return { ...task, status: "failed", error: event.error, completedAt };
-    case "cancelled":
-      return { ...task, status: "cancelled", completedAt };
-  }
-}

@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { childController, onAbort, raceAbort } from "./abort.ts";
-import { type Clock, sleep, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { countedSignal } from "./counted-signal.test-support.ts";
+import { sleep } from "./sleep.ts";
 
 describe("onAbort", () => {
   it("calls at once when the signal has aborted, and adds no listener", () => {

@@ -1,6 +1,7 @@
 import { AwakenError, InferenceError, type InferenceRequest, type Provider, type StreamPart } from "@awaken/contract";
 import { onAbort } from "../stream/abort.ts";
-import { type Clock, sleep, systemClock } from "../stream/clock.ts";
+import { type Clock, systemClock } from "../stream/clock.ts";
+import { sleep } from "../stream/sleep.ts";
 import type { ScriptedTurn, ScriptItem } from "./script.ts";
 
 /** A turn, or a function that looks at the request first. */

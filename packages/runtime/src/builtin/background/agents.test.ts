@@ -7,7 +7,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { storedTasks } from "../../state/background-tasks.ts";
+import { storedTasks } from "../../state/task-records.ts";
 import { text, toolCall } from "../../testing/script.ts";
 import type { ScriptStep } from "../../testing/scripted.ts";
 import { defineTool } from "../../tool/define-tool.ts";

@@ -11,7 +11,8 @@ import {
 import type { AgentMessageRequest, MessageSink } from "../../loop/message-sink.ts";
 import type { CallVerbs, RunTasks, TaskCaller, TaskScene } from "../../loop/run-tasks.ts";
 import { taskMessage } from "../../loop/task-message.ts";
-import { backgroundTasks, isRunning, lostTask } from "../../state/background-tasks.ts";
+import { backgroundTasks, isRunning } from "../../state/background-tasks.ts";
+import { lostTask } from "../../state/task-records.ts";
 import { onAbort } from "../../stream/abort.ts";
 import { derivedId } from "../../stream/derived-id.ts";
 import type { Ids } from "../../stream/ids.ts";

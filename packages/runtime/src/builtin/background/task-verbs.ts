@@ -9,7 +9,8 @@ import {
   type TaskRecord,
   threadId,
 } from "@awaken/contract";
-import { isReservedName, isRunning, settledBy } from "../../state/background-tasks.ts";
+import { isReservedName, isRunning } from "../../state/background-tasks.ts";
+import { settledBy } from "../../state/task-records.ts";
 import { Queue } from "../../stream/queue.ts";
 import type {
   AgentTaskContext,

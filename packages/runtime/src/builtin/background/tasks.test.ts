@@ -1,7 +1,7 @@
 import { type AgentEvent, AwakenError, type TaskRecord, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
-import { storedTasks } from "../../state/background-tasks.ts";
+import { storedTasks } from "../../state/task-records.ts";
 import type { TaskSummary } from "../../tool/tasks.ts";
 import { ended, given, leading, newsIn, office, STORES } from "./tasks.test-support.ts";
 

@@ -11,10 +11,11 @@ import {
 import { toResult } from "../../loop/task-message.ts";
 import { command } from "../../phase/command.ts";
 import type { InboxItem } from "../../plugin/inbox.ts";
-import { backgroundTasks, isRunning, settledBy, taskIdOf } from "../../state/background-tasks.ts";
+import { backgroundTasks, isRunning, taskIdOf } from "../../state/background-tasks.ts";
 import type { StateStore } from "../../state/store.ts";
-import { sleep } from "../../stream/clock.ts";
+import { settledBy } from "../../state/task-records.ts";
 import type { Queue } from "../../stream/queue.ts";
+import { sleep } from "../../stream/sleep.ts";
 import type { TableInit } from "./table-init.ts";
 
 /** Where a run of the thread is reached while it is at work. */
