@@ -35,7 +35,7 @@ export const PARTS: readonly Part[] = [
   {
     name: "awaken: runtime and memory store",
     source: 'export { createRuntime, defineTool, memoryStore } from "awaken";',
-    ceiling: 109_700,
+    ceiling: 107_590,
   },
 ];
 

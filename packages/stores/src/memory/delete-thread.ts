@@ -1,8 +1,8 @@
-import { AwakenError, type RunId, type ThreadId } from "@awaken/contract";
+import { AwakenError, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import type { ChildStrategy } from "@awaken/contract/store";
 import type { RowLog } from "./event-batch.ts";
-import { directChildren, familyOf } from "./lineage.ts";
-import { forgetFamily, writeTickets } from "./runs.ts";
+import { directChildren, familyOf } from "./family.ts";
+import { forgetIn, writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
 
 /** Takes the thread away with all that hangs on it. */
@@ -81,4 +81,10 @@ function deleteCheckpoints({ tables, journal }: Change, threads: ReadonlySet<Thr
   for (const steps of tables.streamCheckpoints.values()) {
     for (const [step, checkpoint] of steps) if (threads.has(checkpoint.threadId)) journal.delete(steps, step);
   }
+}
+
+/** A run that goes is nobody's child any more. */
+function forgetFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
+  forgetIn(journal, tables.runsByParent, parentRunId, runId);
+  forgetIn(journal, tables.runsByRoot, rootRunId, runId);
 }

@@ -8,13 +8,11 @@ import {
   isLeaseOver,
   type QueuedDispatch,
   type ScopedDispatch,
-  type ScopedHint,
   type ScopedThread,
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { toConsumers } from "../plan/consumers.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
-import type { Broadcast } from "./broadcast.ts";
 import { writeDispatch } from "./dispatch-rows.ts";
 import type { Runner } from "./gate.ts";
 import { share } from "./own.ts";
@@ -66,12 +64,7 @@ function leftBehind(
 }
 
 /** The queues of all tenants. */
-export function dispatchQueue(
-  runner: Runner,
-  tenants: () => Iterable<Tables>,
-  hints: Broadcast<ScopedHint>,
-  clock: () => number,
-): DispatchQueue {
+export function dispatchQueue(runner: Runner, tenants: () => Iterable<Tables>, clock: () => number): Omit<DispatchQueue, "hints"> {
   return {
     ...leftBehind(runner, tenants),
     listDue: (limit) =>
@@ -115,8 +108,6 @@ export function dispatchQueue(
           dispatch: share(dispatch),
         }));
       }),
-
-    hints: ({ signal }) => hints.listen([signal, runner.closing]),
   };
 }
 

@@ -3,6 +3,7 @@ import {
   type ClaimRequest,
   claimQueued,
   type DispatchRecord,
+  type DispatchStatus,
   dispatchRecord,
   type Fence,
   isComposed,
@@ -73,3 +74,9 @@ export function readFence(
 /** The dispatch that a commit makes or moves. What a composed commit leads to is the store's own. */
 export const writeCommitted = <T extends DispatchRecord>(change: Change, commit: ThreadCommit, dispatch: T): T =>
   isComposed(commit) ? placeDispatch(change, dispatch) : writeDispatch(change, dispatch);
+
+export function countDispatches(dispatches: Iterable<DispatchRecord>): Record<DispatchStatus, number> {
+  const counts = { queued: 0, claimed: 0, acked: 0, cancelled: 0, superseded: 0, "dead-letter": 0 };
+  for (const dispatch of dispatches) counts[dispatch.status]++;
+  return counts;
+}

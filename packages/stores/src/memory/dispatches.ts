@@ -10,7 +10,6 @@ import {
   type DeadLetterDispatch,
   type DispatchPosition,
   type DispatchRecord,
-  type DispatchStatus,
   type DispatchStore,
   type InterruptedThread,
   type QueuedDispatch,
@@ -18,7 +17,7 @@ import {
   supersedeDispatch,
 } from "@awaken/contract/store";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
-import { claimRow, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
+import { claimRow, countDispatches, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
 import { share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { openDispatches, openWishes } from "./reads.ts";
@@ -110,12 +109,6 @@ function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "listAll
 
     countByStatus: () => read((tables) => countDispatches(tables.dispatches.values())),
   };
-}
-
-export function countDispatches(dispatches: Iterable<DispatchRecord>): Record<DispatchStatus, number> {
-  const counts = { queued: 0, claimed: 0, acked: 0, cancelled: 0, superseded: 0, "dead-letter": 0 };
-  for (const dispatch of dispatches) counts[dispatch.status]++;
-  return counts;
 }
 
 function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {

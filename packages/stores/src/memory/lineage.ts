@@ -15,25 +15,3 @@ export function ancestorsOf(tables: Tables, thread: ThreadId, parent: ThreadId |
   }
   return ancestors;
 }
-
-/** The children of every thread that has some. */
-function childrenOf(tables: Tables): ReadonlyMap<ThreadId, readonly ThreadId[]> {
-  const children = new Map<ThreadId, ThreadId[]>();
-  for (const { record } of tables.threads.values()) {
-    if (record?.parentThreadId === undefined) continue;
-    const siblings = children.get(record.parentThreadId);
-    if (siblings === undefined) children.set(record.parentThreadId, [record.id]);
-    else siblings.push(record.id);
-  }
-  return children;
-}
-
-export const directChildren = (tables: Tables, id: ThreadId): readonly ThreadId[] => childrenOf(tables).get(id) ?? [];
-
-/** The thread and all below it. */
-export function familyOf(tables: Tables, id: ThreadId): readonly ThreadId[] {
-  const children = childrenOf(tables);
-  const family = [id];
-  for (const member of family) family.push(...(children.get(member) ?? []));
-  return family;
-}

@@ -113,12 +113,6 @@ function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId
   noteIn(journal, tables.runsByRoot, rootRunId, runId);
 }
 
-/** A run that goes is nobody's child any more. */
-export function forgetFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {
-  forgetIn(journal, tables.runsByParent, parentRunId, runId);
-  forgetIn(journal, tables.runsByRoot, rootRunId, runId);
-}
-
 function noteIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
   if (id === undefined) return;
   const runs = index.get(id);
@@ -126,7 +120,7 @@ function noteIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undef
   else journal.add(runs, runId);
 }
 
-function forgetIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
+export function forgetIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
   const runs = id === undefined ? undefined : index.get(id);
   if (id === undefined || runs?.has(runId) !== true) return;
   if (runs.size === 1) journal.delete(index, id);

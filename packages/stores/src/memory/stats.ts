@@ -1,5 +1,5 @@
 import type { QueueStoreStats } from "@awaken/contract/store";
-import { countDispatches } from "./dispatches.ts";
+import { countDispatches } from "./dispatch-rows.ts";
 import { countRuns } from "./runs.ts";
 import type { Tables } from "./tables.ts";
 

@@ -1,25 +1,23 @@
 import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
-import type { QueueStore, Retention, ScopedHint, ScopedQueueStore, SweepResult } from "@awaken/contract/store";
+import type { QueueStore, Retention, ScopedHint, ScopedQueueStore } from "@awaken/contract/store";
 import { Parcels } from "../parcels.ts";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";
 import { configPort } from "./config-records.ts";
-import { dispatchQueue } from "./dispatch-queue.ts";
 import { dispatchPort } from "./dispatches.ts";
 import { HeadLists } from "./event-batch.ts";
 import { Tags } from "./event-log.ts";
 import { eventPort } from "./events.ts";
 import { Gate, type Runner } from "./gate.ts";
+import { lateQueue } from "./late-queue.ts";
 import { ledgerPort } from "./ledger.ts";
 import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
 import { pendingPort } from "./pending.ts";
 import { profilePort } from "./profiles.ts";
 import { runPort } from "./runs.ts";
-import { statsOf } from "./stats.ts";
 import { streamCheckpointPort } from "./stream-checkpoints.ts";
-import { sweepTables } from "./sweep.ts";
 import { type Access, type ScopedConfigKey, Tenants } from "./tables.ts";
 import { threadPort } from "./threads.ts";
 import { wishPort } from "./wishes.ts";
@@ -62,33 +60,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
     return { scopeId, live: livePort(scopeId, tenants, shared), ...portsIn(gate), transaction };
   }
 
-  const sweep = (retention: Retention) =>
-    gate.write(() => {
-      const swept = sum(tenants.all().map((tables) => sweepTables(tables, retention, clock())));
-      tenants.sweep();
-      return swept;
-    });
-
+  const openQueue = async () => {
+    const { dispatchQueue } = await import("./seldom.ts");
+    return dispatchQueue(gate, () => tenants.all(), clock);
+  };
+  const sweep = async (retention: Retention) => {
+    const asked = { ...retention };
+    const { sweepAll } = await import("./seldom.ts");
+    return gate.write(() => sweepAll(tenants, asked, clock()));
+  };
+  const stats = async () => {
+    const { statsOf } = await import("./seldom.ts");
+    return gate.read(() => statsOf(tenants.all()));
+  };
   const close = () => gate.close();
   return {
     ...scoped(DEFAULT_SCOPE),
     scoped,
-    queue: dispatchQueue(gate, () => tenants.all(), hints, clock),
+    queue: lateQueue(openQueue, ({ signal }) => hints.listen([signal, gate.closing])),
     sweep,
-    stats: () => gate.read(() => statsOf(tenants.all())),
+    stats,
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-function sum(results: readonly SweepResult[]): SweepResult {
-  const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
-  return {
-    events: total("events"),
-    dispatches: total("dispatches"),
-    streamCheckpoints: total("streamCheckpoints"),
-    ledger: total("ledger"),
-    wishes: total("wishes"),
-    outbound: total("outbound"),
   };
 }

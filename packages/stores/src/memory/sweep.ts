@@ -1,9 +1,28 @@
 import type { Retention, SweepResult } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables, Tenants } from "./tables.ts";
+
+/** Takes away what is past its time, of all tenants. */
+export function sweepAll(tenants: Tenants, retention: Retention, now: number): SweepResult {
+  const swept = sum(tenants.all().map((tables) => sweepTables(tables, retention, now)));
+  tenants.sweep();
+  return swept;
+}
+
+function sum(results: readonly SweepResult[]): SweepResult {
+  const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
+  return {
+    events: total("events"),
+    dispatches: total("dispatches"),
+    streamCheckpoints: total("streamCheckpoints"),
+    ledger: total("ledger"),
+    wishes: total("wishes"),
+    outbound: total("outbound"),
+  };
+}
 
 /** Takes away what is past its time in one tenant. Not part of any transaction, so nothing of it is ever taken back. */
-export function sweepTables(tables: Tables, retention: Retention, now: number): SweepResult {
+function sweepTables(tables: Tables, retention: Retention, now: number): SweepResult {
   return {
     events: retention.eventsMs === undefined ? 0 : sweepEvents(tables, now - retention.eventsMs),
     dispatches: retention.dispatchesMs === undefined ? 0 : sweepDispatches(tables, now - retention.dispatchesMs),

@@ -9,7 +9,6 @@ import {
   type ThreadStore,
   toThreadRecord,
 } from "@awaken/contract/store";
-import { deleteThread } from "./delete-thread.ts";
 import { ancestorsOf } from "./lineage.ts";
 import { effectiveOf } from "./messages.ts";
 import { own, share } from "./own.ts";
@@ -34,7 +33,10 @@ export function threadPort({ read, write }: Access): ThreadStore {
         return writeRecord(change, row, patchThread(row.record, patch, change.now));
       }),
 
-    delete: (id, children) => write((change) => deleteThread(change, id, children)),
+    delete: async (id, children) => {
+      const { deleteThread } = await import("./seldom.ts");
+      return write((change) => deleteThread(change, id, children));
+    },
 
     list: ({ after, limit, ...filter }) =>
       read((tables) => {
