@@ -22,9 +22,8 @@ import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
-import { toolCallStates } from "../state/tool-call-states.ts";
 import { openChildren } from "./child-calls.ts";
-import { isOpenCall } from "./open-calls.ts";
+import { hasOpenCalls } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepSoFar } from "./step-progress.ts";
 import { cancelTasks } from "./task-news.ts";
@@ -132,9 +131,6 @@ function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Tic
   const { threadId, runId } = ctx.identity;
   return { type: "run-end", threadId, runId, termination, tickets, result, usage, usageByModel };
 }
-
-/** Whether something is left that nobody can decide about any more. */
-const hasOpenCalls = (ctx: RunContext): boolean => ctx.state.snapshot().get(toolCallStates)?.calls.some(isOpenCall) === true;
 
 async function tryCloseCalls(ctx: RunContext): Promise<void> {
   try {

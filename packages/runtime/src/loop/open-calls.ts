@@ -5,6 +5,8 @@ import type { RunContext } from "./run-context.ts";
 /** Somebody may still decide about it, or it has its turn later. */
 export const isOpenCall = ({ status }: ToolCallState): boolean => status === "suspended" || status === "resuming" || status === "new";
 
+export const hasOpenCalls = (ctx: RunContext): boolean => ctx.state.snapshot().get(toolCallStates)?.calls.some(isOpenCall) === true;
+
 export const hasSuspended = (ctx: RunContext): boolean =>
   (ctx.state.snapshot().get(toolCallStates)?.calls ?? []).some((call) => call.status === "suspended");
 

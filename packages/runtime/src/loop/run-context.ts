@@ -62,8 +62,8 @@ export interface ActiveAgent {
   toolIds: readonly string[];
   /** What hooks, gates and tools see of the run. */
   scene: RunScene;
-  /** What takes the hold of each plugin on the run away. Made when one has some: an empty map is 0.26 KiB. */
-  bindings: Map<Plugin, (() => void)[]> | undefined;
+  /** What takes the hold of each plugin on the run away. Made when one has some. */
+  bindings: Bindings | undefined;
   /** Makes the messages of a request small enough under this plan, since one was refused as too long. */
   requestLimit?: { readonly plan: RunPlan; readonly fit: (messages: readonly Message[]) => readonly Message[] };
 }
@@ -164,6 +164,12 @@ export interface Calling {
 
 type Backend = NonNullable<RunPlan["backend"]>;
 
+/** What plugins hold of a run for as long as they are bound. */
+export interface Bindings {
+  bind(plugins: readonly Plugin[]): void;
+  release(staying: readonly Plugin[]): void;
+}
+
 /** How a run waits and goes on, changes over to another agent, and asks others: `seldom.ts`, loaded in one piece by the first run that does. Handed down, because it uses the loop. */
 export interface Seldom {
   suspend(ctx: RunContext): Promise<Termination | undefined>;
@@ -179,4 +185,5 @@ export interface Seldom {
   closeCalls(ctx: RunContext): Promise<void>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
+  bindPlugins(ctx: RunContext): void;
 }

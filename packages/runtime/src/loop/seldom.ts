@@ -4,6 +4,7 @@
  */
 
 export { askGates } from "./ask-gates.ts";
+export { bindPlugins } from "./bindings.ts";
 export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";

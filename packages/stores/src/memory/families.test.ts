@@ -34,6 +34,8 @@ describe("families in memory", () => {
     const count = async () => [await countItems(add), await countItems(remove)];
     await store.commit(write(runs.running()));
     while (children < 10) await add();
+    // What deletes is loaded with the first who asks for it.
+    await expect(store.threads.delete(threadId("of-nobody"), "detach")).rejects.toThrow("does not exist");
     const few = await count();
     while (children < 2_000) await add();
     expect(await count()).toEqual(few);

@@ -1,4 +1,5 @@
-import { type CompactionState, compactionStateSchema } from "@awaken/contract";
+import { type CompactionState, compactionOrderSchema, compactionStateSchema } from "@awaken/contract";
+import { defineEffect } from "../../phase/effect.ts";
 import { defineRuntimeState } from "../../state/key.ts";
 
 /** Older entries are dropped: the lists travel with every commit of the run. */
@@ -34,3 +35,6 @@ export const compactionState = defineRuntimeState("__context_compaction", {
     }
   },
 });
+
+/** Emitted with the commit that sets the marker: who loses that commit to a conflict starts nothing. */
+export const startCompaction = defineEffect("context_compaction.start", { payload: compactionOrderSchema });

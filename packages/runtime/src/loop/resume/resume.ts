@@ -1,9 +1,9 @@
 import { errorMessage, type RunId, type Termination } from "@awaken/contract";
 import type { Reading } from "../../state/persist.ts";
-import { toolCallStates } from "../../state/tool-call-states.ts";
 import type { Door } from "../../stream/door.ts";
 import type { Activation, RunHandles } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
+import { hasOpenCalls } from "../open-calls.ts";
 import { openRun } from "../open-run.ts";
 import type { RunContext } from "../run-context.ts";
 import type { RunPlan } from "../run-plan.ts";
@@ -76,7 +76,7 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
 
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */
 export function finishOpenCalls(ctx: RunContext): Promise<Termination | undefined> | undefined {
-  const isOpen = ctx.isContinuation || ctx.cutCalls.length > 0 || ctx.state.snapshot().get(toolCallStates) !== undefined;
+  const isOpen = ctx.isContinuation || ctx.cutCalls.length > 0 || hasOpenCalls(ctx);
   return isOpen ? Promise.resolve(ctx.seldom.open()).then(({ finishCalls }) => finishCalls(ctx)) : undefined;
 }
 
