@@ -37,16 +37,24 @@ const model: Provider = {
   },
 };
 
-/** One agent with one tool and without a store, to the end. */
+const seat = defineTool({
+  id: "book",
+  description: "Book a seat that nobody is asked about",
+  input: z.object({ seats: z.number() }),
+  execute: ({ seats }) => `booked ${seats}`,
+});
+
+/** One agent with two tools and without a store, to the end, and once more on the same thread. */
 export async function playPlain() {
   const runtime = createCore({
     providers: { page: model },
     models: { fast: { provider: "page", model: "page-1" } },
-    agents: { assistant: { model: "fast", instructions: "Be brief.", maxSteps: 1 } },
-    tools: [weather],
+    agents: { assistant: { model: "fast", instructions: "Be brief." } },
+    tools: [weather, seat],
   });
-  const { status, steps } = await runtime.run({ agent: "assistant", input: "How is the weather?" });
-  return { status, steps };
+  const first = await runtime.run({ agent: "assistant", thread: "trip", input: "Book me a trip." });
+  const second = await runtime.run({ agent: "assistant", thread: "trip", input: "Thanks." });
+  return [first, second].map(({ status, steps }) => ({ status, steps }));
 }
 
 /** The statuses before and after the decision, the last text, and what the tools gave. */

@@ -13,7 +13,7 @@ import type {
 import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { Landing } from "../commit/land.ts";
-import type { OpenEntry } from "../commit/run-ledger.ts";
+import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { Reading } from "../state/persist.ts";
@@ -86,6 +86,8 @@ export interface RunHandles {
   readonly inbox: Queue<InboxItem>;
   /** Where its commits go. */
   readonly landing: Landing;
+  /** Undefined: no effects are kept. */
+  readonly ledger?: RunLedger | undefined;
   readonly profileStore: ProfileStore | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */

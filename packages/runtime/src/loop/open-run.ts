@@ -1,15 +1,5 @@
-import {
-  type AgentEvent,
-  freezeJson,
-  isStoredEvent,
-  type Log,
-  messageId,
-  NO_USAGE,
-  type ScopeId,
-  type ToolMessage,
-} from "@awaken/contract";
+import { type AgentEvent, freezeJson, isStoredEvent, type Log, messageId, NO_USAGE, type ToolMessage } from "@awaken/contract";
 import { effectiveMessages } from "@awaken/contract/store";
-import { RunLedger } from "../commit/run-ledger.ts";
 import { RunWriter } from "../commit/run-writer.ts";
 import { Tally } from "../commit/tally.ts";
 import { Transcript } from "../commit/transcript.ts";
@@ -44,9 +34,6 @@ function openState(activation: Activation, log: Log): StateStore {
   if (seed !== undefined) state.seed(seed);
   return state;
 }
-
-const openLedger = ({ identity: { runId }, history: { ledger } }: Activation, scopeId: ScopeId): RunLedger | undefined =>
-  ledger === undefined ? undefined : new RunLedger({ runId, scopeId }, ledger);
 
 function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
   const log = given.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
@@ -100,7 +87,7 @@ const NOTHING_COUNTED = { steps: 0, usage: NO_USAGE, usageByModel: [] };
 export function openRun(activation: Activation, handles: RunHandles): RunContext {
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
-  const ledger = openLedger(activation, handles.scopeId);
+  const { ledger } = handles;
   const children = openChildren(state.snapshot());
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });

@@ -10,7 +10,7 @@ export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
-export { closeLeft, findNamed, findWork, finishCalls } from "./resume/seldom.ts";
+export { checkParent, checkStands, closeLeft, findNamed, findWork, finishCalls, hintedRun, namedRun } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
 export { suspend } from "./suspend.ts";
 export { takeIn } from "./take-in.ts";

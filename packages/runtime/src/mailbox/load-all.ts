@@ -2,6 +2,7 @@ import { threads } from "../builtin/background/task-table.ts";
 import { compacting } from "../builtin/compaction/compacting-door.ts";
 import { judging } from "../builtin/stop-policy/stop-policy.ts";
 import { toolWork } from "../builtin/tool-work-door.ts";
+import { ledgers } from "../commit/ledger-door.ts";
 import { pools } from "../inference/pool/pool-cache.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { whole } from "../phase/whole-door.ts";
@@ -15,7 +16,7 @@ import { jsonSchema } from "../tool/json-schema.ts";
 
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
-  ...[inferenceSeldom, seldom, whole, moreRoom, following, pools, jsonSchema],
+  ...[inferenceSeldom, seldom, ledgers, whole, moreRoom, following, pools, jsonSchema],
   ...[compacting, judging, threads, toolWork, fitting, discovery],
 ];
 

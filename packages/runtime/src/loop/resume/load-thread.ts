@@ -1,14 +1,16 @@
-import { AwakenError, type MessageId, type PersistedState, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
-import { sameJson, type ThreadHead } from "@awaken/contract/store";
-import { takenUp } from "../../commit/taken-up.ts";
+import type { MessageId, PersistedState, RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
+import type { ThreadHead } from "@awaken/contract/store";
+import { ledgers } from "../../commit/ledger-door.ts";
+import type { RunLedger } from "../../commit/run-ledger.ts";
 import { countedBy } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
-import type { Door, Late } from "../../stream/door.ts";
+import { type Door, type Late, whenThere } from "../../stream/door.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
-import type { OrderIntent, RunOrder } from "../run-order.ts";
+import type { RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
+import type { ResumeIntent } from "./named-run.ts";
 import { agentOfCut, openWork, type WorkRoom } from "./open-work.ts";
 
 /** What the records say that a new activation depends on. */
@@ -31,14 +33,11 @@ export interface LoadedThread {
   readonly left: OpenRunRecord | undefined;
   /** When the latest run of the thread changed last; 0 without one. */
   readonly latestAt: number;
+  /** Undefined: no effects are kept. */
+  readonly openLedger: ((runId: RunId, scopeId: ScopeId) => RunLedger) | undefined;
 }
 
-type ResumeIntent = Extract<OrderIntent, { type: "resume" }>;
 type WaitingRecord = Extract<RunRecord, { status: "waiting" }>;
-
-const refuse = (why: string): never => {
-  throw new AwakenError("invalid_resume", `invalid resume: ${why}`);
-};
 
 function storedAgent(state: PersistedState | undefined): string | undefined {
   const value = state?.extensions[activeAgent.name];
@@ -49,45 +48,17 @@ function storedAgent(state: PersistedState | undefined): string | undefined {
 const callingAgent = (state: PersistedState | undefined): string | undefined =>
   storedCalls(state).find((call) => call.status === "suspended" || call.status === "resuming")?.agentId;
 
-function checkThread(run: RunRecord, threadId: ThreadId, role: string): RunRecord {
-  if (run.threadId === threadId) return run;
-  return refuse(`${role} '${run.runId}' belongs to thread '${run.threadId}' but activation targets thread '${threadId}'`);
-}
-
-async function namedRun(records: RunRecords, { threadId, found }: RunOrder, { runId, seen }: ResumeIntent): Promise<RunRecord> {
-  const run = found === undefined ? await records.runs.load(runId) : found.run;
-  if (run === undefined) return refuse(`continue_run_id '${runId}' does not reference an existing run`);
-  if (seen !== undefined && !sameJson(run, seen)) throw takenUp(run);
-  return checkThread(run, threadId, "continue_run_id").status === "done" ? refuse(`run '${runId}' is done`) : run;
-}
-
-/** Whether the run is as it was when the thread was read: what the thread says of its calls is of that moment. */
-async function stands(records: RunRecords, head: ThreadHead | undefined, named: RunRecord): Promise<boolean> {
-  const seen = [head?.openRun, head?.latestRun].find((run) => run?.runId === named.runId) ?? (await records.runs.load(named.runId));
-  return seen !== undefined && sameJson(seen, named);
-}
-
 /** The record that a new run is for, if there is one. */
-function askedRun(records: RunRecords, { threadId, intent, found }: RunOrder, head: ThreadHead | undefined): Late<RunRecord | undefined> {
+function askedRun(
+  records: RunRecords,
+  { threadId, intent, found }: RunOrder,
+  head: ThreadHead | undefined,
+  seldom: Door<ThreadRoom>,
+): Late<RunRecord | undefined> {
   if (intent.type === "resume" || intent.runId === undefined) return waitingRun(head);
   const isAbsent = found === undefined ? intent.isUnseen === true && head === undefined : found.run === undefined;
-  return isAbsent ? undefined : hintedRun(records, threadId, intent.runId, intent.created);
-}
-
-async function hintedRun(
-  records: RunRecords,
-  threadId: ThreadId,
-  runId: RunId,
-  created: RunRecord | undefined,
-): Promise<RunRecord | undefined> {
-  const run = created ?? (await records.runs.load(runId));
-  if (run === undefined) return undefined;
-  return run.status === "created" ? checkThread(run, threadId, "run_id_hint") : refuse(`run_id_hint '${runId}' already exists as a run`);
-}
-
-async function checkParent(records: RunRecords, id: ThreadId): Promise<void> {
-  if ((await records.threads.load(id)) !== undefined) return;
-  throw new AwakenError("thread_not_found", `parent thread not found: ${id}`, { details: { threadId: id } });
+  const { runId, created } = intent;
+  return isAbsent ? undefined : whenThere(seldom.open(), ({ hintedRun }) => hintedRun(records, threadId, runId, created));
 }
 
 function waitingRun(head: ThreadHead | undefined): WaitingRecord | undefined {
@@ -122,11 +93,12 @@ export async function loadThread(
 ): Promise<LoadedThread> {
   const { intent, found } = order;
   const { parentThreadId } = order.trace;
-  if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true) await checkParent(records, parentThreadId);
-  const named = intent.type === "resume" ? await namedRun(records, order, intent) : undefined;
+  if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true)
+    await (await seldom.open()).checkParent(records, parentThreadId);
+  const named = intent.type === "resume" ? await (await seldom.open()).namedRun(records, order, intent) : undefined;
   const head = found === undefined ? await loadHead(records, order) : found.head;
-  if (named !== undefined && found === undefined && !(await stands(records, head, named))) throw takenUp(named);
-  const resumed = named ?? (await askedRun(records, order, head));
+  if (named !== undefined && found === undefined) await (await seldom.open()).checkStands(records, head, named);
+  const resumed = named ?? (await askedRun(records, order, head, seldom));
   const { messages, cutCalls, ledger } = await openWork(records, head, resumed, seldom);
   const history: ThreadHistory = {
     messages,
@@ -136,6 +108,8 @@ export async function loadThread(
     cutCalls,
     ledger,
   };
+  const keeping = ledger && ledgers.open();
+  const kept = keeping instanceof Promise ? await keeping : keeping;
   const isNamed = head !== undefined && order.namedMessages.length > 0;
   const { logged, renamed } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : NONE_NAMED;
   const { agentId, actingAgentId } = agentsOf(order, head, resumed, {
@@ -151,12 +125,17 @@ export async function loadThread(
     resumed,
     left: intent.type === "new" ? leftRun(head, resumed) : undefined,
     latestAt: head?.latestRun?.updatedAt ?? 0,
+    openLedger: kept && ((runId, scopeId) => new kept.RunLedger({ runId, scopeId }, ledger ?? [])),
   };
 }
 
 /** The same, and what is loaded for requests that name messages. */
 export interface ThreadRoom extends WorkRoom {
   findNamed(records: RunRecords, order: RunOrder, head: ThreadHead): Promise<Named>;
+  namedRun(records: RunRecords, order: RunOrder, intent: ResumeIntent): Promise<RunRecord>;
+  checkStands(records: RunRecords, head: ThreadHead | undefined, named: RunRecord): Promise<void>;
+  hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId, created: RunRecord | undefined): Promise<RunRecord | undefined>;
+  checkParent(records: RunRecords, id: ThreadId): Promise<void>;
 }
 
 /** Messages of a request that its thread may have already. */

@@ -41,7 +41,7 @@ export interface TakeUp extends Asked {
   readonly defaultAgent: string;
   /** Undefined when what the agent needs is there. */
   readonly ready: (agentId: string) => Promise<void> | undefined;
-  readonly handles: Omit<RunHandles, "landing">;
+  readonly handles: Omit<RunHandles, "landing" | "ledger">;
   readonly seldom: Door<ResumeRoom>;
   /** The claim turns out to be for a run that exists. */
   readonly adopt: (run: RunId) => void;
@@ -87,7 +87,10 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   const openWith = (plan: RunPlan, reading: Reading): OpenedRun => {
     const activation = { ...activate(taking, loaded, plan), reading };
     const landing = openLanding({ records, clock: handles.clock }, activation, order, loaded);
-    return { activation, ctx: openRun(activation, { ...handles, landing }) };
+    return {
+      activation,
+      ctx: openRun(activation, { ...handles, landing, ledger: loaded.openLedger?.(activation.identity.runId, handles.scopeId) }),
+    };
   };
   try {
     return openWith(taking.resolve(actingAgentId), "as-key-says");

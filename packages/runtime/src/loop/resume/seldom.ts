@@ -4,3 +4,4 @@ export { closeLeft } from "./close-left.ts";
 export { findNamed } from "./find-named.ts";
 export { findWork } from "./find-work.ts";
 export { finishCalls } from "./finish-calls.ts";
+export { checkParent, checkStands, hintedRun, namedRun } from "./named-run.ts";
