@@ -52,7 +52,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     const clock = fakeClock(Date.now());
     await using worker = openNode(shared.stores[0]);
     // Workers look for what was left behind; this node only follows.
-    await using idle = openNode(shared.stores[1], { clock, workers: false });
+    // What it asks for just then is answered by another clock.
+    await using idle = openNode(shared.stores[1], { clock, workers: false, limits: { storeMs: 1_000 * HOUR_MS } });
     await worker.run({ ...ask, input: "say" });
     await worker.run({ ...ask, thread: "waiting", input: "approve say" });
     const caughtUp: Promise<void>[] = [];
