@@ -1,4 +1,5 @@
-import type { AttachedEvent, AttachedIterator, AttachOptions, ScopedRuntime } from "@awaken/runtime";
+import { AwakenError } from "@awaken/contract";
+import type { AttachedEvent, AttachedIterator, AttachOptions, RunResult, ScopedRuntime } from "@awaken/runtime";
 import type { WrittenEvents } from "../http/event-writer.ts";
 import { viewAttached } from "./views.ts";
 
@@ -64,9 +65,18 @@ const isEmpty = (head: unknown): boolean => typeof head === "object" && head !==
 export interface OpenOptions extends AttachOptions {
   /** After this one the stream ends. Default: none. */
   readonly isLast?: (event: AttachedEvent) => boolean | Promise<boolean>;
-  /** Rejects when nothing will come. */
-  readonly begun?: Promise<unknown>;
+  /** The result of the run that is followed. It rejects when nothing will come. */
+  readonly begun?: Promise<RunResult>;
 }
+
+/** A run whose store kept nothing of it failed, and no log will ever say so. */
+function refuseUnkept(result: RunResult | undefined): void {
+  if (result?.status !== "failed") return;
+  const { code, message } = result.error;
+  for (const unkept of ["storage_io", "commit_unknown"] as const) if (code === unkept) throw new AwakenError(unkept, message);
+}
+
+const isMissing = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "run_not_found";
 
 /** Follows a run that is over: what it told behind the reader's place, or undefined when he has all of it. */
 export async function openEnded(runtime: Pick<ScopedRuntime, "attach">, id: string, attach: AttachOptions): Promise<Events | undefined> {
@@ -92,11 +102,14 @@ export async function openEvents(runtime: ScopedRuntime, id: string, options: Op
   first.catch(() => {});
   try {
     const head = await Promise.race([first, begun ?? caughtUp?.promise]);
+    // It ended before anything was told of it: it is on record, or nowhere.
+    const hasFailed = head !== undefined && "status" in head && head.status === "failed";
     // Nobody follows a run that could not begin: why it could not is told by the run.
-    if (isEmpty(head)) await begun;
+    if (isEmpty(hasFailed ? await first : head)) refuseUnkept(await begun);
   } catch (thrown) {
     await events.return?.();
-    await begun;
+    const result = await begun;
+    if (isMissing(thrown)) refuseUnkept(result);
     throw thrown;
   }
   return new Opened(events, first, isLast);
