@@ -235,10 +235,11 @@ export class Landing {
   }
 
   #send(commit: ThreadCommit): Promise<CommitResult> {
-    const [store, resumed, holding] = [this.#store, this.#resumed, this.#holding];
+    const store = this.#store;
+    const resumed = this.#resumed;
     if (!this.#isFirst) return store.commit(commit);
     const write = (ports: CommitPorts) => this.#takeUp(ports, commit);
-    const written = holding?.first?.(commit, write);
+    const written = this.#holding?.first?.(commit, write);
     if (written !== undefined) return written;
     if (resumed === undefined) return store.commit(commit);
     return commit.fence === undefined ? inTransaction(store, write) : this.#commitHeld(resumed, commit);

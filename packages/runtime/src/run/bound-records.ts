@@ -4,8 +4,6 @@ import type { CommitPorts } from "../commit/commit-store.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
 
-type Ask = <T>(what: Work, asked: Promise<T>) => Promise<T>;
-
 /** A store that does not answer is a store that failed: nobody asks it again for the same, though a commit may still come to be on record. */
 const askedTo = (what: string): Work => ({
   limit: "storeMs",
@@ -29,13 +27,8 @@ const LOAD_STREAM = askedTo("load a stream");
 const KEEP_STREAM = askedTo("keep a stream");
 const FORGET_STREAM = askedTo("forget a stream");
 
-const askWith =
-  (bounds: Bounds): Ask =>
-  (what, asked) =>
-    bounds.wait(asked, what);
-
 /** Work that nobody waits for any more must not commit: whoever began it was told that it failed. */
-async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) => Promise<T>, ask: Ask): Promise<T> {
+async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) => Promise<T>, bounds: Bounds): Promise<T> {
   let isLeft = false;
   const guarded = (ports: CommitPorts): Promise<T> =>
     work({
@@ -46,7 +39,7 @@ async function inOneTry<T>(records: LastingRecords, work: (ports: CommitPorts) =
       },
     });
   try {
-    return await ask(COMMIT_TRANSACTION, records.transaction(guarded));
+    return await bounds.wait(records.transaction(guarded), COMMIT_TRANSACTION);
   } catch (thrown) {
     isLeft = true;
     throw thrown;
@@ -66,60 +59,59 @@ class BoundRecords implements LastingRecords {
     this.#bounds = bounds;
   }
 
-  get #ask(): Ask {
-    return askWith(this.#bounds);
-  }
-
   get threads(): LastingRecords["threads"] {
-    const [{ threads }, ask] = [this.#records, this.#ask];
+    const { threads } = this.#records;
+    const bounds = this.#bounds;
     return {
-      load: (id) => ask(LOAD_THREAD, threads.load(id)),
-      loadHead: (id) => ask(LOAD_THREAD, threads.loadHead(id)),
+      load: (id) => bounds.wait(threads.load(id), LOAD_THREAD),
+      loadHead: (id) => bounds.wait(threads.loadHead(id), LOAD_THREAD),
     };
   }
 
   get runs(): LastingRecords["runs"] {
-    const [{ runs }, ask] = [this.#records, this.#ask];
+    const { runs } = this.#records;
+    const bounds = this.#bounds;
     return {
-      load: (id) => ask(LOAD_RUN, runs.load(id)),
-      list: (query) => ask(LIST_RUNS, runs.list(query)),
-      listByTicket: (id) => ask(LIST_RUNS_OF_TICKET, runs.listByTicket(id)),
-      listOpenTickets: (id) => ask(LIST_TICKETS, runs.listOpenTickets(id)),
+      load: (id) => bounds.wait(runs.load(id), LOAD_RUN),
+      list: (query) => bounds.wait(runs.list(query), LIST_RUNS),
+      listByTicket: (id) => bounds.wait(runs.listByTicket(id), LIST_RUNS_OF_TICKET),
+      listOpenTickets: (id) => bounds.wait(runs.listOpenTickets(id), LIST_TICKETS),
     };
   }
 
   get messages(): LastingRecords["messages"] {
-    const [{ messages }, ask] = [this.#records, this.#ask];
+    const { messages } = this.#records;
+    const bounds = this.#bounds;
     return {
-      load: (threadId, ids) => ask(LOAD_MESSAGES, messages.load(threadId, ids)),
-      list: (threadId, query) => ask(LIST_MESSAGES, messages.list(threadId, query)),
+      load: (threadId, ids) => bounds.wait(messages.load(threadId, ids), LOAD_MESSAGES),
+      list: (threadId, query) => bounds.wait(messages.list(threadId, query), LIST_MESSAGES),
     };
   }
 
   get ledger(): LastingRecords["ledger"] {
-    const [{ ledger }, ask] = [this.#records, this.#ask];
+    const { ledger } = this.#records;
+    const bounds = this.#bounds;
     return {
-      load: (key) => ask(LOAD_EFFECT, ledger.load(key)),
-      list: (runId, query) => ask(LIST_EFFECTS, ledger.list(runId, query)),
+      load: (key) => bounds.wait(ledger.load(key), LOAD_EFFECT),
+      list: (runId, query) => bounds.wait(ledger.list(runId, query), LIST_EFFECTS),
     };
   }
 
   commit(commit: ThreadCommit): Promise<CommitResult> {
-    return this.#ask(COMMIT, this.#records.commit(commit));
+    return this.#bounds.wait(this.#records.commit(commit), COMMIT);
   }
 
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T> {
-    return inOneTry(this.#records, work, this.#ask);
+    return inOneTry(this.#records, work, this.#bounds);
   }
 }
 
 export const boundRecords = (records: LastingRecords, bounds: Bounds): LastingRecords => new BoundRecords(records, bounds);
 
 export function boundStreams(streams: StreamCheckpointStore, bounds: Bounds): StreamCheckpointStore {
-  const ask = askWith(bounds);
   return {
-    load: (runId, step) => ask(LOAD_STREAM, streams.load(runId, step)),
-    put: (checkpoint) => ask(KEEP_STREAM, streams.put(checkpoint)),
-    delete: (runId, step) => ask(FORGET_STREAM, streams.delete(runId, step)),
+    load: (runId, step) => bounds.wait(streams.load(runId, step), LOAD_STREAM),
+    put: (checkpoint) => bounds.wait(streams.put(checkpoint), KEEP_STREAM),
+    delete: (runId, step) => bounds.wait(streams.delete(runId, step), FORGET_STREAM),
   };
 }

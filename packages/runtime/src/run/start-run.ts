@@ -73,8 +73,8 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
         if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
         if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
       } finally {
-        for (const tasks of prepared?.tasks ?? []) tasks.close();
-        if (prepared !== undefined && run.inbox.size > 0) await keepUnread(parts, run, prepared.ctx);
+        const closing = prepared === undefined ? undefined : close(parts, run, prepared);
+        if (closing !== undefined) await closing;
         const leaving = held === undefined ? undefined : holds?.leave(held);
         if (leaving !== undefined) await leaving;
       }
@@ -98,6 +98,11 @@ async function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | un
   rememberOutput(parts, ctx, ended);
   if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
   return ended;
+}
+
+function close(parts: RunParts, run: ActiveRun, { ctx, tasks }: Prepared): Promise<void> | undefined {
+  for (const each of tasks) each.close();
+  return run.inbox.size > 0 ? keepUnread(parts, run, ctx) : undefined;
 }
 
 async function toldOf({ identity: { runId }, progress }: RunContext, holding: Holding | undefined): Promise<ToldRun> {
@@ -139,10 +144,12 @@ function inBackground(plan: RunPlan): RunPlan {
   return { ...plan, tools, descriptors, toolIds: listIds(descriptors) };
 }
 
+const NO_TASKS: readonly OpenedTasks[] = Object.freeze([]);
+
 /** Everything before the loop. What throws here leaves the run as it was on record. */
 async function prepare(init: RunInit, order: RunOrder): Promise<Prepared> {
   const { parts, run, resolution } = init;
-  const opened: OpenedTasks[] = [];
+  let tasks: readonly OpenedTasks[] = NO_TASKS;
   tellRefused(run, parts.tasks);
   const plans = new ResolvedPlans(init, isTask(order));
   const { ctx } = await takeUp({
@@ -160,16 +167,17 @@ async function prepare(init: RunInit, order: RunOrder): Promise<Prepared> {
       wayOut: order.holding?.wayOut,
       children: parts.more.children(init),
       tasks: (scene) => {
-        const tasks = parts.more.tasks(init, scene);
-        opened.push(tasks);
-        return tasks;
+        const opened = parts.more.tasks(init, scene);
+        // A list that is joined has room for its items alone; one that grows has room for sixteen.
+        tasks = tasks.concat(opened);
+        return opened;
       },
     },
     seldom,
     adopt: (id) => parts.active.adopt(run, id),
   });
   run.ctx = ctx;
-  return { ctx, tasks: opened };
+  return { ctx, tasks };
 }
 
 /** News of tasks that came too late for the run wait for the next one. */
