@@ -16,7 +16,7 @@ import { runIn } from "../sql/run-row.ts";
 import { readWish } from "../sql/wish-rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import type { Access } from "./access.ts";
-import type { Finish, Tx } from "./attempt.ts";
+import type { Finish } from "./attempt.ts";
 import { bodiesOf } from "./blobs.ts";
 import { finishMoves, queuedIn, readDispatch } from "./dispatch-rows.ts";
 import { newestOf } from "./events.ts";
@@ -33,7 +33,6 @@ import {
   rowsOf,
   withId,
 } from "./heads.ts";
-import { lockThread, lockThreadLightly } from "./locks.ts";
 import { readQueue } from "./pending.ts";
 import { type Statement, sql } from "./statement.ts";
 
@@ -90,10 +89,19 @@ interface Taken {
   readonly rows: readonly Row[];
 }
 
-/** Two round trips: one locks the thread and reads all, one claims and commits. */
+/** Two round trips, for all that are asked for together: one locks the threads and reads all, one claims and commits. */
 export async function claimNext(access: Access, threadId: ThreadId, claiming: Claiming): Promise<Claim | undefined> {
   const known = knownView(access, threadId);
-  const taken = await access.session.write((tx) => take(tx, access, threadId, claiming, known));
+  let now = 0;
+  // A claim that a crash takes back was nobody's: the first commit of its run is on the disk after it.
+  const taken = await access.session.ask({
+    ...{ scopeId: access.scopeId, threadId },
+    question: () => {
+      now = access.env.clock();
+      return selectNext(access, threadId, claiming, now, known);
+    },
+    plan: (rows) => take(access, claiming, now, rows),
+  });
   if (taken === undefined) return undefined;
   const { dispatch } = taken;
   try {
@@ -105,12 +113,8 @@ export async function claimNext(access: Access, threadId: ThreadId, claiming: Cl
 }
 
 /** The first row that is accepted; rows of an older epoch are superseded on the way. */
-async function take(tx: Tx, access: Access, threadId: ThreadId, claiming: Claiming, known: KnownView): Promise<Finish<Taken | undefined>> {
-  const { scopeId, env } = access;
-  const now = env.clock();
-  // A claim that a crash takes back was nobody's: the first commit of its run is on the disk after it. In a transaction there is more.
-  const lock = access.known === undefined ? lockThread : lockThreadLightly;
-  const [, rows = []] = await tx.read(lock(scopeId, threadId), selectNext(access, threadId, claiming, now, known));
+function take(access: Access, claiming: Claiming, now: number, rows: readonly Row[]): Finish<Taken | undefined> {
+  const { env } = access;
   const openRows = rowsOf(rows, "open");
   const epoch = openRows[0] === undefined ? 0 : numberOf(openRows[0], "seq");
   const open = openRows.map((row) => readDispatch(withId(row, "dispatch_id")));

@@ -40,6 +40,16 @@ export const tryLockThreads = (threads: readonly ThreadKey[]): Statement =>
     threads.map(({ threadId }) => threadId),
   );
 
+/** Gives the places of those that nobody else has, from 1 on. What is written then is light as with `lockThreadLightly`. */
+export const tryLockThreadsLightly = (threads: readonly ThreadKey[]): Statement =>
+  sql(
+    `SELECT place, set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS thread (scope, id, place)
+     WHERE pg_try_advisory_xact_lock(${threadKey("id", "scope")})`,
+    threads.map(({ scopeId }) => scopeId),
+    threads.map(({ threadId }) => threadId),
+  );
+
 const locked = (isLocked: string): string =>
   `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND ${isLocked} THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`;
 

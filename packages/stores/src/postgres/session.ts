@@ -1,10 +1,11 @@
 import { AwakenError } from "@awaken/contract";
 import { overError } from "../sql/env.ts";
 import type { Row } from "../sql/rows.ts";
+import { type Asking, Askings, askAlone } from "./askings.ts";
 import { type Finish, PART, perform, type Tx, WHOLE } from "./attempt.ts";
 import type { Connections, Lease } from "./connections.ts";
 import { commitUnknown, toStorageError } from "./errors.ts";
-import { Groups, type Guess } from "./group.ts";
+import { type Guess, Guesses } from "./guesses.ts";
 import { type Statement, sql } from "./statement.ts";
 
 /** How ports get at the database. */
@@ -17,6 +18,8 @@ export interface Session {
    * that is refused, `work` is done.
    */
   write<T>(work: (tx: Tx) => Promise<Finish<T>>, guess?: Guess<T>): Promise<T>;
+  /** As `write`. Outside of a transaction it may be together with others who ask, and need not be on the disk before what is written later. */
+  ask<T>(asking: Asking<T>): Promise<T>;
 }
 
 /** Longer work sees one moment; when others have changed what it writes, it is refused. */
@@ -35,11 +38,13 @@ async function send(lease: Lease, statements: readonly Statement[]) {
 /** Each piece of work on a connection of the pool. */
 export class PooledSession implements Session {
   readonly #connections: Connections;
-  readonly #groups: Groups;
+  readonly #guesses: Guesses;
+  readonly #askings: Askings;
 
   constructor(connections: Connections) {
     this.#connections = connections;
-    this.#groups = new Groups(connections);
+    this.#guesses = new Guesses(connections);
+    this.#askings = new Askings(connections);
   }
 
   read(statement: Statement): Promise<readonly Row[]> {
@@ -47,10 +52,14 @@ export class PooledSession implements Session {
   }
 
   async write<T>(work: (tx: Tx) => Promise<Finish<T>>, guess?: Guess<T>): Promise<T> {
-    if (guess !== undefined) return this.#connections.during(() => this.#groups.join(guess, work));
+    if (guess !== undefined) return this.#connections.during(() => this.#guesses.join(guess, work));
     const finish = await this.#connections.use((lease) => perform(lease, WHOLE, work));
     finish.tell?.();
     return finish.result;
+  }
+
+  ask<T>(asking: Asking<T>): Promise<T> {
+    return this.#connections.during(() => this.#askings.join(asking));
   }
 
   async transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
@@ -114,6 +123,10 @@ class InnerSession implements Session {
       if (tell !== undefined) this.#told.push(tell);
       return result;
     });
+  }
+
+  ask<T>(asking: Asking<T>): Promise<T> {
+    return this.write((tx) => askAlone(tx, asking, false));
   }
 
   /** Refuses new work and waits for what is under way. */

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { serverUrl } from "./test-server.ts";
 
 /** A statement that is prepared by name, and ends a transaction that began or is the first of one that needs no end. */
-const COMMITTING = /(awaken_[0-9a-f]{24})\0(?:COMMIT\0|[^\0]*pg_try_advisory)/g;
+const COMMITTING = /(awaken_[0-9a-f]{24})\0(?:COMMIT\0|[^\0]*set_config\('awaken\.locked)/g;
 
 export interface Proxy {
   readonly url: string;
