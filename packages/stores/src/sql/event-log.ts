@@ -28,6 +28,9 @@ export const bellKey = (scopeId: ScopeId, { type, id }: Log): string => JSON.str
 export const cursorOf = (type: Log["type"], seq: number, id: EventId): EventCursor =>
   eventCursor(`${type === "thread" ? "t" : "r"}${seq}.${id}`);
 
+/** The event that a cursor of ours names. */
+const eventOf = (cursor: EventCursor): string => cursor.slice(cursor.indexOf(".") + 1);
+
 const CURSOR = /^([tr])([1-9]\d{0,14})\.(.+)$/s;
 
 export const expiredCursor = (cursor: EventCursor): AwakenError =>
@@ -58,6 +61,8 @@ export interface EventBatch {
   readonly runSeq: number | undefined;
   readonly createdAt: number;
   readonly drafts: readonly EventDraft[];
+  /** The event before it is the same in both logs. */
+  readonly isNext: boolean;
 }
 
 /** Where the event of an idempotency key stands. */
@@ -170,7 +175,10 @@ class Numbering {
       return head && head.lastSeq + 1;
     };
     const createdAt = Math.max(this.#now, ...places.map(({ head }) => head.lastAt));
-    const batch = { batchId: this.#ids(), threadId, threadSeq: next("thread"), runId, runSeq: next("run"), createdAt, drafts: [], places };
+    const [one, other] = places.map(({ head }) => head.cursor && eventOf(head.cursor));
+    const isNext = one !== undefined && one === other;
+    const numbers = { threadSeq: next("thread"), runSeq: next("run") };
+    const batch = { batchId: this.#ids(), threadId, runId, ...numbers, createdAt, drafts: [], places, isNext };
     this.batches.push(batch);
     return batch;
   }

@@ -60,7 +60,7 @@ const OWN_RUNS = `(
 const DELETIONS: readonly string[] = [
   `DELETE FROM swept_log WHERE scope_id = ?1 AND ((type = 'thread' AND id = ?2) OR (type = 'run' AND id IN ${OWN_RUNS}))`,
   `DELETE FROM event_key WHERE scope_id = ?1 AND thread_id IS NULL AND run_id IN ${OWN_RUNS}`,
-  `DELETE FROM event WHERE scope_id = ?1 AND thread_id IS NULL AND run_id IN ${OWN_RUNS}`,
+  `DELETE FROM event WHERE scope_id = ?1 AND thread_id IS NULL AND begins = 1 AND run_id IN ${OWN_RUNS}`,
   `DELETE FROM ledger WHERE scope_id = ?1 AND run_id IN ${OWN_RUNS}`,
   `DELETE FROM run_ticket WHERE scope_id = ?1 AND run_id IN ${OWN_RUNS}`,
   "DELETE FROM event WHERE scope_id = ?1 AND thread_id = ?2",

@@ -38,6 +38,7 @@ import { follow, type LogBounds, type NumberedEvent } from "../sql/subscription.
 import type { Access } from "./access.ts";
 import { decode, writeBlobs } from "./blobs.ts";
 import type { Connection, Tx } from "./database.ts";
+import { loadRunHead, loadRunRows, nextStretch } from "./run-events.ts";
 
 /** Rows that are read at a time. */
 const BATCH = 64;
@@ -46,13 +47,12 @@ const readRow = (db: Connection, scopeId: ScopeId, row: Row): readonly StoredEve
   readBatch(row, decode(db, scopeId, row, textOf(row, "batch_id")));
 
 function loadHead(db: Connection, scopeId: ScopeId, log: Log): LogHead {
-  return readHead(log.type, db.get(SELECT_HEAD[log.type], scopeId, log.id) ?? loadSwept(db, scopeId, log));
+  const last = log.type === "thread" ? db.get(SELECT_HEAD, scopeId, log.id) : loadRunHead(db, scopeId, log.id);
+  return readHead(log.type, last ?? loadSwept(db, scopeId, log));
 }
 
-const selectHead = ({ id, seq }: (typeof LOG_COLUMNS)[Log["type"]]): string =>
-  `SELECT ${seq} + count - 1 AS last_seq, created_at AS last_at, batch_id, count FROM event
-     WHERE scope_id = ? AND ${id} = ? ORDER BY ${seq} DESC LIMIT 1`;
-const SELECT_HEAD = { thread: selectHead(LOG_COLUMNS.thread), run: selectHead(LOG_COLUMNS.run) };
+const SELECT_HEAD = `SELECT thread_seq + count - 1 AS last_seq, created_at AS last_at, batch_id, count FROM event
+  WHERE scope_id = ? AND thread_id = ? ORDER BY thread_seq DESC LIMIT 1`;
 
 /** How far a log came that has no event left. */
 function loadSwept(db: Connection, scopeId: ScopeId, log: Log): Row | undefined {
@@ -60,12 +60,13 @@ function loadSwept(db: Connection, scopeId: ScopeId, log: Log): Row | undefined 
   return db.get(sql, scopeId, log.type, log.id);
 }
 
+const SELECT_FROM = `SELECT scope_id, ${EVENT_COLUMNS} FROM event WHERE scope_id = ?1 AND thread_id = ?2 AND thread_seq >= coalesce(
+  (SELECT max(thread_seq) FROM event WHERE scope_id = ?1 AND thread_id = ?2 AND thread_seq <= ?3), 0) ORDER BY thread_seq LIMIT ?4`;
+
 /** Events from number `from` on, by rows: those of the row that holds it, and of the rows after it. */
 function loadFrom(db: Connection, scopeId: ScopeId, log: Log, from: number, limit = BATCH): readonly NumberedEvent[] {
-  const { id, seq } = LOG_COLUMNS[log.type];
-  const sql = `SELECT scope_id, ${EVENT_COLUMNS} FROM event WHERE scope_id = ?1 AND ${id} = ?2 AND ${seq} >= coalesce(
-      (SELECT max(${seq}) FROM event WHERE scope_id = ?1 AND ${id} = ?2 AND ${seq} <= ?3), 0) ORDER BY ${seq} LIMIT ?4`;
-  const rows = db.all(sql, scopeId, log.id, from, limit);
+  const rows =
+    log.type === "thread" ? db.all(SELECT_FROM, scopeId, log.id, from, limit) : loadRunRows(db, scopeId, log.id, { from, limit });
   return rows.flatMap((row) => numbered(row, readRow(db, scopeId, row), log.type)).filter((event) => event.seq >= from);
 }
 
@@ -89,7 +90,7 @@ const marks = (columns: string): string => columns.replaceAll(/\w+/g, "?");
 export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batches, keys, logs }: EventPlan): void {
   for (const batch of batches) {
     const { values, blobs } = eventValues(batch, env.blobBytes);
-    tx.run(INSERT_EVENT, scopeId, ...values);
+    tx.run(INSERT_EVENT, scopeId, ...values, batch.isNext ? null : 1);
     const { threadId, runId } = batch;
     if (threadId !== undefined) tx.known.heads.thread.put(scopeId, threadId, eventHead("thread", batch));
     if (runId !== undefined) tx.known.heads.run.put(scopeId, runId, eventHead("run", batch));
@@ -101,7 +102,7 @@ export function writeEvents(tx: Tx, { scopeId, env, channels }: Access, { batche
   });
 }
 
-const INSERT_EVENT = `INSERT INTO event (scope_id, ${EVENT_COLUMNS}) VALUES (?, ${marks(EVENT_COLUMNS)})`;
+const INSERT_EVENT = `INSERT INTO event (scope_id, ${EVENT_COLUMNS}, begins) VALUES (?, ${marks(EVENT_COLUMNS)}, ?)`;
 /** A key whose event was swept is free again. */
 const INSERT_KEY = `INSERT OR REPLACE INTO event_key (scope_id, ${EVENT_KEY_COLUMNS}) VALUES (?, ${marks(EVENT_KEY_COLUMNS)})`;
 
@@ -112,9 +113,10 @@ function positionOf(db: Connection, scopeId: ScopeId, log: Log, cursor: EventCur
   throw expiredCursor(cursor);
 }
 
+const SELECT_FIRST = "SELECT thread_seq AS seq FROM event WHERE scope_id = ? AND thread_id = ? ORDER BY thread_seq LIMIT 1";
+
 function loadBounds(db: Connection, scopeId: ScopeId, log: Log): LogBounds {
-  const { id, seq } = LOG_COLUMNS[log.type];
-  const first = db.get(`SELECT ${seq} AS seq FROM event WHERE scope_id = ? AND ${id} = ? ORDER BY ${seq} LIMIT 1`, scopeId, log.id);
+  const first = log.type === "thread" ? db.get(SELECT_FIRST, scopeId, log.id) : nextStretch(db, scopeId, log.id, 0);
   return { first: first && numberOf(first, "seq"), last: loadHead(db, scopeId, log).lastSeq };
 }
 

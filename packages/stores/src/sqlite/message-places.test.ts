@@ -43,8 +43,10 @@ describe("a thread without a number, made by an older program that has the file 
   const COLUMNS = "updated_at, message_count, folded, run_count, record";
   const WITHOUT_NUMBER = `DROP TRIGGER thread_has_number; UPDATE thread SET number = NULL WHERE thread_id = '${T2}';`;
 
-  const BEFORE_HALF_MINUTES = `DROP INDEX thread_activity; ALTER TABLE thread DROP COLUMN half_minute;
-    CREATE INDEX thread_activity ON thread (scope_id, updated_at DESC, thread_id);`;
+  const OLDER_TABLES = `DROP INDEX thread_activity; ALTER TABLE thread DROP COLUMN half_minute;
+    CREATE INDEX thread_activity ON thread (scope_id, updated_at DESC, thread_id);
+    DROP INDEX event_run; DROP INDEX event_stretch; ALTER TABLE event DROP COLUMN begins;
+    CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;`;
 
   function withFile(file: string, sql: string): void {
     const db = new DatabaseSync(file);
@@ -74,7 +76,7 @@ describe("a thread without a number, made by an older program that has the file 
 
   test("has one after the next opening, and a log of its own", async () => {
     await using store = await openWithTwo();
-    withFile(fileOf(store), `${WITHOUT_NUMBER} ${BEFORE_HALF_MINUTES} PRAGMA user_version = 8`);
+    withFile(fileOf(store), `${WITHOUT_NUMBER} ${OLDER_TABLES} PRAGMA user_version = 8`);
     await using again = await reopenTestStore(store, Date.now);
     await again.commit(of(T2, 0, ["b1"]));
     expect([await logOf(again, T1), await logOf(again, T2)]).toEqual([["a1"], ["b1"]]);

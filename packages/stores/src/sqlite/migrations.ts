@@ -190,6 +190,20 @@ export const MIGRATIONS: readonly Migration[] = [
   UPDATE thread SET half_minute = CAST(updated_at / 30000 AS INTEGER);
   CREATE INDEX thread_activity ON thread (scope_id, half_minute DESC);
   `,
+  // The events of a run mostly follow each other in the log of its thread: the log of the run is an index over where such stretches begin.
+  `
+  ALTER TABLE event ADD COLUMN begins INTEGER;
+  UPDATE event SET begins = 1
+    FROM (
+      SELECT rowid AS id, run_id IS lag(run_id) OVER log AND run_seq IS lag(run_seq + count) OVER log
+        AND thread_seq IS lag(thread_seq + count) OVER log AND thread_id IS NOT NULL AND run_id IS NOT NULL AS is_next
+      FROM event WINDOW log AS (PARTITION BY scope_id, thread_id ORDER BY thread_seq)
+    ) AS e
+    WHERE e.id = event.rowid AND NOT e.is_next;
+  DROP INDEX event_run;
+  CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL AND begins = 1;
+  CREATE UNIQUE INDEX event_stretch ON event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL AND begins = 1;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

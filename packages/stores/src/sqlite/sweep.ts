@@ -37,13 +37,27 @@ const deleteEvents: Step = (tx, cutoff) => {
   const first = tx.all(`SELECT ${columns} FROM event ORDER BY rowid LIMIT ${BATCH}`);
   const old = first.filter((row) => numberOf(row, "created_at") < cutoff);
   let count = 0;
+  const lastOf = new Map<string, Row>();
   for (const row of old) {
     count += numberOf(row, "count");
     for (const type of LOG_TYPES) keepNumber(tx, row, type);
     tx.run("DELETE FROM event WHERE rowid = ?", numberOf(row, "rowid"));
+    lastOf.set(JSON.stringify([row["scope_id"], row["thread_id"]]), row);
   }
+  for (const last of lastOf.values()) beginAfter(tx, last);
   return { rows: old.length, count };
 };
+
+/** Where the log of a thread begins now, a stretch of a run does. */
+function beginAfter(tx: Tx, row: Row): void {
+  const threadId = textIn(row, "thread_id");
+  if (threadId === undefined) return;
+  const next = numberOf(row, "thread_seq") + numberOf(row, "count");
+  tx.run(
+    "UPDATE event SET begins = 1 WHERE scope_id = ? AND thread_id = ? AND thread_seq = ? AND begins IS NULL",
+    ...[textOf(row, "scope_id"), threadId, next],
+  );
+}
 
 const LOG_TYPES = ["thread", "run"] as const;
 
