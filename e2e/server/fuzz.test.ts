@@ -250,3 +250,16 @@ test.each(["sqlite", "postgres"] as const)(
     expect((await store.runs.load(first.runId))?.runId).toBe(first.runId);
   },
 );
+
+test.each(["sqlite", "postgres"] as const)(
+  "what no record can have is no query, and is refused alike on every engine: %s",
+  async (engine) => {
+    await using shared = await openShared(engine);
+    await using runtime = openNode(shared.stores[0]);
+    const server = openServer({ runtime });
+    for (const path of ["/v1/threads?resourceId=a%00b", "/v1/threads?parentThreadId=%00", "/v1/threads/summaries?resourceId=%00"]) {
+      const { status, body } = await ask(server, "GET", path);
+      expect([status, body["code"]], path).toEqual([400, "invalid_query"]);
+    }
+  },
+);

@@ -84,6 +84,8 @@ function readQuery(route: Route, url: string): unknown {
     Object.defineProperty(given, name, { value, enumerable: true });
   }
   if (route.query === undefined) return undefined;
+  // Not every store can look for it, and none has it.
+  if (query.includes("%00")) throw new AwakenError("invalid_query", "the query has a NUL in it");
   const read = validateSync(route.query, given);
   if (read.type === "invalid") throw new AwakenError("invalid_query", `the query does not fit: ${read.message}`);
   return read.value;
