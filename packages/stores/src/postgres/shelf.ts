@@ -56,6 +56,6 @@ export function bytesOf(value: unknown): number {
   if (typeof value === "string") return 16 + value.length;
   if (typeof value !== "object" || value === null) return 0;
   let bytes = 24;
-  for (const key in value) bytes += 8 + bytesOf(Reflect.get(value, key));
+  for (const item of Object.values(value)) bytes += 8 + bytesOf(item);
   return bytes;
 }
