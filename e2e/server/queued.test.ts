@@ -1,3 +1,4 @@
+import { threadId } from "@awaken/contract";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { openShared, stopServer } from "../relay/support/nodes.ts";
@@ -154,19 +155,27 @@ describe.each(["sqlite", "postgres"] as const)("what is queued over HTTP on %s",
     }
   });
 
-  test("server-and-durability 44: a run that waits is nobody's: another node goes on with it while the first is still there", async () => {
-    await using shared = await openShared(engine);
-    await using first = openNode(shared.stores[0], { workers: false, leaseMs: 3_600_000 });
-    await using other = openNode(shared.stores[1], { workers: false });
-    const there = openServer({ runtime: other });
-    const response = await stream(openServer({ runtime: first }), hello("approve say"));
-    const end = endOf(await readFrames(response));
-    const ticket = end?.type === "run-end" ? end.tickets[0]?.id : expect.fail();
-    const run = response.headers.get("x-run-id");
-    expect((await ask(there, "GET", `/v1/runs/${run}`)).body).toMatchObject({ status: "waiting" });
-    expect(await ask(there, "POST", `/v1/tickets/${ticket}/decision`, { body: { action: "approve" } })).toMatchObject({ status: 202 });
-    expect(await resultOf(there, run)).toMatchObject({ status: "done" });
-  });
+  test.each(["streamed", "taken from the queue"])(
+    "server-and-durability 44: suspension frees the claim: another node goes on at once with a run that was %s, while the first is still there",
+    async (way) => {
+      await using shared = await openShared(engine);
+      const [store, peer] = shared.stores;
+      await using first = openNode(store, { workers: way !== "streamed", leaseMs: 3_600_000 });
+      const here = openServer({ runtime: first });
+      // It has committed before it waits, and so held its thread by a claim.
+      const body = hello("effect approve say");
+      const run = way === "streamed" ? (await stream(here, body)).headers.get("x-run-id") : (await start(here, body)).body["runId"];
+      const result = await resultOf(here, run);
+      expect(result).toMatchObject({ status: "waiting", steps: 2 });
+      const ticket = Object(result["tickets"])[0].id;
+      expect(await peer.dispatches.list(threadId("t"), {})).toMatchObject([{ runId: run, status: "acked", attemptCount: 0 }]);
+      await using other = openNode(peer, { workers: false });
+      const there = openServer({ runtime: other });
+      expect((await ask(there, "GET", `/v1/runs/${run}`)).body).toMatchObject({ status: "waiting" });
+      expect(await ask(there, "POST", `/v1/tickets/${ticket}/decision`, { body: { action: "approve" } })).toMatchObject({ status: 202 });
+      expect(await resultOf(there, run)).toMatchObject({ status: "done" });
+    },
+  );
 
   test("server-and-durability 45 and 54: what is said to another run than the one at work is queued; what a run did not read no other reads, and one that is over is 409", async () => {
     await using shared = await openShared(engine);
