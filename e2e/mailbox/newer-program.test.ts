@@ -7,7 +7,7 @@ import { text, toolCall } from "awaken/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { open, slow, T } from "./support/open.ts";
 
-const FOR_LONG = { timeout: 30_000, interval: 10 };
+const FOR_LONG = { timeout: 120_000, interval: 10 };
 
 let folder: string;
 beforeEach(() => {

@@ -55,7 +55,7 @@ class ReturningAgent extends HttpAgent {
   }
 }
 
-const soon = { timeout: 30_000, interval: 50 };
+const soon = { timeout: 120_000, interval: 50 };
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   test("protocols 18: a server that is killed in the middle of an answer: the page comes back and has what is on record, and posted once", async () => {

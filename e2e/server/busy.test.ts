@@ -69,7 +69,7 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
       ask(server, "POST", "/v1/threads/t/messages", { body: { messages: INSTEAD.messages, mode: "interrupt" } }),
       ask(server, "POST", "/v1/threads/t/interrupt"),
     ]);
-    await expect.poll(async () => (await peer.wishes.listOpen(old)).length, { timeout: 20_000 }).toBe(4);
+    await expect.poll(async () => (await peer.wishes.listOpen(old)).length, { timeout: 120_000 }).toBe(4);
     let isTold = false;
     const told = tried.finally(() => {
       isTold = true;

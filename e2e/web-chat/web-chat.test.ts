@@ -124,7 +124,7 @@ test("two calls are at work at the same time, and each shows its own result", as
   const { page } = opened;
   await ask(page, "Where are orders 1041 and 1042?");
   await page.locator("[data-tool=track_order].running").nth(1).waitFor();
-  await vi.waitUntil(() => shop.asked.length === 2, { timeout: 30_000 });
+  await vi.waitUntil(() => shop.asked.length === 2, { timeout: 120_000 });
   expect(shop.asked.toSorted()).toEqual(["1041", "1042"]);
   shop.courier.open();
   await reads(page, "Order 1042 is on its way.");

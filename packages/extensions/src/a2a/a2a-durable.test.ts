@@ -67,7 +67,7 @@ test("multi-agent 26: a process that dies after acceptance leaves a running run 
   });
 
   const { runtime } = harness.open(far.url, { init: { store, workers: false } });
-  const taken = vi.waitFor(() => runtime.resume(id), { timeout: 30_000, interval: 50 });
+  const taken = vi.waitFor(() => runtime.resume(id), { timeout: 120_000, interval: 50 });
   await until(() => far.seen.length === 3);
   gate.resolve();
   expect(await taken).toMatchObject({ status: "done", text: "by law, yes", runId: id });
@@ -93,7 +93,7 @@ test("a process that lost its run to another one does not cancel the task that t
   const second = harness.open(far.url, { init: { store: stores[1], workers: false } });
   const run = first.runtime.stream({ agent: "far", thread: "t", input: "may I?" });
   await until(() => far.seen.length === 2);
-  const taken = vi.waitFor(() => second.runtime.resume(run.id), { timeout: 30_000, interval: 50 });
+  const taken = vi.waitFor(() => second.runtime.resume(run.id), { timeout: 120_000, interval: 50 });
   await until(() => far.seen.length === 3);
   const lost = run.result.then(
     () => "over",

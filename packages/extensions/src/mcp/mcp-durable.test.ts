@@ -48,7 +48,7 @@ test("a call whose process was cut off is claimed in the ledger: it is never sen
   const run = first.runtime.stream({ agent: "assistant", thread: "t", input: "go" });
   await vi.waitFor(() => expect(sent("tools/call")).toHaveLength(1), 10_000);
   const second = node(file, server, [text("I see")], { workers: false });
-  const taken = await vi.waitFor(() => second.runtime.resume(run.id), { timeout: 10_000, interval: 100 });
+  const taken = await vi.waitFor(() => second.runtime.resume(run.id), { timeout: 120_000, interval: 100 });
   expect(taken.status).toBe("waiting");
   if (taken.status !== "waiting") return;
   const [ticket] = taken.tickets;

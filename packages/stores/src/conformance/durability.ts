@@ -68,6 +68,6 @@ export async function checkReopened<S extends Store>({ open, hooks: { reopen } }
 export function durabilityConformance<S extends Store>(setup: Setup<S>): void {
   if (setup.hooks.reopen === "never") return;
   describe("opened again", () => {
-    test("everything that was written is there", { timeout: 30_000 }, () => checkReopened(setup));
+    test("everything that was written is there", { timeout: 120_000 }, () => checkReopened(setup));
   });
 }

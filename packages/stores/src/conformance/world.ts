@@ -79,7 +79,7 @@ export function testClock(): TestClock {
 /** A test with a store of its own. */
 export const storeTest =
   <S extends Store>({ open, hooks }: Setup<S>): StoreTest<S> =>
-  (title, work, timeoutMs = 30_000) => {
+  (title, work, timeoutMs = 120_000) => {
     test(title, { timeout: timeoutMs }, async () => {
       const clock = testClock();
       const store = await open(clock.now);
