@@ -10,6 +10,21 @@ export function claimConformance(it: QueueTest): void {
     answers(it);
     firstCommits(it);
     lostClaims(it);
+    editedClaims(it);
+  });
+}
+
+function editedClaims(it: QueueTest): void {
+  it("stay what they are when a caller changes what he was given", async ({ store }) => {
+    await store.dispatches.enqueue(dispatch("d1"));
+    const claim = await claimOf(store);
+    const fence = fenceOf(claim);
+    // A record that cannot be changed is as good.
+    Reflect.set(claim.dispatch, "claimToken", "another");
+    Reflect.set(claim.dispatch, "priority", 7);
+    await store.commit(append(0, [user("m1")], { run: runs.running(), fence }));
+    await store.commit(append(1, [user("m2")], { fence, dispatch: { type: "ack", result: ACKED } }));
+    expect(await store.dispatches.load(fence.dispatchId)).toMatchObject({ status: "acked", priority: 128 });
   });
 }
 

@@ -122,8 +122,8 @@ function performApart(db: Database, group: readonly Job[]): readonly Job[] {
     } catch (thrown) {
       failAll(db, [job], thrown);
       if (db.isInTransaction) continue;
-      // It took the work of the others with it: they are done again, without it.
-      db.told = [];
+      // It took the work of the others with it, and what was known of its own: they are done again, without it.
+      rollBack(db);
       return [...jobsOf(done), ...group.slice(index + 1)];
     }
   }

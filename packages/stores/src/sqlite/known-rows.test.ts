@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ACKED, append, dispatch, event, R1, runs, T1, T2, takeNext, user, WORKER, write } from "../conformance/records.ts";
 import { failure } from "../conformance/world.ts";
 import { sqliteStore } from "./store.ts";
-import { tempFolder } from "./test-store.ts";
+import { openTestStore, tempFolder } from "./test-store.ts";
 
 // What a connection wrote last it does not read again, unless somebody may have written since.
 
@@ -150,4 +150,14 @@ describe.each(WRITERS)("what is known of a claimed thread when %s has", (_, writ
     seq--;
     await store.commit(step({ fence: { dispatchId: again.dispatchId, claimToken: again.claimToken } }));
   });
+});
+
+test("a commit for which the file has no room leaves nothing that the next one would take for written", async () => {
+  await using small = openTestStore({ maxBytes: 400 * 1024 });
+  await small.commit(step());
+  await small.commit(step());
+  // SQLite itself takes the whole transaction back.
+  await failure(small.commit(append(2, [user("large", "x".repeat(1_000_000))], { events: [event("a")] })), "storage_io");
+  expect(await numbersOf(small.commit(step()))).toEqual(["t5 r5", "t6 r6"]);
+  expect((await small.messages.list(T1, {})).items.map(({ message }) => message.id)).toEqual(["m1", "m2", "m3"]);
 });

@@ -1,5 +1,5 @@
 import type { RunRecord, ScopeId } from "@awaken/contract";
-import type { DispatchRecord } from "@awaken/contract/store";
+import type { ClaimedDispatch, DispatchRecord } from "@awaken/contract/store";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import type { Log, LogHead } from "../sql/event-log.ts";
 
@@ -36,9 +36,13 @@ class Recent<T> {
   }
 }
 
+/** The record itself goes to a caller, who may change it. */
+const ownCopy = (dispatch: ClaimedDispatch): ClaimedDispatch =>
+  dispatch.echo === undefined ? { ...dispatch } : { ...dispatch, echo: structuredClone(dispatch.echo) };
+
 /** Who holds a thread. */
 interface Holder {
-  readonly claim: DispatchRecord | undefined;
+  readonly claim: ClaimedDispatch | undefined;
 }
 
 /**
@@ -70,8 +74,8 @@ export class KnownRows {
 
   /** A thread has one claim at most. */
   moved(scopeId: ScopeId, dispatch: DispatchRecord): void {
-    const { threadId, dispatchId, status } = dispatch;
-    if (status === "claimed") this.holders.put(scopeId, threadId, { claim: dispatch });
+    const { threadId, dispatchId } = dispatch;
+    if (dispatch.status === "claimed") this.holders.put(scopeId, threadId, { claim: ownCopy(dispatch) });
     else if (this.holders.find(scopeId, threadId)?.claim?.dispatchId === dispatchId) {
       this.holders.put(scopeId, threadId, { claim: undefined });
     }
