@@ -1,7 +1,9 @@
 import { AwakenError } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
+import { defineTool } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { openNode } from "../relay/support/speaker.ts";
 import { endOf, hello, stream } from "./support/busy.ts";
 import { ask, openServer, readFrames, request } from "./support/client.ts";
@@ -69,4 +71,32 @@ test("a submit of which the store keeps nothing is 503 by every door, with a wor
   for (const threadId of ["new", "old"]) {
     expect(endOf(await readFrames(await stream(server, hello("say", { threadId }))))).toMatchObject({ result: { status: "done" } });
   }
+});
+
+test("a submit whose events cannot be read is told so while its run goes on, and is the same run when it comes again", async () => {
+  await using kept = memoryStore();
+  let isBroken = true;
+  const unread = <Records extends Pick<QueueStore, "events">>(records: Records): Records => ({
+    ...records,
+    events: {
+      ...records.events,
+      list: async (...given: Parameters<QueueStore["events"]["list"]>) => {
+        if (isBroken) throw new AwakenError("storage_io", "the disk of /srv/a.db cannot be read");
+        return records.events.list(...given);
+      },
+    },
+  });
+  const store: QueueStore = { ...unread(kept), scoped: (scope) => unread(kept.scoped(scope)) };
+  const end = Promise.withResolvers<string>();
+  const effect = defineTool({ id: "effect", description: "Lasts", input: z.object({ n: z.number() }), execute: () => end.promise });
+  await using runtime = openNode(store, { tools: [effect] });
+  const server = openServer({ runtime });
+  const submit = () => server.fetch(request("POST", "/v1/runs", { body: hello("effect say"), headers: { "idempotency-key": "k" } }));
+  const refused = await submit();
+  expect([refused.status, await refused.text()]).toEqual([503, JSON.stringify({ error: "the store does not answer", code: "storage_io" })]);
+  expect((await ask(server, "GET", "/v1/runs")).body).toMatchObject({ items: [{ status: "running" }] });
+  isBroken = false;
+  end.resolve("done");
+  expect(endOf(await readFrames(await submit()))).toMatchObject({ type: "run-end", result: { status: "done" } });
+  expect((await ask(server, "GET", "/v1/runs")).body).toMatchObject({ total: 1 });
 });

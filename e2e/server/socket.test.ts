@@ -43,6 +43,32 @@ describe("over a socket", () => {
     leave.abort();
   });
 
+  test("an answer that is whole says how long it is, in bytes, also one that is empty and one that is a refusal", async () => {
+    await using shared = await openShared("memory");
+    await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, origins: [ORIGIN] }));
+    const ask = async (path: string, init: RequestInit = {}) => {
+      const { status, headers, ...response } = await fetch(`${server.url}${path}`, init).then(async (answer) => ({
+        ...{ status: answer.status, headers: answer.headers },
+        bytes: (await answer.arrayBuffer()).byteLength,
+      }));
+      return { status, says: headers.get("content-length"), is: String(response.bytes), chunks: headers.get("transfer-encoding") };
+    };
+    const body = JSON.stringify({ id: "t", title: "äöü 😀" });
+    const whole = (status: number) => expect.objectContaining({ status, chunks: null });
+    for (const [status, path, init] of [
+      [201, "/v1/threads", { method: "POST", body, headers: { "content-type": "application/json" } }],
+      [200, "/v1/threads/t", {}],
+      [200, "/health/live", {}],
+      [404, "/v1/runs/%zz", {}],
+      [404, "/v1/nowhere", {}],
+    ] as const) {
+      const told = await ask(path, init);
+      expect(told, path).toEqual(whole(status));
+      expect(told.says, path).toBe(told.is);
+    }
+    expect(await ask("/v1/threads/t", { method: "DELETE" })).toEqual({ status: 204, says: null, is: "0", chunks: null });
+  });
+
   test("whoever asks for the head of a stream alone is told that there is none, and holds nothing open", async () => {
     await using shared = await openShared("memory");
     await using server = await serve(held({ runtime: openNode(shared.stores[0]), port: 0, log: quiet, metrics: true, origins: [ORIGIN] }));

@@ -43,9 +43,16 @@ export class Follower {
     return this.seen.at(-1)?.id;
   }
 
-  /** What a reader of the screen has before him. */
+  /** What a reader of the screen has before him: what a step has said is gone when it begins anew. */
   get text(): string {
-    return [...this.seen, ...this.#open].flatMap(({ data }) => (data.type === "text-delta" ? [data.delta] : [])).join("");
+    let before = "";
+    let step = "";
+    for (const { data } of [...this.seen, ...this.#open]) {
+      if (data.type === "text-delta") step += data.delta;
+      else if (data.type === "stream-reset") step = "";
+      else if (data.type === "step-start") [before, step] = [before + step, ""];
+    }
+    return before + step;
   }
 
   /** Until the frame that is wanted, the end, or the break of the connection. True when the frame came. */

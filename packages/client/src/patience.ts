@@ -41,7 +41,7 @@ export function pauseAfter(thrown: unknown, failures: number, { tries, maxAwayMs
 /** `Retry-After` in ms: seconds, or a moment by the server's own clock. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const told = headers.get("retry-after") ?? "";
-  if (/^\d{1,9}$/.test(told)) return Number(told) * 1_000;
+  if (/^\d+$/.test(told)) return Number(told) * 1_000;
   const at = Date.parse(told);
   if (Number.isNaN(at)) return undefined;
   const now = Date.parse(headers.get("date") ?? "");

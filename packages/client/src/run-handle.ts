@@ -23,7 +23,7 @@ const HOLD_MS = 25_000;
 export async function waitFor(transport: Transport, runId: string, signal?: AbortSignal): Promise<Result> {
   for (;;) {
     try {
-      return await transport.insist("waitForRun", { ids: { id: runId }, query: { timeoutMs: HOLD_MS }, signal }, LONG);
+      return await transport.insist("waitForRun", { ids: { id: runId }, query: { timeoutMs: HOLD_MS }, heldMs: HOLD_MS, signal }, LONG);
     } catch (thrown) {
       if (!AwakenError.is(thrown) || thrown.code !== "timeout") throw thrown;
     }

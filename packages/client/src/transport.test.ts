@@ -179,3 +179,8 @@ describe("with time in hand", () => {
     expect(isThrough, "it came to its end without an abort").toBe(true);
   });
 });
+
+test.each([0, -1, Number.NaN])("no time at all for answers is refused: %s", (timeoutMs) => {
+  const refused = expect.objectContaining({ code: "invalid_activation", message: expect.stringContaining("timeoutMs") });
+  expect(() => createClient({ url: "http://localhost", timeoutMs })).toThrow(refused);
+});

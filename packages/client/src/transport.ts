@@ -23,10 +23,14 @@ export interface Asked {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** How long the server may hold the question, which it was asked to do: it has so much longer. */
+  readonly heldMs?: number;
 }
 
 const MAX_TEXT = 500;
 const ANSWER_MS = 120_000;
+/** Of what is longer, timers make nothing. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(ERROR_TABLE, code);
 
@@ -71,6 +75,11 @@ function checkHeaders(headers: Readonly<Record<string, string>> = {}): void {
   }
 }
 
+function checkTimeout(ms = ANSWER_MS): void {
+  if (ms > 0) return;
+  throw new AwakenError("invalid_activation", `the timeoutMs of a client must be above 0, got ${ms}; Infinity is for one who waits`);
+}
+
 /** An answer that says that the server is elsewhere. It is not followed: the key is for this one, and so is what was said. */
 function elsewhere(base: URL, { headers, status }: Response): AwakenError {
   const location = headers.get("location");
@@ -93,6 +102,7 @@ export class Transport {
   constructor(init: ClientInit) {
     this.#base = readBase(init.url);
     checkHeaders(init.headers);
+    checkTimeout(init.timeoutMs);
     this.#init = init;
   }
 
@@ -124,12 +134,13 @@ export class Transport {
 
   /** One request, and what is read of its answer when it went well. What does not come in time has not come. */
   async #exchange<T>(name: Endpoint, asked: Asked, read: (response: Response) => T | Promise<T>): Promise<T> {
-    const { signal } = asked;
+    const { signal, heldMs = 0 } = asked;
     signal?.throwIfAborted();
     const { fetch = (request) => globalThis.fetch(request), timeoutMs = ANSWER_MS } = this.#init;
     const patient = new AbortController();
     const request = await this.#requestOf(name, asked, patient.signal);
-    const timer = setTimeout(() => patient.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const ms = Math.min(timeoutMs + heldMs, MAX_TIMER_MS);
+    const timer = setTimeout(() => patient.abort(new Error(`no answer within ${ms} ms`)), ms);
     try {
       const response = await fetch(request);
       if (response.ok) return await read(response);

@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AttachedEvent } from "./index.ts";
-import { answering, bytes, noThread, played, refusing, streaming, unreachable, useFakeTime } from "./scripted-server.test-support.ts";
+import {
+  answering,
+  bytes,
+  noThread,
+  played,
+  refusing,
+  streaming,
+  type Turn,
+  unreachable,
+  useFakeTime,
+} from "./scripted-server.test-support.ts";
 
 // What comes over the wire, however it is cut, and from whoever stands between.
 
@@ -159,11 +169,13 @@ describe("who is told to come back", () => {
   });
 
   test("is told at once when that is later than he would wait", async () => {
-    const { client, asked } = answering([later({ "retry-after": "3600" })]);
-    const failure = { code: "server_unreachable", details: { status: 429, retryAfterMs: 3_600_000 } };
-    await expect(client.threads.load("t")).rejects.toMatchObject(failure);
-    await expect(collect(client.attach("t"))).rejects.toMatchObject(failure);
-    expect(asked).toHaveLength(2);
+    for (const seconds of [3_600, 999_999_999, 99_999_999_999]) {
+      const { client, asked } = answering([later({ "retry-after": String(seconds) })]);
+      const failure = { code: "server_unreachable", details: { status: 429, retryAfterMs: seconds * 1_000 } };
+      await expect(client.threads.load("t")).rejects.toMatchObject(failure);
+      await expect(collect(client.attach("t"))).rejects.toMatchObject(failure);
+      expect(asked).toHaveLength(2);
+    }
   });
 
   test("waits for the end of a run over minutes without a server, as whoever follows it does", async () => {
@@ -181,5 +193,25 @@ describe("who is told to come back", () => {
     await expect(played(answering([unreachable]).client.wait("r")).then(({ value: never }) => never)).rejects.toMatchObject({
       code: "server_unreachable",
     });
+  });
+
+  test("waits for the end of a run also with little time for answers: a question that the server was asked to hold has so much more", async () => {
+    const hold =
+      (answer: () => Response): Turn =>
+      ({ signal }) =>
+        new Promise((resolve, reject) => {
+          const timer = setTimeout(() => resolve(answer()), 25_000);
+          signal.addEventListener("abort", () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+          });
+        });
+    const notYet = hold(() => Response.json({ error: "not yet", code: "timeout" }, { status: 504 }));
+    const turns = [...Array(3).fill(notYet), hold(() => Response.json({ status: "done", text: "hi" }))];
+    for (const timeoutMs of [2_000, Number.POSITIVE_INFINITY]) {
+      const { client, asked } = answering(turns, { timeoutMs });
+      expect((await played(client.wait("r"))).value).toMatchObject({ status: "done", text: "hi" });
+      expect(asked).toHaveLength(4);
+    }
   });
 });

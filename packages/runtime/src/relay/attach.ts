@@ -132,8 +132,9 @@ class Attached implements AttachedIterator {
   #read(reader: Reader): void {
     const { signal } = this.#options;
     this.#reader = reader;
-    this.#off = signal && onAbort(signal, () => this.#end());
     this.#unexpect = this.#readers.expect(this.#scopeId, reader.threadId);
+    // He may have left meanwhile: then all of it is given back at once.
+    this.#off = signal && onAbort(signal, () => this.#end());
     if (this.#isOver) this.#close();
   }
 

@@ -72,7 +72,8 @@ function writeBody(streams: EventStreams, outgoing: NodeOutgoing, { status, head
     lookAfter(outgoing, streams.deliver(sinkOf(outgoing), bytes));
     return;
   }
-  outgoing.writeHead(status, headers);
+  // Without its length Node would send it in chunks. What has no body by its status has no length either.
+  outgoing.writeHead(status, status === 204 ? headers : { ...headers, "content-length": String(Buffer.byteLength(body ?? "")) });
   outgoing.end(body);
   // Mostly the system has taken all of it, and nobody has to be looked after.
   if (outgoing.writableLength > 0) lookAfter(outgoing, streams.deliver({ ...sinkOf(outgoing), end: () => {} }));

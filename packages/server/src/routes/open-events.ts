@@ -108,8 +108,8 @@ export async function openEvents(runtime: ScopedRuntime, id: string, options: Op
     if (isEmpty(hasFailed ? await first : head)) refuseUnkept(await begun);
   } catch (thrown) {
     await events.return?.();
-    const result = await begun;
-    if (isMissing(thrown)) refuseUnkept(result);
+    // What was not found may not have begun: the run says why. Whatever else fails is told at once, the run may take its time.
+    if (isMissing(thrown)) refuseUnkept(await begun);
     throw thrown;
   }
   return new Opened(events, first, isLast);

@@ -7,7 +7,8 @@ const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
 
 /** What a run that was submitted before has done and does, until it is over or waits. */
 export async function streamAgain({ runtime, records }: Tenant, run: RunRecord): Promise<EventReply> {
-  const isLast = async (event: AttachedEvent) => isEnd(event) && (await records.runs.load(run.runId))?.status !== "running";
+  const isAtRest = async () => (await records.runs.load(run.runId))?.status !== "running";
+  const isLast = (event: AttachedEvent) => isEnd(event) && isAtRest();
   const events = await openEvents(runtime, run.runId, { isLast });
   return { events, runId: run.runId, threadId: run.threadId };
 }
