@@ -132,11 +132,12 @@ function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Tic
   return { type: "run-end", threadId, runId, termination, tickets, result, usage, usageByModel };
 }
 
-async function tryCloseCalls(ctx: RunContext): Promise<void> {
+/** What belongs to an end and cannot keep the run from it: that it failed is said in the log. */
+export async function attempt({ log, identity: { runId } }: RunContext, failed: string, work: () => Promise<unknown>): Promise<void> {
   try {
-    await (await ctx.seldom.open()).closeCalls(ctx);
+    await work();
   } catch (thrown) {
-    ctx.log.error(`open calls could not be closed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+    log.error(`${failed}: ${errorMessage(thrown)}`, { runId });
   }
 }
 
@@ -210,17 +211,17 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   if (ctx.tasks.hasAny) ctx.tally.begunBelow();
   if (isOver(ctx, given)) {
     if (!isElsewhere) await cancelBelow(ctx, given);
-    if (hasOpenCalls(ctx)) await tryCloseCalls(ctx);
+    if (hasOpenCalls(ctx)) await attempt(ctx, "open calls could not be closed", async () => (await ctx.seldom.open()).closeCalls(ctx));
     if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
-  try {
-    if (ctx.checkOutput !== undefined) await (await ctx.seldom.open()).judgeEarly(ctx, ctx.checkOutput, termination);
-    await ctx.phases.run("runEnd", { termination });
-  } catch (thrown) {
-    ctx.log.error(`a runEnd hook failed: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
+  const { checkOutput } = ctx;
+  if (checkOutput !== undefined && termination.type === "behavior-requested") {
+    ctx.tally.output = undefined;
+    await attempt(ctx, "the answer could not be checked", async () => (await ctx.seldom.open()).judgeEarly(ctx, checkOutput));
   }
+  await attempt(ctx, "a runEnd hook failed", async () => ctx.phases.run("runEnd", { termination }));
   const isAlone = openChildren(ctx.state.snapshot()).length === 0 && !ctx.tasks.hasRunning;
   const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);

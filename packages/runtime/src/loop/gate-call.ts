@@ -34,7 +34,10 @@ function passGates(ctx: RunContext, live: LiveCall): Gated | Promise<Gated> {
   if (ctx.active.plan.env.gates.length > 0 || tool === undefined || tool.traits.canApprove) return asking();
   try {
     const checked = prepareCall(ctx, tool, inputOf(live));
-    return checked instanceof Promise ? asking(checked) : admit(live, tool, checked);
+    if (!(checked instanceof Promise)) return admit(live, tool, checked);
+    // It may fail before there is somebody to wait for it: that is told then.
+    checked.catch(() => {});
+    return asking(checked);
   } catch (thrown) {
     return refusedByTool(live, thrown);
   }

@@ -1,4 +1,4 @@
-import { copyJson, errorMessage, isJson, type JsonValue, type Termination, toJson, type Validated } from "@awaken/contract";
+import { copyJson, isJson, type JsonValue, toJson, type Validated } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { isPromise } from "../stream/bounds.ts";
 import { note } from "./messages.ts";
@@ -72,13 +72,7 @@ export async function judge(ctx: RunContext, checkOutput: OutputCheck): Promise<
   return "again";
 }
 
-/** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. Never rejects. */
-export async function judgeEarly(ctx: RunContext, checkOutput: OutputCheck, termination: Termination): Promise<void> {
-  if (termination.type !== "behavior-requested") return;
-  try {
-    await check(ctx, checkOutput);
-  } catch (thrown) {
-    ctx.tally.output = undefined;
-    ctx.log.warn(`the answer could not be checked: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-  }
+/** A plugin ended the run: what was said until then is the answer, if it fits. Nobody is asked again. */
+export async function judgeEarly(ctx: RunContext, checkOutput: OutputCheck): Promise<void> {
+  await check(ctx, checkOutput);
 }

@@ -63,11 +63,7 @@ const isLost = ({ reason }: AbortSignal): boolean => AwakenError.is(reason) && r
  */
 export async function abortRemote(ctx: RunContext, backend: Backend): Promise<void> {
   if (backend.abort === undefined || !backend.profile.cancellation.includes("remote-abort") || isLost(ctx.signal)) return;
-  try {
-    await backend.abort({ agentId: ctx.active.plan.agent.id, identity: ctx.identity, stored: storedOf(ctx) });
-  } catch (thrown) {
-    ctx.log.warn(`a remote run could not be told to stop: ${errorMessage(thrown)}`, { runId: ctx.identity.runId });
-  }
+  await backend.abort({ agentId: ctx.active.plan.agent.id, identity: ctx.identity, stored: storedOf(ctx) });
 }
 
 /** The whole answer at once: nothing of it was heard before. */

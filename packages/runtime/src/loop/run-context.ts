@@ -179,7 +179,7 @@ export interface Seldom {
   abortRemote(ctx: RunContext, backend: Backend): Promise<void>;
   agentRunner(ctx: RunContext, live: LiveCall, calling: Calling): RunAgent;
   judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged>;
-  judgeEarly(ctx: RunContext, checkOutput: OutputCheck, termination: Termination): Promise<void>;
+  judgeEarly(ctx: RunContext, checkOutput: OutputCheck): Promise<void>;
   findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEntry): Promise<Gated | undefined>;
   knownResults(ctx: RunContext, calls: readonly LiveCall[]): Promise<ReadonlyMap<LiveCall, ToolResult>>;
   closeCalls(ctx: RunContext): Promise<void>;

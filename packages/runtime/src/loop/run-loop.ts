@@ -10,7 +10,7 @@ import { acceptedInput } from "./accepted-input.ts";
 import { crossBoundary } from "./boundary.ts";
 import { waitingReason } from "./child-calls.ts";
 import { dropEarly, tellDecisions } from "./decisions/early-decisions.ts";
-import { commitStep, type Elsewhere, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
+import { attempt, commitStep, type Elsewhere, finish, type Leaving, type LoopOutcome, takenBack } from "./finish.ts";
 import { activateAgent, nextAgent, unbindPlugins } from "./handoff.ts";
 import { hasNext, hasSuspended } from "./open-calls.ts";
 import { judgeOutput } from "./output.ts";
@@ -77,7 +77,8 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   const { backend } = ctx.active.plan;
-  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await (await ctx.seldom.open()).abortRemote(ctx, backend);
+  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted)
+    await attempt(ctx, "a remote run could not be told to stop", async () => (await ctx.seldom.open()).abortRemote(ctx, backend));
   try {
     if (ending.type !== "left") return await finish(ctx, ending);
     const { runId, threadId } = ctx.identity;

@@ -1,0 +1,158 @@
+import { type AgentEvent, type Backend, type Message, messageToolCalls } from "@awaken/contract";
+import { memoryStore } from "@awaken/stores/memory";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
+import { STATELESS_REMOTE_PROFILE } from "../backend/profile.ts";
+import { ledgers } from "../commit/ledger-door.ts";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import { command } from "../phase/command.ts";
+import { whole } from "../phase/whole-door.ts";
+import { definePlugin } from "../plugin/define-plugin.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
+import type { Door } from "../stream/door.ts";
+import { checkEvents } from "../testing/event-checker.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { allow } from "../tool/verdict.ts";
+import { seldom } from "./seldom-door.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** As in a process that has not needed the part yet, and whose files are gone. */
+function gone(door: Door<unknown>): void {
+  vi.spyOn(door, "room", "get").mockReturnValue(undefined);
+  vi.spyOn(door, "open").mockImplementation(() => Promise.reject(new Error("no such file")));
+}
+
+const book = defineTool({ id: "book", description: "Books", input: z.object({}), execute: () => "booked" });
+
+const PLUGINS = [
+  definePlugin({ id: "gate", register: (registrar) => registrar.gate(() => allow()) }),
+  definePlugin({ id: "holder", register() {}, onBind: () => undefined }),
+  definePlugin({ id: "waiter", register: (registrar) => registrar.hook("stepStart", async () => undefined) }),
+];
+
+function open(turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
+  const logged: string[] = [];
+  const log = { warn: (line: string) => logged.push(line), error: (line: string) => logged.push(line) };
+  const model = scripted(turns);
+  const runtime = createRuntime({
+    providers: { main: model },
+    models: { fast: { provider: "main", model: "m" } },
+    agents: { plain: { model: "fast" }, ...Object.fromEntries(PLUGINS.map(({ id }) => [id, { model: "fast", plugins: [id] }])) },
+    plugins: PLUGINS,
+    tools: [book],
+    store: memoryStore(),
+    workers: false,
+    log,
+    ...init,
+  });
+  return { runtime, model, logged };
+}
+
+/** How many calls the model is shown without a result. */
+const unanswered = (messages: readonly Message[]): number =>
+  messages.flatMap(messageToolCalls).length - messages.filter(({ role }) => role === "tool").length;
+
+describe("a part that cannot be loaded when a run needs it", () => {
+  test.each([
+    ["gates", "gate", seldom, "failed"],
+    ["what plugins hold of a run", "holder", seldom, "failed"],
+    ["hooks that are waited for", "waiter", whole, "failed"],
+    ["the ledger", "plain", ledgers, "refused"],
+  ] as const)("%s: the run ends once, and the next one on the thread finds it and goes well", async (_, agent, door, becomes) => {
+    const { runtime, model } = open([toolCall("book", {}), toolCall("book", {}), text("done")].slice(agent === "gate" ? 0 : 1));
+    gone(door);
+    const run = runtime.stream({ agent, thread: "t", input: "go" });
+    const events: AgentEvent[] = [];
+    const reading = (async () => {
+      for await (const event of run) events.push(event);
+    })();
+    if (becomes === "refused") {
+      await expect(reading).rejects.toThrow("no such file");
+      await expect(run.result).rejects.toThrow("no such file");
+    } else {
+      await reading;
+      checkEvents(events);
+      expect(await run.result).toMatchObject({ status: "failed", error: { message: "no such file" } });
+      expect(await runtime.store?.runs.load(run.id)).toMatchObject({ status: "done", outcome: { termination: { type: "error" } } });
+    }
+    vi.restoreAllMocks();
+    expect(await runtime.run({ agent, thread: "t", input: "again" })).toMatchObject({ status: "done", text: "done", steps: 2 });
+    for (const { messages } of model.requests) expect(unanswered(messages)).toBe(0);
+    await runtime.close();
+  });
+
+  test("hooks of the end run also when what checks the answer is not there, and an answer that nobody checked is none", async () => {
+    const ends: string[] = [];
+    const ender = definePlugin({
+      id: "ender",
+      register(registrar) {
+        const termination = { type: "behavior-requested" } as const;
+        registrar.hook("stepEnd", ({ clock }) => command().update(runLifecycle, { type: "done", termination, at: clock.now() }));
+        registrar.hook("runEnd", (end) => {
+          ends.push(end.termination.type);
+          return undefined;
+        });
+      },
+    });
+    const { runtime, logged } = open([text('{"a":1}')], { agents: { plain: { model: "fast", plugins: ["ender"] } }, plugins: [ender] });
+    gone(seldom);
+    const result = await runtime.run({ agent: "plain", input: "go", output: z.object({ a: z.number() }) });
+    expect(result.termination).toEqual({ type: "behavior-requested" });
+    expect("output" in result ? result.output : undefined).toBeUndefined();
+    expect(ends).toEqual(["behavior-requested"]);
+    expect(logged).toContain("the answer could not be checked: no such file");
+    await runtime.close();
+  });
+
+  test("a cancelled run of an agent that runs elsewhere comes to its end", async () => {
+    const began = Promise.withResolvers<void>();
+    const backend: Backend = {
+      profile: { ...STATELESS_REMOTE_PROFILE, cancellation: "remote-abort" },
+      run: () => {
+        began.resolve();
+        return new Promise(() => {});
+      },
+      abort: async () => {},
+    };
+    const agents = { far: { remote: { type: "fake", baseUrl: "https://far.example" }, description: "Far" } };
+    const { runtime, logged } = open([], { agents, backends: [{ type: "fake", build: () => backend }] });
+    const run = runtime.stream({ agent: "far", thread: "t", input: "x" });
+    await began.promise;
+    gone(seldom);
+    await runtime.cancel(run.id);
+    expect(await run.result).toMatchObject({ status: "cancelled" });
+    expect(await runtime.store?.runs.load(run.id)).toMatchObject({ status: "done" });
+    expect(logged).toContain("a remote run could not be told to stop: no such file");
+    await runtime.close();
+  });
+});
+
+test("a cancel while an input is checked and what asks gates is on its way ends the run, and fails nothing into the open", async () => {
+  const checking = Promise.withResolvers<void>();
+  const validate = () => {
+    checking.resolve();
+    return new Promise<never>(() => {});
+  };
+  const input = { "~standard": { version: 1, vendor: "house", validate } as const };
+  const tool = defineTool({ id: "book", description: "Books", input, parameters: { type: "object" }, execute: () => "booked" });
+  const { runtime } = open([toolCall("book", {})], { tools: [tool] });
+  const there = await seldom.open();
+  const loading = Promise.withResolvers<typeof there>();
+  const unhandled = vi.fn();
+  process.on("unhandledRejection", unhandled);
+  vi.spyOn(seldom, "open").mockImplementation(() => loading.promise);
+  const run = runtime.stream({ agent: "plain", input: "go" });
+  await checking.promise;
+  await runtime.cancel(run.id);
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+  loading.resolve(there);
+  expect(await run.result).toMatchObject({ status: "cancelled" });
+  process.off("unhandledRejection", unhandled);
+  expect(unhandled).not.toHaveBeenCalled();
+  await runtime.close();
+});
