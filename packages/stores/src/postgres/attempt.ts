@@ -6,6 +6,8 @@ import { BEGIN, type Statement, sql } from "./statement.ts";
 export interface Tx {
   /** Sends the statements together; gives the rows of each, in order. */
   read(...statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+  /** One statement, before anything is read: nothing is held for whoever looks, however long he takes to go on. */
+  look(statement: Statement): Promise<readonly Row[]>;
 }
 
 /** How a piece of work ends: its writes are sent together with COMMIT. */
@@ -54,6 +56,13 @@ export class Attempt implements Tx {
     const begin = this.#begin();
     const results = await this.#lease.send([...begin, ...statements]);
     return results.slice(begin.length).map((result) => result.rows);
+  }
+
+  async look(statement: Statement): Promise<readonly Row[]> {
+    const [rows = []] = this.#frame.isWhole
+      ? (await this.#lease.send([statement])).map((result) => result.rows)
+      : await this.read(statement);
+    return rows;
   }
 
   async finish(writes: readonly Statement[]): Promise<void> {

@@ -6,7 +6,9 @@ import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Finish } from "./attempt.ts";
 import type { Parameter } from "./driver.ts";
+import { isOutOfTime } from "./errors.ts";
 import { insertRows, type Target } from "./insert-rows.ts";
+import { lockThread } from "./locks.ts";
 import { type Statement, sql } from "./statement.ts";
 
 /** Made once: a commit compares the row with what the claim, or the commit before, has written. */
@@ -98,10 +100,46 @@ function movedValues(scopeId: ScopeId, dispatch: DispatchRecord): readonly Param
 }
 
 /** As `known_dispatch`, if it is still the one of before. */
-export const moveKnownDispatch = (scopeId: ScopeId, before: DispatchRecord, after: DispatchRecord): Statement => ({
-  ...sql(MOVE_KNOWN, ...movedValues(scopeId, after), dispatchText(before)),
+export const moveKnownDispatch = (scopeId: ScopeId, before: DispatchRecord, after: DispatchRecord): Statement =>
+  moveSeenDispatch(scopeId, dispatchText(before), after);
+
+const moveSeenDispatch = (scopeId: ScopeId, text: Parameter, after: DispatchRecord): Statement => ({
+  ...sql(MOVE_KNOWN, ...movedValues(scopeId, after), text),
   name: "known_dispatch",
 });
+
+/** A dispatch as somebody saw it who held nothing. */
+export interface SeenDispatch {
+  readonly dispatch: DispatchRecord;
+  /** What its row has. */
+  readonly text: string;
+  /** Of its thread. */
+  readonly epoch: number;
+}
+
+export const seeDispatch = (scopeId: ScopeId, id: DispatchId): Statement =>
+  sql(
+    `SELECT d.dispatch_id, d.record::text AS record,
+       (SELECT e.epoch FROM ~thread_epoch e WHERE e.scope_id = d.scope_id AND e.thread_id = d.thread_id) AS epoch
+     FROM ~dispatch d WHERE d.scope_id = $1 AND d.dispatch_id = $2`,
+    ...[scopeId, id],
+  );
+
+export const readSeen = (row: Row): SeenDispatch => ({
+  dispatch: readDispatch(row),
+  text: textOf(row, "record"),
+  epoch: readEpoch([row]),
+});
+
+/** In one trip: waits for the thread, then writes if the dispatch and its epoch are as they were seen; else all of it fails. */
+function moveSeen({ scopeId, merger }: Access, { dispatch, text, epoch }: SeenDispatch, after: DispatchRecord): readonly Statement[] {
+  const guard = `SELECT CASE WHEN EXISTS (SELECT 1 FROM known_dispatch)
+    AND coalesce((SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2), 0) = $3 THEN 1 ELSE ~refuse() END`;
+  return [
+    lockThread(scopeId, dispatch.threadId),
+    ...merger.together([moveSeenDispatch(scopeId, text, after), sql(guard, scopeId, dispatch.threadId, epoch)]),
+  ];
+}
 
 /** The row as `known_dispatch`, if it is still this one; nobody takes it back until the end of the transaction. */
 export const lockKnownDispatch = (scopeId: ScopeId, known: DispatchRecord): Statement => ({
@@ -129,11 +167,24 @@ export function tellDispatches({ scopeId, wire }: Pick<Access, "scopeId" | "wire
 }
 
 /** Writes rows that exist. */
-export function finishMoves<T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> {
+export const finishMoves = <T>(access: Access, rows: readonly DispatchRecord[], result: T): Finish<T> => ({
+  writes: moveDispatches(access.scopeId, rows),
+  result,
+  tell: tellMoves(access, rows),
+});
+
+function tellMoves(access: Access, rows: readonly DispatchRecord[]): () => void {
   const tellOthers = tellDispatches(access, rows);
-  const tell = () => {
+  return () => {
     for (const row of rows) access.known?.moved(access.scopeId, row);
     tellOthers();
   };
-  return { writes: moveDispatches(access.scopeId, rows), result, tell };
 }
+
+/** Writes a row that was seen; the work is done again, otherwise, when it has changed since. */
+export const finishSeen = <T>(access: Access, seen: SeenDispatch, after: DispatchRecord, result: T): Finish<T> => ({
+  writes: moveSeen(access, seen, after),
+  result,
+  tell: tellMoves(access, [after]),
+  isWorthReading: (thrown) => !isOutOfTime(thrown),
+});

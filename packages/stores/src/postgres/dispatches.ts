@@ -20,6 +20,7 @@ import type { Finish, Tx } from "./attempt.ts";
 import { claimNext } from "./claims.ts";
 import {
   finishMoves,
+  finishSeen,
   insertDispatch,
   lockDispatch,
   moveDispatches,
@@ -28,6 +29,8 @@ import {
   readDispatch,
   readEpoch,
   readQueueState,
+  readSeen,
+  seeDispatch,
   selectDispatch,
   selectEpoch,
   selectOpen,
@@ -111,46 +114,57 @@ async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Fi
 }
 
 function claimRows(access: Access): ClaimRows {
-  const { scopeId, session } = access;
+  const { scopeId, session, env } = access;
   return {
-    moveHeld: (fence, move) => session.write((tx) => moveHeld(tx, access, fence, move)),
+    moveHeld: <T extends DispatchRecord>(fence: Fence, move: Move<T>) =>
+      moveFenced<T | "lost" | "stale">(access, fence, (dispatch, epoch) => {
+        const now = env.clock();
+        const claim = readClaim(dispatch, fence.claimToken, epoch);
+        if (dispatch?.status !== "claimed" || claim === "lost") return { result: "lost" };
+        if (claim === "stale") return { after: supersedeDispatch(dispatch, INTERRUPTED, now), result: claim };
+        const after = move(dispatch, now);
+        return { after, result: after };
+      }),
 
-    moveOwn: (fence, move) =>
-      session.write(async (tx) => {
-        const { dispatch } = await loadFenced(tx, access, fence);
-        if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return { writes: [], result: undefined };
-        const moved = move(dispatch, access.env.clock());
-        return finishMoves(access, [moved], moved);
+    moveOwn: <T extends DispatchRecord>(fence: Fence, move: Move<T>) =>
+      moveFenced<T | undefined>(access, fence, (dispatch) => {
+        if (dispatch?.status !== "claimed" || dispatch.claimToken !== fence.claimToken) return { result: undefined };
+        const after = move(dispatch, env.clock());
+        return { after, result: after };
       }),
 
     hasWishes: async (runId) => (await session.read(selectOpenWishes(scopeId, runId))).length > 0,
   };
 }
 
-async function loadFenced(tx: Tx, { scopeId }: Access, { dispatchId }: Fence) {
-  const epochOf = `SELECT e.epoch FROM ~thread_epoch e JOIN ~dispatch d ON d.scope_id = e.scope_id AND d.thread_id = e.thread_id
-    WHERE d.scope_id = $1 AND d.dispatch_id = $2`;
-  const [, rows = [], epoch = []] = await tx.read(
-    lockThreadOf(scopeId, dispatchId),
-    lockDispatch(scopeId, dispatchId),
-    sql(epochOf, scopeId, dispatchId),
-  );
-  return { dispatch: rows.map(readDispatch)[0], epoch: readEpoch(epoch) };
+interface Moved<T> {
+  /** Undefined when nothing is written. */
+  readonly after?: DispatchRecord;
+  readonly result: T;
 }
 
-async function moveHeld<T extends DispatchRecord>(
-  tx: Tx,
+/**
+ * Nothing is held between the two trips: a process that stops there, as one may whose lease is over soon, would keep the thread from those
+ * who take its place. What has changed in between is read again while nobody else has the thread.
+ */
+function moveFenced<T>(
   access: Access,
-  fence: Fence,
-  move: Move<T>,
-): Promise<Finish<T | "lost" | "stale">> {
-  const now = access.env.clock();
-  const { dispatch, epoch } = await loadFenced(tx, access, fence);
-  const claim = readClaim(dispatch, fence.claimToken, epoch);
-  if (dispatch?.status !== "claimed" || claim === "lost") return { writes: [], result: "lost" };
-  if (claim === "stale") return finishMoves(access, [supersedeDispatch(dispatch, INTERRUPTED, now)], claim);
-  const moved = move(dispatch, now);
-  return finishMoves(access, [moved], moved);
+  { dispatchId }: Fence,
+  plan: (dispatch: DispatchRecord | undefined, epoch: number) => Moved<T>,
+): Promise<T> {
+  const { scopeId, session } = access;
+  const see = seeDispatch(scopeId, dispatchId);
+  let isLocked = false;
+  return session.write(async (tx): Promise<Finish<T>> => {
+    const isHeld = isLocked;
+    isLocked = true;
+    const locks = [lockThreadOf(scopeId, dispatchId), lockDispatch(scopeId, dispatchId)];
+    const rows = isHeld ? ((await tx.read(...locks, see)).at(-1) ?? []) : await tx.look(see);
+    const [seen] = rows.map(readSeen);
+    const { after, result } = plan(seen?.dispatch, seen?.epoch ?? 0);
+    if (seen === undefined || after === undefined) return { writes: [], result };
+    return isHeld ? finishMoves(access, [after], result) : finishSeen(access, seen, after, result);
+  });
 }
 
 function reads({ scopeId, session }: Access): Pick<DispatchStore, "load" | "list" | "listAll" | "countByStatus"> {

@@ -70,11 +70,13 @@ export interface PoolOptions {
   readonly hasSessions: boolean;
 }
 
+/** Of a transaction between whose trips nothing is waited for: who is silent for longer has stopped, and holds what others need. */
+export const IDLE_LIMIT = "5s";
 /** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
-const LIMITS = "SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
+const LIMITS = `SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '${IDLE_LIMIT}'`;
 /** The same, for the transaction that has just begun. */
 export const LIMIT_TRANSACTION: PgQuery = {
-  text: "SELECT set_config('lock_timeout', '30s', true), set_config('idle_in_transaction_session_timeout', '60s', true)",
+  text: `SELECT set_config('lock_timeout', '30s', true), set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT}', true)`,
   values: [],
 };
 /** Whatever a database has as its default: what is read after a lock has to be what is there after the wait for it. */

@@ -44,6 +44,10 @@ export class Member<T> {
           onAsk();
           return tx.read(...statements);
         },
+        look: (statement) => {
+          onAsk();
+          return tx.look(statement);
+        },
       });
     try {
       this.#end(await perform(lease, WHOLE, work));

@@ -1,5 +1,5 @@
 import type { ScopeId, ThreadId } from "@awaken/contract";
-import { ISOLATION } from "./driver.ts";
+import { IDLE_LIMIT, ISOLATION } from "./driver.ts";
 import { type Statement, sql } from "./statement.ts";
 
 // Advisory locks of one transaction. Their order: threads, then lineage, then blobs; a deadlock in spite of it is tried again.
@@ -15,12 +15,15 @@ const threadKey = (id: string, scope = "$1"): string => `hashtextextended('~thre
 export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
 
+/** Also where the pool is somebody else's. */
+const LIMIT_IDLE = `set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT}', true)`;
+
 /**
  * For a transaction that nobody has to find again after a crash of the server: it is not waited until the disk has it. Whatever is committed
  * later is on the disk only together with it.
  */
 export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
-  sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")}), set_config('synchronous_commit', 'off', true)`, scopeId, id);
+  sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")}), set_config('synchronous_commit', 'off', true), ${LIMIT_IDLE}`, scopeId, id);
 
 /**
  * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
@@ -43,7 +46,7 @@ export const tryLockThreads = (threads: readonly ThreadKey[]): Statement =>
 /** Gives the places of those that nobody else has, from 1 on. What is written then is light as with `lockThreadLightly`. */
 export const tryLockThreadsLightly = (threads: readonly ThreadKey[]): Statement =>
   sql(
-    `SELECT place, set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true)
+    `SELECT place, set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), ${LIMIT_IDLE}
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS thread (scope, id, place)
      WHERE pg_try_advisory_xact_lock(${threadKey("id", "scope")})`,
     threads.map(({ scopeId }) => scopeId),

@@ -24,6 +24,8 @@ export interface Session {
 
 /** Longer work sees one moment; when others have changed what it writes, it is refused. */
 const BEGIN_LONG = sql("BEGIN ISOLATION LEVEL REPEATABLE READ");
+/** In between it waits for whatever its caller waits for. No SELECT: the first one is the moment that it sees. */
+const LIMIT_LONG = sql("SET LOCAL idle_in_transaction_session_timeout = '60s'");
 
 const ignore = () => {};
 
@@ -65,7 +67,7 @@ export class PooledSession implements Session {
   async transaction<T>(work: (inside: Session) => Promise<T>): Promise<T> {
     return this.#connections.use(async (lease) => {
       const inside = new InnerSession(lease);
-      await send(lease, [BEGIN_LONG]);
+      await send(lease, [BEGIN_LONG, LIMIT_LONG]);
       let result: T;
       try {
         result = await work(inside);
