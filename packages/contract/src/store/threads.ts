@@ -42,8 +42,8 @@ export interface ThreadStore {
   update(id: ThreadId, patch: ThreadPatch): Promise<ThreadRecord>;
 
   /**
-   * One transaction. With the thread go its messages, pending messages, state, runs, dispatches, ledger rows, events and stream
-   * checkpoints. `storage_not_found`; `thread_already_running` while a run of it, or of a thread that goes with it, is active;
+   * One transaction. With the thread go its messages, pending messages, state, runs, dispatches, ledger rows, events (out of the logs of
+   * all runs; what its runs have in other threads stays) and stream checkpoints. `storage_not_found`; `thread_already_running` while a run of it, or of a thread that goes with it, is active;
    * `storage_validation` for `reject` when it has a child.
    */
   delete(id: ThreadId, children: ChildStrategy): Promise<void>;

@@ -21,6 +21,7 @@ import { queueCommitConformance } from "./queue-commits.ts";
 import { rewindConformance } from "./rewind.ts";
 import { runConformance } from "./runs.ts";
 import { queueScopeConformance, scopeConformance } from "./scopes.ts";
+import { sharedLogConformance } from "./shared-logs.ts";
 import { smallStoreConformance } from "./small-stores.ts";
 import { threadConformance } from "./threads.ts";
 import { queueTransactionConformance, transactionConformance } from "./transactions.ts";
@@ -54,6 +55,7 @@ export function storeConformance<S extends Store>(
     familyConformance(it);
     rewindConformance(it);
     smallStoreConformance(it, hooks);
+    sharedLogConformance(it);
     scopeConformance(it);
     lifecycleConformance(it);
     corruptionConformance(it, hooks);

@@ -1,6 +1,6 @@
 import { AwakenError, type RunId, type RunRecord, type ThreadId } from "@awaken/contract";
 import type { ChildStrategy } from "@awaken/contract/store";
-import type { RowLog } from "./event-batch.ts";
+import type { EventBatch, RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./family.ts";
 import { forgetIn, writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
@@ -38,13 +38,19 @@ function deleteRows(change: Change, id: ThreadId): void {
   const { tables, journal } = change;
   const row = tables.threads.get(id);
   if (row === undefined) return;
+  const log = tables.threadEvents.get(id);
   const runs = new Set(row.runIds);
-  for (const { place } of tables.threadEvents.get(id)?.batches ?? []) {
+  const others = new Set<RunId>();
+  for (const { place } of log?.batches ?? []) {
     const { runId } = place.target;
-    // Events may name a run that has no record yet; a run of another thread keeps its log.
-    if (runId !== undefined && !tables.runs.has(runId)) runs.add(runId);
+    if (runId === undefined || runs.has(runId)) continue;
+    // Events may name a run that has no record yet.
+    if (tables.runs.has(runId)) others.add(runId);
+    else runs.add(runId);
   }
   for (const runId of runs) deleteRun(change, runId);
+  for (const runId of runs) cutLog(change, runId, ({ place }) => place.thread === undefined || place.thread === log);
+  for (const runId of others) cutLog(change, runId, ({ place }) => place.thread === log);
   for (const ids of [row.dispatchIds?.open, row.dispatchIds?.over])
     for (const dispatchId of ids ?? []) journal.delete(tables.dispatches, dispatchId);
   journal.remove(tables.busyThreads, id);
@@ -65,7 +71,19 @@ function deleteRun(change: Change, id: RunId): void {
   journal.delete(tables.wishesByRun, id);
   journal.delete(tables.streamCheckpoints, id);
   journal.delete(tables.runs, id);
-  deleteLog(change, tables.runEvents, id);
+}
+
+/** What other threads have of the log of a run stays in it. */
+function cutLog(change: Change, id: RunId, isGone: (batch: EventBatch) => boolean): void {
+  const { tables, journal } = change;
+  const log = tables.runEvents.get(id);
+  if (log === undefined) return;
+  const gone = log.batches.filter(isGone);
+  if (gone.length === log.batches.length) deleteLog(change, tables.runEvents, id);
+  else if (gone.length > 0) {
+    for (const { key } of gone) if (key !== undefined) journal.delete(tables.eventsByKey, key);
+    log.remove(isGone, journal);
+  }
 }
 
 function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id): void {

@@ -7,6 +7,7 @@ export type LogType = "thread" | "run";
 /** Events that lie behind each other in each of their logs. */
 export interface Stretch {
   readonly count: number;
+  readonly createdAt: number;
   /** The position of the first one. */
   firstIn(log: LogType): number;
 }
@@ -39,9 +40,11 @@ interface Audience {
 
 /** The events of one thread or run in their order. */
 export class EventLog<Batch extends Stretch> {
-  /** For reading: `append` and `purge` change it. */
+  /** For reading: `append`, `remove` and `purge` change it. */
   batches: Batch[] = [];
-  readonly #type: LogType;
+  readonly type: LogType;
+  /** The newest position that went with a deleted thread. */
+  removed = 0;
   readonly #tags: Tags;
   readonly #tag: number;
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
@@ -51,19 +54,29 @@ export class EventLog<Batch extends Stretch> {
   #audience: Audience | undefined;
 
   constructor(type: LogType, tags: Tags) {
-    this.#type = type;
+    this.type = type;
     this.#tags = tags;
     this.#tag = tags.next();
   }
 
   get head(): EventCursor | undefined {
-    return this.batches.length === 0 ? undefined : this.cursorAt(this.last);
+    return this.batches.length === 0 ? undefined : this.cursorAt(this.#newest);
   }
 
-  /** The position of the newest event. */
+  /** The position that was given last. */
   get last(): number {
+    return Math.max(this.#newest, this.removed);
+  }
+
+  /** The position of the newest event that is kept. */
+  get #newest(): number {
     const batch = this.batches[this.batches.length - 1];
-    return batch === undefined ? this.#first - 1 : batch.firstIn(this.#type) + batch.count - 1;
+    return batch === undefined ? this.#first - 1 : batch.firstIn(this.type) + batch.count - 1;
+  }
+
+  /** When the newest event that is kept was appended. */
+  get lastAt(): number {
+    return this.batches[this.batches.length - 1]?.createdAt ?? 0;
   }
 
   get first(): number {
@@ -88,7 +101,8 @@ export class EventLog<Batch extends Stretch> {
   /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
   positionOf(cursor: EventCursor): number {
     const position = Number(cursor.slice(this.#tags.textOf(this.#tag).length + 1));
-    if (position >= this.#first && position <= this.last && this.cursorAt(position) === cursor) return position;
+    const batch = this.batches[this.#batchOf(position)];
+    if (batch !== undefined && position >= batch.firstIn(this.type) && this.cursorAt(position) === cursor) return position;
     throw expired(`event cursor '${cursor}' is unknown or expired`);
   }
 
@@ -100,7 +114,8 @@ export class EventLog<Batch extends Stretch> {
     for (let at = this.#batchOf(position + 1); at < batches.length; at++) {
       const batch = batches[at];
       if (batch === undefined) return;
-      const first = batch.firstIn(this.#type);
+      const first = batch.firstIn(this.type);
+      index = Math.max(index, first);
       for (; index < first + batch.count; index++) yield [batch, index - first];
     }
   }
@@ -112,17 +127,26 @@ export class EventLog<Batch extends Stretch> {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const batch = this.batches[middle];
-      if (batch !== undefined && batch.firstIn(this.#type) + batch.count <= position) low = middle + 1;
+      if (batch !== undefined && batch.firstIn(this.type) + batch.count <= position) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
+  /** Takes away what went with a deleted thread; the others keep their positions. */
+  remove(isGone: (batch: Batch) => boolean, journal: Journal): void {
+    journal.keepField<EventLog<Batch>, "batches">(this, "batches", this.batches);
+    journal.keepField<EventLog<Batch>, "removed">(this, "removed", this.removed);
+    this.removed = this.last;
+    this.batches = this.batches.filter((batch) => !isGone(batch));
+  }
+
   /** Takes away the oldest events as long as `isOld` says so. */
   purge(isOld: (batch: Batch) => boolean): readonly Batch[] {
     const found = this.batches.findIndex((batch) => !isOld(batch));
+    const { last } = this;
     const purged = this.batches.splice(0, found === -1 ? this.batches.length : found);
-    for (const { count } of purged) this.#first += count;
+    if (purged.length > 0) this.#first = this.batches[0]?.firstIn(this.type) ?? last + 1;
     return purged;
   }
 

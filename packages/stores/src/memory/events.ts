@@ -103,7 +103,7 @@ async function* follow(
       });
       for (const [batch, index] of rows) {
         if (signal.aborted) return;
-        position++;
+        position = batch.firstIn(log.type) + index;
         yield batch.read(index);
       }
       await change;
@@ -149,7 +149,9 @@ function appendBatch(change: Change, first: EventAppend, appends: readonly Event
   if (known !== undefined) return repeated(known, first);
   const place = placeOf(change, first.draft);
   checkExpected(first, place.thread, place.run);
-  const batch = new EventBatch(appends, { place, createdAt: now, key, heads: tables.heads.of(appends), isHandedOver });
+  // Never older than what stands before it, whatever the clock says: retention takes the first of a log, and of both logs the same.
+  const createdAt = Math.max(now, place.thread?.lastAt ?? 0, place.run?.lastAt ?? 0);
+  const batch = new EventBatch(appends, { place, createdAt, key, heads: tables.heads.of(appends), isHandedOver });
   place.thread?.append(batch, journal);
   place.run?.append(batch, journal);
   if (key !== undefined) journal.set(tables.eventsByKey, key, batch);
