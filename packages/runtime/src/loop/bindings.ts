@@ -1,6 +1,7 @@
-import { type AgentEvent, copyJson, errorMessage } from "@awaken/contract";
+import { type AgentEvent, errorMessage } from "@awaken/contract";
 import type { Command } from "../phase/command.ts";
 import type { LiveRun, Plugin } from "../plugin/define-plugin.ts";
+import { sentItem } from "../plugin/sent.ts";
 import type { Bindings, RunContext } from "./run-context.ts";
 
 /** A listener that fails costs the run nothing but a line in the log. */
@@ -32,7 +33,7 @@ function liveRun(ctx: RunContext, own: (() => void)[]): LiveRun {
     listen: (listen) => own.push(ctx.listeners.watch(guarded(ctx, listen))),
     snapshot: () => ctx.state.snapshot(),
     submit: (command: Command) => ctx.phases.submit(command),
-    send: (item) => ctx.inbox.push(item.type === "messages" ? { ...item, messages: copyJson(item.messages) } : item),
+    send: (item) => ctx.inbox.push(sentItem(item)),
   };
 }
 

@@ -1,6 +1,7 @@
-import { copyJson, type Message, messageId } from "@awaken/contract";
+import { type Message, messageId } from "@awaken/contract";
 import { type Boundary, inputModeOf } from "@awaken/contract/store";
 import type { InboxItem } from "../plugin/inbox.ts";
+import { copyOf } from "../plugin/sent.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
 import { tellEnd } from "./child-calls.ts";
 import type { RunContext } from "./run-context.ts";
@@ -16,7 +17,7 @@ async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Messa
       return [];
     case "compaction": {
       const swap = item.notice.swap(ctx.state.snapshot());
-      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, copyJson(swap.summary));
+      const isSwapped = swap !== undefined && ctx.transcript.compact(swap.upTo, copyOf("a summary", swap.summary));
       const booked = item.notice.bookkeep(ctx.state.snapshot(), isSwapped);
       if (booked !== undefined) await ctx.phases.submit(booked);
       return [];
