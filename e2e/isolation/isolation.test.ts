@@ -39,6 +39,10 @@ describe.each(Object.entries(ENGINES))("with %s", (_, withStore) => {
     return untold;
   };
 
+  it("what was handed in is not frozen", async () => {
+    expect((await quietly()).frozen).toEqual([]);
+  });
+
   it.each(KINDS)("edits of %s reach neither the records nor the model", async (kind) => {
     const quiet = await quietly();
     const edited = await withStore((store) => tell(kind, store));

@@ -3,6 +3,7 @@ import type { QueueStore } from "@awaken/contract/store";
 import { ask, command, createRuntime, definePlugin, defineState, defineTool, reply, wait } from "@awaken/runtime";
 import { countingIds, fakeClock, parts, scripted, text, ticketsOf } from "@awaken/runtime/testing";
 import * as z from "zod";
+import { frozenIn, vandalise } from "./edits.ts";
 
 /** Whose objects are edited after they were handed in, or by whoever was given them. */
 export const KINDS = [
@@ -20,21 +21,10 @@ export const KINDS = [
   "state",
   "results",
   "records",
+  "messages in view",
+  "turns",
 ] as const;
 export type Kind = (typeof KINDS)[number];
-
-/** Edits all that can be edited, to the bottom. What is frozen stays as it is. */
-export function vandalise(value: unknown, seen = new Set<object>()): void {
-  if (typeof value !== "object" || value === null || seen.has(value)) return;
-  seen.add(value);
-  for (const [name, item] of Object.entries(value)) {
-    if (typeof item === "object") vandalise(item, seen);
-    else Reflect.set(value, name, typeof item === "number" ? 666 : "vandalised");
-  }
-  if (Array.isArray(value)) {
-    if (!Object.isFrozen(value)) value.push("vandalised");
-  } else Reflect.set(value, "vandalised", true);
-}
 
 /** What the thread, the model and the store know when it is over. */
 export interface Told {
@@ -42,6 +32,8 @@ export interface Told {
   readonly requests: readonly string[];
   /** What is on record, at each moment at which it was looked at. */
   readonly records: readonly string[];
+  /** What was handed in and is frozen now: whoever handed it in may have a use for it. */
+  readonly frozen: readonly object[];
 }
 
 const notes = defineState("notes", {
@@ -164,11 +156,15 @@ const vandal = (story: Story) =>
     id: "vandal",
     register(registrar) {
       registrar.state(notes);
-      registrar.hook("afterInference", () => {
+      registrar.hook("afterInference", ({ messages, turn }) => {
         story.edit("provider parts", story.said);
+        // The list itself is the run's, and read-only by its type.
+        story.edit("messages in view", ...messages);
+        story.edit("turns", turn);
         return undefined;
       });
-      registrar.hook("afterToolExecute", ({ state }) => {
+      registrar.hook("afterToolExecute", ({ state, messages }) => {
+        story.edit("messages in view", ...messages);
         for (const { kind, value } of story.returned) story.edit(kind, value);
         story.edit("state", state.get(notes));
         return undefined;
@@ -226,6 +222,7 @@ export async function tell(kind: Kind | undefined, store: QueueStore | undefined
     ...model,
     stream: (request: Parameters<typeof model.stream>[0], options: Parameters<typeof model.stream>[1]) => {
       story.requests.push(stable(request));
+      story.edit("messages in view", ...request.messages);
       return model.stream(request, options);
     },
   };
@@ -285,7 +282,10 @@ export async function tell(kind: Kind | undefined, store: QueueStore | undefined
   const last = await runtime.run({ agent: "assistant", thread: "t", input: "Sure?" });
   story.edit("results", last);
   await story.look(last.runId);
-  return { requests: story.requests, records: story.records };
+  // A value of state is, by its contract.
+  const returned = story.returned.filter(({ kind: of }) => of !== "state").map(({ value }) => value);
+  const handed = [input, frontendTools, overrides, principal, json, decisions, story.said, returned];
+  return { requests: story.requests, records: story.records, frozen: frozenIn(handed) };
 }
 
 async function hear(story: Story, run: AsyncIterable<AgentEvent>): Promise<void> {

@@ -1,4 +1,4 @@
-import { errorMessage, INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
+import { errorMessage, freezeJson, INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
@@ -50,6 +50,8 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   if (left !== undefined) return left;
   count(ctx, turn);
   if (ctx.signal.aborted) return keepText(ctx, messageId, inferred, CANCELLED);
+  // What comes of it is read after hooks have seen it.
+  if (ctx.active.plan.env.hooks.afterInference.length > 0) freezeJson(turn);
   try {
     const after = await ctx.phases.run("afterInference", { step, turn, offeredTools });
     if (after === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
