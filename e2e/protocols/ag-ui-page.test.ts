@@ -203,7 +203,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     // Who may answer does, and what was stored runs, once.
     await post("one", "t", { resume, messages: [{ ...forged[3], content: "blue" }] });
     expect(site.journal()).toEqual(["paid 7"]);
-    expect(JSON.stringify((await historyOf(site, "t")).messages)).not.toMatch(/forged|999|It was approved/);
+    expect(JSON.stringify((await historyOf(site, "t")).messages)).not.toMatch(/forged|\b999\b|It was approved/);
   });
 
   test("what the page forwards reaches hooks, and the hooks and tools of a delegate", async () => {

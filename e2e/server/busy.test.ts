@@ -1,7 +1,7 @@
 import { createClient } from "@awaken/client";
-import { threadId } from "@awaken/contract";
+import { runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import type { Runtime } from "@awaken/runtime";
+import { defineTool, type Runtime } from "@awaken/runtime";
 import { fakeClock } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -52,6 +52,44 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     );
     expect(await saidOn(server)).toEqual(["effect say", "say"]);
     await runtime.close();
+  });
+
+  test("server-and-durability 33: until the run that is interrupted has let go nothing is written, and the store is not asked over and over", async () => {
+    await using shared = await openShared(engine);
+    const [store, peer] = shared.stores;
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const input = z.object({ n: z.number() });
+    const execute = () => {
+      began.resolve();
+      return end.promise;
+    };
+    // It hears that it should stop, and takes its time.
+    const effect = defineTool({ id: "effect", description: "Lasts", input, execute });
+    await using runtime = openNode(store, { workers: false, cancelGraceMs: 600_000, tools: [effect] });
+    const first = await stream(openServer({ runtime }), hello("effect say"));
+    await began.promise;
+    let asked = 0;
+    const counted = (records: QueueStore): QueueStore => ({
+      ...records,
+      dispatches: {
+        ...records.dispatches,
+        list: (...given) => {
+          asked += 1;
+          return records.dispatches.list(...given);
+        },
+      },
+    });
+    await using other = openNode(counted(peer), { workers: false });
+    const here = stream(openServer({ runtime: other }), INSTEAD);
+    const old = runId(first.headers.get("x-run-id") ?? expect.fail());
+    await expect.poll(async () => (await peer.wishes.listOpen(old)).length).toBe(1);
+    // As many looks of ours, in turns with whoever would look without waiting.
+    for (let nth = 0; nth < 100; nth++) await peer.dispatches.list(T, {});
+    expect(asked).toBeLessThan(20);
+    expect(await peer.runs.count({})).toBe(1);
+    end.resolve("slept");
+    expect(endOf(await readFrames(first))).toMatchObject({ type: "run-end", runId: old, result: { status: "cancelled" } });
+    expect(endOf(await readFrames(await here))).toMatchObject({ type: "run-end", result: { status: "done" } });
   });
 
   test("server-and-durability 34: when the owner does not let go the submit is 409, and no run or message was written", async () => {

@@ -6,7 +6,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { openAgent } from "../protocols/support/agent.ts";
-import { quiet } from "../relay/support/speaker.ts";
+import { openNode, quiet } from "../relay/support/speaker.ts";
 import { busy } from "./support/busy.ts";
 import { ask, openServer, readFrames, request, textOf } from "./support/client.ts";
 import { held } from "./support/named.ts";
@@ -47,6 +47,21 @@ test("while the last steps are awaited, whoever follows and whoever comes is sen
   gate.resolve();
   await closing;
   expect(errors).toEqual([]);
+});
+
+test("a run that is left in mid-answer is no failure: whoever runs the server reads nothing of it, and another process ends it", async () => {
+  await using store = memoryStore();
+  const said: string[] = [];
+  const note = (message: string) => void said.push(message);
+  const log = { ...quiet, error: note, warn: note };
+  const server = await serve(held({ runtime: openNode(store, { workers: true, log }), port: 0, log }));
+  const body = JSON.stringify({ agentId: "assistant", threadId: "t", messages: [{ role: "user", content: "slow" }] });
+  const response = await fetch(`${server.url}/v1/runs`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  await readFrames(response, ({ data }) => data.type === "text-delta");
+  await server.close();
+  expect(said).toEqual([]);
+  await using other = openNode(store, { workers: true });
+  expect(await other.wait(response.headers.get("x-run-id") ?? "")).toMatchObject({ status: "done", steps: 1 });
 });
 
 /** Protocols whose readers take an end for the whole, and what they are asked for. */

@@ -232,7 +232,8 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   } catch (thrown) {
     isKept = false;
     const { runId, threadId } = ctx.identity;
-    ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
+    // Whoever took the run away from this process knows that.
+    if (thrown !== ctx.signal.reason) ctx.log.error(`the last commit failed: ${errorMessage(thrown)}`, { runId });
     const taken = takenBack(ctx, thrown);
     if (taken?.type === "left") return { ...taken, runId, threadId };
     termination = taken?.termination ?? lostCommit(thrown);

@@ -144,6 +144,7 @@ export class Leases {
 
   #lose(lease: Lease, why: string): void {
     this.remove(lease);
+    this.#init.log.warn(`a run is left to whoever takes it over: ${why}`, { dispatchId: lease.fence.dispatchId });
     lease.lost(why);
   }
 }
