@@ -66,6 +66,7 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
     // It hears that it should stop, and takes its time.
     const effect = defineTool({ id: "effect", description: "Lasts", input, execute });
     await using runtime = openNode(store, { workers: false, cancelGraceMs: 600_000, tools: [effect] });
+    using _end = { [Symbol.dispose]: () => end.resolve("slept") };
     const first = await stream(openServer({ runtime }), hello("effect say"));
     await began.promise;
     let asked = 0;
