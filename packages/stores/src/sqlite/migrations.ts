@@ -204,6 +204,13 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL AND begins = 1;
   CREATE UNIQUE INDEX event_stretch ON event (scope_id, thread_id, thread_seq) WHERE thread_id IS NOT NULL AND begins = 1;
   `,
+  // Threads of a resource, or below a thread, are found by their activity too: otherwise a page of them is looked for among all threads.
+  `
+  DROP INDEX thread_resource;
+  DROP INDEX thread_parent;
+  CREATE INDEX thread_resource ON thread (scope_id, resource_id, half_minute DESC) WHERE resource_id IS NOT NULL;
+  CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id, half_minute DESC) WHERE parent_thread_id IS NOT NULL;
+  `,
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

@@ -40,24 +40,30 @@ describe("threads by their activity", () => {
     for (const limit of [1, 4]) expect(await listed(store, limit)).toEqual(["t9", "t0", "t6", "t5", "t7", "t3", "t4", "t2", "t1", "t8"]);
   });
 
-  test.each([{}, { after: { updatedAt: NOW, id: threadId("t1") } }, { resourceId: "r1" }, { lineage: { type: "root" } }] as const)(
-    "are found by the index, so that no more than a half minute is sorted: %j",
-    async (query) => {
-      await using store = openTestStore();
-      const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
-      await store.threads.list(query);
-      const [sql = ""] = prepare.mock.calls.at(-1) ?? [];
-      prepare.mockRestore();
-      const db = new DatabaseSync(fileOf(store));
-      const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
-      const steps = plan.all().map((row) => row["detail"]);
-      db.close();
-      expect(steps).toEqual([
-        "SEARCH thread USING INDEX thread_activity (scope_id=? AND half_minute<?)",
-        "USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY",
-      ]);
-    },
-  );
+  const ALL = "thread_activity (scope_id=? AND half_minute<?)";
+  const OF_RESOURCE = "thread_resource (scope_id=? AND resource_id=? AND half_minute<?)";
+  const after = { updatedAt: NOW, id: threadId("t1") };
+  const below = { type: "child-of", threadId: threadId("t1") } as const;
+  test.each([
+    [{}, ALL],
+    [{ after }, ALL],
+    [{ lineage: { type: "root" } }, ALL],
+    [{ resourceId: "u1" }, OF_RESOURCE],
+    [{ resourceId: "u1", after }, OF_RESOURCE],
+    [{ resourceId: "u1", lineage: { type: "root" } }, OF_RESOURCE],
+    [{ lineage: below }, "thread_parent (scope_id=? AND parent_thread_id=? AND half_minute<?)"],
+  ] as const)("are found by an index, so that no others are read and no more than a half minute is sorted: %j", async (query, index) => {
+    await using store = openTestStore();
+    const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+    await store.threads.list(query);
+    const [sql = ""] = prepare.mock.calls.at(-1) ?? [];
+    prepare.mockRestore();
+    const db = new DatabaseSync(fileOf(store));
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+    const steps = plan.all().map((row) => row["detail"]);
+    db.close();
+    expect(steps).toEqual([`SEARCH thread USING INDEX ${index}`, "USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY"]);
+  });
 
   test("of a file of the version before are in the same order", async () => {
     const folder = tempFolder();
