@@ -139,4 +139,66 @@ describe.each(AT_ONCE)("a claim whose answer was lost, on %s", (_, make) => {
     await clock.advance(LEASE_MS + 1_000);
     expect(await ended).toMatchObject({ status: "done", text: "here" });
   });
+
+  test("on a thread that a newer program has taken since holds up no other thread", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const newer = new AwakenError("storage_too_new", "a newer program wrote it");
+    let claims = 0;
+    const store: QueueStore = {
+      ...inner,
+      dispatches: {
+        ...inner.dispatches,
+        claim: async (id, request) => {
+          if (id !== T) return inner.dispatches.claim(id, request);
+          throw ++claims === 1 ? broken() : newer;
+        },
+        list: async (id, query) => {
+          if (id === T && query.statuses?.includes("claimed")) throw newer;
+          return inner.dispatches.list(id, query);
+        },
+      },
+    };
+    await using runtime = open(store, [text("here")], { workers: true, clock });
+    await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => claims).toBe(1);
+    const { runId } = await runtime.start({ thread: "other", input: "y" });
+    const ended = runtime.wait(runId);
+    await clock.advance(1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
+  });
+
+  test("is given back when the process is closed before it looks again", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    let lost = 0;
+    const store = answering(inner, async () => {
+      lost += 1;
+      throw broken();
+    });
+    const runtime = open(store, [], { workers: true, clock });
+    await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => lost).toBe(1);
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "claimed" }]);
+    await runtime.close();
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0 }]);
+  });
+
+  test("leaves the store alone for a second, however often somebody rings", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    let asked = 0;
+    const listConsumers: QueueStore["queue"]["listConsumers"] = () => {
+      // A worker that does not rest would never let this test go on.
+      if (++asked > 100) return new Promise(() => {});
+      return Promise.reject(broken());
+    };
+    await using runtime = open({ ...inner, queue: { ...inner.queue, listConsumers } }, [], { workers: true, clock });
+    await expect.poll(() => asked).toBe(1);
+    for (let n = 0; n < 3; n++) await runtime.start({ thread: T, input: "x" });
+    await clock.advance(999);
+    expect(asked).toBe(1);
+    await clock.advance(1);
+    expect(asked).toBe(2);
+  });
 });

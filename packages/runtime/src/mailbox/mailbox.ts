@@ -16,7 +16,7 @@ import { type QueueVerbs, queueVerbs } from "./queue-verbs.ts";
 import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
-import { giveBackUnknown, makeRoom, type Tenant, takeBack } from "./tenant.ts";
+import { giveBackUnknown, makeRoom, type Tenant, takeBack, untilTurn } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { Turns } from "./turns.ts";
 import { findUnbegun } from "./unbegun.ts";
@@ -175,7 +175,8 @@ export class Mailbox {
     const held = { tenant: queue, consumer: node.name, leaseMs, maxAttempts, leases, hasWorkers };
     const holdInit = { ...held, clock, yieldBefore, log, ask, watchers };
     const of = (other: ScopeId) => this.tenant(other);
-    const inTurn: Tenant["inTurn"] = (threadId, work) => this.#turns.take(keyIn(scopeId, threadId), work);
+    const inTurn: Tenant["inTurn"] = (threadId, work, signal) =>
+      this.#turns.take(keyIn(scopeId, threadId), work, (turn) => untilTurn(own, turn, signal));
     return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers, inTurn };
   }
 

@@ -46,18 +46,22 @@ async function behind(tenant: Tenant, start: BusyStart): Promise<LoopOutcome> {
     await startOrder(tenant, own, { output: order.options.output, onBusy: "queue" });
     return { order: own };
   };
-  const placed = await tenant.inTurn(threadId, async () => {
-    if (await isBusy(tenant, threadId)) return queue();
-    // It has the thread of this process now, and its end is not waited for in its turn.
-    return { result: (async () => begin(tenant.parts, start))() };
-  });
+  const placed = await tenant.inTurn(
+    threadId,
+    async () => {
+      if (await isBusy(tenant, threadId)) return queue();
+      // It has the thread of this process now, and its end is not waited for in its turn.
+      return { result: (async () => begin(tenant.parts, start))() };
+    },
+    order.signal,
+  );
   if (!("result" in placed)) return ended(tenant, placed.order, handle.runId, told);
   try {
     return await placed.result;
   } catch (thrown) {
     if (!isRefused(thrown)) throw thrown;
   }
-  return ended(tenant, (await tenant.inTurn(threadId, queue)).order, handle.runId, told);
+  return ended(tenant, (await tenant.inTurn(threadId, queue, order.signal)).order, handle.runId, told);
 }
 
 async function ended(tenant: Tenant, order: RunOrder, id: RunId, told: Told): Promise<LoopOutcome> {

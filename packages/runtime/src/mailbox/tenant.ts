@@ -1,6 +1,8 @@
 import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { ClaimedDispatch, DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
 import type { RunParts } from "../run/run-parts.ts";
+import { raceAbort } from "../stream/abort.ts";
+import type { Work } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { sleep } from "../stream/sleep.ts";
@@ -20,8 +22,24 @@ export interface Tenant extends Executor {
   readonly log: Log;
   readonly ids: Ids;
   readonly maxAttempts: number;
-  /** Does what is asked of a thread when what was asked of it before is done. */
-  inTurn<T>(threadId: ThreadId, work: () => Promise<T>): Promise<T>;
+  /** Does what is asked of a thread when what was asked of it before is done; not at all when nobody waits for it any more by then. */
+  inTurn<T>(threadId: ThreadId, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+const TURN: Work = {
+  limit: "storeMs",
+  onAbort: "leave",
+  code: "storage_io",
+  name: () => "the store, which others asked of the thread before,",
+};
+
+/** Those before wait for the store: they have as long for it as if it were asked. */
+export async function untilTurn({ bounds, closing }: RunParts, turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  const there = bounds.wait(turn, TURN).catch((thrown: unknown) => {
+    throw closing.aborted ? new AwakenError("cancelled", "the runtime is closed") : thrown;
+  });
+  if (signal === undefined) await there;
+  else if ((await raceAbort(there, signal)).type === "aborted") throw new AwakenError("cancelled", "nobody waits for the thread any more");
 }
 
 /** Somebody else is at work on the thread. Messages reach tenants: which process has it is for operators, and stands in the details alone. */

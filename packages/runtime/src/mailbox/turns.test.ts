@@ -1,8 +1,8 @@
-import { messageText, threadId } from "@awaken/contract";
+import { AwakenError, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
+import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { text } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { AT_ONCE, STORES } from "./stores.test-support.ts";
@@ -60,5 +60,47 @@ describe.each(AT_ONCE)("runs that are queued within one millisecond, on %s", (_,
     await using worker = open(store, [text("1"), text("2"), text("3")], { clock });
     expect(await worker.wait("b")).toMatchObject({ status: "done", text: "3" });
     expect(await asked(store)).toEqual(["c", "a", "b"]);
+  });
+});
+
+describe.each(AT_ONCE)("whoever waits for his turn at a thread whose store does not answer, on %s", (_, make) => {
+  function hanging(init: Partial<RuntimeInit> = {}) {
+    const clock = fakeClock(10_000);
+    const inner = make(() => clock.now());
+    const threads: QueueStore["threads"] = { ...inner.threads, loadHead: () => new Promise(() => {}) };
+    const runtime = open({ ...inner, threads }, [], { workers: false, clock, limits: { storeMs: 5_000 }, ...init });
+    return { clock, inner, runtime };
+  }
+  const refused = (asked: Promise<unknown>, clock: FakeClock) =>
+    asked.then(
+      () => "done",
+      (thrown: unknown) => (AwakenError.is(thrown) ? `${thrown.code} at ${clock.now()}` : "another error"),
+    );
+
+  test("waits no longer than for the store, however many are before him, and nothing of it is written", async () => {
+    const { clock, inner, runtime } = hanging();
+    const all = Promise.all(Array.from({ length: 4 }, () => refused(runtime.start({ thread: T, input: "x" }), clock)));
+    await clock.advance(5_000);
+    expect(await all).toEqual(Array.from({ length: 4 }, () => "storage_io at 15000"));
+    expect(await inner.dispatches.list(T, {})).toEqual([]);
+    await runtime.close();
+    await inner.close();
+  });
+
+  test("is let go by his signal, or when the runtime is closed, at once, and nothing of it is written", async () => {
+    const { clock, inner, runtime } = hanging();
+    const [aborting, first] = [new AbortController(), refused(runtime.start({ thread: T, input: "1" }), clock)];
+    const aborted = refused(runtime.run({ thread: T, input: "2", onBusy: "queue", signal: aborting.signal }), clock);
+    const left = [runtime.start({ thread: T, input: "3" }), runtime.run({ thread: T, input: "4", onBusy: "queue" })];
+    const closed = Promise.all(left.map((asked) => refused(asked, clock)));
+    await clock.advance(1_000);
+    aborting.abort();
+    expect(await aborted).toBe("cancelled at 11000");
+    await runtime.close();
+    expect(await closed).toEqual(["cancelled at 11000", "cancelled at 11000"]);
+    await clock.advance(10_000);
+    expect(await first).toContain("storage_io");
+    expect(await inner.dispatches.list(T, {})).toEqual([]);
+    await inner.close();
   });
 });

@@ -59,7 +59,9 @@ export class Worker {
   readonly #unread = new Map<string, number>();
   /** Threads that were asked for without an answer: they may be claimed, and nobody knows. */
   readonly #unanswered = new Map<string, ScopedThread>();
+  #nextGiveBackAt = 0;
   #wake: (() => void) | undefined;
+  #stopSleep: (() => void) | undefined;
   #isRung = false;
   #isClosed = false;
   #nextLookAt = 0;
@@ -97,11 +99,12 @@ export class Worker {
     };
   }
 
-  /** Claims nothing any more. */
+  /** Claims nothing any more. What may be claimed without anybody knowing is given back, if the store answers now. */
   async stop(): Promise<void> {
     this.#isClosed = true;
-    this.#wake?.();
+    this.#stopSleep?.();
     await this.#loop;
+    await Promise.all(this.#giveBackAll());
   }
 
   /** Resolves when nothing that it claimed is under way. */
@@ -132,14 +135,15 @@ export class Worker {
           await this.look();
           this.#init.onLook();
         }
-        if (this.#unanswered.size > 0) await this.#giveBack();
+        if (this.#unanswered.size > 0 && clock.now() >= this.#nextGiveBackAt) this.#giveBackAll();
         if (await this.#fill()) continue;
         // What cannot be read stays due.
         await this.#sleep(Math.max(this.#unread.size === 0 ? MIN_SLEEP_MS : FAILED_MS, await this.#untilDue()));
       } catch (thrown) {
         if (this.#isClosed) return;
         log.warn(`the queue could not be asked: ${errorMessage(thrown)}`);
-        await this.#sleep(FAILED_MS);
+        // Whoever rings meanwhile is heard afterwards.
+        await this.#rest(FAILED_MS);
       }
     }
   }
@@ -221,6 +225,7 @@ export class Worker {
       this.#done(key);
       return false;
     }
+    this.#unanswered.delete(key);
     void execute(scopeId, claimed, askedAt).then(() => {
       this.#done(key);
       // More may wait, on this thread too: what was queued behind the run is told, or due.
@@ -241,11 +246,25 @@ export class Worker {
     log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { threadId: thread.threadId });
   }
 
-  /** What was claimed without an answer. Nothing is asked for meanwhile, so a thread that is not taken here has no answer on its way. */
-  async #giveBack(): Promise<void> {
-    for (const [key, thread] of this.#unanswered) {
-      if (this.#running.has(key) || (await this.#init.giveBack(thread))) this.#unanswered.delete(key);
+  /** What was claimed without an answer. Nobody waits for that here: what it needs is one thread, and the others go on. */
+  #giveBackAll(): readonly Promise<void>[] {
+    this.#nextGiveBackAt = this.#init.clock.now() + FAILED_MS;
+    return [...this.#unanswered].map(([key, thread]) => this.#giveBack(key, thread));
+  }
+
+  /** The thread is not asked for meanwhile, so that no answer is on its way. Never rejects. */
+  async #giveBack(key: string, thread: ScopedThread): Promise<void> {
+    if (this.#running.has(key)) return;
+    this.#running.add(key);
+    try {
+      if (await this.#init.giveBack(thread)) this.#unanswered.delete(key);
+    } catch (thrown) {
+      // What cannot be read here was not claimed from here; and a lease ends by itself.
+      if (judgeFailure(thrown).type !== "retry") this.#unanswered.delete(key);
+      this.#init.log.warn(`a claim could not be given back: ${errorMessage(thrown)}`, { threadId: thread.threadId });
     }
+    this.#done(key);
+    this.ring();
   }
 
   #done(key: string): void {
@@ -266,12 +285,20 @@ export class Worker {
   /** Ends with the time, or when somebody rings: also when he rang before this began. */
   async #sleep(ms: number): Promise<void> {
     const canClaim = this.#running.size < this.#init.concurrency && !this.#init.isOver();
-    if (this.#isRung || this.#isClosed || (this.#told.size > 0 && canClaim)) return;
+    if (this.#isRung || (this.#told.size > 0 && canClaim)) return;
+    await this.#rest(ms, (wake) => (this.#wake = wake));
+    this.#wake = undefined;
+  }
+
+  /** Ends with the time, or when nothing is to be claimed any more. */
+  async #rest(ms: number, begun?: (wake: () => void) => void): Promise<void> {
+    if (this.#isClosed) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
+    this.#stopSleep = resolve;
+    begun?.(resolve);
     const stop = this.#init.timer(ms, resolve);
     await promise;
-    this.#wake = undefined;
+    this.#stopSleep = undefined;
     stop();
   }
 }
