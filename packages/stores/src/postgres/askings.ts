@@ -80,8 +80,9 @@ async function together(lease: Lease, waiting: AnyAsked[], hasTaken: () => void)
     isCommitting = writes.length > 0;
     await attempt.finish(writes);
   } catch (thrown) {
+    const isUnknown = lease.isLost && lease.hasSent && isCommitting;
     await attempt.rollBack();
-    if (!lease.isLost || !lease.hasSent || !isCommitting) return members;
+    if (!isUnknown) return members;
     for (const member of planned) member.fail(commitUnknown(thrown));
     return members.filter((member) => !planned.includes(member));
   }

@@ -6,7 +6,7 @@ import type { Access } from "./access.ts";
 import type { Finish, Tx } from "./attempt.ts";
 import { type LoadedCommit, loadForCommit } from "./commit-reads.ts";
 import { insertDispatch, lockKnownDispatch, moveDispatches, moveKnownDispatch, tellDispatches } from "./dispatch-rows.ts";
-import { isMissing, isOutOfTime } from "./errors.ts";
+import { isCancelled, isMissing } from "./errors.ts";
 import { tellOf, writeEvents } from "./events.ts";
 import { insertRows } from "./insert-rows.ts";
 import { canGuess, type GuessedCommit, guessCommit } from "./known-commit.ts";
@@ -54,7 +54,7 @@ function guessFinish(access: Access, commit: ThreadCommit): Finish<CommitResult>
   if (writes.length !== 1) return undefined;
   const isWorthReading = (thrown: unknown): boolean => {
     if (isMissing(thrown)) access.known?.giveUp();
-    return !isOutOfTime(thrown);
+    return !isCancelled(thrown);
   };
   return { ...finishOf(access, commit, guess), writes, isWorthReading };
 }

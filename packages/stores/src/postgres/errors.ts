@@ -29,8 +29,11 @@ export function isWorthAnotherTry(thrown: unknown): boolean {
   return SERIALIZATION.includes(state) || (state === UNIQUE && constraintOf(thrown) !== MESSAGE_ID);
 }
 
-/** It was cancelled, or waited too long for a lock: whoever tries again at once waits as long once more. */
-export const isOutOfTime = (thrown: unknown): boolean => ["57014", "55P03"].includes(sqlState(thrown) ?? "");
+/** It was cancelled: whoever tries again at once may wait as long once more. */
+export const isCancelled = (thrown: unknown): boolean => sqlState(thrown) === "57014";
+
+/** It was cancelled, or waited too long for a lock. */
+export const isOutOfTime = (thrown: unknown): boolean => isCancelled(thrown) || sqlState(thrown) === "55P03";
 
 /** It asks for what is not there, or may not be used: that is so the next time too. */
 export const isMissing = (thrown: unknown): boolean => ["42501", "42883"].includes(sqlState(thrown) ?? "");

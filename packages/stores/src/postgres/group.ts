@@ -106,6 +106,8 @@ export class Groups<M extends AnyMember> {
   }
 
   async #work(waiting: M[], hasTaken: () => void, leave: () => void): Promise<void> {
+    // Who comes later has not waited as long for a connection.
+    const { length } = waiting;
     let isTaken = false;
     const begin = () => {
       isTaken = true;
@@ -123,7 +125,7 @@ export class Groups<M extends AnyMember> {
       });
     } catch (thrown) {
       // There is no connection.
-      if (!isTaken) for (const member of waiting.splice(0, MAX_COUNT)) member.fail(thrown);
+      if (!isTaken) for (const member of waiting.splice(0, length)) member.fail(thrown);
       if (!isTaken) begin();
     }
     for (const member of again) void this.#alone(member);

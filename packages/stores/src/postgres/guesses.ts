@@ -83,8 +83,9 @@ async function together(lease: Lease, waiting: AnyGuessing[], hasTaken: () => vo
   try {
     await attempt.finish([tryLockThreads(planned.map(({ thread }) => thread)), ...writes]);
   } catch (thrown) {
+    const isUnknown = lease.isLost && lease.hasSent;
     await attempt.rollBack();
-    if (!lease.isLost || !lease.hasSent) return [...planned, ...others];
+    if (!isUnknown) return [...planned, ...others];
     for (const member of planned) member.fail(commitUnknown(thrown));
     return others;
   }

@@ -27,17 +27,17 @@ export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
 
 /**
  * For statements that are sent together with it and say whether they found what was set here: they fail at once where the thread is busy,
- * so that none of them is done long after the one who sent it has gone. What they read has to be there after the lock.
+ * so that none of them is done long after the one who sent it has gone. What they read has to be there after the lock. They do not wait
+ * long for rows either: others wait until they are through.
  */
 export const tryLockThread = ({ scopeId, threadId }: ThreadKey): Statement =>
   sql(locked(`pg_try_advisory_xact_lock(${threadKey("$2")})`), scopeId, threadId);
 
-/** All of them, for statements that do not wait long for rows either: somebody else's work is in the same transaction. */
+/** All of them. */
 export const tryLockThreads = (threads: readonly ThreadKey[]): Statement =>
   sql(
     locked(
-      `(SELECT bool_and(pg_try_advisory_xact_lock(${threadKey("id", "scope")})) FROM unnest($1::text[], $2::text[]) AS thread (scope, id))
-        AND set_config('lock_timeout', '1s', true) IS NOT NULL`,
+      `(SELECT bool_and(pg_try_advisory_xact_lock(${threadKey("id", "scope")})) FROM unnest($1::text[], $2::text[]) AS thread (scope, id))`,
     ),
     threads.map(({ scopeId }) => scopeId),
     threads.map(({ threadId }) => threadId),
@@ -54,7 +54,8 @@ export const tryLockThreadsLightly = (threads: readonly ThreadKey[]): Statement 
   );
 
 const locked = (isLocked: string): string =>
-  `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND ${isLocked} THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`;
+  `SELECT CASE WHEN current_setting('transaction_isolation') = '${ISOLATION.toLowerCase()}' AND ${isLocked}
+    AND set_config('lock_timeout', '1s', true) IS NOT NULL THEN set_config('awaken.locked', '1', true) ELSE ~refuse()::text END`;
 
 /** In this order. */
 export const lockThreads = (scopeId: ScopeId, ids: readonly ThreadId[]): Statement =>

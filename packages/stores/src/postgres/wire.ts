@@ -129,7 +129,8 @@ export class Wire {
     } catch {
       // Best effort: whoever waits also looks by himself.
     } finally {
-      this.#sending = undefined;
+      // What came while something was lost is not lost with it.
+      this.#sending = this.#waiting.size > 0 && !this.#isClosed ? this.#send() : undefined;
     }
   }
 
