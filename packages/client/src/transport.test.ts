@@ -1,5 +1,6 @@
 import { getEventListeners, once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "./client.ts";
 import {
@@ -183,4 +184,18 @@ describe("with time in hand", () => {
 test.each([0, -1, Number.NaN])("no time at all for answers is refused: %s", (timeoutMs) => {
   const refused = expect.objectContaining({ code: "invalid_activation", message: expect.stringContaining("timeoutMs") });
   expect(() => createClient({ url: "http://localhost", timeoutMs })).toThrow(refused);
+});
+
+test("what somebody between quotes of a request has neither its key nor the caller's headers, also in words that look like ours", async () => {
+  const secrets = { token: "s3cret-k3y", headers: { "x-api-key": "an0ther-k3y" } };
+  const quote: Turn = ({ headers }) => new Response(`bad gateway for ${JSON.stringify([...headers])}`, { status: 404 });
+  const ours: Turn = ({ headers }) =>
+    Response.json({ error: `no thread for ${headers.get("authorization")}`, code: "thread_not_found" }, { status: 404 });
+  for (const turn of [quote, ours]) {
+    const thrown: unknown = await answering([turn], secrets)
+      .client.threads.load("t")
+      .catch((refused: unknown) => refused);
+    expect(String(thrown)).toMatch(/bad gateway for|no thread for Bearer …/);
+    expect(inspect(thrown, { depth: 9 })).not.toMatch(/k3y/);
+  }
 });

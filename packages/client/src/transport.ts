@@ -88,10 +88,19 @@ function elsewhere(base: URL, { headers, status }: Response): AwakenError {
   return new AwakenError("internal", message, { details: { status } });
 }
 
-async function refusalOf(base: URL, response: Response): Promise<AwakenError> {
+const MIN_SECRET = 8;
+
+/** Somebody between may quote what he was sent, and errors are logged: neither the key nor a header of the caller's is in them. */
+function withoutSecrets(text: string, request: Request, own: Readonly<Record<string, string>> = {}): string {
+  const key = request.headers.get("authorization")?.replace(/^Bearer /, "") ?? "";
+  const secrets = [key, ...Object.values(own)].filter(({ length }) => length >= MIN_SECRET);
+  return secrets.reduce((said, secret) => said.replaceAll(secret, "…"), text);
+}
+
+async function refusalOf(base: URL, response: Response, tellable: (text: string) => string): Promise<AwakenError> {
   const { status, type, headers } = response;
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) return elsewhere(base, response);
-  return toError(status, await response.text().catch(() => ""), readRetryAfter(headers));
+  return toError(status, tellable(await response.text().catch(() => "")), readRetryAfter(headers));
 }
 
 /** Requests to one server. What it refuses is thrown with the code that the runtime would have thrown. */
@@ -136,7 +145,7 @@ export class Transport {
   async #exchange<T>(name: Endpoint, asked: Asked, read: (response: Response) => T | Promise<T>): Promise<T> {
     const { signal, heldMs = 0 } = asked;
     signal?.throwIfAborted();
-    const { fetch = (request) => globalThis.fetch(request), timeoutMs = ANSWER_MS } = this.#init;
+    const { fetch = (request) => globalThis.fetch(request), timeoutMs = ANSWER_MS, headers } = this.#init;
     const patient = new AbortController();
     const request = await this.#requestOf(name, asked, patient.signal);
     const ms = Math.min(timeoutMs + heldMs, MAX_TIMER_MS);
@@ -144,7 +153,7 @@ export class Transport {
     try {
       const response = await fetch(request);
       if (response.ok) return await read(response);
-      throw await refusalOf(this.#base, response);
+      throw await refusalOf(this.#base, response, (text) => withoutSecrets(text, request, headers));
     } catch (cause) {
       signal?.throwIfAborted();
       if (AwakenError.is(cause)) throw cause;

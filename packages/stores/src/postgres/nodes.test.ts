@@ -136,6 +136,9 @@ describe("between nodes", () => {
     expect(claims.filter((claimed) => claimed !== undefined)).toHaveLength(1);
     const rows = await runSql(`SELECT status FROM ${schemaOf(store)}.dispatch WHERE status = 'claimed'`);
     expect(rows).toHaveLength(1);
+    // Also where a program of ours did not look: the schema itself has place for one.
+    const forced = runSql(`UPDATE ${schemaOf(store)}.dispatch SET status = 'claimed'`);
+    await expect(forced).rejects.toMatchObject({ code: "23505", constraint: "dispatch_claim" });
   });
 
   test("an id of a dispatch, a key of an event and a key of an effect are given once, whatever threads ask for them", async () => {
