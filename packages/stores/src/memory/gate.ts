@@ -6,6 +6,8 @@ export interface Runner {
   read<T>(work: () => T): Promise<T>;
   /** All of `work` or nothing of it. */
   write<T>(work: (journal: Journal) => T): Promise<T>;
+  /** The same for work that takes time: it has its place in the line from here on. */
+  transaction<T>(work: (inside: Runner) => Promise<T>): Promise<T>;
   /** Aborts when the store closes. */
   readonly closing: AbortSignal;
 }
@@ -119,6 +121,10 @@ class Inside implements Runner {
 
   write<T>(work: (journal: Journal) => T): Promise<T> {
     return this.#isOver ? this.#refuse() : attemptAll(this.#journal, work);
+  }
+
+  transaction<T>(work: (inside: Runner) => Promise<T>): Promise<T> {
+    return this.#isOver ? this.#refuse() : work(this);
   }
 
   end(): void {

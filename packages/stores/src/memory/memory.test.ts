@@ -52,6 +52,16 @@ describe("memory", () => {
     expect(event).toMatchObject({ eventId: "id-11-1", cursors: { thread: "id-11-1" }, createdAt: 42 });
   });
 
+  test("what is asked first is done first, also when its part has to be loaded", async () => {
+    const store = memoryStore();
+    await store.commit(say(0));
+    const asked = [store.threads.delete(T, "detach"), store.commit(say(0)), store.sweep({}), store.stats(), store.close()];
+    const ends = await Promise.allSettled(asked);
+    expect(ends.map(({ status }) => status)).toEqual(Array(5).fill("fulfilled"));
+    expect(ends[3]).toMatchObject({ value: { threads: 1 } });
+    await expect(store.stats()).rejects.toMatchObject({ code: "storage_io" });
+  });
+
   test("what a caller does later to what it gave, or to what it got, does not reach the store", async () => {
     const store = memoryStore();
     const payload = { tags: ["first"] };

@@ -64,15 +64,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
     const { dispatchQueue } = await import("./seldom.ts");
     return dispatchQueue(gate, () => tenants.all(), clock);
   };
-  const sweep = async (retention: Retention) => {
+  const sweep = (retention: Retention) => {
     const asked = { ...retention };
-    const { sweepAll } = await import("./seldom.ts");
-    return gate.write(() => sweepAll(tenants, asked, clock()));
+    return gate.transaction(async (inside) => {
+      const { sweepAll } = await import("./seldom.ts");
+      return inside.write(() => sweepAll(tenants, asked, clock()));
+    });
   };
-  const stats = async () => {
-    const { statsOf } = await import("./seldom.ts");
-    return gate.read(() => statsOf(tenants.all()));
-  };
+  const stats = () =>
+    gate.transaction(async (inside) => {
+      const { statsOf } = await import("./seldom.ts");
+      return inside.read(() => statsOf(tenants.all()));
+    });
   const close = () => gate.close();
   return {
     ...scoped(DEFAULT_SCOPE),

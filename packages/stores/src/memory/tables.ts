@@ -145,6 +145,8 @@ export interface Access {
   read<T>(work: (tables: Tables) => T): Promise<T>;
   /** All of `work` or nothing of it. */
   write<T>(work: (change: Change) => T): Promise<T>;
+  /** The same for work that takes time: it has its place in the line from here on. */
+  transaction<T>(work: (inside: Access) => Promise<T>): Promise<T>;
   readonly closing: AbortSignal;
   readonly configChanges: Broadcast<ScopedConfigKey>;
 }
@@ -168,6 +170,7 @@ export class Tenants {
       scopeId,
       read: (work) => runner.read(() => work(this.#byId.get(scopeId) ?? createTables(scopeId, this.#shared))),
       write: (work) => runner.write((journal) => work({ tables: this.open(scopeId), journal, now: clock() })),
+      transaction: (work) => runner.transaction((inside) => work(this.accessTo(scopeId, inside))),
       closing: runner.closing,
       configChanges,
     };

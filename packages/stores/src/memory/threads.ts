@@ -15,7 +15,7 @@ import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
-export function threadPort({ read, write }: Access): ThreadStore {
+export function threadPort({ read, write, transaction }: Access): ThreadStore {
   return {
     create: (thread) =>
       write((change) => {
@@ -33,10 +33,11 @@ export function threadPort({ read, write }: Access): ThreadStore {
         return writeRecord(change, row, patchThread(row.record, patch, change.now));
       }),
 
-    delete: async (id, children) => {
-      const { deleteThread } = await import("./seldom.ts");
-      return write((change) => deleteThread(change, id, children));
-    },
+    delete: (id, children) =>
+      transaction(async (inside) => {
+        const { deleteThread } = await import("./seldom.ts");
+        return inside.write((change) => deleteThread(change, id, children));
+      }),
 
     list: ({ after, limit, ...filter }) =>
       read((tables) => {
