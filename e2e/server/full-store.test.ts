@@ -87,13 +87,18 @@ test("a submit whose events cannot be read is told so while its run goes on, and
     },
   });
   const store: QueueStore = { ...unread(kept), scoped: (scope) => unread(kept.scoped(scope)) };
-  const end = Promise.withResolvers<string>();
-  const effect = defineTool({ id: "effect", description: "Lasts", input: z.object({ n: z.number() }), execute: () => end.promise });
+  const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const execute = () => {
+    began.resolve();
+    return end.promise;
+  };
+  const effect = defineTool({ id: "effect", description: "Lasts", input: z.object({ n: z.number() }), execute });
   await using runtime = openNode(store, { tools: [effect] });
   const server = openServer({ runtime });
   const submit = () => server.fetch(request("POST", "/v1/runs", { body: hello("effect say"), headers: { "idempotency-key": "k" } }));
   const refused = await submit();
   expect([refused.status, await refused.text()]).toEqual([503, JSON.stringify({ error: "the store does not answer", code: "storage_io" })]);
+  await began.promise;
   expect((await ask(server, "GET", "/v1/runs")).body).toMatchObject({ items: [{ status: "running" }] });
   isBroken = false;
   end.resolve("done");
