@@ -11,6 +11,8 @@ export const retryDelayMs = (attemptCount: number): number =>
 /** What nobody here knows, an agent or a record of a newer program, may be known by another node: that long, and asked for again so often. */
 export const UNKNOWN_AGENT_MS = 10 * 60_000;
 export const UNKNOWN_AGENT_DELAY_MS = 5_000;
+/** Whoever did not know it leaves it to the others for a moment when it is due again. */
+export const LEFT_TO_OTHERS_MS = 1_000;
 
 /** What becomes of a dispatch whose run could not be brought to an end. */
 export type Failure =

@@ -37,20 +37,26 @@ export interface Executor {
 
 const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
 
-/** Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. Never rejects. */
-export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<void> {
+/**
+ * Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. False: it is left to a node
+ * that knows more than this one. Never rejects.
+ */
+export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<boolean> {
   const { dispatch: claimed } = claim;
   try {
     await followPlan(executor, claim, askedAt);
+    return true;
   } catch (thrown) {
+    const { aborted: isClosing } = executor.parts.closing;
+    const failure: Failure = isClosing ? { type: "hand-over" } : judgeFailure(thrown);
     try {
-      const { aborted: isClosing } = executor.parts.closing;
-      await settleFailure(executor, claimed, isClosing ? { type: "hand-over" } : judgeFailure(thrown));
+      await settleFailure(executor, claimed, failure);
     } catch (failed) {
       // Its lease ends by itself.
       if (judgeFailure(failed).type !== "lost")
         executor.log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
     }
+    return failure.type !== "release";
   }
 }
 

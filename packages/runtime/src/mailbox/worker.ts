@@ -1,15 +1,18 @@
 import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
 import type { Claim, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
-import { judgeFailure, UNKNOWN_AGENT_DELAY_MS } from "./attempts.ts";
+import { judgeFailure, LEFT_TO_OTHERS_MS, UNKNOWN_AGENT_DELAY_MS } from "./attempts.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
-  /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. Never rejects. */
-  execute(scopeId: ScopeId, claimed: Claim, askedAt: number): Promise<void>;
+  /**
+   * `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. False: it is left to another node. Never
+   * rejects.
+   */
+  execute(scopeId: ScopeId, claimed: Claim, askedAt: number): Promise<boolean>;
   /** After each look. Never throws, and waits for nothing. */
   onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */
@@ -55,8 +58,8 @@ export class Worker {
   /** Threads whose runs somebody of this process waits for: he may be a run that has the place which theirs would need. */
   readonly #expected = new Map<string, { readonly thread: ScopedThread; waiting: number }>();
   #nextExpectedAt = 0;
-  /** Threads whose queue cannot be read, until when they are left alone: what waits behind them is taken meanwhile. */
-  readonly #unread = new Map<string, number>();
+  /** Threads whose queue cannot be read, or is for others to read, and when they are left alone: what waits behind them is taken meanwhile. */
+  readonly #unread = new Map<string, { readonly from: number; readonly until: number }>();
   /** Threads that were asked for without an answer: they may be claimed, and nobody knows. */
   readonly #unanswered = new Map<string, ScopedThread>();
   #nextGiveBackAt = 0;
@@ -137,8 +140,7 @@ export class Worker {
         }
         if (this.#unanswered.size > 0 && clock.now() >= this.#nextGiveBackAt) this.#giveBackAll();
         if (await this.#fill()) continue;
-        // What cannot be read stays due.
-        await this.#sleep(Math.max(this.#unread.size === 0 ? MIN_SLEEP_MS : FAILED_MS, await this.#untilDue()));
+        await this.#sleep(Math.max(this.#untilRead(), await this.#untilDue()));
       } catch (thrown) {
         if (this.#isClosed) return;
         log.warn(`the queue could not be asked: ${errorMessage(thrown)}`);
@@ -185,10 +187,10 @@ export class Worker {
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
       const now = this.#init.clock.now();
-      for (const [key, until] of this.#unread) if (until <= now) this.#unread.delete(key);
+      for (const [key, { until }] of this.#unread) if (until <= now) this.#unread.delete(key);
       const passed = this.#running.size + this.#unread.size;
       const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + passed));
-      const isOpen = (key: string): boolean => !this.#running.has(key) && !this.#unread.has(key);
+      const isOpen = (key: string): boolean => !this.#running.has(key) && !this.#isLeft(key, now);
       threads.push(...due.filter((thread) => isOpen(keyOf(thread))).slice(0, free));
     }
     return threads;
@@ -226,8 +228,9 @@ export class Worker {
       return false;
     }
     this.#unanswered.delete(key);
-    void execute(scopeId, claimed, askedAt).then(() => {
+    void execute(scopeId, claimed, askedAt).then((isOurs) => {
       this.#done(key);
+      if (!isOurs) this.#leave(key, UNKNOWN_AGENT_DELAY_MS - LEFT_TO_OTHERS_MS, 2 * LEFT_TO_OTHERS_MS);
       // More may wait, on this thread too: what was queued behind the run is told, or due.
       this.ring();
     });
@@ -241,9 +244,25 @@ export class Worker {
       this.#unanswered.set(keyOf(thread), thread);
       throw thrown;
     }
-    const { clock, log } = this.#init;
-    this.#unread.set(keyOf(thread), clock.now() + UNKNOWN_AGENT_DELAY_MS);
-    log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { threadId: thread.threadId });
+    this.#leave(keyOf(thread), 0, UNKNOWN_AGENT_DELAY_MS);
+    this.#init.log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { threadId: thread.threadId });
+  }
+
+  #leave(key: string, inMs: number, forMs: number): void {
+    const from = this.#init.clock.now() + inMs;
+    this.#unread.set(key, { from, until: from + forMs });
+  }
+
+  #isLeft(key: string, now: number): boolean {
+    const left = this.#unread.get(key);
+    return left !== undefined && left.from <= now && now < left.until;
+  }
+
+  /** What is left alone stays due, and is looked at again when that is over, or now and then. */
+  #untilRead(): number {
+    const now = this.#init.clock.now();
+    const ends = [...this.#unread].flatMap(([key, { until }]) => (this.#isLeft(key, now) ? [until - now] : []));
+    return ends.length === 0 ? MIN_SLEEP_MS : Math.max(MIN_SLEEP_MS, Math.min(FAILED_MS, ...ends));
   }
 
   /** What was claimed without an answer. Nobody waits for that here: what it needs is one thread, and the others go on. */
