@@ -157,7 +157,9 @@ describe("build", () => {
     for (const [version, path] of Object.entries(COMPILERS)) {
       const compiler = join(ROOT, "node_modules", path);
       expect(run(process.execPath, [compiler, "--version"], folder)).toContain(`Version ${version}.`);
-      const args = [compiler, "--strict", "--noEmit", "--skipLibCheck", "false", ...language, "main.ts", "everything.ts"];
+      // The compiler's own library is not what is in question, and a fifth of the work.
+      const checks = ["--strict", "--noEmit", "--skipLibCheck", "false", "--skipDefaultLibCheck"];
+      const args = [compiler, ...checks, ...language, "main.ts", "everything.ts"];
       const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder, timeout: 600_000 });
       expect({ version, errors: stdout }).toEqual({ version, errors: "" });
     }

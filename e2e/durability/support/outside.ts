@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 
 /** Something that happened in the world and cannot be undone. */
 export interface OutsideEffect {
@@ -11,15 +11,9 @@ export interface OutsideEffect {
   readonly receipt: string;
 }
 
-/** One line is on the disk when this returns, whoever else writes to the file. */
+/** One line, whoever else writes to the file. When this returns, the file has it: it outlives this process, if not the machine. */
 export function appendLine(path: string, value: object): void {
-  const file = openSync(path, "a");
-  try {
-    writeSync(file, `${JSON.stringify(value)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  appendFileSync(path, `${JSON.stringify(value)}\n`);
 }
 
 /** What is behind the last line break is still being written: whoever reads a file that grows takes whole lines only. */
