@@ -135,11 +135,12 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const entering = selectPending(entries, "new-run", runId);
   const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
   if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
-  if (entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0)) {
-    // The messages that it was for are read or retracted.
-    if (claimed.dedupeKey !== undefined) return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
-    return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
+  // The messages that it was for are read or retracted.
+  const isLeft = entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0);
+  if (isLeft && claimed.dedupeKey !== undefined) {
+    return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
   }
+  if (isLeft && run === undefined) return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
   const base: RunOrder = {
     threadId,
     intent: { type: "new", runId, created: run },
@@ -151,7 +152,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
     found: records,
   };
   const opening = { claimed, askedAt, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
-  return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
+  return { type: "run", order: withInput(base, entering), opening, isCancelled: isLeft };
 }
 
 /** The run has messages of its own, and a barrier in front of them is for another run. */

@@ -103,6 +103,20 @@ describe.each(STORES)("a run that was promised and has not begun, on %s", (engin
     expect(await failureOf(read(worker.attach(id)))).toMatchObject({ code: "run_not_found" });
   });
 
+  test("and was started, and whose messages were taken back, is cancelled when its turn comes, and is no dead letter", async () => {
+    await using store = make();
+    await using sender = open(store, [], { workers: false });
+    const { runId: id } = await sender.start({ thread: "t", input: "hello" });
+    const waiting = sender.wait(id);
+    const { entries } = await sender.pending.list("t");
+    for (const { pendingId, revision } of entries) await sender.pending.retract("t", pendingId, revision);
+    await using worker = open(store, [text("second")]);
+    expect(await waiting).toMatchObject({ runId: id, status: "cancelled", termination: { type: "cancelled" } });
+    expect(await worker.deadLetters.list()).toMatchObject({ items: [] });
+    expect((await store.messages.list(T, {})).items).toEqual([]);
+    expect(await worker.run({ thread: "t", input: "again" })).toMatchObject({ text: "second" });
+  });
+
   test.each(["queue", "steer", "interrupt"] as const)(
     "is sent to by its id (%s): its thread has the messages, and no other one is made",
     async (mode) => {
