@@ -7,7 +7,7 @@ const ALL = ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "examples/**
 const CORE = [
   "packages/contract/src/**/*.test.ts",
   "packages/runtime/src/!(mailbox)/**/*.test.ts",
-  "packages/{server,client}/src/**/*.test.ts",
+  "packages/server/src/**/*.test.ts",
   "packages/extensions/src/{pattern,permission,reminder,deferred-tools}/*.test.ts",
   "packages/awaken/src/{create-runtime,hostile-input,registry,vendor-from-env}.test.ts",
   "packages/awaken/src/cli/chat/!(console-redirect).test.ts",

@@ -97,8 +97,9 @@ test("a path is kept, and what stands behind it is not taken for one", async () 
 
 describe("with time in hand", () => {
   afterEach(() => {
-    expect(vi.getTimerCount(), "timers that are left").toBe(0);
+    const left = vi.getTimerCount();
     vi.useRealTimers();
+    expect(left, "timers that are left").toBe(0);
   });
 
   const silent: Turn = ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

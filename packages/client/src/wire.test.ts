@@ -16,8 +16,9 @@ import {
 
 beforeEach(useFakeTime);
 afterEach(() => {
-  expect(vi.getTimerCount(), "timers that are left").toBe(0);
+  const left = vi.getTimerCount();
   vi.useRealTimers();
+  expect(left, "timers that are left").toBe(0);
 });
 
 const START = { type: "step-start", step: 1 };

@@ -43,8 +43,10 @@ describe("a thread without a number, made by an older program that has the file 
   const COLUMNS = "updated_at, message_count, folded, run_count, record";
   const WITHOUT_NUMBER = `DROP TRIGGER thread_has_number; UPDATE thread SET number = NULL WHERE thread_id = '${T2}';`;
 
-  const OLDER_TABLES = `DROP INDEX thread_activity; ALTER TABLE thread DROP COLUMN half_minute;
+  const OLDER_TABLES = `DROP INDEX thread_activity; DROP INDEX thread_resource; DROP INDEX thread_parent; ALTER TABLE thread DROP COLUMN half_minute;
     CREATE INDEX thread_activity ON thread (scope_id, updated_at DESC, thread_id);
+    CREATE INDEX thread_resource ON thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
+    CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
     DROP INDEX event_run; DROP INDEX event_stretch; ALTER TABLE event DROP COLUMN begins;
     CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;`;
 
