@@ -352,6 +352,8 @@ test.each(ENGINES)("the queue is walked page by page, dispatches first and then 
   const [store] = shared.stores;
   await using runtime = openNode(store, { workers: false });
   const server = openServer({ runtime, admin: { token: TOKEN } });
+  // Until then it takes up what nobody reads.
+  await expect.poll(async () => (await ask(server, "GET", "/health")).status).toBe(200);
   for (const thread of ["d1", "d2", "d3"]) await runtime.start({ agent: "assistant", thread, input: "say" });
   const note = { id: messageId("m"), role: "user" as const, content: [{ type: "text" as const, text: "hm" }] };
   const deliveryMode = { boundary: "next-step", fallbackToNewRun: false } as const;
