@@ -221,7 +221,12 @@ export class Reader {
     }
     this.#isOnRecord = true;
     const events: AttachedEvent[] = [];
-    for (const commit of commits) if (!this.#isOver) this.#tellCommit(commit, events);
+    for (const commit of commits) {
+      if (this.#isOver) break;
+      // What was heard before a commit is told before it, where it has its place: behind it, it may be of a step that is over.
+      if (this.#told === undefined) events.push(...this.#takePassing(({ step, event }) => this.#rebuild.placeOf(step, event) === "here"));
+      this.#tellCommit(commit, events);
+    }
     return events;
   }
 

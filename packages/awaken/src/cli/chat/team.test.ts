@@ -64,7 +64,7 @@ describe("several agents in the chat", () => {
     screen.say("go");
     await screen.sees("+ bg_0 count: completed", "+ bg_1 finder: running", "? #1 Refund 120?", "(asked by support > planner)");
     screen.say("/approve");
-    const shown = await screen.sees("Both are back.", "ready");
+    const shown = await screen.sees("+ bg_1 finder: completed", "Both are back.", "ready");
     expect(shown.match(/bg_1 finder/g)).toHaveLength(1);
   });
 });
