@@ -243,32 +243,38 @@ test("whoever waits for a result waits no longer than he says, also where the ru
   await runtime.close();
 });
 
-test("a repeat with the same key that comes before the run is on record waits for it, and does not interrupt it", async () => {
-  await using shared = await openShared("memory");
-  const [store] = shared.stores;
-  const { runtime, response, release, runId: id } = await busy(store, { onBusy: "interrupt" }, { "idempotency-key": "k" });
-  let unseen = 0;
-  const scoped: QueueStore["scoped"] = (scope) => {
-    const records = store.scoped(scope);
-    const load: typeof records.runs.load = async (run) => (run === id && ++unseen <= 2 ? undefined : records.runs.load(run));
-    return { ...records, runs: { ...records.runs, load } };
-  };
-  const served = { scoped: runtime.scoped, recover: runtime.recover, watch: runtime.watch, store: { ...store, scoped } };
-  for (const path of ["/v1/runs", "/v1/runs/start"]) {
-    unseen = 0;
-    const body = hello("effect say", { onBusy: "interrupt" });
-    const again = await openServer({ runtime: served }).fetch(request("POST", path, { body, headers: { "idempotency-key": "k" } }));
-    expect([again.status, path.endsWith("start") ? (await again.json()).runId : again.headers.get("x-run-id")]).toEqual([
-      path.endsWith("start") ? 202 : 200,
-      id,
-    ]);
-    expect(unseen).toBeGreaterThan(2);
-  }
-  expect(await standing(runtime, id)).toMatchObject({ status: "running" });
-  release();
-  expect(endOf(await readFrames(response))).toMatchObject({ runId: id, result: { status: "done" } });
-  await runtime.close();
-});
+test.each([
+  ["interrupts", { onBusy: "interrupt" }],
+  ["is refused", {}],
+])(
+  "a repeat with the same key that comes before the run is on record waits for it: one that %s where a thread is busy",
+  async (_, more) => {
+    await using shared = await openShared("memory");
+    const [store] = shared.stores;
+    const { runtime, response, release, runId: id } = await busy(store, more, { "idempotency-key": "k" });
+    let unseen = 0;
+    const scoped: QueueStore["scoped"] = (scope) => {
+      const records = store.scoped(scope);
+      const load: typeof records.runs.load = async (run) => (run === id && ++unseen <= 2 ? undefined : records.runs.load(run));
+      return { ...records, runs: { ...records.runs, load } };
+    };
+    const served = { scoped: runtime.scoped, recover: runtime.recover, watch: runtime.watch, store: { ...store, scoped } };
+    for (const path of ["/v1/runs", "/v1/runs/start"]) {
+      unseen = 0;
+      const body = hello("effect say", more);
+      const again = await openServer({ runtime: served }).fetch(request("POST", path, { body, headers: { "idempotency-key": "k" } }));
+      expect([again.status, path.endsWith("start") ? (await again.json()).runId : again.headers.get("x-run-id")]).toEqual([
+        path.endsWith("start") ? 202 : 200,
+        id,
+      ]);
+      expect(unseen).toBeGreaterThan(2);
+    }
+    expect(await standing(runtime, id)).toMatchObject({ status: "running" });
+    release();
+    expect(endOf(await readFrames(response))).toMatchObject({ runId: id, result: { status: "done" } });
+    await runtime.close();
+  },
+);
 
 test("a repeat with the same key whose run came to be, and to its end, behind the server's back is given that run", async () => {
   await using shared = await openShared("memory");

@@ -51,10 +51,11 @@ export interface Submit<T> {
   again(run: RunRecord): T | Promise<T>;
 }
 
-/** Whoever has the thread is somebody else's run. */
-async function isBusy(tenant: Tenant, thread: string | undefined): Promise<boolean> {
+/** Whoever has the thread is somebody else's run, and not the one of this key, which may have come on record since it was looked for. */
+async function isBusy(tenant: Tenant, thread: string | undefined, own: string): Promise<boolean> {
   const found = thread === undefined ? undefined : await tenant.records.threads.load(threadId(thread));
-  return found !== undefined && (await activeRun(tenant, found))?.status === "running";
+  const active = found && (await activeRun(tenant, found));
+  return active?.status === "running" && active.runId !== own;
 }
 
 /** A submit with a key happens once, however often and wherever it is made. */
@@ -76,7 +77,8 @@ async function submitWith<T>(key: Repeatable, tenant: Tenant, { clock, threadId:
       if (winner !== undefined) return again(winner);
       // Who was faster may have ended the run that waited, and not begun his own yet; or it has begun, and has no record yet.
       const waitMs = WAITS_MS[tries];
-      const isHis = isOf(thrown, "storage_already_exists") || (isOf(thrown, "thread_already_running") && !(await isBusy(tenant, thread)));
+      const isHis =
+        isOf(thrown, "storage_already_exists") || (isOf(thrown, "thread_already_running") && !(await isBusy(tenant, thread, key.runId)));
       if (waitMs === undefined || !isHis) throw thrown;
       await new Promise<void>((resolve) => void clock.timer(waitMs, resolve));
     }
