@@ -63,8 +63,9 @@ async function sequential(subject: Subject, shape: readonly [number, number, num
   const scenario = createScenario(...shape);
   const play = subject.startRun(scenario);
   await playChecked(scenario, 1, play);
-  await time(subject, play, warmMs);
+  // Before anything is warm: a forced collection between two runs throws compiled code away, as in `concurrent`.
   globalThis.gc?.();
+  await time(subject, play, warmMs);
   const us = await time(subject, play, measureMs);
   await playChecked(scenario, 1, play);
   return { us };
