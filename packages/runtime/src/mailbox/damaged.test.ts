@@ -8,25 +8,16 @@ import { postgresStore } from "@awaken/stores/postgres";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { freshSchema, openPostgres, url } from "./stores.test-support.ts";
 
 // A record that was changed behind the back of the store.
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    store,
-    leaseMs: 3_600_000,
-    workers: false,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) =>
+  openScripted(store, turns, { leaseMs: 3_600_000, workers: false, ...init });
 
 interface Damaged {
   /** Opens the same data as another process. */

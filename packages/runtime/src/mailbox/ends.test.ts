@@ -2,26 +2,14 @@ import { type AgentEvent, AwakenError, runId, threadId } from "@awaken/contract"
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import type { Clock } from "../stream/clock.ts";
 import { text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { open } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
-
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    store,
-    ...init,
-  });
-}
 
 /** Refuses the first so many commits that end a run. */
 function refusingEnds(store: QueueStore, times: number): QueueStore {

@@ -4,24 +4,10 @@ import { memoryStore } from "@awaken/stores/memory";
 import { sqliteStore } from "@awaken/stores/sqlite";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
 import { text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
-
-const SILENT = { warn() {}, error() {} };
-
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: SILENT,
-    store,
-    ...init,
-  });
-}
+import { open } from "./open.test-support.ts";
 
 function lasting() {
   const began = Promise.withResolvers<void>();

@@ -3,26 +3,18 @@ import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { open as openScripted } from "./open.test-support.ts";
 
 // Whoever waits for a run that is elsewhere, or will be, can tell it to stop also while the store is down.
 
 const add = defineTool({ id: "add", description: "", input: z.object({}), pure: true, execute: () => "2" });
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    tools: [add],
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) =>
+  openScripted(store, turns, { tools: [add], ...init });
 
 /** A store that is down as long as it is told to be; nobody takes up work there before it is released. */
 function breakable(inner: QueueStore) {

@@ -3,29 +3,20 @@ import type { EventStore, QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { stall, text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // What a follower tells when the row that it waits for is gone, is not known, or never comes: what is on record, and nothing else.
 
 const add = defineTool({ id: "add", description: "", input: z.object({}), pure: true, execute: () => "2" });
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    tools: [add],
-    log: { warn() {}, error() {} },
-    limits: { storeMs: 3_600_000 },
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) =>
+  openScripted(store, turns, { tools: [add], limits: { storeMs: 3_600_000 }, ...init });
 
 async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
   const told: AgentEvent[] = [];

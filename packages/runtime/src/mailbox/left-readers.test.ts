@@ -2,30 +2,21 @@ import { type AgentEvent, threadId } from "@awaken/contract";
 import type { LiveStore, QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { stall, text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // Whoever leaves the events of a run that goes on elsewhere leaves nobody behind who looks for him. Its result is still waited for.
 
 const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    tools: [pay],
-    log: { warn() {}, error() {} },
-    limits: { storeMs: 3_600_000 },
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) =>
+  openScripted(store, turns, { tools: [pay], limits: { storeMs: 3_600_000 }, ...init });
 
 /** How many follow a log, and listen to others, at the moment. */
 function counting(store: QueueStore) {

@@ -3,27 +3,19 @@ import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import type { Runtime, RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { stall, text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // Whoever reads the events of a run goes on reading when it leaves this process before its end.
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    limits: { storeMs: 3_600_000 },
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) =>
+  openScripted(store, turns, { limits: { storeMs: 3_600_000 }, ...init });
 
 /** Fails the first commit of the kind that is meant. */
 function failing(store: QueueStore, isMeant: (steps: number, isAck: boolean) => boolean): QueueStore {

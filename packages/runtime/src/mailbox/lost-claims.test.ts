@@ -1,10 +1,11 @@
 import { AwakenError, threadId } from "@awaken/contract";
 import type { Claim, QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { text } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { AT_ONCE } from "./stores.test-support.ts";
 
 // A claim is on record and its answer did not come: nobody executes what is claimed.
@@ -12,18 +13,8 @@ import { AT_ONCE } from "./stores.test-support.ts";
 const T = threadId("t");
 const LEASE_MS = 30_000;
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    leaseMs: LEASE_MS,
-    store,
-    workers: false,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) =>
+  openScripted(store, turns, { leaseMs: LEASE_MS, workers: false, ...init });
 
 type Answer = (claim: Claim | undefined) => Promise<Claim | undefined>;
 

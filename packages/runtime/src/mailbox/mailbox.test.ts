@@ -6,25 +6,14 @@ import * as z from "zod";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { scripted } from "../testing/scripted.ts";
 
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { open } from "./open.test-support.ts";
 import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
-const SILENT = { warn() {}, error() {} };
 const T = threadId("t");
-
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: SILENT,
-    store,
-    ...init,
-  });
-}
 
 /** A tool that lasts until it is told to end. */
 function lasting() {

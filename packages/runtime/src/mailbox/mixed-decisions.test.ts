@@ -2,11 +2,11 @@ import { AwakenError, openTicketsOf, runId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime } from "../create-runtime.ts";
 import { text, toolCalls } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // Decisions that are made together, of which one cannot be taken: the same becomes of them in whatever process they are made.
@@ -30,17 +30,8 @@ function world() {
   return { tools: [pay, look], letGo: gate.resolve };
 }
 
-function open(store: QueueStore, tools: ReturnType<typeof world>["tools"], turns: readonly ScriptStep[] = []): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    workers: false,
-    tools,
-    store,
-  });
-}
+const open = (store: QueueStore, tools: ReturnType<typeof world>["tools"], turns: readonly ScriptStep[] = []) =>
+  openScripted(store, turns, { tools, workers: false });
 
 const codeOf = (work: Promise<unknown>) =>
   work.then(

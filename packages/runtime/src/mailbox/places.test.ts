@@ -3,10 +3,11 @@ import { AwakenError } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import type { Runtime, RuntimeInit } from "../create-runtime.ts";
 import { text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // A tool of a queued run waits for another queued run, and has the only place meanwhile.
@@ -14,18 +15,8 @@ import { STORES } from "./stores.test-support.ts";
 let count = 0;
 const node = () => ({ name: `node-${count++}`, isGone: () => false, trail: new AsyncLocalStorage<object>() });
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    concurrency: 1,
-    node: node(),
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit>) =>
+  openScripted(store, turns, { concurrency: 1, node: node(), ...init });
 
 const toolOf = (execute: () => Promise<string>) => defineTool({ id: "call", description: "", input: z.object({}), execute });
 

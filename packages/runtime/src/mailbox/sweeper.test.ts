@@ -3,26 +3,16 @@ import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
 import { leading, office, process } from "../builtin/background/tasks.test-support.ts";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { failure, text } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
+import { open } from "./open.test-support.ts";
 import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
 const DAY = 24 * 3_600_000;
 const QUARTER = 15 * 60_000;
-
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    store,
-    ...init,
-  });
-}
 
 const user = (id: string, said: string) => ({ id: messageId(id), role: "user", content: [{ type: "text", text: said }] }) as const;
 

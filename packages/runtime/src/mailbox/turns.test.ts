@@ -1,24 +1,14 @@
 import { AwakenError, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
-import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { text } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
+import { open } from "./open.test-support.ts";
 import { AT_ONCE, STORES } from "./stores.test-support.ts";
 
 const T = threadId("t");
-
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    store,
-    ...init,
-  });
-}
 
 const asked = async (store: QueueStore) =>
   (await store.messages.list(T, { limit: 100 })).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));

@@ -2,28 +2,20 @@ import { type AgentEvent, messageText, type RunId, threadId } from "@awaken/cont
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime, type Runtime, type RuntimeInit } from "../create-runtime.ts";
+import type { RuntimeInit } from "../create-runtime.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { stall, text, toolCall } from "../testing/script.ts";
-import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import type { ScriptStep } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
+import { open as openScripted } from "./open.test-support.ts";
 import { STORES } from "./stores.test-support.ts";
 
 // A run that somebody was promised when he sent messages, before there is a record of it.
 
 const T = threadId("t");
 
-function open(store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}): Runtime {
-  return createRuntime({
-    providers: { scripted: scripted(turns) },
-    models: { fast: { provider: "scripted", model: "m" } },
-    agents: { default: { model: "fast" } },
-    log: { warn() {}, error() {} },
-    limits: { storeMs: 3_600_000 },
-    store,
-    ...init,
-  });
-}
+const open = (store: QueueStore, turns: readonly ScriptStep[], init: Partial<RuntimeInit> = {}) =>
+  openScripted(store, turns, { limits: { storeMs: 3_600_000 }, ...init });
 
 async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
   const told: AgentEvent[] = [];
