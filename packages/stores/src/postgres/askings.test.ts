@@ -1,27 +1,19 @@
-import { runId, type ScopeId, scopeId, type ThreadId, threadId } from "@awaken/contract";
-import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { runId, type ScopeId, type ThreadId, threadId } from "@awaken/contract";
+import type { ScopedQueueStore } from "@awaken/contract/store";
+import { afterAll, expect, test } from "vitest";
 import { dispatch, runs, user } from "../conformance/records.ts";
 import { postgresStore } from "./store.ts";
 import { codeOf } from "./test-pair.ts";
 import { startProxy } from "./test-proxy.ts";
-import { serverUrl } from "./test-server.ts";
-import { openTestStore, runSql, schemaOf } from "./test-store.ts";
+import { freshTenant, openTestPeer, openTestStore, runSql, schemaOf, threadIds } from "./test-store.ts";
 
-let store: QueueStore;
-let peer: QueueStore;
-beforeAll(async () => {
-  store = await openTestStore();
-  peer = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 4 });
-});
+const store = await openTestStore();
+const peer = await openTestPeer(store);
 afterAll(async () => {
   await peer.close();
   await store.close();
 });
 
-let tenants = 0;
-const tenant = (): ScopeId => scopeId(`tenant-${++tenants}`);
-const ids = (count: number): readonly ThreadId[] => Array.from({ length: count }, (_, index) => threadId(`t${index}`));
 const ONE = { consumer: "node-1", leaseMs: 60_000 } as const;
 const TWO = { consumer: "node-2", leaseMs: 60_000 } as const;
 
@@ -66,8 +58,8 @@ async function transactions(...scopes: readonly ScopeId[]): Promise<number> {
 }
 
 test("claims that are asked for together are one transaction, also of two tenants, and each has what its run begins with", async () => {
-  const scopes = [tenant(), tenant()];
-  const threads = ids(8);
+  const scopes = [freshTenant(), freshTenant()];
+  const threads = threadIds(8);
   for (const scope of scopes) await enqueue(store.scoped(scope), threads);
   const claims = await Promise.all(scopes.map((scope) => claimAll(store.scoped(scope), threads, ONE)));
   expect(claims).toEqual(scopes.map(() => threads.map((id) => expected(id, "node-1"))));
@@ -75,8 +67,8 @@ test("claims that are asked for together are one transaction, also of two tenant
 });
 
 test("of many claimers each thread is one's, whoever else asks for it at the same time, here or elsewhere", async () => {
-  const scope = tenant();
-  const threads = ids(16);
+  const scope = freshTenant();
+  const threads = threadIds(16);
   await enqueue(store.scoped(scope), threads);
   const claims = await Promise.all([
     claimAll(store.scoped(scope), threads, ONE),
@@ -92,9 +84,9 @@ test("of many claimers each thread is one's, whoever else asks for it at the sam
 });
 
 test("one whose thread is busy waits by itself, and one that somebody else has or whose row is damaged is nobody else's affair", async () => {
-  const scope = tenant();
+  const scope = freshTenant();
   const [own, other] = [store.scoped(scope), peer.scoped(scope)];
-  const threads = ids(6);
+  const threads = threadIds(6);
   const [busy = threadId("none"), taken = threadId("none"), damaged = threadId("none"), ...free] = threads;
   await enqueue(own, threads);
   await other.dispatches.claim(taken, TWO);
@@ -129,8 +121,8 @@ test.each([
 ])("a connection that is lost with $lost leaves each claim unknown", async ({ isThere }) => {
   const proxy = await startProxy();
   const behind = postgresStore(proxy.url, { schema: schemaOf(store), connections: 3 });
-  const own = behind.scoped(tenant());
-  const threads = ids(6);
+  const own = behind.scoped(freshTenant());
+  const threads = threadIds(6);
   await enqueue(own, threads);
   if (isThere) proxy.loseAnswerToCommit();
   else proxy.loseCommit();

@@ -1,27 +1,19 @@
-import { AwakenError, runId, type ScopeId, scopeId, type ThreadId, threadId } from "@awaken/contract";
-import type { QueueStore, ScopedQueueStore, ThreadCommit } from "@awaken/contract/store";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AwakenError, runId, type ScopeId, type ThreadId, threadId } from "@awaken/contract";
+import type { ScopedQueueStore, ThreadCommit } from "@awaken/contract/store";
+import { afterAll, describe, expect, test } from "vitest";
 import { dispatch, event, runs, user } from "../conformance/records.ts";
 import { postgresStore } from "./store.ts";
 import { codeOf } from "./test-pair.ts";
 import { startProxy, type Proxy as TestProxy } from "./test-proxy.ts";
-import { serverUrl } from "./test-server.ts";
-import { openTestStore, runSql, schemaOf } from "./test-store.ts";
+import { freshTenant, openTestPeer, openTestStore, runSql, schemaOf, threadIds } from "./test-store.ts";
 
-let store: QueueStore;
-let peer: QueueStore;
-beforeAll(async () => {
-  store = await openTestStore();
-  peer = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 4 });
-});
+const store = await openTestStore();
+const peer = await openTestPeer(store);
 afterAll(async () => {
   await peer.close();
   await store.close();
 });
 
-let tenants = 0;
-const tenant = (): ScopeId => scopeId(`tenant-${++tenants}`);
-const ids = (count: number): readonly ThreadId[] => Array.from({ length: count }, (_, index) => threadId(`t${index}`));
 const run = (id: ThreadId) => runId(`run-${id}`);
 
 /** The `at`th commit of the run of a thread: one message, one event, the run. */
@@ -64,43 +56,45 @@ async function transactions(...scopes: readonly ScopeId[]): Promise<number> {
 
 describe("commits of several threads that come together", () => {
   test("are there all and once, in one transaction; more than sixteen in as few as hold them", async () => {
-    const scope = tenant();
+    const scope = freshTenant();
     const own = store.scoped(scope);
-    const threads = ids(16);
+    const threads = threadIds(16);
     const results = await begin(own, threads);
     expect(results.map(({ messageCount }) => messageCount)).toEqual(threads.map(() => 1));
     expect(await transactions(scope)).toBe(1);
     await Promise.all(threads.map((id) => own.commit(step(id, 1))));
     expect(await transactions(scope)).toBe(1);
     await expectLogs(own, threads, 1);
-    const more = tenant();
-    await begin(store.scoped(more), ids(40));
+    const more = freshTenant();
+    await begin(store.scoped(more), threadIds(40));
     expect(await transactions(more)).toBe(3);
-    await expectLogs(store.scoped(more), ids(40), 0);
+    await expectLogs(store.scoped(more), threadIds(40), 0);
   });
 
   test("of two tenants share one too, whatever ids they use", async () => {
-    const scopes = [tenant(), tenant()];
-    const threads = ids(4);
+    const scopes = [freshTenant(), freshTenant()];
+    const threads = threadIds(4);
     await Promise.all(scopes.map((scope) => begin(store.scoped(scope), threads)));
     expect(await transactions(...scopes)).toBe(1);
     for (const scope of scopes) await expectLogs(store.scoped(scope), threads, 0);
   });
 
   test("are bounded in bytes", async () => {
-    const scope = tenant();
+    const scope = freshTenant();
     const text = "x".repeat(10_000);
     const long = (id: ThreadId) =>
       Array.from({ length: 10 }, (_, at) => ({ ...user(`${id}-m${at}`), content: [{ type: "text" as const, text }] }));
-    const commits = ids(6).map((id) => step(id, 0, { isNewThread: true, messageDelta: { messages: long(id), expectedMessageCount: 0 } }));
+    const commits = threadIds(6).map((id) =>
+      step(id, 0, { isNewThread: true, messageDelta: { messages: long(id), expectedMessageCount: 0 } }),
+    );
     await Promise.all(commits.map((commit) => store.scoped(scope).commit(commit)));
     expect(await transactions(scope)).toBe(2);
-    for (const id of ids(6)) expect(await store.scoped(scope).messages.count(id)).toBe(10);
+    for (const id of threadIds(6)) expect(await store.scoped(scope).messages.count(id)).toBe(10);
   });
 
   test("of one thread go one after the other, in the order in which they came, beside those of others", async () => {
-    const own = store.scoped(tenant());
-    const threads = ids(3);
+    const own = store.scoped(freshTenant());
+    const threads = threadIds(3);
     await begin(own, threads);
     const asked = [1, 2, 3, 4, 5].flatMap((at) => threads.map((id) => own.commit(step(id, at))));
     await Promise.all(asked);
@@ -108,10 +102,10 @@ describe("commits of several threads that come together", () => {
   });
 
   test("are there when the store has closed, and none comes behind it", async () => {
-    const closing = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 2 });
-    const scope = tenant();
+    const closing = await openTestPeer(store, { connections: 2 });
+    const scope = freshTenant();
     await closing.stats();
-    const threads = ids(40);
+    const threads = threadIds(40);
     const landing = begin(closing.scoped(scope), threads);
     const closed = closing.close();
     const late = codeOf(closing.scoped(scope).commit(step(threadId("late"), 0, { isNewThread: true })));
@@ -125,9 +119,9 @@ describe("commits of several threads that come together", () => {
 describe("one of them that is refused", () => {
   /** Eight threads, of which the fifth is spoilt; the outcome of each commit. */
   async function play(spoil: (other: ScopedQueueStore, id: ThreadId) => Promise<unknown>, more: Partial<ThreadCommit> = {}) {
-    const scope = tenant();
+    const scope = freshTenant();
     const [own, other] = [store.scoped(scope), peer.scoped(scope)];
-    const threads = ids(8);
+    const threads = threadIds(8);
     const [victim = threadId("none")] = threads.slice(4);
     const begun = await Promise.all(threads.map((id) => own.commit({ ...step(id, 0), ...held(id), isNewThread: true })));
     await spoil(other, victim);
@@ -178,9 +172,9 @@ describe("one of them that is refused", () => {
   });
 
   test("because its thread is busy waits by itself", async () => {
-    const scope = tenant();
+    const scope = freshTenant();
     const [own, other] = [store.scoped(scope), peer.scoped(scope)];
-    const [busy = threadId("none"), ...others] = ids(6);
+    const [busy = threadId("none"), ...others] = threadIds(6);
     await begin(own, [busy, ...others]);
     const isHeld = Promise.withResolvers<void>();
     const isOver = Promise.withResolvers<void>();
@@ -202,9 +196,9 @@ describe("one of them that is refused", () => {
   });
 
   test("because its thread is busy keeps nobody waiting, however many there are", async () => {
-    const scope = tenant();
+    const scope = freshTenant();
     const [own, other] = [store.scoped(scope), peer.scoped(scope)];
-    const [one = threadId("none"), two = threadId("none"), ...others] = ids(6);
+    const [one = threadId("none"), two = threadId("none"), ...others] = threadIds(6);
     await begin(own, [one, two, ...others]);
     const isHeld = Promise.withResolvers<void>();
     const isOver = Promise.withResolvers<void>();
@@ -228,9 +222,9 @@ describe("one of them that is refused", () => {
   });
 
   test("is not told: a hint comes for what landed alone", async () => {
-    const scope = tenant();
+    const scope = freshTenant();
     const own = store.scoped(scope);
-    const threads = ids(4);
+    const threads = threadIds(4);
     await own.dispatches.enqueue(dispatch("taken", { threadId: threadId("elsewhere") }));
     const end = new AbortController();
     const heard: string[] = [];
@@ -257,7 +251,7 @@ describe("a connection that is lost in the middle", () => {
     const proxy = await startProxy();
     const behind = postgresStore(proxy.url, { schema: schemaOf(store), connections: 3 });
     try {
-      return await work(behind.scoped(tenant()), proxy);
+      return await work(behind.scoped(freshTenant()), proxy);
     } finally {
       await behind.close();
       await proxy.close();
@@ -269,7 +263,7 @@ describe("a connection that is lost in the middle", () => {
     { lost: "the commit", isThere: false },
   ])("with $lost leaves each unknown, and none is there twice", ({ isThere }) =>
     throughProxy(async (behind, proxy) => {
-      const threads = ids(8);
+      const threads = threadIds(8);
       await begin(behind, threads);
       if (isThere) proxy.loseAnswerToCommit();
       else proxy.loseCommit();

@@ -1,4 +1,4 @@
-import { runId, type ScopeId, scopeId, type ThreadId, threadId } from "@awaken/contract";
+import { runId, type ThreadId, threadId } from "@awaken/contract";
 import type { QueueStore, ScopedQueueStore, ThreadCommit } from "@awaken/contract/store";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import type { PgClient } from "./driver.ts";
 import { postgresStore } from "./store.ts";
 import { codeOf } from "./test-pair.ts";
 import { serverUrl } from "./test-server.ts";
-import { openTestStore, runSql, schemaOf } from "./test-store.ts";
+import { freshTenant, openTestPeer, openTestStore, runSql, schemaOf, threadIds } from "./test-store.ts";
 
 // What becomes of commits that wait for each other when one of them, or its connection, does not come to an end.
 
@@ -16,10 +16,6 @@ beforeAll(async () => {
   peer = await openTestStore();
 });
 afterAll(() => peer.close());
-
-let tenants = 0;
-const tenant = (): ScopeId => scopeId(`tenant-${++tenants}`);
-const ids = (count: number): readonly ThreadId[] => Array.from({ length: count }, (_, index) => threadId(`t${index}`));
 
 /** The `at`th commit of a thread: one message, one event, its run. */
 const step = (id: ThreadId, at: number): ThreadCommit => ({
@@ -73,10 +69,10 @@ async function hooked(work: (store: QueueStore, hooks: Hooks) => Promise<void>, 
 const breakOff = (client: pg.PoolClient) => Reflect.get(Reflect.get(client, "connection"), "stream").destroy();
 
 test("rows that somebody else has locked keep nobody waiting but those who write them, however many there are", async () => {
-  const store = postgresStore(await serverUrl(), { schema: schemaOf(peer), connections: 6 });
-  const scope = tenant();
+  const store = await openTestPeer(peer, { connections: 6 });
+  const scope = freshTenant();
   const own = store.scoped(scope);
-  const [one = threadId("none"), two = threadId("none"), ...others] = ids(6);
+  const [one = threadId("none"), two = threadId("none"), ...others] = threadIds(6);
   for (const id of [one, two, ...others]) await own.commit(step(id, 0));
   const holder = new pg.Client(await serverUrl());
   await holder.connect();
@@ -101,7 +97,7 @@ test("rows that somebody else has locked keep nobody waiting but those who write
 
 test("who waited for a connection that there is not is told so with the others, not one group after the other", () =>
   hooked(async (store, hooks) => {
-    const own = store.scoped(tenant());
+    const own = store.scoped(freshTenant());
     const asked = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<never>();
     let count = 0;
@@ -110,7 +106,7 @@ test("who waited for a connection that there is not is told so with the others, 
       asked.resolve();
       return answer.promise;
     };
-    const waiting = ids(100).map((id) => codeOf(own.commit(step(id, 0))));
+    const waiting = threadIds(100).map((id) => codeOf(own.commit(step(id, 0))));
     await asked.promise;
     // One attempt for whoever came first, one for those who came while it was under way.
     answer.reject(new Error("nobody is there"));
@@ -122,9 +118,9 @@ test("who waited for a connection that there is not is told so with the others, 
 
 test("a group that was refused is not unknown for losing its connection afterwards", () =>
   hooked(async (store, hooks) => {
-    const scope = tenant();
+    const scope = freshTenant();
     const own = store.scoped(scope);
-    const threads = ids(4);
+    const threads = threadIds(4);
     await Promise.all(threads.map((id) => own.commit(step(id, 0))));
     await peer.scoped(scope).commit(step(threadId("t2"), 1));
     let hasLost = false;
@@ -143,7 +139,7 @@ test("a group that was refused is not unknown for losing its connection afterwar
 
 test("what is to be told while a notice is lost with its connection is told", () =>
   hooked(async (store, hooks) => {
-    const scope = tenant();
+    const scope = freshTenant();
     const end = new AbortController();
     const heard = (async () => {
       for await (const hint of peer.queue.hints({ signal: end.signal })) if (hint.scopeId === scope) return hint;
@@ -167,7 +163,7 @@ test("what is to be told while a notice is lost with its connection is told", ()
       await lost.promise;
       throw new Error("the connection is gone");
     };
-    await store.scoped(tenant()).dispatches.hint({ type: "wake", threadId: threadId("lost"), runId: runId("r") });
+    await store.scoped(freshTenant()).dispatches.hint({ type: "wake", threadId: threadId("lost"), runId: runId("r") });
     await sending.promise;
     await store.scoped(scope).dispatches.hint({ type: "wake", threadId: threadId("told"), runId: runId("r") });
     lost.resolve();

@@ -5,9 +5,8 @@ import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { append, claim, dispatch, event, R1, runs, T1, T2, user } from "../conformance/records.ts";
 import { take } from "../conformance/world.ts";
-import { postgresStore } from "./store.ts";
 import { serverUrl } from "./test-server.ts";
-import { openTestStore, runSql, schemaOf } from "./test-store.ts";
+import { openTestPeer, openTestStore, runSql, schemaOf } from "./test-store.ts";
 
 const failing = (code: ErrorCode) => expect.objectContaining({ code });
 
@@ -15,7 +14,7 @@ let store: QueueStore;
 let peer: QueueStore;
 beforeEach(async () => {
   store = await openTestStore();
-  peer = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 4 });
+  peer = await openTestPeer(store);
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -43,7 +42,7 @@ const soon = () => ({ signal: AbortSignal.timeout(120_000) });
 describe("between nodes", () => {
   test("events are told to followers, who do not have to look, and each node's own too", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    await using follower = postgresStore(await serverUrl(), { schema: schemaOf(store), connections: 2 });
+    await using follower = await openTestPeer(store, { connections: 2 });
     const events = await whenListening(() => follower.events.subscribe({ type: "run", runId: R1 }, { type: "now" }, soon()));
     const reading = events[Symbol.asyncIterator]();
     const next = async () => (await reading.next()).value?.kind;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { DEFAULT_SCOPE, type JsonObject } from "@awaken/contract";
+import { DEFAULT_SCOPE, type JsonObject, type ScopeId, scopeId, type ThreadId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import pg from "pg";
 import { afterAll } from "vitest";
@@ -74,6 +74,16 @@ export async function openTestStore(options: Omit<PostgresStoreOptions, "schema"
   return closing({ schema, inner: postgresStore(await serverUrl(), { connections: 4, ...options, schema }) });
 }
 
+/** Another process on the same data. */
+export const openTestPeer = async (store: QueueStore, options: Omit<PostgresStoreOptions, "schema"> = {}): Promise<QueueStore> =>
+  postgresStore(await serverUrl(), { connections: 4, ...options, schema: schemaOf(store) });
+
+let tenants = 0;
+/** One that no test of the file had before. */
+export const freshTenant = (): ScopeId => scopeId(`tenant-${++tenants}`);
+
+export const threadIds = (count: number): readonly ThreadId[] => Array.from({ length: count }, (_, index) => threadId(`t${index}`));
+
 /** As after the end of a process: nothing is left but the schema. */
 async function reopenTestStore(store: QueueStore, clock: () => number): Promise<QueueStore> {
   const { schema, inner } = testSchemaOf(store);
@@ -103,5 +113,5 @@ export const hooks: ConformanceHooks<QueueStore> = {
   reopen: reopenTestStore,
   hearsPeers: true,
   corrupt: damage,
-  openPeer: async (store, clock) => warmUp(postgresStore(await serverUrl(), { clock, schema: schemaOf(store), connections: 4 })),
+  openPeer: async (store, clock) => warmUp(await openTestPeer(store, { clock })),
 };
