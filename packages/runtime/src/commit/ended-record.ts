@@ -13,9 +13,17 @@ import { canonicalEvent } from "./canonical-events.ts";
 /** How a run ends that nobody executes. */
 export type RecordEnding = { readonly type: "cancelled" } | { readonly type: "error"; readonly code: string; readonly message: string };
 
+/** It had given its answer, and waited for nothing but news. */
+export interface SaidAll {
+  readonly type: "natural-end";
+  readonly response: string;
+}
+
 /** The last words of a run that nobody executes, as its record counts it. */
-export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecord, termination: RecordEnding): AgentEvent {
+export function endEvent({ runId, threadId, usage, usageByModel = [] }: RunRecord, termination: RecordEnding | SaidAll): AgentEvent {
   const end = { type: "run-end", threadId, runId, termination, tickets: [], usage, usageByModel } as const;
+  if (termination.type === "natural-end")
+    return { ...end, termination: { type: "natural-end" }, result: { response: termination.response, status: "done" } };
   if (termination.type === "cancelled") return { ...end, result: { response: "", status: "cancelled" } };
   const { code, message } = termination;
   return { ...end, result: { response: "", status: "failed", error: { code, message } } };

@@ -8,7 +8,7 @@ import {
 } from "@awaken/contract";
 import type { LedgerOutcome, SequencedMessage } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
-import { endEvent } from "../commit/ended-record.ts";
+import { endEvent, type SaidAll } from "../commit/ended-record.ts";
 import { countedBy, Tally } from "../commit/tally.ts";
 
 /** A run that began and is not over. */
@@ -16,7 +16,7 @@ export type OpenRunRecord = Extract<RunRecord, { status: "running" | "waiting" }
 
 const NO_STATE: PersistedState = { schemaVersion: STATE_SCHEMA_VERSION, revision: 0, extensions: {} };
 
-/** What a run that nobody executes is ended with, as cancelled. */
+/** What a run that nobody executes is ended with. */
 export interface RunEnd {
   readonly run: OpenRunRecord;
   /** What a model may see of the thread. */
@@ -28,20 +28,24 @@ export interface RunEnd {
   /** Before its end. */
   readonly events: readonly AgentEvent[];
   readonly outcomes: readonly LedgerOutcome[];
+  /** Default: as cancelled. */
+  readonly ending?: SaidAll | undefined;
 }
 
-export function endNews({ run, view, messages, threadState, tickets, events, outcomes }: RunEnd, now: number): News {
+export function endNews({ run, view, messages, threadState, tickets, events, outcomes, ending }: RunEnd, now: number): News {
   const { runId, steps } = run;
-  const termination = { type: "cancelled" } as const;
+  const termination = { type: ending === undefined ? "cancelled" : "natural-end" } as const;
+  const tally = new Tally(countedBy(run, view));
+  tally.response = ending?.response ?? "";
   return {
     messages: () => messages,
     lifecycle: { runId, status: "done", termination, stepCount: steps, updatedAt: now },
-    tally: new Tally(countedBy(run, view)),
+    tally,
     runState: run.state ?? NO_STATE,
     threadState: threadState ?? NO_STATE,
     tickets: [],
     decided: { entries: run.decided, closed: [...(run.closed ?? []), ...tickets] },
-    events: [...events, endEvent(run, termination)],
+    events: [...events, endEvent(run, ending ?? { type: "cancelled" })],
     claims: [],
     outcomes,
     ending: termination,

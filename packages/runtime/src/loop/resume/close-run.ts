@@ -2,11 +2,13 @@ import {
   type AgentEvent,
   isToolCallOver,
   type MessageId,
+  messageText,
   type PersistedState,
   runIdentity,
   type ToolCallState,
   type ToolResult,
 } from "@awaken/contract";
+import type { SaidAll } from "../../commit/ended-record.ts";
 import type { Landing } from "../../commit/land.ts";
 import { type OpenEntry, RunLedger } from "../../commit/run-ledger.ts";
 import { closedTicket } from "../../state/past-tickets.ts";
@@ -104,6 +106,13 @@ const factsOf = (closed: readonly ClosedCall[]): readonly AgentEvent[] =>
     return callResumed({ call, messageId, ticketId: each.state?.suspension?.id }, endingOf(each));
   });
 
+/** Whoever waits for news of tasks has answered, and the run that comes reads them. An answer of a certain shape is on no record yet. */
+function saidAll(run: OpenRunRecord, { history }: LoadedThread): SaidAll | undefined {
+  if (run.status !== "waiting" || run.waiting.reason !== "awaiting-tasks" || run.activation.options.output !== undefined) return undefined;
+  const last = history.messages.findLast(({ message }) => message.role === "assistant" && message.metadata?.runId === run.runId);
+  return { type: "natural-end", response: last === undefined ? "" : messageText(last.message) };
+}
+
 /**
  * Ends a run that a new message leaves behind, in one commit: calls that may have had their effect have a result in view that says what
  * is known, and those of which nothing is known stay open in the ledger. `ctx` is that of the run, to ask its tools with; without one
@@ -124,6 +133,7 @@ export async function closeRun(parts: ClosingParts, run: OpenRunRecord, { loaded
     tickets: states.flatMap((call) => closedTicket(call, by)),
     events: factsOf(closed),
     outcomes: ledger.takeOutcomes(),
+    ending: saidAll(run, loaded),
   };
   await landing.land(endNews(end, parts.clock.now()));
 }

@@ -27,8 +27,8 @@ export interface LoadedThread {
   /** The run that goes on, if one does. */
   readonly resumed: RunRecord | undefined;
   /**
-   * A run that is not over and is not the one that goes on, when a new one is asked for: it was cut off, or it waits for decisions and a
-   * new user message leaves it nothing to wait for.
+   * A run that is not over and is not the one that goes on, when a new one is asked for: it was cut off, or it waits, and a new user
+   * message leaves it nothing to wait for. A thread has one run that waits: what it waits for is kept with the thread.
    */
   readonly left: OpenRunRecord | undefined;
   /** When the latest run of the thread changed last; 0 without one. */
@@ -71,7 +71,7 @@ function waitingRun(head: ThreadHead | undefined): WaitingRecord | undefined {
 function leftRun(head: ThreadHead | undefined, resumed: RunRecord | undefined): OpenRunRecord | undefined {
   for (const run of [head?.openRun, head?.latestRun]) {
     if (run === undefined || run.runId === resumed?.runId) continue;
-    if (run.status === "running" || (run.status === "waiting" && run.waiting.tickets.length > 0)) return run;
+    if (run.status === "running" || run.status === "waiting") return run;
   }
   return undefined;
 }

@@ -101,7 +101,11 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   }
 }
 
-/** A run that was cut off is over when another one begins; one that waits only when a user message leaves it nothing to wait for. */
+/**
+ * A run that was cut off, or waits for news alone, is over when another one begins; one whose calls wait only when a user message leaves it
+ * nothing to wait for.
+ */
 function leftBehind({ left }: LoadedThread, { activation }: OpenedRun): OpenRunRecord | undefined {
-  return left?.status === "waiting" && !isSuperseding(activation) ? undefined : left;
+  const hasCalls = left?.status === "waiting" && left.waiting.reason !== "awaiting-tasks";
+  return hasCalls && !isSuperseding(activation) ? undefined : left;
 }
