@@ -49,6 +49,11 @@ export class Exchange {
     return this.#mirrors.enter(threadId, reader);
   }
 
+  /** A run of this process has taken the thread. */
+  began(threadId: ThreadId): void {
+    this.#mirrors.began(threadId);
+  }
+
   /** Asks whoever executes the thread to tell of it. */
   ask(threadId: ThreadId): void {
     this.#init.store.live?.send({ threadId, body: ASK });

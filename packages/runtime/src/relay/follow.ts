@@ -1,4 +1,4 @@
-import type { AgentEvent, ThreadId, Ticket } from "@awaken/contract";
+import type { RunId, ThreadId, Ticket } from "@awaken/contract";
 import type { EventCursor } from "@awaken/contract/store";
 import type { ToldRun } from "../loop/finish.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
@@ -10,6 +10,7 @@ import type { AttachedEvent, AttachOptions } from "./attached-event.ts";
 import { HELD_MS } from "./begun-children.ts";
 import { ASK_AGAIN_MS, type Exchange } from "./exchange.ts";
 import { isPassing, type LiveStep, type PassingEvent, reportsOf } from "./live-event.ts";
+import { Passing, type Source } from "./passing.ts";
 import { readOutside } from "./read-fact.ts";
 import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
@@ -18,9 +19,6 @@ import { findTarget, keptPlace, madeHere, readCursor, type Start, startNow, type
 
 /** For a store that wakes nobody. */
 const POLL_MS = 500;
-const MAX_PASSING = 256;
-
-const isOfCall = (event: AgentEvent, toolCallId: string): boolean => "toolCallId" in event && event.toolCallId === toolCallId;
 
 export type Batch = readonly AttachedEvent[];
 
@@ -82,8 +80,7 @@ export class Reader {
   /** The step under way when this round began, and what was open then. */
   #live: LiveStep | undefined;
   #tickets: readonly Ticket[] = [];
-  /** What came and was not shown; a reader that is too slow for it loses it, and goes on from the log. */
-  #passing: PassingEvent[] = [];
+  readonly #passing = new Passing();
   #local: { readonly run: ActiveRun; readonly leave: () => void } | undefined;
   /** Something may be in the log that was not read. */
   #isLogRung = true;
@@ -106,9 +103,8 @@ export class Reader {
     this.#told = told;
     this.#toldUpTo = told?.place.type === "up-to" ? told.place.cursor : undefined;
     this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: this.#toldUpTo });
-    this.#rebuild = new Rebuild((step, call) =>
-      this.#takePassing((each) => each.step === step && (call === undefined || isOfCall(each.event, call))),
-    );
+    this.#passing.isHeld = told !== undefined;
+    this.#rebuild = new Rebuild(this.#passing);
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     if (told?.place.type === "nothing") this.#goOnAlone(told);
     const ring = () => this.#ring();
@@ -117,7 +113,10 @@ export class Reader {
       this.#isLogRung = true;
       ring();
     });
-    const leaveThread = exchange.follow(threadId, { changed: (passing) => this.#hear(passing) });
+    const leaveThread = exchange.follow(threadId, {
+      changed: (runId, passing) => this.#hear(runId, passing),
+      began: () => this.#listen(),
+    });
     this.#leave.push(onClosing(ring), leaveThread, () => leaveLog?.());
     if (isNew === undefined) return;
     // It is heard from now on, and read when what it does in this tick is on record.
@@ -160,11 +159,12 @@ export class Reader {
           else this.#stage = "show";
           break;
         case "show":
-          told = this.#live && this.#rebuild.show(this.#live);
+          // What was said before the step is told before it: inside of its answer nothing else is.
+          told = this.#live && [...(this.#rebuild.isTelling ? [] : this.#rebuild.pass()), ...this.#rebuild.show(this.#live)];
           this.#stage = "pass";
           break;
         case "pass":
-          told = this.#takePassing(() => true);
+          told = this.#rebuild.pass();
           this.#stage = "wait";
           break;
         case "wait":
@@ -224,7 +224,7 @@ export class Reader {
     for (const commit of commits) {
       if (this.#isOver) break;
       // What was heard before a commit is told before it, where it has its place: behind it, it may be of a step that is over.
-      if (this.#told === undefined) events.push(...this.#takePassing(({ step, event }) => this.#rebuild.placeOf(step, event) === "here"));
+      events.push(...this.#rebuild.pass());
       this.#tellCommit(commit, events);
     }
     return events;
@@ -245,6 +245,7 @@ export class Reader {
   /** From here on it is told; of the step that is not on record, the reader knows what he heard. */
   #goOn({ runId, step }: ToldRun): void {
     this.#told = undefined;
+    this.#passing.isHeld = false;
     // Whatever the record says by now: he did hear it.
     if (step !== undefined) this.#rebuild.show({ runId, writtenAt: Number.POSITIVE_INFINITY, soFar: step });
   }
@@ -299,9 +300,10 @@ export class Reader {
     this.#local = undefined;
     if (run === undefined) return;
     const leaveEvents = run.listeners.add((event) => {
-      this.#hear(isPassing(event) ? [{ step: run.ctx?.progress.step ?? 0, event }] : []);
+      this.#hear(run.runId, isPassing(event) ? [{ step: run.ctx?.progress.step ?? 0, event }] : [], run);
     });
-    this.#hear(reportsOf(run));
+    const reports = reportsOf(run);
+    if (reports.length > 0) this.#hear(run.runId, reports, run);
     // Gone from here, whatever of it is on record: it may be nothing.
     const leaveRun = run.onClosed(() => {
       if (!this.#isOnRecord) this.#isLogRung = true;
@@ -314,30 +316,17 @@ export class Reader {
     this.#local = { run, leave };
   }
 
-  #hear(passing: readonly PassingEvent[]): void {
-    if (this.#passing.length + passing.length > MAX_PASSING) this.#passing = [];
-    this.#passing.push(...passing);
+  #hear(runId: RunId, passing: readonly PassingEvent[], source?: Source): void {
+    // Of other runs of the thread, whoever follows one alone is told nothing.
+    if (this.#target.runId !== undefined && this.#target.runId !== runId) return;
+    this.#passing.hear(runId, passing, source);
     this.#ring();
-  }
-
-  /** What may be told now; what is of a step that is over is not told any more. */
-  #takePassing(isWanted: (passing: PassingEvent) => boolean): readonly AgentEvent[] {
-    if (this.#passing.length === 0) return [];
-    const [told, kept]: [AgentEvent[], PassingEvent[]] = [[], []];
-    for (const passing of this.#passing) {
-      const { step, event } = passing;
-      const place = this.#rebuild.placeOf(step, event);
-      if (place === "ahead" || !isWanted(passing)) kept.push(passing);
-      else if (place === "here") told.push(event);
-    }
-    this.#passing = kept;
-    return told;
   }
 
   /** What happens in one tick is read together, unless it is so much that some would be lost. */
   #ring(): void {
     this.#isRung = true;
-    if (this.#isOver || this.#passing.length >= MAX_PASSING / 2) this.#wake?.();
+    if (this.#isOver || this.#passing.isCrowded) this.#wake?.();
     else if (this.#wake !== undefined && !this.#isDue) {
       this.#isDue = true;
       afterThisTick(this.#wake);

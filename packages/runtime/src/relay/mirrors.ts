@@ -1,9 +1,12 @@
+import type { RunId } from "@awaken/contract";
 import { HeardStep, type LiveStep, type PassingEvent } from "./live-event.ts";
 import type { LiveParcel } from "./parcels.ts";
 
 /** What a thread's followers in this process are told by another one. */
 export interface MirrorReader {
-  changed(passing: readonly PassingEvent[]): void;
+  changed(runId: RunId, passing: readonly PassingEvent[]): void;
+  /** A run of this process has taken the thread, and has said nothing yet. */
+  began(): void;
 }
 
 class Mirror {
@@ -27,7 +30,7 @@ class Mirror {
     if (!isNext && !isBeginning) this.#heard.forget();
     this.#source = { by, runId, writtenAt, next: n + 1 };
     for (const event of events) this.#heard.hear(event);
-    for (const reader of this.readers) reader.changed(passing);
+    for (const reader of this.readers) reader.changed(runId, passing);
   }
 }
 
@@ -47,6 +50,10 @@ export class Mirrors {
 
   current(threadId: string): LiveStep | undefined {
     return this.#mirrors.get(threadId)?.current;
+  }
+
+  began(threadId: string): void {
+    for (const reader of this.#mirrors.get(threadId)?.readers ?? []) reader.began();
   }
 
   receive(threadId: string, parcel: Extract<LiveParcel, { type: "events" }>): void {

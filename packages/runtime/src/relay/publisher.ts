@@ -3,13 +3,13 @@ import type { ActiveRun } from "../run/active-runs.ts";
 import type { Clock } from "../stream/clock.ts";
 import { isPassing, type PassingEvent, reportsOf } from "./live-event.ts";
 import { pack, toBody } from "./parcels.ts";
+import { withHeard } from "./passing.ts";
 import { ShownStep } from "./show-step.ts";
 
 /** What happens in so short a time is told together. */
 const JOIN_MS = 50;
 /** Nobody is told any more when nobody has asked for this long. */
 export const ASKED_MS = 30_000;
-const MAX_PASSING = 256;
 
 export interface PublisherInit {
   readonly run: ActiveRun;
@@ -35,7 +35,7 @@ export class Publisher {
     this.#init = init;
     const { run } = init;
     this.#leave = run.listeners.add((event) => {
-      if (isPassing(event) && this.#passing.length < MAX_PASSING) this.#passing.push({ step: run.ctx?.progress.step ?? 0, event });
+      if (isPassing(event)) this.#passing = withHeard(this.#passing, { step: run.ctx?.progress.step ?? 0, event });
       this.#stopTimer ??= init.clock.timer(JOIN_MS, () => this.#flush());
     });
     void run.released.then(() => this.close());

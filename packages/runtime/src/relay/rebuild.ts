@@ -4,6 +4,7 @@ import type { StepStart, StreamFact } from "../loop/step-progress.ts";
 import { BegunChildren } from "./begun-children.ts";
 import { KnownTickets } from "./known-tickets.ts";
 import type { LiveStep } from "./live-event.ts";
+import type { Passing, Scene } from "./passing.ts";
 import { type FactSources, readFact } from "./read-fact.ts";
 import type { Commit } from "./read-log.ts";
 import { partsOf, ShownStep } from "./show-step.ts";
@@ -30,8 +31,6 @@ interface Turn {
   readonly ready: EventOf<"tool-call-ready">[];
 }
 
-type RoundOf = (step: number, toolCallId?: string) => readonly AgentEvent[];
-
 const TAKEN_OVER = "another process has taken the run over";
 
 /**
@@ -40,15 +39,18 @@ const TAKEN_OVER = "another process has taken the run over";
  */
 export class Rebuild {
   readonly #tickets = new KnownTickets();
-  /** What may be told inside the round of a step, once its turn is: it is asked for then, and that of a call before its end. */
-  readonly #roundOf: RoundOf;
+  /** What only listeners hear: that of a round is told once its turn is, and that of a call before its end. */
+  readonly #passing: Passing;
   #run: RunId | undefined;
+  #done: RunId | undefined;
   #step = 0;
   /** The log begins in the middle of a run, and nothing yet said in which step. */
   #isCut = true;
   /** `updatedAt` of the record of the run that is under way, as it was read last. */
   #writtenAt = 0;
   #pending: number | undefined;
+  /** Calls of the last step that have their result. */
+  readonly #answered = new Set<string>();
   #shown: ShownStep | undefined;
   #turn: Turn | undefined;
   /** Tickets of a run that is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
@@ -59,8 +61,8 @@ export class Rebuild {
   #isDone = false;
   #told: AgentEvent[] = [];
 
-  constructor(roundOf: RoundOf) {
-    this.#roundOf = roundOf;
+  constructor(passing: Passing) {
+    this.#passing = passing;
   }
 
   /** The run that is under way, as far as the reader knows. */
@@ -91,16 +93,21 @@ export class Rebuild {
     this.#pending = position.pending;
   }
 
-  /** Where something belongs that only listeners hear, and that came while this step was under way. */
-  placeOf(step: number, event: AgentEvent): "ahead" | "here" | "over" {
-    if (this.#run === undefined) return step > this.#step ? "ahead" : "over";
-    if (event.type === "inference-retry") {
-      if (this.#shown?.start.step === step) return "here";
-      return step > this.#step && this.#shown === undefined ? "ahead" : "over";
-    }
-    if (step > this.#step) return "ahead";
-    if (this.#pending === undefined) return this.#shown === undefined ? "here" : "over";
-    return step === this.#step ? "here" : "over";
+  get #scene(): Scene {
+    return {
+      ...{ run: this.#run, done: this.#done, step: this.#step, pending: this.#pending, shown: this.#shown?.start.step },
+      isCallOver: (id) => this.#answered.has(id),
+    };
+  }
+
+  /** What only listeners hear and may be told now. */
+  pass(): readonly AgentEvent[] {
+    return this.#passing.take(this.#scene);
+  }
+
+  /** An answer is being told that is not on record. */
+  get isTelling(): boolean {
+    return this.#shown !== undefined;
   }
 
   isShowing(messageId: MessageId): boolean {
@@ -169,7 +176,7 @@ export class Rebuild {
         this.#endTurn(turns.shift(), commit, event);
         return;
       case "tool-call-end":
-        this.#told.push(...this.#roundOf(this.#step, event.toolCallId), event);
+        this.#endCall(event, event.outcome !== "suspended");
         if (this.#pending !== undefined) this.#pending -= 1;
         if (this.#pending === 0) this.#endStep();
         return;
@@ -190,6 +197,9 @@ export class Rebuild {
         else this.#told.push(event);
         return;
       case "tool-call-resumed":
+        this.#endStep();
+        this.#endCall(event, true);
+        return;
       case "run-retry":
         this.#endStep();
     }
@@ -218,7 +228,9 @@ export class Rebuild {
     this.#endStep();
     if (this.#shown !== undefined) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
     this.#shown = undefined;
+    this.#passing.begin(event.runId, this.#run === event.runId);
     if (!event.resumed) {
+      this.#answered.clear();
       this.#step = 0;
       this.#isCut = false;
       this.#tickets.clear();
@@ -233,8 +245,9 @@ export class Rebuild {
     this.#shown = undefined;
     this.#run = undefined;
     this.#isDone = event.result.status !== "waiting";
+    this.#done = this.#isDone ? event.runId : undefined;
     this.#hold(this.#children.takeAll(), commit, "now");
-    this.#told.push(event);
+    this.#told.push(...this.#passing.end(event.runId, this.#isDone), event);
   }
 
   /** A turn is told as a step is: from its start to the end of the inference. Without one there was nothing to keep of what was said. */
@@ -252,13 +265,23 @@ export class Rebuild {
     this.#isCut = false;
     this.#step = own.start.step;
     this.#pending = ready.length;
+    this.#answered.clear();
     if (end === undefined) return;
-    this.#told.push(end, ...this.#roundOf(this.#step));
+    this.#told.push(end, ...this.#passing.take(this.#scene, (_, of) => of === this.#step));
     if (ready.length === 0) this.#endStep();
+  }
+
+  /** What it said of itself comes before. */
+  #endCall(event: EventOf<"tool-call-end" | "tool-call-resumed">, isAnswered: boolean): void {
+    const { toolCallId: id } = event;
+    this.#told.push(...this.#passing.take(this.#scene, (said) => "toolCallId" in said && said.toolCallId === id), event);
+    if (isAnswered) this.#answered.add(id);
   }
 
   #endStep(): void {
     if (this.#pending === undefined) return;
+    this.#pending = 0;
+    this.#told.push(...this.pass());
     this.#pending = undefined;
     this.#told.push({ type: "step-end", step: this.#step });
   }

@@ -39,6 +39,11 @@ export class Relay {
     return this.#active.find(id);
   }
 
+  /** A run of this process has taken the thread: whoever follows it hears it from its first word on. */
+  began(threadId: ThreadId): void {
+    this.exchange.began(threadId);
+  }
+
   /** The run of this process on the thread, if there is one. */
   localRun(threadId: ThreadId): ActiveRun | undefined {
     return this.#active.onThread(threadId);

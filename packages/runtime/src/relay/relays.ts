@@ -42,8 +42,8 @@ export class Relays implements Readers {
   constructor(init: RelaysInit) {
     this.#init = init;
     init.active.tell({
-      began: (scopeId) => void this.#enter(scopeId),
-      ended: (scopeId) => this.exit(scopeId),
+      began: (run) => this.#enter(run.scopeId)?.relay.room?.began(run.threadId),
+      ended: (run) => this.exit(run.scopeId),
     });
   }
 
@@ -81,10 +81,10 @@ export class Relays implements Readers {
 
   /** Hears of others what they ask and tell, as long as there is a run or a reader of this tenant here. */
   #open(scopeId: ScopeId): Post | undefined {
-    const { storeOf, active, bounds, clock, ids, closing, expectIn } = this.#init;
+    const { storeOf, active, expectIn } = this.#init;
     const store = storeOf(scopeId);
     if (store === undefined) return undefined;
-    const init = { store, bounds, active: active.scoped(scopeId), clock, ids, closing };
+    const init = { ...this.#init, store, active: active.scoped(scopeId) };
     const relay = new Door(() => whenThere(following.open(), (room) => new room.Relay(init)));
     const leave = store.live?.listen(({ threadId, body }) => {
       const heard = whenThere(relay.open(), ({ exchange }) => exchange.receive(threadId, body));

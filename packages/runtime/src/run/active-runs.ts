@@ -126,8 +126,8 @@ export type Found = { readonly type: "found"; readonly run: ActiveRun } | { read
 
 /** Is told of each run of this process. */
 export interface RunAudience {
-  began(scopeId: ScopeId): void;
-  ended(scopeId: ScopeId): void;
+  began(run: ActiveRun): void;
+  ended(run: ActiveRun): void;
 }
 
 /** The runs of all tenants. There is nothing in it for a tenant without an active run. */
@@ -177,7 +177,7 @@ export class ActiveRuns {
     const run = new ActiveRun(threadId, runId, this.#scopeId);
     this.#slots.byThread.set(this.#key(threadId), run);
     this.#slots.byRun.set(this.#key(runId), run);
-    this.#slots.audience?.began(this.#scopeId);
+    this.#slots.audience?.began(run);
     return run;
   }
 
@@ -195,7 +195,7 @@ export class ActiveRuns {
     const { byThread, byRun } = this.#slots;
     if (this.onThread(run.threadId) === run) {
       byThread.delete(this.#key(run.threadId));
-      this.#slots.audience?.ended(this.#scopeId);
+      this.#slots.audience?.ended(run);
     }
     for (const id of run.runIds) if (this.byRun(id) === run) byRun.delete(this.#key(id));
     run.close();
