@@ -8,6 +8,7 @@ import { type ConformanceHooks, type QueueTest, take } from "./world.ts";
 export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
   describe("the queue of all tenants", () => {
     due(it);
+    crowded(it);
     reclaiming(it);
     unended(it);
     awaitingTasks(it);
@@ -18,10 +19,10 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
 
 const OTHER = scopeId("other");
 
-function due(it: QueueTest): void {
-  const dueThreads = async ({ queue }: QueueStore, limit?: number) =>
-    (await queue.listDue(limit)).map((each) => `${each.scopeId}/${each.threadId}`);
+const dueThreads = async ({ queue }: QueueStore, limit?: number) =>
+  (await queue.listDue(limit)).map((each) => `${each.scopeId}/${each.threadId}`);
 
+function due(it: QueueTest): void {
   it("lists threads with a dispatch to claim and none claimed, the longest available first", async ({ store, clock }) => {
     await store.dispatches.enqueue(dispatch("later", { threadId: T3, availableAt: clock.now() + 50 }));
     await store.scoped(OTHER).dispatches.enqueue(dispatch("d1", { availableAt: clock.now() - 5 }));
@@ -139,6 +140,19 @@ function consumers(it: QueueTest): void {
     expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 }]);
     clock.advance(WORKER.leaseMs);
     expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: 0 }]);
+  });
+}
+
+function crowded(it: QueueTest): void {
+  it("lists a thread once, however much of it waits before the others", async ({ store, clock }) => {
+    for (let nth = 0; nth < 12; nth++) {
+      await store.dispatches.enqueue(dispatch(`many${nth}`, { availableAt: clock.now() - 100 + nth }));
+    }
+    await store.dispatches.enqueue(dispatch("d3", { threadId: T3, availableAt: clock.now() - 1 }));
+    await store.dispatches.enqueue(dispatch("d2", { threadId: T2, availableAt: clock.now() - 2 }));
+    expect(await dueThreads(store, 2)).toEqual(["default/t1", "default/t2"]);
+    expect(await dueThreads(store, 3)).toEqual(["default/t1", "default/t2", "default/t3"]);
+    expect(await dueThreads(store, 4)).toEqual(["default/t1", "default/t2", "default/t3"]);
   });
 }
 

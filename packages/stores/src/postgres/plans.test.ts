@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { append, runs, user } from "../conformance/records.ts";
+import { append, dispatch, runs, user } from "../conformance/records.ts";
 import { SELECT_NEXT } from "./claims.ts";
+import { SELECT_DUE } from "./dispatch-queue.ts";
 import { createPool, type PgClient, type PgPool } from "./driver.ts";
 import { SELECT_HEAD } from "./heads.ts";
 import { postgresStore } from "./store.ts";
@@ -35,6 +36,15 @@ async function planOf(text: string, parameters: number): Promise<string> {
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
+/** How many entries of an index were read until now. */
+async function entriesRead(index: string): Promise<number> {
+  await client.query("SELECT pg_stat_force_next_flush()");
+  const { rows } = await client.query(
+    `SELECT idx_tup_read AS n FROM pg_stat_user_indexes WHERE indexrelid = '${schema}.${index}'::regclass`,
+  );
+  return Number(rows[0]?.["n"]);
+}
+
 describe("a statement that is prepared while a table is almost empty, and kept while it grows", () => {
   test.each(Object.entries(KEYS))("finds a %s by its key", async (table, key) => {
     const find = `SELECT record FROM ${schema}.${table} WHERE scope_id = $1 AND ${key} = $2`;
@@ -59,21 +69,32 @@ describe("a statement that is prepared while a table is almost empty, and kept w
   test("finds the large parts that a row names by their keys, however many there are", async () => {
     const hash = (number: number) => String(number).padStart(64, "0");
     const [{ scope_id: scope } = {}] = await runSql(`SELECT scope_id FROM ${schema}.thread`);
-    const read = async () => {
-      await client.query("SELECT pg_stat_force_next_flush()");
-      const { rows } = await client.query(
-        `SELECT idx_tup_read AS n FROM pg_stat_user_indexes WHERE indexrelid = '${schema}.blob_pkey'::regclass`,
-      );
-      return Number(rows[0]?.["n"]);
-    };
     await runSql(`INSERT INTO ${schema}.blob SELECT $1, lpad(n::text, 64, '0'), 'body ' || n FROM generate_series(1, 50) AS n`, [
       String(scope),
     ]);
-    const before = await read();
+    const before = await entriesRead("blob_pkey");
     const parts = [hash(7), hash(7), hash(8), hash(99)].join(" ");
     const { rows } = await client.query({ text: `SELECT ${schema}.bodies($1, $2) AS bodies`, values: [String(scope), parts] });
     expect(rows[0]?.["bodies"]).toEqual({ [hash(7)]: "body 7", [hash(8)]: "body 8", [hash(99)]: null });
-    expect(await read()).toBe(before + 2);
+    expect(await entriesRead("blob_pkey")).toBe(before + 2);
+  });
+
+  test("finds what is due without a look at what waits behind it", async () => {
+    await using store = postgresStore(await serverUrl(), { schema });
+    await store.dispatches.enqueue(dispatch("first"));
+    await client.query("SET plan_cache_mode = force_generic_plan");
+    await client.query(`PREPARE due AS ${SELECT_DUE.replaceAll("~", `${schema}.`)}`);
+    const due = async () => (await client.query(`EXECUTE due (${2 ** 52}, 8, 4)`)).rows.length;
+    expect(await due()).toBe(1);
+    await runSql(`INSERT INTO ${schema}.dispatch SELECT scope_id, 'd' || n, 'of ' || n, status, priority, dedupe_key, epoch, available_at + n,
+      lease_until, created_at, updated_at, record FROM ${schema}.dispatch, generate_series(1, 500) AS n`);
+    for (const _ of ["as it was prepared", "as it is planned now"]) {
+      const before = await entriesRead("dispatch_due");
+      expect(await due()).toBe(4);
+      expect((await entriesRead("dispatch_due")) - before).toBeLessThanOrEqual(9);
+      await runSql(`ANALYZE ${schema}.dispatch`);
+    }
+    await client.query("DEALLOCATE due");
   });
 
   test("moves a run by its key", async () => {
