@@ -37,6 +37,12 @@ function before(store: QueueStore, work: (commit: ThreadCommit) => Promise<void>
   return { ...wrap(store), scoped: (scope) => wrap(store.scoped(scope)) };
 }
 
+/** Nobody is told what others left before `told`. */
+const untold = (store: QueueStore, told: Promise<void>): QueueStore => ({
+  ...store,
+  queue: { ...store.queue, listConsumers: () => told.then(() => store.queue.listConsumers()) },
+});
+
 describe.each(["sqlite", "postgres"] as const)("runs that go on at another server, on %s", (engine) => {
   test("server-and-durability 47: a server that leaves during a run is not ready first; the claim is given back at the cost of no attempt, and another node goes on from the last commit", async () => {
     await using shared = await openShared(engine);
@@ -87,9 +93,13 @@ describe.each(["sqlite", "postgres"] as const)("runs that go on at another serve
     await first.kill();
     const stores = [await openStore(place.at), await openStore(place.at)];
     const done: string[] = [];
-    const nodes = stores.map((store) => openNode(store, { workers: true, leaseMs: 1_000 }, (line) => void done.push(line)));
+    const told = Promise.withResolvers<void>();
+    const node = { workers: true, leaseMs: 1_000 };
+    const nodes = stores.map((store) => openNode(untold(store, told.promise), node, (line) => void done.push(line)));
     const servers = nodes.map((runtime) => openServer({ runtime }));
     const health = () => Promise.all(servers.map(async (server) => (await ask(server, "GET", "/health")).status));
+    expect(await health(), "the store answers, and nothing is taken up yet").toEqual([503, 503]);
+    told.resolve();
     await expect.poll(health).toEqual([200, 200]);
     for (const [index, run] of runs.entries()) {
       const server = servers[index % 2] ?? expect.fail();
