@@ -77,7 +77,7 @@ export async function bundle(source: string, options: BundleOptions): Promise<Bu
 }
 
 /** What is loaded at once as one file beside the entry, as our packages are published: where a bundler would cut it is no size of ours. */
-export function joinCore(entry: string, output: RolldownOutput["output"]): CodeSplittingOptions {
+function joinCore(entry: string, output: RolldownOutput["output"]): CodeSplittingOptions {
   const core = new Set(collectStatic(output).modulesAtOnce);
   core.delete(entry);
   return { groups: [{ name: "core", test: (id) => core.has(id), includeDependenciesRecursively: false }] };

@@ -40,7 +40,7 @@ const TYPES: Readonly<Record<string, AgentEventType>> = {
 const isEventType = (kind: string): kind is AgentEventType => Object.hasOwn(EVENT_TABLE, kind);
 
 /** What a stored event is told as; undefined for kinds that only the log has. */
-export function typeOfFact({ kind, visibility }: StoredEvent): AgentEventType | undefined {
+function typeOfFact({ kind, visibility }: StoredEvent): AgentEventType | undefined {
   if (visibility !== "public") return undefined;
   return TYPES[kind] ?? (isEventType(kind) && EVENT_TABLE[kind].isStored ? kind : undefined);
 }

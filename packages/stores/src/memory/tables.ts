@@ -105,7 +105,7 @@ export interface Tables extends Shared {
   readonly config: Map<string, Map<string, ConfigEntry>>;
 }
 
-export function createTables(scopeId: ScopeId, shared: Shared): Tables {
+function createTables(scopeId: ScopeId, shared: Shared): Tables {
   return {
     ...shared,
     scopeId,

@@ -21,7 +21,7 @@ export interface Env {
   readonly closing: AbortSignal;
 }
 
-export const DEFAULT_BLOB_BYTES = 64 * 1024;
+const DEFAULT_BLOB_BYTES = 64 * 1024;
 
 export const createEnv = (options: SqlOptions, closing: AbortSignal): Env => ({
   clock: options.clock ?? Date.now,

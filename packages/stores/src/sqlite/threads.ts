@@ -14,7 +14,6 @@ import {
 } from "@awaken/contract/store";
 import type { ThreadRow } from "../sql/commit-plan.ts";
 import { afterThread, Conditions, threadConditions } from "../sql/conditions.ts";
-import type { LastWritten } from "../sql/last-written.ts";
 import { jsonOf, numberOf, toPage } from "../sql/rows.ts";
 import {
   emptyThread,
@@ -45,9 +44,9 @@ const UPDATE_ROW = `UPDATE thread SET updated_at = ?, latest_run_id = ?, open_ru
 const MOVE_IN_TIME = `UPDATE thread SET half_minute = ? ${OF_THREAD}`;
 const MOVE_ROW = `UPDATE thread SET resource_id = ?, parent_thread_id = ? ${OF_THREAD}`;
 
-export function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId, written?: LastWritten<ThreadRecord>): ThreadRow | undefined {
+function loadThreadRow(db: Connection, scopeId: ScopeId, id: ThreadId): ThreadRow | undefined {
   const row = db.get(SELECT_ROW, scopeId, id);
-  return row && readThreadRow(row, written?.find(scopeId, id, row["record"]));
+  return row && readThreadRow(row);
 }
 
 /** What the index over activity has of the time: as in the tables' migration. */
