@@ -29,7 +29,7 @@ export interface Asked {
 
 const MAX_TEXT = 500;
 const ANSWER_MS = 120_000;
-/** Of what is longer, timers make nothing. */
+/** A timer that is given more fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(ERROR_TABLE, code);

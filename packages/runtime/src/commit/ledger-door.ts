@@ -1,4 +1,4 @@
 import { Door } from "../stream/door.ts";
 
-/** Without a store no effects are kept: what counts them is loaded with the first run that has one. */
+/** The ledger of a run is loaded with the first run that has a store: without one no effects are kept. */
 export const ledgers = new Door(() => import("./run-ledger.ts"));

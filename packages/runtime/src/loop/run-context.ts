@@ -62,7 +62,7 @@ export interface ActiveAgent {
   toolIds: readonly string[];
   /** What hooks, gates and tools see of the run. */
   scene: RunScene;
-  /** What takes the hold of each plugin on the run away. Made when one has some. */
+  /** What its plugins hold of the run; undefined while none holds anything. */
   bindings: Bindings | undefined;
   /** Makes the messages of a request small enough under this plan, since one was refused as too long. */
   requestLimit?: { readonly plan: RunPlan; readonly fit: (messages: readonly Message[]) => readonly Message[] };

@@ -44,7 +44,7 @@ export class PhaseEngine implements LockedEngine {
   readonly #lock = new Lock();
   readonly #submitter: Submitter;
   readonly bounds: Bounds;
-  /** Another one after a handoff. */
+  /** A handoff puts that of the next agent here. */
   table: PhaseTable;
 
   constructor(init: PhaseEngineInit) {
@@ -101,7 +101,7 @@ export class PhaseEngine implements LockedEngine {
     return "cancelled";
   }
 
-  /** What takes longer than a commit. */
+  /** The phase has more to do than a commit: hooks to wait for, or actions. */
   #wait<P extends HookPhase>(...asked: WholePhase<P>): Promise<PhaseOutcome> {
     return this.#lock.run(() => whole.room?.runWhole(this, ...asked) ?? this.#load(asked));
   }

@@ -8,7 +8,7 @@ import type { ActionEntry } from "./hook.ts";
 import { nameOf } from "./submit.ts";
 import { CLOSING, type LockedEngine, type PhaseOutcome, type WholePhase } from "./whole-phase-parts.ts";
 
-// What a phase does without that has nothing to do but a commit.
+// The part of a phase that is loaded when one has more to do than a commit.
 
 const onAbort = (phase: HookPhase): OnAbort => (CLOSING.has(phase) ? "grace" : "finish");
 

@@ -1,7 +1,7 @@
 import { backgroundTasksSchema, type PersistedState, type TaskEvent, type TaskRecord, validateSync } from "@awaken/contract";
 import { backgroundTasks } from "./background-tasks.ts";
 
-/** Those of a thread, from its record. */
+/** The tasks of a thread, from its record. */
 export function storedTasks(state: PersistedState | undefined): readonly TaskRecord[] {
   const value = state?.extensions[backgroundTasks.name];
   if (value === undefined) return [];
@@ -9,7 +9,7 @@ export function storedTasks(state: PersistedState | undefined): readonly TaskRec
   return stored.type === "valid" ? stored.value.tasks : [];
 }
 
-/** Of code that ended with its process. */
+/** The end of a task whose code was gone with its process. */
 export const lostTask = (taskId: string): TaskEvent => ({
   kind: "failed",
   taskId,

@@ -90,7 +90,7 @@ export class Connections {
     return this.during(() => this.lend(work));
   }
 
-  /** Work that lends what it needs when its turn comes; it is over before the pool is closed. */
+  /** Work that borrows its connections itself (`lend`), maybe later: the pool is closed when it is over. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw closedError();
     const used = work();
@@ -144,7 +144,7 @@ export class Connections {
     await (await this.#listener?.catch(ignore))?.end();
   }
 
-  /** Only for work that is counted: see `during`. */
+  /** For work inside of `during`: the pool does not wait for what is lent here. */
   async lend<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     const client = await this.take();
     const lease = new Lease(client, this.#statements, this.#init.isOwn && this.#init.hasSessions);

@@ -70,7 +70,7 @@ export interface PoolOptions {
   readonly hasSessions: boolean;
 }
 
-/** Of a transaction between whose trips nothing is waited for: who is silent for longer has stopped, and holds what others need. */
+/** How long a transaction of our own may be silent between two trips: whoever takes longer has stopped, and holds what others need. */
 export const IDLE_LIMIT = "5s";
 /** What a hanging peer may cost others: a lock is waited for, and a transaction may idle, only so long. */
 const LIMITS = `SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '${IDLE_LIMIT}'`;

@@ -29,10 +29,10 @@ export function isWorthAnotherTry(thrown: unknown): boolean {
   return SERIALIZATION.includes(state) || (state === UNIQUE && constraintOf(thrown) !== MESSAGE_ID);
 }
 
-/** It was cancelled: whoever tries again at once may wait as long once more. */
+/** The server cancelled the statement. It is not sent again at once: that may take as long once more. */
 export const isCancelled = (thrown: unknown): boolean => sqlState(thrown) === "57014";
 
-/** It was cancelled, or waited too long for a lock. */
+/** The statement took too long, or waited too long for a lock. */
 export const isOutOfTime = (thrown: unknown): boolean => isCancelled(thrown) || sqlState(thrown) === "55P03";
 
 /** It asks for what is not there, or may not be used: that is so the next time too. */

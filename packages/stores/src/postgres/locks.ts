@@ -15,7 +15,7 @@ const threadKey = (id: string, scope = "$1"): string => `hashtextextended('~thre
 export const lockThread = (scopeId: ScopeId, id: ThreadId): Statement =>
   sql(`SELECT pg_advisory_xact_lock(${threadKey("$2")})`, scopeId, id);
 
-/** Also where the pool is somebody else's. */
+/** Said in the transaction itself: connections of a pool that somebody else made have no such limit. */
 const LIMIT_IDLE = `set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT}', true)`;
 
 /**
@@ -33,7 +33,7 @@ export const lockThreadLightly = (scopeId: ScopeId, id: ThreadId): Statement =>
 export const tryLockThread = ({ scopeId, threadId }: ThreadKey): Statement =>
   sql(locked(`pg_try_advisory_xact_lock(${threadKey("$2")})`), scopeId, threadId);
 
-/** All of them. */
+/** Locks all of these threads, or fails. */
 export const tryLockThreads = (threads: readonly ThreadKey[]): Statement =>
   sql(
     locked(

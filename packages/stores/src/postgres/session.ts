@@ -24,7 +24,7 @@ export interface Session {
 
 /** Longer work sees one moment; when others have changed what it writes, it is refused. */
 const BEGIN_LONG = sql("BEGIN ISOLATION LEVEL REPEATABLE READ");
-/** In between it waits for whatever its caller waits for. No SELECT: the first one is the moment that it sees. */
+/** The caller of a transaction may take longer between two trips. SET and no SELECT: the first SELECT fixes what the transaction sees. */
 const LIMIT_LONG = sql("SET LOCAL idle_in_transaction_session_timeout = '60s'");
 
 const ignore = () => {};

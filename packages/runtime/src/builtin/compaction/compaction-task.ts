@@ -46,7 +46,7 @@ class RunCompactions {
   }
 }
 
-/** Of runs that are bound. */
+/** By the run that they are of; they go when it does. */
 const ofRuns = new WeakMap<LiveRun, RunCompactions>();
 
 export function compactionsOf(run: LiveRun): RunCompactions {
