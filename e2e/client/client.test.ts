@@ -68,6 +68,16 @@ describe.each(ENGINES)("the client on %s", (engine) => {
     });
     await expect(client.decide(ticket, { action: "deny" })).rejects.toMatchObject({ code: "ticket_not_open" });
 
+    // By its call, which the run knows; it waits again, and nobody waits for ever.
+    const twice = await client.run({ thread: "t4", agent: "assistant", input: "approve approve say" });
+    if (twice.status !== "waiting") return expect.fail(twice.status);
+    const open = twice.tickets[0] ?? expect.fail();
+    const byCall = await client.decide(open.toolCallId, { action: "approve", run: twice.runId, id: "first" });
+    expect((await collect(byCall))[0]).toMatchObject({ type: "decision-taken", ticketId: open.id });
+    expect(await byCall.result).toMatchObject({ status: "waiting" });
+    const same = await client.decide(open.toolCallId, { action: "approve", run: twice.runId, id: "first" });
+    expect((await collect(same))[0]).toMatchObject({ type: "decision-taken", ticketId: open.id });
+
     const slow = client.stream({ thread: "t2", agent: "assistant", input: "slow" });
     for await (const event of slow) if (event.type === "text-delta") break;
     expect(await client.cancel(await slow.id)).toBe(true);

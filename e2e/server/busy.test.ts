@@ -208,6 +208,19 @@ describe.each(ENGINES)("a busy thread over HTTP on %s", (engine) => {
   });
 });
 
+test.each([{}, { "idempotency-key": "k" }])(
+  "a submit that would interrupt, on a thread of its own: there is nobody to interrupt, and its run is streamed (%j)",
+  async (headers) => {
+    await using shared = await openShared("memory");
+    await using runtime = openNode(shared.stores[0]);
+    const { threadId: _, ...body } = INSTEAD;
+    const frames = await readFrames(await stream(openServer({ runtime }), body, headers));
+    expect(frames[0]?.data).toMatchObject({ type: "run-start", resumed: false });
+    expect(textOf(frames)).toBe(WORDS);
+    expect(endOf(frames)).toMatchObject({ type: "run-end", result: { status: "done" } });
+  },
+);
+
 test("who is refused because a thread is busy is not told which process has it", async () => {
   await using shared = await openShared("memory");
   const { runtime, response, release } = await busy(shared.stores[0]);

@@ -1,4 +1,4 @@
-import { AwakenError, ticketId } from "@awaken/contract";
+import { AwakenError, openTicketsOf, type RunRecord, type TicketId, ticketId } from "@awaken/contract";
 import type { BodyOf, Routes } from "@awaken/contract/http";
 import type { DecisionInput, Sent } from "@awaken/runtime";
 import { activeRun, type Handlers, idOf, noRun, type Tenant, theRun, theThread } from "./served.ts";
@@ -8,6 +8,18 @@ type TargetedDecision = BodyOf<Routes["decideOnRun"]>;
 async function decide({ runtime }: Tenant, target: string, decision: DecisionInput) {
   const run = await runtime.decide(target, decision);
   return { status: "decision-submitted", runId: run.id, threadId: run.threadId, target: ticketId(target) } as const;
+}
+
+/** Whoever named a call is told its ticket: events name that alone, and a call of a later step may have the same id. */
+function ticketOf(run: RunRecord, call: string): TicketId | undefined {
+  const isIts = ({ toolCallId }: { readonly toolCallId?: string }) => toolCallId === call;
+  return openTicketsOf(run).find(isIts)?.id ?? run.decided.findLast(isIts)?.ticketId;
+}
+
+/** About a ticket, or a call, of this run. */
+async function decideWithin(tenant: Tenant, run: RunRecord, asked: TargetedDecision) {
+  const done = await decide(tenant, asked.target, within(run.runId, asked));
+  return { ...done, target: ticketOf(run, asked.target) ?? done.target };
 }
 
 const within = (run: string, { target: _, ...decision }: TargetedDecision): DecisionInput => ({ ...decision, run });
@@ -60,12 +72,9 @@ export const controlHandlers: Handlers<
       // The id of a call, which only its run knows: the one that the thread is with.
       const run = isUnknown(thrown) ? ((await activeRun(tenant, thread)) ?? (await tenant.records.runs.loadLatest(thread.id))) : undefined;
       if (run === undefined) throw thrown;
-      return decide(tenant, body.target, within(run.runId, body));
+      return decideWithin(tenant, run, body);
     }
   },
-  async decideOnRun(call) {
-    const { runId } = await theRun(call.tenant, idOf(call));
-    return decide(call.tenant, call.body.target, within(runId, call.body));
-  },
+  decideOnRun: async (call) => decideWithin(call.tenant, await theRun(call.tenant, idOf(call)), call.body),
   decideTicket: (call) => decide(call.tenant, idOf(call), call.body),
 };

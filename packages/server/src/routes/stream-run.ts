@@ -127,7 +127,8 @@ export async function streamRun(tenant: Tenant, request: RunRequest): Promise<Ev
   const { thread, runId: own, onBusy } = request;
   const waiting = own === undefined && thread !== undefined ? await waitingRun(tenant, thread) : undefined;
   if (onBusy === "queue") return streamQueued(tenant, request, waiting);
-  if (thread !== undefined && (own === undefined || onBusy === "interrupt")) return streamTurn(tenant, request, waiting);
+  // One that interrupts looks who is at work first: it is nowhere to be found before it has begun.
+  if (onBusy === "interrupt" || (thread !== undefined && own === undefined)) return streamTurn(tenant, request, waiting);
   const run = tenant.runtime.stream(request);
   void run[Symbol.asyncIterator]().return?.();
   return streamNew(tenant, run);
