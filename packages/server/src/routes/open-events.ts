@@ -70,7 +70,7 @@ export interface OpenOptions extends AttachOptions {
 }
 
 /** A run whose store kept nothing of it failed, and no log will ever say so. */
-function refuseUnkept(result: RunResult | undefined): void {
+export function refuseUnkept(result: RunResult | undefined): void {
   if (result?.status !== "failed") return;
   const { code, message } = result.error;
   for (const unkept of ["storage_io", "commit_unknown"] as const) if (code === unkept) throw new AwakenError(unkept, message);

@@ -1,8 +1,8 @@
 import { openTicketsOf, type RunRecord, type Ticket, threadId } from "@awaken/contract";
 import type { AttachedEvent, RunRequest, RunStream, TicketDecision } from "@awaken/runtime";
-import { openEvents } from "./open-events.ts";
+import { openEvents, refuseUnkept } from "./open-events.ts";
 import { tellRun } from "./retell.ts";
-import { activeRun, checkId, type Tenant } from "./served.ts";
+import { activeRun, checkId, type Tenant, theRun } from "./served.ts";
 import { telling, until } from "./told-events.ts";
 
 /** A thread that a client speaks on, as it stands. */
@@ -44,22 +44,53 @@ export async function openTickets({ tenant }: Pick<Talk, "tenant">, run: RunReco
   return [...own, ...(await tenant.records.runs.listOpenTickets(run.runId)).filter(({ id }) => !known.has(id))];
 }
 
-/** Whoever was at work had his last words, and the run has its thread: it can be followed from its first event on. */
-async function begun(run: RunStream): Promise<void> {
+/** Whoever was at work had his last words, and the run has its thread. What a run that had waited took in: the first message; undefined of a new one. */
+async function begun(run: RunStream): Promise<string | undefined> {
   const events = run[Symbol.asyncIterator]();
-  await events.next();
+  let message: string | undefined;
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    const { value: event } = next;
+    if (event.type === "input-accepted") message = event.messages[0]?.id;
+    if (message !== undefined || event.type === "step-start" || (event.type === "run-start" && !event.resumed)) break;
+  }
   // The log tells of it, with cursors.
   void events.return?.();
+  return message;
 }
 
-/** A new run, or the one that waits, with what is said instead of a decision. What is at work is interrupted. */
-export async function submit(talk: Talk, request: RunRequest): Promise<Followed> {
-  const { tenant, open } = talk;
-  if (open?.status === "waiting") return takeUp(talk, open, () => tenant.runtime.stream({ ...request, onBusy: "interrupt" }));
+/** A new run, or the one that waits, with what is said instead of a decision: which of them is what it says itself. What is at work is interrupted. */
+export async function submit({ tenant }: Talk, request: RunRequest): Promise<Followed> {
   const run = tenant.runtime.stream({ ...request, onBusy: "interrupt" });
-  await begun(run);
+  const message = await begun(run);
+  if (message !== undefined) return followTurn(tenant, run, message);
   const events = telling(tenant, await openEvents(tenant.runtime, run.id, { begun: run.result, isLast: isEnd }));
   return { past: [], events, runId: run.id, threadId: run.threadId, waiting: nothing };
+}
+
+/** The run that waited, from where it took in a message. What it said before, also to others meanwhile, is past. */
+async function followTurn(tenant: Tenant, run: RunStream, message: string): Promise<Followed> {
+  const { past, coming } = await tellRun(tenant, await theRun(tenant, run.id));
+  const all = [...past];
+  const isTaken = (event: AttachedEvent) => event.type === "input-accepted" && event.messages.some(({ id }) => id === message);
+  const unkept = run.result.then((result): Promise<never> => {
+    refuseUnkept(result);
+    return new Promise(() => {});
+  });
+  unkept.catch(() => {});
+  try {
+    while (!all.some(isTaken)) {
+      const next = await Promise.race([coming.next(), unkept]);
+      if (next.done) break;
+      all.push(next.value);
+    }
+  } catch (thrown) {
+    await coming.return?.();
+    throw thrown;
+  }
+  const at = all.findIndex(isTaken);
+  const from = at === -1 ? all.length : all.slice(0, at).findLastIndex(({ type }) => type === "run-start");
+  const events = telling(tenant, until(coming, { past: all.slice(from), isLast: isEnd }));
+  return { past: all.slice(0, from), events, runId: run.id, threadId: run.threadId, waiting: nothing };
 }
 
 /** A run that waits goes on. */
@@ -124,12 +155,19 @@ export async function followRun({ tenant }: Talk, run: RunRecord): Promise<Follo
 
 const NOTHING: AsyncIterator<AttachedEvent> = { next: async () => ({ done: true, value: undefined }) };
 
-/** Decides, and follows the run of the thread until it ends or waits again, in itself or below. Undefined: somebody was quicker, and it is over. */
+/** Each was taken before, and what came of it is told. */
+const areTaken = (decisions: readonly AboutTicket[], past: readonly AttachedEvent[]): boolean =>
+  decisions.every(({ ticket }) => past.some((event) => event.type === "decision-taken" && event.ticketId === ticket));
+
+/**
+ * Decides, and follows the run of the thread until it ends or waits again, in itself or below. Undefined: somebody was quicker, and it is over, or waits for
+ * something else, of which nothing would come.
+ */
 export async function decide(talk: Talk, open: RunRecord, decisions: readonly AboutTicket[]): Promise<Followed | undefined> {
   const { past, coming } = await tellRun(talk.tenant, open);
   let results: readonly Promise<unknown>[];
   try {
-    if (isOver(past)) {
+    if (isOver(past) || (isAtRest(past) && areTaken(decisions, past))) {
       await coming.return?.();
       return undefined;
     }
