@@ -1,17 +1,31 @@
 import type { ThreadCommit } from "./commit.ts";
 
+/** Is what it is given, so that the private field of a class above it comes to be on that. */
+class Given {
+  constructor(commit: ThreadCommit) {
+    // biome-ignore lint/correctness/noConstructorReturn: the one way to mark an object that costs neither a table nor a copy of it.
+    return commit;
+  }
+}
+
 /**
  * Commits that the runtime's own writer composed: their run, events, state, messages and ledger rows belong to nobody who could change
  * them, and are handed over: a store does not copy them again, and checks none of them but messages. A commit that is put together in any
  * other way is not one, whatever fields it has, and a copy of one is none either.
  */
-const composed = new WeakSet<ThreadCommit>();
+class Composed extends Given {
+  readonly #mark = true;
+
+  static isOn(commit: ThreadCommit): boolean {
+    return #mark in commit;
+  }
+}
 
 /** For the one who writes the commits of runs, and vouches for what they hold: `scripts/layer-rules.ts` lets nobody else have it. */
 export function composedCommit(parts: ThreadCommit): ThreadCommit {
-  composed.add(parts);
+  new Composed(parts);
   return parts;
 }
 
 /** Whether run, events, state, messages and ledger rows are handed over: a store may keep them as they are. */
-export const isComposed = (commit: ThreadCommit): boolean => composed.has(commit);
+export const isComposed = (commit: ThreadCommit): boolean => Composed.isOn(commit);
