@@ -26,7 +26,8 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   }
   if (value === null) return true;
   if (depth > MAX_DEPTH) return false;
-  return isPlainList(value) ? isJsonList(value, depth + 1) : isPlainObject(value) && hasJsonValues(value, depth + 1);
+  if (Array.isArray(value)) return !speaksForItself(value) && isJsonList(value, depth + 1);
+  return isPlainObject(value) && hasJsonValues(value, depth + 1);
 }
 
 /** A hole counts as undefined: JSON would make a null of it. */
@@ -94,12 +95,8 @@ export function freezeJson(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
   if (Array.isArray(value)) for (let index = 0; index < value.length; index++) freezeJson(value[index]);
-  else if (isJsonObject(value)) freezeFields(value);
-}
-
-function freezeFields(object: JsonObject): void {
   // Most of what is in one is text, which is not worth a call.
-  for (const key in object) if (typeof object[key] === "object") freezeJson(object[key]);
+  else if (isJsonObject(value)) for (const key in value) if (typeof value[key] === "object") freezeJson(value[key]);
 }
 
 /** Equal as JSON: the order of keys and undefined properties do not count. */

@@ -16,9 +16,7 @@ class Given {
 class Composed extends Given {
   readonly #mark = true;
 
-  static isOn(commit: ThreadCommit): boolean {
-    return #mark in commit;
-  }
+  static readonly isOn = (commit: ThreadCommit): boolean => #mark in commit;
 }
 
 /** For the one who writes the commits of runs, and vouches for what they hold: `scripts/layer-rules.ts` lets nobody else have it. */
@@ -28,4 +26,4 @@ export function composedCommit(parts: ThreadCommit): ThreadCommit {
 }
 
 /** Whether run, events, state, messages and ledger rows are handed over: a store may keep them as they are. */
-export const isComposed = (commit: ThreadCommit): boolean => Composed.isOn(commit);
+export const isComposed = Composed.isOn;

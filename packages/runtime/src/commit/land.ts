@@ -122,12 +122,12 @@ export class Landing {
     this.#holding?.mail?.();
   }
 
-  /** Whether this process still has the thread. */
+  /** Looks whether this process still has the thread: the signal of the run is aborted if not. Undefined: for sure. */
   assure(): Promise<void> | undefined {
     return this.#holding?.assure?.();
   }
 
-  /** What others want of the run is being read. */
+  /** What others want of the run is being read, by whoever holds its thread. */
   get looking(): Promise<void> | undefined {
     return this.#holding?.looking;
   }

@@ -72,21 +72,6 @@ export class RunWriter {
     this.#init = init;
   }
 
-  /** Whether messages may wait in the queue of the thread. */
-  get hasMail(): boolean {
-    return this.#init.landing.hasMail;
-  }
-
-  /** `updatedAt` of the record as this activation knows it. */
-  get writtenAt(): number {
-    return this.#init.landing.writtenAt;
-  }
-
-  /** Looks whether this process still has the thread: the signal of the run is aborted if not. Undefined: for sure. */
-  assure(): Promise<void> | undefined {
-    return this.#init.landing.assure();
-  }
-
   /** Facts ride in the next write. */
   stage(event: AgentEvent): void {
     this.#staged.push(event);
@@ -116,26 +101,6 @@ export class RunWriter {
   /** The same with what waits in the thread's queue and enters here. The model sees it when it is on record; `entering` sees it before. */
   takeIn(at: Boundary, entering: (messages: readonly Message[]) => void): Promise<readonly PendingRecord[]> {
     return this.#inTurn(() => this.#takeIn(at, entering));
-  }
-
-  /** Whether the thread is held by a dispatch: what comes to it finds the run in the queue. */
-  get isHeld(): boolean {
-    return this.#init.landing.isHeld;
-  }
-
-  /** What others want of the run is being read, by whoever holds its thread. */
-  get looking(): Promise<void> | undefined {
-    return this.#init.landing.looking;
-  }
-
-  /** Decisions that were kept for calls of this step are not followed: the next write says so. */
-  refuse(decisions: readonly string[]): void {
-    this.#init.landing.refuse(decisions);
-  }
-
-  /** Messages may wait in the thread's queue that nobody spoke of. */
-  lookAgain(): void {
-    this.#init.landing.lookAgain();
   }
 
   /** Puts messages into the log that the model is not going to read in this run. */

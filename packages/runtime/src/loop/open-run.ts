@@ -113,6 +113,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     phases: new PhaseEngine({ store: state, table: plan.env, seat: active, log, bounds }),
     transcript,
     writer,
+    landing,
     ledger,
     cutCalls: history.cutCalls,
     tally,

@@ -16,6 +16,7 @@ import type {
 } from "@awaken/contract";
 import type { Boundary, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
+import type { Landing } from "../commit/land.ts";
 import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
@@ -105,6 +106,8 @@ export interface RunContext {
   readonly transcript: Transcript;
   /** The one way to the store. */
   readonly writer: RunWriter;
+  /** Who holds the thread, and what waits there. */
+  readonly landing: Landing;
   /** Undefined when nothing of the run can outlive its process. */
   readonly ledger: RunLedger | undefined;
   /** Calls of a step that was cut off after its turn was committed. */

@@ -238,7 +238,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
   if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   // One with records of its own parks, and the call that waits for it too.
-  if (ctx.identity.origin !== "subagent" || ctx.writer.isHeld) {
+  if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
     ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
     return { type: "natural-end" };
   }

@@ -68,6 +68,14 @@ const refuse = (): never => {
   throw new AwakenError("task_refused", "this run cannot start tasks");
 };
 
+const REFUSED: CallVerbs = {
+  tasks: {
+    ...{ spawn: refuse, spawnAgent: refuse, send: refuse, settled: refuse, get: refuse, list: refuse },
+    ...{ cancel: refuse, cancelTree: refuse, cancelAll: refuse, cancelRun: refuse },
+  },
+  sendMessage: refuse,
+};
+
 /** For runs that can have none. */
 export const NO_TASKS: RunTasks = {
   hasAny: false,
@@ -76,7 +84,7 @@ export const NO_TASKS: RunTasks = {
   open: () => Promise.resolve([]),
   read: () => {},
   childOf: () => undefined,
-  forCall: refuse,
+  forCall: () => REFUSED,
   hasOutbox: false,
   deliver: () => Promise.resolve(),
   cancel: () => Promise.resolve(),

@@ -26,7 +26,7 @@ export async function suspend(ctx: RunContext): Promise<Termination | undefined>
       if (ended !== undefined) return ended;
     } else if (!hasSuspended(ctx)) break;
     else if (ctx.desk.taking !== undefined) await ctx.desk.taking;
-    else if (ctx.writer.looking !== undefined) await ctx.writer.looking;
+    else if (ctx.landing.looking !== undefined) await ctx.landing.looking;
     else {
       // The last look and the closing are one: a decision is followed here, or it finds the record.
       ctx.desk.isClosed = true;

@@ -21,7 +21,7 @@ export async function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: 
   // What the run before could not deliver.
   if (tasks.hasOutbox) await tasks.deliver();
   if (!tasks.hasAny) return undefined;
-  ctx.writer.lookAgain();
+  ctx.landing.lookAgain();
   // Before those of this process, which came later.
   let isNew = canRead && (await crossBoundary(ctx, "next-step"));
   const earlier = await tasks.open();

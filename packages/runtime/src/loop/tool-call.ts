@@ -26,7 +26,6 @@ import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
 import type { RunContext } from "./run-context.ts";
-import type { CallVerbs } from "./run-tasks.ts";
 
 const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
 
@@ -198,12 +197,9 @@ function toolContext(
   const { agent, scopeId, identity, principal, extras, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
   const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
-  let made: CallVerbs | undefined;
+  // No getter: it would give each context a shape of its own.
+  const { tasks, sendMessage } = ctx.tasks.forCall({ callId: live.call.id, agentId: agent.id, key: idempotencyKey, traceParent });
   let runAgent: RunAgent | undefined;
-  const verbs = () => {
-    made ??= ctx.tasks.forCall({ callId: live.call.id, agentId: agent.id, key: idempotencyKey, traceParent });
-    return made;
-  };
   return {
     agent,
     scopeId,
@@ -227,10 +223,8 @@ function toolContext(
           return runAgent(given);
         }),
       ),
-    get tasks() {
-      return verbs().tasks;
-    },
-    sendMessage: (to, message) => verbs().sendMessage(to, message),
+    tasks,
+    sendMessage,
     progress,
     activity,
     output,
@@ -255,7 +249,7 @@ type ToolCallAllowed = Extract<AllowedCall, { tool: Tool }>;
  * it in the round may have kept the process, and what another process has taken over must not be begun here.
  */
 export function executeTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent?: string): Promise<ToolReply> {
-  const assured = allowed.tool.traits.pure ? undefined : ctx.writer.assure();
+  const assured = allowed.tool.traits.pure ? undefined : ctx.landing.assure();
   if (assured === undefined) return beginTool(ctx, allowed, traceParent);
   return assured.then(() => (ctx.signal.aborted ? { result: INTERRUPTED, command: undefined } : beginTool(ctx, allowed, traceParent)));
 }

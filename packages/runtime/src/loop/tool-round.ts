@@ -1,4 +1,6 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
+import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
+import type { Late } from "../stream/door.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
@@ -141,8 +143,8 @@ class Round {
     }
   }
 
-  async #complete(live: LiveCall, result: ToolResult): Promise<void> {
-    await this.#finish(live, { result, command: undefined });
+  #complete(live: LiveCall, result: ToolResult): Promise<void> {
+    return this.#finish(live, { result, command: undefined });
   }
 
   async #finish(live: LiveCall, reply: ToolReply): Promise<void> {
@@ -165,7 +167,7 @@ class Round {
   async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
-      if (!(await this.#before(call)) || !(await this.#claim([call]))) return;
+      if ((await this.#before(call)) === "cancelled" || !(await this.#claim([call]))) return;
       this.#running.add(call, execute(this.#ctx, call));
       await this.#bringToEnd();
       if (this.#isSuspended) {
@@ -178,11 +180,8 @@ class Round {
   /** All at once on one snapshot. */
   async #startTogether(allowed: readonly AllowedCall[]): Promise<void> {
     if (allowed.length === 0) return;
-    for (const call of allowed) {
-      if (!(await this.#before(call))) return;
-    }
-    if (this.#ctx.signal.aborted) return;
-    if (!(await this.#claim(allowed))) return;
+    for (const call of allowed) if ((await this.#before(call)) === "cancelled") return;
+    if (this.#ctx.signal.aborted || !(await this.#claim(allowed))) return;
     if (this.#isSuspended) await this.#putOnRecord();
     for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
   }
@@ -249,18 +248,16 @@ class Round {
    */
   #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
     const { ledger, writer, tally, signal } = this.#ctx;
-    if (ledger === undefined) return true;
-    if (!calls.some(hasEffect)) return true;
-    const effects = calls.filter(hasEffect).map((live) => ({ messageId: live.messageId, call: { ...live.call, input: inputOf(live) } }));
-    const claims = effects.map((call) => ledger.claim(call, tally.steps));
+    const effects = calls.filter(hasEffect);
+    if (ledger === undefined || effects.length === 0) return true;
+    const claims = effects.map((live) =>
+      ledger.claim({ messageId: live.messageId, call: { ...live.call, input: inputOf(live) } }, tally.steps),
+    );
     this.#isDirty = false;
     return writer.claim(claims).then(() => !signal.aborted);
   }
 
-  /** False when the run was cancelled meanwhile. */
-  #before(call: AllowedCall): boolean | Promise<boolean> {
-    if ("reply" in call) return true;
-    const outcome = this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume });
-    return typeof outcome === "string" ? outcome === "completed" : outcome.then((told) => told === "completed");
+  #before(call: AllowedCall): Late<PhaseOutcome> {
+    return "reply" in call ? "completed" : this.#ctx.phases.run("beforeToolExecute", { call: call.call, resume: call.resume });
   }
 }

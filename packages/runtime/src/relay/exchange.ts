@@ -41,7 +41,7 @@ export class Exchange {
     if (run === undefined) return this.#mirrors.current(threadId);
     const { ctx, runId } = run;
     const soFar = ctx?.progress.current;
-    return ctx === undefined || soFar === undefined ? undefined : { runId, writtenAt: ctx.writer.writtenAt, soFar };
+    return ctx === undefined || soFar === undefined ? undefined : { runId, writtenAt: ctx.landing.writtenAt, soFar };
   }
 
   /** Tells a reader of what other processes say about a thread. */

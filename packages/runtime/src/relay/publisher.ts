@@ -65,7 +65,7 @@ export class Publisher {
     this.#stopTimer = undefined;
     const { run, by, send } = this.#init;
     const current = run.ctx?.progress.current;
-    const writtenAt = run.ctx?.writer.writtenAt ?? 0;
+    const writtenAt = run.ctx?.landing.writtenAt ?? 0;
     if (current !== undefined && this.#sent?.start.messageId !== current.start.messageId) this.#sent = new ShownStep(current.start);
     const events = current === undefined ? [] : [...(this.#sent?.advance(current) ?? [])];
     const passing = this.#passing;

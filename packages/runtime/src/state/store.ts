@@ -84,10 +84,10 @@ export class StateStore {
   /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
   commit(batch: Batch): number {
     if (batch.updates.length === 0) return this.revision;
-    const values = this.#applied(batch);
+    const { values, slots } = this.#applied(batch);
     const revision = this.revision + 1;
-    for (const { key } of batch.updates) this.#changedAt[this.#slot(key)] = revision;
-    this.#publish(values, batch.updates.length);
+    for (const slot of slots) this.#changedAt[slot] = revision;
+    this.#publish(revision, values, slots.length);
     return revision;
   }
 
@@ -143,33 +143,27 @@ export class StateStore {
     return slot;
   }
 
-  #applied(batch: Batch): unknown[] {
-    const { baseRevision } = batch;
+  /** All values as they would be, and the slots that were updated. */
+  #applied({ updates, baseRevision }: Batch): { readonly values: readonly unknown[]; readonly slots: readonly number[] } {
     if (baseRevision !== undefined && baseRevision !== this.revision) {
       throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
         details: { expected: baseRevision, actual: this.revision },
       });
     }
-    if (batch.updates.length > 1) for (const { key } of batch.updates) this.#slot(key);
+    if (updates.length > 1) for (const { key } of updates) this.#slot(key);
     const values = this.#values.slice();
-    for (const { key, update } of batch.updates) {
+    const slots: number[] = [];
+    for (const { key, update } of updates) {
       const slot = this.#slot(key);
       values[slot] = this.#reduce(this.#table.keys[slot] ?? key, values[slot], update);
+      slots.push(slot);
     }
-    this.#check(batch, values);
-    return values;
-  }
-
-  /** Each value that the batch changed, once: what came of its last update is what is going to be stored. */
-  #check({ updates }: Batch, values: readonly unknown[]): void {
-    const seen = updates.length > 1 ? new Set<number>() : undefined;
-    for (const { key: given } of updates) {
-      const slot = this.#slot(given);
-      const key = this.#table.keys[slot] ?? given;
-      if (key.trusted || values[slot] === this.#values[slot] || seen?.has(slot)) continue;
-      seen?.add(slot);
-      checkValue(key, values[slot]);
+    // Each value once: what came of its last update is what is going to be stored.
+    for (const slot of slots.length === 1 ? slots : new Set(slots)) {
+      const key = this.#table.keys[slot];
+      if (key?.trusted === false && values[slot] !== this.#values[slot]) checkValue(key, values[slot]);
     }
+    return { values, slots };
   }
 
   #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
@@ -182,13 +176,12 @@ export class StateStore {
     return applied(key, value, update);
   }
 
-  #publish(values: readonly unknown[], opCount: number): void {
-    const previousRevision = this.revision;
+  #publish(newRevision: number, values: readonly unknown[], opCount: number): void {
     this.#values = values;
-    this.#snapshot = new Snapshot(previousRevision + 1, this.#table, values);
+    this.#snapshot = new Snapshot(newRevision, this.#table, values);
     if (this.#listeners === undefined || this.#listeners.size === 0) return;
     this.#notices ??= [];
-    this.#notices.push({ previousRevision, newRevision: previousRevision + 1, opCount, snapshot: this.#snapshot });
+    this.#notices.push({ previousRevision: newRevision - 1, newRevision, opCount, snapshot: this.#snapshot });
     // Otherwise a listener has committed, and the loop that called it comes to this notice.
     if (this.#notices.length === 1) this.#notifyAll();
   }
