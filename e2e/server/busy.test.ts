@@ -1,7 +1,7 @@
 import { createClient } from "@awaken/client";
 import { runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { defineTool, type Runtime } from "@awaken/runtime";
+import { ask as askFirst, defineTool, type Runtime } from "@awaken/runtime";
 import { fakeClock } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -415,4 +415,33 @@ describe("a thread that changes between the server's look at it and the submit",
       expect(endOf(frames)).toMatchObject({ type: "run-end", runId: id, result: { status: "cancelled" } });
     },
   );
+});
+
+test("a decision under an id that was taken meanwhile: the same again is accepted, another one is refused, also by a node that looked before", async () => {
+  await using shared = await openShared("memory");
+  const [store] = shared.stores;
+  const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const execute = () => {
+    began.resolve();
+    return end.promise;
+  };
+  const input = z.object({ n: z.number() });
+  const approve = defineTool({ id: "approve", description: "Asks first", input, approve: () => askFirst("May I?"), execute });
+  await using runtime = openNode(store, { workers: false, tools: [approve] });
+  const first = await stream(openServer({ runtime }), hello("approve say"));
+  const waiting = endOf(await readFrames(first));
+  const ticket = waiting?.type === "run-end" ? (waiting.tickets[0]?.id ?? expect.fail()) : expect.fail();
+  const before = await store.runs.listByTicket(ticket);
+  const stale = { ...store, runs: { ...store.runs, listByTicket: async () => before } };
+  await using other = openNode(stale, { workers: false, tools: [approve] });
+  using _end = { [Symbol.dispose]: () => end.resolve("allowed") };
+  const [here, there] = [openServer({ runtime }), openServer({ runtime: other })];
+  const decide = (server: ReturnType<typeof openServer>, action: string) =>
+    ask(server, "POST", `/v1/tickets/${ticket}/decision`, { body: { action, id: "once" } });
+  expect(await decide(here, "approve")).toMatchObject({ status: 202 });
+  await began.promise;
+  expect(await decide(there, "approve")).toMatchObject({ status: 202 });
+  expect(await decide(there, "deny")).toMatchObject({ status: 409, body: { code: "decision_conflict" } });
+  end.resolve("allowed");
+  expect((await ask(here, "GET", `/v1/runs/${first.headers.get("x-run-id")}/result`)).body).toMatchObject({ status: "done", text: WORDS });
 });

@@ -210,10 +210,12 @@ async function decideThere(parts: RunParts, holds: Holds, run: RunRecord, { deci
     } catch (thrown) {
       if (!AwakenError.is(thrown)) throw thrown;
       if (thrown.code === "illegal_transition") return thrown;
-      // The same decision was taken meanwhile, by whoever made it first.
+      // The same decision was taken meanwhile, by whoever made it first; one that says something else under its id is refused.
       const known = thrown.code === "ticket_not_open" ? thrown.details["decisionId"] : undefined;
       const others = left.filter(({ decision }) => decision.id !== known);
       if (others.length === left.length) throw thrown;
+      const now = await parts.records.runs.load(run.runId);
+      for (const each of left) if (!others.includes(each)) isRepeated(now?.decided ?? [], each);
       left = others;
     }
   }
