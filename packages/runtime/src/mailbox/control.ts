@@ -17,6 +17,7 @@ import { beginRun } from "../run/start-run.ts";
 import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
+import { isNews } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
@@ -73,7 +74,7 @@ const cancelUnbegun = (tenant: Tenant, { dispatchId: id, threadId: thread, runId
   inOne(tenant, "cancel messages", async (ports) => {
     if ((await ports.dispatches.cancel(id)) === undefined) return false;
     const { entries } = await ports.pending.load(thread);
-    for (const { pendingId, revision, deliveryMode } of entries) {
+    for (const { pendingId, revision, deliveryMode } of entries.filter((entry) => !isNews(entry))) {
       const { targetRunId = run } = deliveryMode;
       if (targetRunId === run) await ports.pending.retract(thread, pendingId, revision);
     }

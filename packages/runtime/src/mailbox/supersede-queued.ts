@@ -2,6 +2,7 @@ import type { RunId, RunProjection, RunRecord, ThreadId } from "@awaken/contract
 import type { PendingRecord } from "@awaken/contract/store";
 import { endRecord } from "./end-record.ts";
 import type { Ports } from "./in-one.ts";
+import { isNews } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
 
 export interface Superseded {
@@ -52,8 +53,9 @@ async function waitingRun(ports: Ports, threadId: ThreadId): Promise<RunId | und
   return run?.status === "waiting" ? run.runId : undefined;
 }
 
-/** Whether the next run of the thread would read it, and no other one waits to do so. */
-function isForNext({ deliveryMode }: PendingRecord, waiting: RunId | undefined): boolean {
-  const { targetRunId: target, fallbackToNewRun } = deliveryMode;
+/** Whether somebody sent it, the next run of the thread would read it, and no other one waits to do so. */
+function isForNext(entry: PendingRecord, waiting: RunId | undefined): boolean {
+  const { targetRunId: target, fallbackToNewRun } = entry.deliveryMode;
+  if (isNews(entry)) return false;
   return target === undefined || (target !== waiting && fallbackToNewRun);
 }

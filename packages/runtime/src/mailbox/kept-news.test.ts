@@ -1,0 +1,81 @@
+import { type InferenceRequest, messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime, type Runtime } from "../create-runtime.ts";
+import { text, toolCall } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { STORES } from "./stores.test-support.ts";
+
+const TOOLS: ReadonlySet<string> = new Set(["hire", "last"]);
+
+/** Calls the tool that people name, and says what it has read last. */
+const obedient: ScriptStep = ({ messages }: InferenceRequest) => {
+  const last = messages.at(-1);
+  const said = last === undefined ? "" : messageText(last);
+  return last?.role === "user" && TOOLS.has(said) ? toolCall(said, {}) : text(`read ${said}`);
+};
+
+interface Office {
+  readonly runtime: Runtime;
+  readonly store: QueueStore;
+}
+
+/** A run is at work on the thread, and a task that was started there is over. */
+async function withNews(store: QueueStore): Promise<Office> {
+  const [found, began] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const clerk: ScriptStep = () => ({ items: [{ type: "until", promise: found.promise }, ...text("found").items] });
+  const input = z.object({});
+  const hire = defineTool({
+    ...{ id: "hire", description: "Sends somebody out", input, idempotent: true },
+    execute: async (_given, { tasks }) => tasks.spawnAgent({ agent: "clerk", input: "find" }),
+  });
+  const last = defineTool({
+    ...{ id: "last", description: "Lasts until it is stopped", input, idempotent: true },
+    execute: async (_given, { signal }) => {
+      began.resolve();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      return "stopped";
+    },
+  });
+  const runtime = createRuntime({
+    providers: { lead: scripted(new Array<ScriptStep>(20).fill(obedient)), clerk: scripted([clerk]) },
+    models: { lead: { provider: "lead", model: "m" }, clerk: { provider: "clerk", model: "m" } },
+    agents: { lead: { model: "lead" }, clerk: { model: "clerk", description: "Finds" } },
+    ...{ tools: [hire, last], store },
+  });
+  const first = await runtime.start({ agent: "lead", thread: "t", input: "hire" });
+  await runtime.start({ agent: "lead", thread: "t", input: "last" });
+  await began.promise;
+  found.resolve();
+  const [task] = (await store.runs.list({ parentRunId: first.runId })).items;
+  expect(await runtime.wait(task?.runId ?? "")).toMatchObject({ status: "done", text: "found" });
+  return { runtime, store };
+}
+
+/** What the thread's log has of the task when one more run is over. */
+async function readByNext({ runtime, store }: Office): Promise<readonly string[]> {
+  expect(await runtime.run({ agent: "lead", thread: "t", input: "and now?" })).toMatchObject({ status: "done" });
+  await runtime.close();
+  const { items } = await store.messages.list(threadId("t"), { visibility: "all" });
+  return items.flatMap(({ message }) => message.metadata?.task?.kind ?? []);
+}
+
+describe.each(STORES)("what became of a task is read by the next run, on %s", (_, make) => {
+  test("also when the thread is interrupted", async () => {
+    await using store = make();
+    const office = await withNews(store);
+    expect(await office.runtime.interrupt("t")).toMatchObject({ cancelled: true });
+    expect(await readByNext(office)).toEqual(["completed"]);
+  });
+
+  test("also when messages that were sent are taken back", async () => {
+    await using store = make();
+    const office = await withNews(store);
+    const { runId: promised } = await office.runtime.send("t", "hello", { mode: "queue" });
+    expect(await office.runtime.cancel(promised ?? "")).toBe(true);
+    await office.runtime.cancelAndWait("t");
+    expect(await readByNext(office)).toEqual(["completed"]);
+  });
+});
