@@ -206,7 +206,7 @@ test("a view that grows commit by commit is that of the whole log at every one o
           if (known.some(({ message }) => message.metadata?.rewind !== undefined)) behind += 1;
         } else {
           anew += 1;
-          view = new GrowingView(known.slice(foldedUpTo(known)));
+          view = new GrowingView(known.slice(foldedUpTo(known.map(({ message }) => message))));
         }
         expect(view.messages).toEqual(effectiveMessages(known));
         expect(view.messages.map(shown)).toEqual(meantView({ rows: known, meant }));

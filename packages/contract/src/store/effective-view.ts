@@ -114,9 +114,9 @@ const isSameRun = (a: RunId | undefined, b: RunId | undefined): boolean => a ===
  * is among them, and every other summary that comes before it is contained in it. `before` is what the rows in front of `log` gave. A
  * rewind into what is folded gives 0: which summary holds now, only the rows can tell.
  */
-export function foldedUpTo(log: Iterable<Pick<SequencedMessage, "message">>, before = 0): number {
+export function foldedUpTo(log: Iterable<Message>, before = 0): number {
   let last = before;
-  for (const { message } of log) {
+  for (const message of log) {
     if ((rewindOf(message)?.fromSeq ?? Number.POSITIVE_INFINITY) <= last) last = 0;
     const mark = markOf(message);
     if (mark?.fromSeq === 1) last = Math.max(last, mark.toSeq);

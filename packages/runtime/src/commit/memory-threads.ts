@@ -189,7 +189,7 @@ function effectiveOf(row: Row): readonly SequencedMessage[] {
     view.count = log.length;
     return view.growing.messages;
   }
-  const growing = new GrowingView(log.slice(foldedUpTo(log)));
+  const growing = new GrowingView(log.slice(foldedUpTo(log.map(({ message }) => message))));
   row.view = { growing, count: log.length };
   return growing.messages;
 }

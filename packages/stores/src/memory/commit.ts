@@ -22,7 +22,7 @@ import { writePending } from "./pending.ts";
 import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
 import { dropCheckpoint } from "./stream-checkpoints.ts";
-import { type Access, type Change, type ThreadRow, threadRow } from "./tables.ts";
+import { type Access, type Change, threadRow } from "./tables.ts";
 import { takeWishes } from "./wishes.ts";
 
 export const commitPort =
@@ -75,30 +75,28 @@ class Committed implements CommitResult {
 /** Writes what the plan says, in the order in which it was decided. */
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   checkCommit(commit);
-  const { tables, now } = change;
-  const row = threadRow(change, commit.threadId);
+  const { tables, journal, now } = change;
+  const { threadState, landedStep } = commit;
+  const isHandedOver = isComposed(commit);
+  const row = threadRow(tables, commit.threadId);
   const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids });
-  const { wishes, outbound } = plan;
-  appendMessages(change, row, commit);
-  const run = writeRun(change, row, commit, plan.run);
-  change.journal.keepField(row, "record", row.record);
+  const { outbound } = plan;
+  appendMessages(change, row, commit, isHandedOver);
+  const run = plan.run && writeRun(change, row, plan.run, isHandedOver);
+  journal.keepField(row, "record", row.record);
   row.record = plan.thread;
-  writeState(change, row, commit);
-  writeLedger(change, commit, plan.ledger);
+  if (threadState !== undefined) {
+    journal.keepField(row, "state", row.state);
+    row.state = ownUnless(isHandedOver, threadState);
+  }
+  writeLedger(change, plan.ledger, isHandedOver);
   writePending(change, row, plan.pending);
-  const dispatch = plan.dispatch && writeCommitted(change, commit, plan.dispatch.after);
-  takeWishes(change, wishes.taken);
-  if (commit.landedStep !== undefined) dropCheckpoint(change, commit.runId, commit.landedStep);
+  const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch.after, isHandedOver);
+  takeWishes(change, plan.wishes.taken);
+  if (landedStep !== undefined) dropCheckpoint(change, commit.runId, landedStep);
   writeOutbound(change, outbound);
-  const events = appendEvents(change, commit.events ?? [], isComposed(commit));
+  const events = appendEvents(change, commit.events ?? [], isHandedOver);
   if (outbound.events.length > 0) appendEvents(change, outbound.events);
   const next = plan.next && writeDispatch(change, plan.next);
   return new Committed(row.messages.length, plan, { run, dispatch, next, events });
-}
-
-function writeState({ journal }: Change, row: ThreadRow, commit: ThreadCommit): void {
-  const { threadState } = commit;
-  if (threadState === undefined) return;
-  journal.keepField(row, "state", row.state);
-  row.state = ownUnless(isComposed(commit), threadState);
 }

@@ -38,7 +38,7 @@ function deleteRows(change: Change, id: ThreadId): void {
   const { tables, journal } = change;
   const row = tables.threads.get(id);
   if (row === undefined) return;
-  const log = tables.threadEvents.get(id);
+  const log = row.events;
   const runs = new Set(row.runIds);
   const others = new Set<RunId>();
   for (const { place } of log?.batches ?? []) {
@@ -51,10 +51,9 @@ function deleteRows(change: Change, id: ThreadId): void {
   for (const runId of runs) deleteRun(change, runId);
   for (const runId of runs) cutLog(change, runId, ({ place }) => place.thread === undefined || place.thread === log);
   for (const runId of others) cutLog(change, runId, ({ place }) => place.thread === log);
-  for (const ids of [row.dispatchIds?.open, row.dispatchIds?.over])
-    for (const dispatchId of ids ?? []) journal.delete(tables.dispatches, dispatchId);
+  for (const dispatchId of [...row.openIds, ...row.overIds]) journal.delete(tables.dispatches, dispatchId);
   journal.remove(tables.busyThreads, id);
-  deleteLog(change, tables.threadEvents, id);
+  if (log !== undefined) dropLog(change, log);
   journal.delete(tables.threads, id);
 }
 
@@ -79,18 +78,17 @@ function cutLog(change: Change, id: RunId, isGone: (batch: EventBatch) => boolea
   const log = tables.runEvents.get(id);
   if (log === undefined) return;
   const gone = log.batches.filter(isGone);
-  if (gone.length === log.batches.length) deleteLog(change, tables.runEvents, id);
-  else if (gone.length > 0) {
+  if (gone.length === log.batches.length) {
+    dropLog(change, log);
+    journal.delete(tables.runEvents, id);
+  } else if (gone.length > 0) {
     for (const { key } of gone) if (key !== undefined) journal.delete(tables.eventsByKey, key);
     log.remove(isGone, journal);
   }
 }
 
-function deleteLog<Id>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id): void {
-  const log = logs.get(id);
-  if (log === undefined) return;
+function dropLog({ tables, journal }: Change, log: RowLog): void {
   for (const { key } of log.batches) if (key !== undefined) journal.delete(tables.eventsByKey, key);
-  journal.delete(logs, id);
   journal.after(() => log.markDeleted());
 }
 

@@ -166,7 +166,7 @@ function* strandedThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
 }
 
 const isAttended = (tables: Tables, row: ThreadRow): boolean =>
-  (row.dispatchIds?.open.size ?? 0) > 0 ||
+  row.openIds.length > 0 ||
   row.runIds.some((runId) => {
     const status = tables.runs.get(runId)?.status;
     return status === "running" || status === "waiting";
@@ -178,7 +178,7 @@ function* awaitingThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
       const openRunId = row.record?.openRunId;
       const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);
       const isAwaiting = open?.status === "waiting" && open.waiting.reason === "awaiting-tasks";
-      if (isAwaiting && (row.dispatchIds?.open.size ?? 0) === 0) yield { scopeId: tables.scopeId, threadId };
+      if (isAwaiting && row.openIds.length === 0) yield { scopeId: tables.scopeId, threadId };
     }
   }
 }

@@ -113,7 +113,7 @@ function reads({ read }: Access): Pick<DispatchStore, "load" | "list" | "listAll
 
 function dispatchesOf(tables: Tables, threadId: ThreadId): DispatchRecord[] {
   const row = tables.threads.get(threadId);
-  const ids: readonly DispatchId[] = [...(row?.dispatchIds?.open ?? []), ...(row?.dispatchIds?.over ?? [])];
+  const ids: readonly DispatchId[] = row === undefined ? [] : [...row.openIds, ...row.overIds];
   return ids.flatMap((id) => tables.dispatches.get(id) ?? []);
 }
 
@@ -163,15 +163,16 @@ function claimOf(tables: Tables, claimed: ClaimedDispatch | undefined): Claim | 
 function removeDeadLetter({ tables, journal }: Change, id: DispatchId): DeadLetterDispatch | undefined {
   const dispatch = tables.dispatches.get(id);
   if (dispatch?.status !== "dead-letter") return undefined;
-  const ids = tables.threads.get(dispatch.threadId)?.dispatchIds;
-  if (ids?.over !== undefined) journal.remove(ids.over, id);
+  const row = threadRow(tables, dispatch.threadId);
+  const overIds = row.overIds.filter((other) => other !== id);
+  journal.assign(row, "overIds", overIds);
   journal.delete(tables.dispatches, id);
   return dispatch;
 }
 
 function interrupt(change: Change, threadId: ThreadId): InterruptedThread {
   const { tables, journal } = change;
-  const row = threadRow(change, threadId);
+  const row = threadRow(tables, threadId);
   const epoch = row.epoch + 1;
   journal.assign(row, "epoch", epoch);
   const superseded: SupersededDispatch[] = [];

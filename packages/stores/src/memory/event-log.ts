@@ -60,23 +60,23 @@ export class EventLog<Batch extends Stretch> {
   }
 
   get head(): EventCursor | undefined {
-    return this.batches.length === 0 ? undefined : this.cursorAt(this.#newest);
+    return this.batches.length === 0 ? undefined : this.cursorAt(this.newest);
   }
 
   /** The position that was given last. */
   get last(): number {
-    return Math.max(this.#newest, this.removed);
+    return Math.max(this.newest, this.removed);
   }
 
   /** The position of the newest event that is kept. */
-  get #newest(): number {
-    const batch = this.batches[this.batches.length - 1];
+  get newest(): number {
+    const batch = this.batches.at(-1);
     return batch === undefined ? this.#first - 1 : batch.firstIn(this.type) + batch.count - 1;
   }
 
   /** When the newest event that is kept was appended. */
   get lastAt(): number {
-    return this.batches[this.batches.length - 1]?.createdAt ?? 0;
+    return this.batches.at(-1)?.createdAt ?? 0;
   }
 
   get first(): number {
@@ -101,7 +101,7 @@ export class EventLog<Batch extends Stretch> {
   /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
   positionOf(cursor: EventCursor): number {
     const position = Number(cursor.slice(this.#tags.textOf(this.#tag).length + 1));
-    const batch = this.batches[this.#batchOf(position)];
+    const batch = this.batches[batchOf(this, position)];
     if (batch !== undefined && position >= batch.firstIn(this.type) && this.cursorAt(position) === cursor) return position;
     throw expired(`event cursor '${cursor}' is unknown or expired`);
   }
@@ -111,26 +111,13 @@ export class EventLog<Batch extends Stretch> {
     if (this.#isDeleted || position + 1 < this.#first) throw expired("events were deleted before they were read");
     const { batches } = this;
     let index = position + 1;
-    for (let at = this.#batchOf(position + 1); at < batches.length; at++) {
+    for (let at = batchOf(this, position + 1); at < batches.length; at++) {
       const batch = batches[at];
       if (batch === undefined) return;
       const first = batch.firstIn(this.type);
       index = Math.max(index, first);
       for (; index < first + batch.count; index++) yield [batch, index - first];
     }
-  }
-
-  /** Which batch holds the position; behind the last one for a position that is yet to come. */
-  #batchOf(position: number): number {
-    let low = 0;
-    let high = this.batches.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const batch = this.batches[middle];
-      if (batch !== undefined && batch.firstIn(this.type) + batch.count <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   /** Takes away what went with a deleted thread; the others keep their positions. */
@@ -196,6 +183,19 @@ export class EventLog<Batch extends Stretch> {
   wake(): void {
     for (const wake of [...(this.#audience?.wakes ?? [])]) wake();
   }
+}
+
+/** Which batch holds the position; behind the last one for a position that is yet to come. */
+function batchOf<Batch extends Stretch>({ batches, type }: EventLog<Batch>, position: number): number {
+  let low = 0;
+  let high = batches.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const batch = batches[middle];
+    if (batch !== undefined && batch.firstIn(type) + batch.count <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const expired = (message: string): AwakenError => new AwakenError("cursor_expired", message);

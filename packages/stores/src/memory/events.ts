@@ -1,4 +1,4 @@
-import { AwakenError } from "@awaken/contract";
+import { AwakenError, type RunId } from "@awaken/contract";
 import {
   clampLimit,
   type EventAppend,
@@ -13,7 +13,7 @@ import {
 } from "@awaken/contract/store";
 import { EventBatch, EventPlace, type RowLog } from "./event-batch.ts";
 import { EventLog } from "./event-log.ts";
-import type { Access, Change, Tables } from "./tables.ts";
+import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
 /** Rows that a subscriber takes at a time. */
 const BATCH = 64;
@@ -53,16 +53,23 @@ export function eventPort(access: Access): EventStore {
 }
 
 function logOf(tables: Tables, scope: EventScope): RowLog | undefined {
-  return scope.type === "thread" ? tables.threadEvents.get(scope.threadId) : tables.runEvents.get(scope.runId);
+  return scope.type === "thread" ? tables.threads.get(scope.threadId)?.events : tables.runEvents.get(scope.runId);
 }
 
-/** For a reader that comes before the first event. */
-export function openLog(tables: Tables, scope: EventScope): RowLog {
-  const found = logOf(tables, scope);
+/** Made for the first event, and for a reader that comes before it. Not taken back with what is written: somebody may read it already. */
+export const openLog = (tables: Tables, scope: EventScope): RowLog =>
+  scope.type === "thread" ? threadLog(tables, threadRow(tables, scope.threadId)) : runLog(tables, scope.runId);
+
+function threadLog({ tags }: Tables, row: ThreadRow): RowLog {
+  row.events ??= new EventLog<EventBatch>("thread", tags);
+  return row.events;
+}
+
+function runLog({ runEvents, tags }: Tables, id: RunId): RowLog {
+  const found = runEvents.get(id);
   if (found !== undefined) return found;
-  const log = new EventLog<EventBatch>(scope.type, tables.tags);
-  if (scope.type === "thread") tables.threadEvents.set(scope.threadId, log);
-  else tables.runEvents.set(scope.runId, log);
+  const log = new EventLog<EventBatch>("run", tags);
+  runEvents.set(id, log);
   return log;
 }
 
@@ -147,7 +154,7 @@ function appendBatch(change: Change, first: EventAppend, appends: readonly Event
   const key = keyOf(first);
   const known = key === undefined ? undefined : tables.eventsByKey.get(key);
   if (known !== undefined) return repeated(known, first);
-  const place = placeOf(change, first.draft);
+  const place = placeOf(tables, first.draft);
   checkExpected(first, place.thread, place.run);
   // Never older than what stands before it, whatever the clock says: retention takes the first of a log, and of both logs the same.
   const createdAt = Math.max(now, place.thread?.lastAt ?? 0, place.run?.lastAt ?? 0);
@@ -159,10 +166,10 @@ function appendBatch(change: Change, first: EventAppend, appends: readonly Event
 }
 
 /** That of the events before, as long as they stand in the same logs. */
-function placeOf(change: Change, draft: EventDraft): EventPlace {
-  const { threadEvents, runEvents } = change.tables;
-  const thread = draft.threadId === undefined ? undefined : logFor(change, threadEvents, draft.threadId, "thread");
-  const run = draft.runId === undefined ? undefined : logFor(change, runEvents, draft.runId, "run");
+function placeOf(tables: Tables, draft: EventDraft): EventPlace {
+  const { threadId, runId } = draft;
+  const thread = threadId === undefined ? undefined : threadLog(tables, threadRow(tables, threadId));
+  const run = runId === undefined ? undefined : runLog(tables, runId);
   const last = (run ?? thread)?.batches.at(-1)?.place;
   return last?.fits(draft, thread, run) ? last : new EventPlace(draft, thread, run);
 }
@@ -177,14 +184,6 @@ function repeated(first: EventBatch, { draft, idempotency }: EventAppend): Event
       details: { eventId: event.eventId, writerId: idempotency?.writerId ?? "", key: idempotency?.key ?? "" },
     },
   );
-}
-
-function logFor<Id extends string>({ tables, journal }: Change, logs: Map<Id, RowLog>, id: Id, type: EventScope["type"]): RowLog {
-  const found = logs.get(id);
-  if (found !== undefined) return found;
-  const log = new EventLog<EventBatch>(type, tables.tags);
-  journal.set(logs, id, log);
-  return log;
 }
 
 function checkExpected({ draft, expected }: EventAppend, thread: RowLog | undefined, run: RowLog | undefined): void {

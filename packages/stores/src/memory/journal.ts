@@ -83,8 +83,9 @@ export class Journal {
     this.#note(target, key, before);
   }
 
-  set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-    this.#note(map, key, map.get(key));
+  /** A caller who has what is there hands it over. */
+  set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, before = map.get(key)): void {
+    this.#note(map, key, before);
     map.set(key, value);
   }
 
@@ -110,8 +111,9 @@ export class Journal {
     list.push(value);
   }
 
-  /** The list with more behind it. A short one is left as it is: the new one takes no more room than its items. */
-  extended<Value>(list: Value[], values: readonly Value[]): Value[] {
+  /** The list with more behind it, which is handed over. A short one is left as it is: the new one takes no more room than its items. */
+  extended<Value>(list: Value[], values: Value[]): Value[] {
+    if (list.length === 0) return values;
     if (list.length < SHORT) return list.concat(values);
     this.#note(list, "length", list.length);
     for (const value of values) list.push(value);

@@ -1,28 +1,16 @@
 import type { DispatchQueue } from "@awaken/contract/store";
 
-type Queue = Omit<DispatchQueue, "hints">;
+export type Queue = Omit<DispatchQueue, "hints">;
 
-/** Workers alone ask for the queues of all tenants: what answers is loaded with the first of them. */
-export function lateQueue(open: () => Promise<Queue>, hints: DispatchQueue["hints"]): DispatchQueue {
-  let opening: Promise<Queue> | undefined;
-  const queue = async (): Promise<Queue> => {
-    opening ??= open();
-    try {
-      return await opening;
-    } catch (thrown) {
-      opening = undefined;
-      throw thrown;
-    }
-  };
-  return {
-    listDue: async (limit) => (await queue()).listDue(limit),
-    nextDueInMs: async () => (await queue()).nextDueInMs(),
-    reclaimExpired: async (limit, gone) => (await queue()).reclaimExpired(limit, gone),
-    listConsumers: async () => (await queue()).listConsumers(),
-    listOver: async (query) => (await queue()).listOver(query),
-    listStranded: async (query) => (await queue()).listStranded(query),
-    listAwaitingTasks: async (query) => (await queue()).listAwaitingTasks(query),
-    listUnended: async (limit) => (await queue()).listUnended(limit),
-    hints,
-  };
-}
+/** Workers alone ask for the queues of all tenants: `ask` loads what answers with the first of them. */
+export const lateQueue = (ask: <T>(work: (queue: Queue) => Promise<T>) => Promise<T>, hints: DispatchQueue["hints"]): DispatchQueue => ({
+  listDue: (limit) => ask((queue) => queue.listDue(limit)),
+  nextDueInMs: () => ask((queue) => queue.nextDueInMs()),
+  reclaimExpired: (limit, gone) => ask((queue) => queue.reclaimExpired(limit, gone)),
+  listConsumers: () => ask((queue) => queue.listConsumers()),
+  listOver: (query) => ask((queue) => queue.listOver(query)),
+  listStranded: (query) => ask((queue) => queue.listStranded(query)),
+  listAwaitingTasks: (query) => ask((queue) => queue.listAwaitingTasks(query)),
+  listUnended: (limit) => ask((queue) => queue.listUnended(limit)),
+  hints,
+});

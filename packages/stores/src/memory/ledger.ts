@@ -1,4 +1,4 @@
-import { isComposed, type LedgerStore, type ThreadCommit } from "@awaken/contract/store";
+import type { LedgerStore } from "@awaken/contract/store";
 import type { LedgerPlan } from "../plan/ledger-plan.ts";
 import { ownUnless, share } from "./own.ts";
 import type { Access, Change } from "./tables.ts";
@@ -16,8 +16,7 @@ export function ledgerPort({ read }: Access): LedgerStore {
 }
 
 /** Claims and outcomes of a commit. */
-export function writeLedger({ tables, journal }: Change, commit: ThreadCommit, { added, changed }: LedgerPlan): void {
-  const isHandedOver = isComposed(commit);
+export function writeLedger({ tables, journal }: Change, { added, changed }: LedgerPlan, isHandedOver: boolean): void {
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
     journal.set(tables.ledger, key, ownUnless(isHandedOver, entry));

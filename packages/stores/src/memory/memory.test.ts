@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageId, NO_USAGE, type RunProjection, runId, threadId, toolCallId } from "@awaken/contract";
+import { dispatchId, messageId, NO_USAGE, type RunProjection, runId, threadId, toolCallId } from "@awaken/contract";
 import type { EventCursor, StoredEvent, ThreadCommit } from "@awaken/contract/store";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -33,6 +33,11 @@ const say = (count: number): ThreadCommit => ({
   },
 });
 
+const written = (kind: string): ThreadCommit => ({
+  ...say(0),
+  events: [{ draft: { schemaVersion: 1, threadId: T, runId: R, kind, payload: {}, visibility: "public", origin: "o" } }],
+});
+
 describe("memory", () => {
   test("needs nothing of Node, so that it runs in a browser", () => {
     const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith(".test.ts"));
@@ -60,6 +65,35 @@ describe("memory", () => {
     expect(ends.map(({ status }) => status)).toEqual(Array(5).fill("fulfilled"));
     expect(ends[3]).toMatchObject({ value: { threads: 1 } });
     await expect(store.stats()).rejects.toMatchObject({ code: "storage_io" });
+  });
+
+  test("what is asked of the queues of all tenants is done before the store closes, and in its place", async () => {
+    const store = memoryStore();
+    const dispatch = { dispatchId: dispatchId("d"), threadId: T, runId: R };
+    const due = store.queue.listDue();
+    const queued = store.dispatches.enqueue(dispatch);
+    const asked = [due, queued, store.queue.listDue(), store.queue.reclaimExpired(10), store.queue.nextDueInMs(), store.close()];
+    const ends = await Promise.allSettled(asked);
+    expect(ends.map(({ status }) => status)).toEqual(Array(6).fill("fulfilled"));
+    expect(ends[0]).toMatchObject({ value: [] });
+    expect(ends[2]).toMatchObject({ value: [{ threadId: T }] });
+    await expect(store.queue.listDue()).rejects.toMatchObject({ code: "storage_io" });
+  });
+
+  test("who follows a log hears of it, also when what was first written there is taken back", async () => {
+    const store = memoryStore();
+    let heard = 0;
+    const lost = store.transaction(async (ports) => {
+      await ports.commit(written("lost"));
+      for (const scope of [{ type: "thread", threadId: T } as const, { type: "run", runId: R } as const]) {
+        store.live?.follow(scope, () => heard++);
+      }
+      throw new Error("lost");
+    });
+    await expect(lost).rejects.toThrow("lost");
+    expect(heard).toBe(0);
+    await store.commit(written("kept"));
+    expect(heard).toBe(2);
   });
 
   test("what a caller does later to what it gave, or to what it got, does not reach the store", async () => {

@@ -3,7 +3,6 @@ import {
   clampLimit,
   foldedUpTo,
   GrowingView,
-  isComposed,
   MESSAGE_SCHEMA_VERSION,
   type MessageFilter,
   type MessageRecord,
@@ -120,19 +119,22 @@ function flatTexts(message: Message): Message {
 }
 
 /** The messages of a step mostly have the same metadata. */
-function ownMessages(row: ThreadRow, messages: readonly Message[]): readonly Message[] {
-  const added: Message[] = [];
-  for (const message of messages) added.push(ownWith(message, "metadata", (added.at(-1) ?? row.messages.at(-1))?.metadata));
-  return added;
+function ownMessages(row: ThreadRow, messages: readonly Message[]): Message[] {
+  let like = row.messages.at(-1)?.metadata;
+  return messages.map((message) => {
+    const owned = ownWith(message, "metadata", like);
+    like = owned.metadata;
+    return owned;
+  });
 }
 
 /** Adds the delta of a commit to the log. */
-export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit): void {
+export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit, isHandedOver: boolean): void {
   const { threadId, messageDelta } = commit;
   if (messageDelta === undefined) return;
   const { messages } = messageDelta;
   if (messages.length === 0) return;
-  const added = isComposed(commit) ? messages.map(flatTexts) : ownMessages(row, messages);
+  const added = isHandedOver ? messages.map(flatTexts) : ownMessages(row, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
   const age = now - madeAt(row, now);
   journal.keepField(row, "messages", row.messages);
@@ -142,10 +144,7 @@ export function appendMessages({ journal, now }: Change, row: ThreadRow, commit:
     row.ages,
     added.map(() => age),
   );
-  const folded = foldedUpTo(
-    added.map((message) => ({ message })),
-    row.folded,
-  );
+  const folded = foldedUpTo(added, row.folded);
   if (folded !== row.folded) journal.assign(row, "folded", folded);
 }
 

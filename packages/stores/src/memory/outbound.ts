@@ -8,7 +8,7 @@ export function writeOutbound(change: Change, { ids, deliveries }: OutboundPlan)
   const { tables, journal, now } = change;
   for (const id of ids) journal.set(tables.outbound, id, now);
   for (const { threadId, pending, dispatches } of deliveries) {
-    const row = threadRow(change, threadId);
+    const row = threadRow(tables, threadId);
     if (pending.length > 0) journal.assign(row, "pending", [...row.pending, ...own(pending)]);
     for (const dispatch of dispatches) writeDispatch(change, dispatch);
   }

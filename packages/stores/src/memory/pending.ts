@@ -19,7 +19,7 @@ export function pendingPort({ read, write }: Access): PendingStore {
   return {
     append: (threadId, messages) =>
       write((change) => {
-        const row = threadRow(change, threadId);
+        const row = threadRow(change.tables, threadId);
         const added = own(
           planAppend({ threadId, messages, now: change.now }, row.pending, (ids) => new ThreadReads(change.tables, row).committed(ids)),
         );
@@ -50,7 +50,7 @@ export function pendingPort({ read, write }: Access): PendingStore {
 
     reorder: (threadId, order, revision) =>
       write((change) => {
-        const row = threadRow(change, threadId);
+        const row = threadRow(change.tables, threadId);
         change.journal.assign(row, "pending", reorderPending(row.pending, order, revision));
         return toQueue(row.pending.map(share));
       }),
@@ -67,7 +67,7 @@ export function pendingPort({ read, write }: Access): PendingStore {
 }
 
 const isAttended = (tables: Tables, row: ThreadRow): boolean =>
-  (row.dispatchIds?.open.size ?? 0) > 0 || row.runIds.some((runId) => tables.runs.get(runId)?.status === "running");
+  row.openIds.length > 0 || row.runIds.some((runId) => tables.runs.get(runId)?.status === "running");
 
 function findEntry(tables: Tables, threadId: ThreadId, id: MessageId): { row: ThreadRow; entry: PendingRecord } {
   const row = tables.threads.get(threadId);

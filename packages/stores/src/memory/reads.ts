@@ -10,7 +10,7 @@ import { seqOf } from "./messages.ts";
 import type { Tables, ThreadRow } from "./tables.ts";
 
 export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
-  for (const id of row?.dispatchIds?.open ?? []) {
+  for (const id of row?.openIds ?? []) {
     const dispatch = tables.dispatches.get(id);
     if (dispatch !== undefined) yield dispatch;
   }

@@ -1,6 +1,14 @@
-import { openTicketsOf, type RunId, type RunRecord, type RunStatus, type TicketId, ticketIdsOf } from "@awaken/contract";
-import { isComposed, type RunFilter, type RunPosition, type RunStore, type ThreadCommit } from "@awaken/contract/store";
-import type { CommitPlan } from "../plan/commit-plan.ts";
+import {
+  openTicketsOf,
+  type RunActivation,
+  type RunId,
+  type RunRecord,
+  type RunStatus,
+  type TicketId,
+  ticketIdsOf,
+} from "@awaken/contract";
+import type { RunFilter, RunPosition, RunStore } from "@awaken/contract/store";
+import type { RunMove } from "../plan/commit-plan.ts";
 import type { Journal } from "./journal.ts";
 import { isSame, ownWith, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
@@ -84,28 +92,28 @@ function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord
 }
 
 /** Replaces the stored run with the one that the commit carries. Gives the stored one. */
-export function writeRun(change: Change, row: ThreadRow, commit: ThreadCommit, plan: CommitPlan["run"]): RunRecord | undefined {
-  if (plan === undefined) return undefined;
+export function writeRun(change: Change, row: ThreadRow, { before, after: run }: RunMove, isHandedOver: boolean): RunRecord {
   const { tables, journal } = change;
-  const { before, after: run } = plan;
-  const { runId } = run;
-  if (before === undefined) journal.assign(row, "runIds", journal.extended(row.runIds, [runId]));
-  const owned = isComposed(commit) ? withSharedActivation(tables, run) : ownWith(run, "activation", tables.lastActivation);
-  journal.set(tables.runs, runId, owned);
-  tables.lastGiven = run.activation;
+  const { runId, activation } = run;
+  const owned = isHandedOver ? run : ownWith(run, "activation", tables.lastActivation);
+  if (isHandedOver) run.activation = sharedActivation(tables, activation);
+  journal.set(tables.runs, runId, owned, before);
+  tables.lastGiven = activation;
   tables.lastActivation = owned.activation;
-  if (before === undefined) noteFamily(change, owned);
+  if (before === undefined) {
+    journal.keepField(row, "runIds", row.runIds);
+    row.runIds = journal.extended(row.runIds, [runId]);
+    noteFamily(change, owned);
+  }
   writeTickets(change, before, owned);
   writeLatest(change, row, before, owned);
   return owned;
 }
 
-/** What was handed over, with the activation of the run before it when it is the same: then it is kept once. */
-function withSharedActivation(tables: Tables, run: RunRecord): RunRecord {
-  const { lastGiven, lastActivation: like } = tables;
-  if (like === undefined || like === run.activation) return run;
+/** That of the run before it when it is the same: then it is kept once. */
+function sharedActivation({ lastGiven, lastActivation: like }: Tables, activation: RunActivation): RunActivation {
   // A run hands the same one over with each of its commits.
-  return lastGiven === run.activation || isSame(run.activation, like) ? { ...run, activation: like } : run;
+  return like !== undefined && (lastGiven === activation || isSame(activation, like)) ? like : activation;
 }
 
 function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId }: RunRecord): void {

@@ -55,7 +55,7 @@ function* threadRows<T>(tables: Tables, rowsOf: (row: NonNullable<ReturnType<Tab
 
 /** Each event once, although it may stand in two logs. */
 function* events(tables: Tables): Iterable<unknown> {
-  for (const { batches } of tables.threadEvents.values()) for (const { payloads } of batches) yield* payloads;
+  for (const { events } of tables.threads.values()) for (const { payloads } of events?.batches ?? []) yield* payloads;
   for (const { batches } of tables.runEvents.values())
     for (const batch of batches) if (batch.place.thread === undefined) yield* batch.payloads;
 }

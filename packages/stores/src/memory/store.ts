@@ -10,7 +10,7 @@ import { HeadLists } from "./event-batch.ts";
 import { Tags } from "./event-log.ts";
 import { eventPort } from "./events.ts";
 import { Gate, type Runner } from "./gate.ts";
-import { lateQueue } from "./late-queue.ts";
+import { lateQueue, type Queue } from "./late-queue.ts";
 import { ledgerPort } from "./ledger.ts";
 import { livePort } from "./live.ts";
 import { messagePort } from "./messages.ts";
@@ -60,10 +60,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
     return { scopeId, live: livePort(scopeId, tenants, shared), ...portsIn(gate), transaction };
   }
 
-  const openQueue = async () => {
-    const { dispatchQueue } = await import("./seldom.ts");
-    return dispatchQueue(gate, () => tenants.all(), clock);
-  };
+  let queue: Queue | undefined;
+  const queueOn = async (runner: Runner) => (await import("./seldom.ts")).dispatchQueue(runner, () => tenants.all(), clock);
+  const askQueue = <T>(work: (queue: Queue) => Promise<T>): Promise<T> =>
+    queue === undefined
+      ? gate.transaction(async (inside) => {
+          queue = await queueOn(gate);
+          return work(await queueOn(inside));
+        })
+      : work(queue);
   const sweep = (retention: Retention) => {
     const asked = { ...retention };
     return gate.transaction(async (inside) => {
@@ -80,7 +85,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   return {
     ...scoped(DEFAULT_SCOPE),
     scoped,
-    queue: lateQueue(openQueue, ({ signal }) => hints.listen([signal, gate.closing])),
+    queue: lateQueue(askQueue, ({ signal }) => hints.listen([signal, gate.closing])),
     sweep,
     stats,
     close,

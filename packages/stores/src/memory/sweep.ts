@@ -1,6 +1,6 @@
 import type { Retention, SweepResult } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
-import type { Tables, Tenants } from "./tables.ts";
+import type { Tables, Tenants, ThreadRow } from "./tables.ts";
 
 /** Takes away what is past its time, of all tenants. */
 export function sweepAll(tenants: Tenants, retention: Retention, now: number): SweepResult {
@@ -8,6 +8,10 @@ export function sweepAll(tenants: Tenants, retention: Retention, now: number): S
   tenants.sweep();
   return swept;
 }
+
+/** Nothing would be lost with it. */
+const isVoid = ({ record, pending, epoch, openIds, overIds, events }: ThreadRow): boolean =>
+  record === undefined && epoch === 0 && pending.length + openIds.length + overIds.length === 0 && (events?.isIdle ?? true);
 
 function sum(results: readonly SweepResult[]): SweepResult {
   const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
@@ -23,7 +27,7 @@ function sum(results: readonly SweepResult[]): SweepResult {
 
 /** Takes away what is past its time in one tenant. Not part of any transaction, so nothing of it is ever taken back. */
 function sweepTables(tables: Tables, retention: Retention, now: number): SweepResult {
-  return {
+  const swept = {
     events: retention.eventsMs === undefined ? 0 : sweepEvents(tables, now - retention.eventsMs),
     dispatches: retention.dispatchesMs === undefined ? 0 : sweepDispatches(tables, now - retention.dispatchesMs),
     streamCheckpoints: retention.streamCheckpointsMs === undefined ? 0 : sweepCheckpoints(tables, now - retention.streamCheckpointsMs),
@@ -31,18 +35,23 @@ function sweepTables(tables: Tables, retention: Retention, now: number): SweepRe
     outbound: retention.outboundMs === undefined ? 0 : sweepOutbound(tables, now - retention.outboundMs),
     wishes: retention.wishesMs === undefined ? 0 : sweepWishes(tables, now - retention.wishesMs),
   };
+  for (const [id, row] of tables.threads) if (isVoid(row)) tables.threads.delete(id);
+  return swept;
 }
 
 function sweepEvents(tables: Tables, cutoff: number): number {
   const purged = new Set<EventBatch>();
-  const purge = <Id>(logs: Map<Id, RowLog>) => {
-    for (const [id, log] of logs) {
-      for (const batch of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(batch);
-      if (log.isIdle) logs.delete(id);
-    }
+  const purge = (log: RowLog) => {
+    for (const batch of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(batch);
   };
-  purge(tables.threadEvents);
-  purge(tables.runEvents);
+  for (const row of tables.threads.values()) {
+    if (row.events !== undefined) purge(row.events);
+    if (row.events?.isIdle) row.events = undefined;
+  }
+  for (const [id, log] of tables.runEvents) {
+    purge(log);
+    if (log.isIdle) tables.runEvents.delete(id);
+  }
   let count = 0;
   for (const batch of purged) {
     count += batch.count;
@@ -54,13 +63,14 @@ function sweepEvents(tables: Tables, cutoff: number): number {
 function sweepDispatches(tables: Tables, cutoff: number): number {
   let count = 0;
   for (const row of tables.threads.values()) {
-    for (const id of row.dispatchIds?.over ?? []) {
+    const kept = row.overIds.filter((id) => {
       const dispatch = tables.dispatches.get(id);
-      if (dispatch !== undefined && dispatch.updatedAt >= cutoff) continue;
-      row.dispatchIds?.over?.delete(id);
+      if (dispatch !== undefined && dispatch.updatedAt >= cutoff) return true;
       tables.dispatches.delete(id);
-      count++;
-    }
+      return false;
+    });
+    count += row.overIds.length - kept.length;
+    if (kept.length < row.overIds.length) row.overIds = kept;
   }
   return count;
 }

@@ -68,8 +68,11 @@ export interface ThreadRow {
   pending: readonly PendingRecord[];
   epoch: number;
   claimedId: DispatchId | undefined;
-  /** Those that are not over, and those that are; undefined for a thread that never had one. */
-  dispatchIds: { readonly open: Set<DispatchId>; over: Set<DispatchId> | undefined } | undefined;
+  /** Dispatches that are not over, and those that are. */
+  openIds: DispatchId[];
+  overIds: DispatchId[];
+  /** Absent until something is written about the thread, or somebody reads. */
+  events: RowLog | undefined;
 }
 
 /** The rows of one tenant. */
@@ -96,7 +99,6 @@ export interface Tables extends Shared {
   readonly wishesByRun: Map<RunId, readonly string[]>;
   /** When each was delivered, by its id. */
   readonly outbound: Map<string, number>;
-  readonly threadEvents: Map<ThreadId, RowLog>;
   readonly runEvents: Map<RunId, RowLog>;
   /** By writer and idempotency key. */
   readonly eventsByKey: Map<string, EventBatch>;
@@ -123,7 +125,6 @@ function createTables(scopeId: ScopeId, shared: Shared): Tables {
     wishes: new Map(),
     wishesByRun: new Map(),
     outbound: new Map(),
-    threadEvents: new Map(),
     runEvents: new Map(),
     eventsByKey: new Map(),
     streamCheckpoints: new Map(),
@@ -194,27 +195,30 @@ export class Tenants {
 const isEmpty = (tables: Tables): boolean =>
   Object.values(tables).every((table) => !(table instanceof Map || table instanceof Set) || table.size === 0);
 
-const NO_PENDING: readonly PendingRecord[] = [];
+/** A list that nothing was put into yet: one for all. What is added makes another. */
+const NONE: never[] = [];
 
-/** The row of a thread, made when it is not there yet. */
-export function threadRow({ tables, journal }: Change, id: ThreadId): ThreadRow {
-  const found = tables.threads.get(id);
+/** The row of a thread, made when it is not there yet. One with nothing in it does no harm, so it stays when the work is taken back. */
+export function threadRow({ threads }: Tables, id: ThreadId): ThreadRow {
+  const found = threads.get(id);
   if (found !== undefined) return found;
   const row: ThreadRow = {
     record: undefined,
     state: undefined,
-    messages: [],
-    ages: [],
+    messages: NONE,
+    ages: NONE,
     seqs: undefined,
     folded: 0,
     view: undefined,
-    runIds: [],
+    runIds: NONE,
     latestRunId: undefined,
-    pending: NO_PENDING,
+    pending: NONE,
     epoch: 0,
     claimedId: undefined,
-    dispatchIds: undefined,
+    openIds: NONE,
+    overIds: NONE,
+    events: undefined,
   };
-  journal.set(tables.threads, id, row);
+  threads.set(id, row);
   return row;
 }

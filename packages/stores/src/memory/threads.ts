@@ -19,7 +19,7 @@ export function threadPort({ read, write, transaction }: Access): ThreadStore {
   return {
     create: (thread) =>
       write((change) => {
-        const row = threadRow(change, thread.id);
+        const row = threadRow(change.tables, thread.id);
         if (row.record !== undefined) throw new AwakenError("storage_already_exists", `thread '${thread.id}' exists already`);
         return writeRecord(change, row, toThreadRecord(thread, change.now));
       }),

@@ -1,4 +1,4 @@
-import { AwakenError, checkRunTransition, type DispatchId, type RunRecord, type ThreadId } from "@awaken/contract";
+import { AwakenError, checkRunTransition, type DispatchId, type RunActivation, type RunRecord, type ThreadId } from "@awaken/contract";
 import {
   checkLineage,
   type DispatchRecord,
@@ -46,7 +46,7 @@ export interface CommitPlan {
   readonly thread: ThreadRecord;
   /** Rows in the log before it. */
   readonly messageCount: number;
-  readonly run: { readonly before: RunRecord | undefined; readonly after: RunRecord } | undefined;
+  readonly run: RunMove | undefined;
   readonly ledger: LedgerPlan;
   readonly pending: PendingPlan;
   /** Whether messages are left in the queue; undefined when none were taken out of it. */
@@ -55,6 +55,12 @@ export interface CommitPlan {
   readonly wishes: WishPlan;
   readonly outbound: OutboundPlan;
   readonly next: QueuedDispatch | undefined;
+}
+
+export interface RunMove {
+  readonly before: RunRecord | undefined;
+  /** Made for the plan: whoever writes it may change it. */
+  readonly after: RunRecord & { activation: RunActivation };
 }
 
 export interface PlanParts {
@@ -72,12 +78,12 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids 
   const messageCount = checkCount(commit, found?.messageCount ?? 0);
   const run = planRun(commit, reads, (found?.runCount ?? 0) + 1);
   const thread = planThread({ commit, found: found?.record, run, now }, reads);
-  const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), (key) => reads.ledger(key), now);
+  const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), reads, now);
   const pending = planPending(commit, reads, now);
   const hasPending = commit.pending?.consume === undefined ? undefined : leftPending(reads, pending).length > 0;
-  const dispatch = planDispatch({ commit, fenced, now, token: ids }, reads);
+  const dispatch = commit.dispatch && planDispatch(commit.dispatch, { commit, fenced, now, token: ids }, reads);
   const wishes = planTakes(commit, reads.openWishes(), run?.before);
-  const outbound = planOutbound(commit.outbound, reads.outbound, now);
+  const outbound = planOutbound(commit.outbound, reads, now);
   const next = planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads);
   return { thread, messageCount, run, ledger, pending, hasPending, dispatch, wishes, outbound, next };
 }
@@ -89,9 +95,13 @@ interface Ending extends PlanParts {
   readonly pending: PendingPlan;
 }
 
+const NO_PENDING: readonly never[] = [];
+
 function planNext({ commit, fenced, openWishes, pending, now, ids }: Ending, reads: CommitReads): QueuedDispatch | undefined {
   const isOver = commit.run?.status === "done";
-  const wanted = followUp(commit, { openWishes, pending: isOver ? leftPending(reads, pending) : [], ids });
+  const left = isOver ? leftPending(reads, pending) : NO_PENDING;
+  if (left.length + openWishes.length === 0) return undefined;
+  const wanted = followUp(commit, { openWishes, pending: left, ids });
   if (wanted === undefined || (isOver && reads.hasQueued())) return undefined;
   return planFollowUp(wanted, { fenced: fenced?.dispatchId, isSettled: commit.dispatch !== undefined, now }, reads);
 }
@@ -125,7 +135,7 @@ function checkCount({ threadId, messageDelta }: ThreadCommit, actual: number): n
   });
 }
 
-function planRun(commit: ThreadCommit, reads: CommitReads, nextOrdinal: number): CommitPlan["run"] {
+function planRun(commit: ThreadCommit, reads: CommitReads, nextOrdinal: number): RunMove | undefined {
   if (commit.run === undefined) return undefined;
   const before = reads.run();
   if (before === undefined) return { before, after: { ...commit.run, ordinal: nextOrdinal } };
@@ -138,17 +148,16 @@ function planRun(commit: ThreadCommit, reads: CommitReads, nextOrdinal: number):
 interface ThreadChange {
   readonly commit: ThreadCommit;
   readonly found: ThreadRecord | undefined;
-  readonly run: CommitPlan["run"];
+  readonly run: RunMove | undefined;
   readonly now: number;
 }
 
 function planThread({ commit, found, run, now }: ThreadChange, reads: CommitReads): ThreadRecord {
   const before = found ?? toThreadRecord({ id: commit.threadId }, now);
-  const touched: ThreadRecord = { ...before, metadata: { ...before.metadata, updatedAt: now } };
   const standsAside = commit.fence === undefined && reads.hasClaim() && isAside(commit, run?.before);
-  const record = run === undefined || standsAside ? touched : projectRun(touched, run.after);
+  const record = run === undefined || standsAside ? before : projectRun(before, run.after);
   if (record.parentThreadId !== undefined && record.parentThreadId !== before.parentThreadId) {
     checkLineage(record, reads.lineage(record.parentThreadId));
   }
-  return record;
+  return { ...record, metadata: { ...before.metadata, updatedAt: now } };
 }

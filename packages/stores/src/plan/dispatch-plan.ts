@@ -2,6 +2,7 @@ import { AwakenError, type DispatchId } from "@awaken/contract";
 import {
   ackDispatch,
   claimQueued,
+  type DispatchChange,
   type DispatchRecord,
   deadLetterDispatch,
   type NewDispatch,
@@ -34,9 +35,7 @@ export interface DispatchMove {
   readonly after: DispatchRecord;
 }
 
-export function planDispatch({ commit, fenced, now, token }: DispatchOrder, reads: QueueReads): DispatchMove | undefined {
-  const change = commit.dispatch;
-  if (change === undefined) return undefined;
+export function planDispatch(change: DispatchChange, { commit, fenced, now, token }: DispatchOrder, reads: QueueReads): DispatchMove {
   switch (change.type) {
     case "enqueue":
       return { before: undefined, after: planEnqueue(change.dispatch, reads, now) };
@@ -58,14 +57,15 @@ export function planDispatch({ commit, fenced, now, token }: DispatchOrder, read
 
 export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number): QueuedDispatch {
   const queued = queueDispatch(init, { epoch: reads.epoch(), now });
-  const taken = (what: string) =>
-    new AwakenError("storage_already_exists", what, { details: { dispatchId: init.dispatchId, threadId: init.threadId } });
-  if (reads.isKnown(init.dispatchId)) throw taken(`dispatch '${init.dispatchId}' exists`);
+  if (reads.isKnown(init.dispatchId)) throw taken(init, `dispatch '${init.dispatchId}' exists`);
   if (init.dedupeKey !== undefined && reads.holder(init.dedupeKey) !== undefined) {
-    throw taken(`an open dispatch of thread '${init.threadId}' holds dedupe key '${init.dedupeKey}'`);
+    throw taken(init, `an open dispatch of thread '${init.threadId}' holds dedupe key '${init.dedupeKey}'`);
   }
   return queued;
 }
+
+const taken = ({ dispatchId, threadId }: NewDispatch, what: string): AwakenError =>
+  new AwakenError("storage_already_exists", what, { details: { dispatchId, threadId } });
 
 export interface FollowUp {
   /** The dispatch of the commit's own fence, and whether the commit settles it. */

@@ -9,15 +9,18 @@ export interface LedgerPlan {
 
 const NOTHING: LedgerPlan = { added: [], changed: [] };
 
-type Load = (key: string) => LedgerEntry | undefined;
+interface LedgerReads {
+  ledger(key: string): LedgerEntry | undefined;
+}
 
-export function planLedger({ threadId, runId, ledger }: ThreadCommit, run: RunRecord | undefined, load: Load, now: number): LedgerPlan {
+export function planLedger(commit: ThreadCommit, run: RunRecord | undefined, reads: LedgerReads, now: number): LedgerPlan {
+  const { threadId, runId, ledger } = commit;
   if (ledger === undefined) return NOTHING;
   if (ledger.claims.length > 0 && (run === undefined || run.status === "done")) {
     const why = run === undefined ? "does not exist" : "is done";
     throw new AwakenError("illegal_transition", `run '${runId}' ${why} and cannot claim effects`, { details: { runId } });
   }
-  const known = new Map([...ledger.claims, ...ledger.outcomes].map(({ idempotencyKey: key }) => [key, load(key)]));
+  const known = new Map([...ledger.claims, ...ledger.outcomes].map(({ idempotencyKey: key }) => [key, reads.ledger(key)]));
   const entries = new Map<string, LedgerEntry>();
   for (const claim of ledger.claims) {
     entries.set(claim.idempotencyKey, claimEffect(known.get(claim.idempotencyKey), claim, { threadId, runId, now }));

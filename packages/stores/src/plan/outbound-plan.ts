@@ -31,11 +31,16 @@ export interface OutboundPlan {
   readonly events: readonly EventAppend[];
 }
 
-export const NO_OUTBOUND: OutboundPlan = { ids: [], deliveries: [], events: [] };
+const NO_OUTBOUND: OutboundPlan = { ids: [], deliveries: [], events: [] };
+
+interface Asked {
+  readonly outbound: OutboundReads;
+}
 
 /** Nothing of it makes the commit fail that is there already: a message, a dispatch, a wake under the same key. */
-export function planOutbound(outbound: readonly Outbound[] | undefined, reads: OutboundReads, now: number): OutboundPlan {
+export function planOutbound(outbound: readonly Outbound[] | undefined, asked: Asked, now: number): OutboundPlan {
   if (outbound === undefined || outbound.length === 0) return NO_OUTBOUND;
+  const { outbound: reads } = asked;
   const fresh = outbound.filter(({ id }) => !reads.isDelivered(id));
   const threads = new Set(fresh.map(({ threadId }) => threadId));
   return {

@@ -37,7 +37,7 @@ export function planRows(commit: ThreadCommit, reads: RowReads, env: Env): RowPl
   const after: ThreadRow = {
     record,
     messageCount: messageCount + messages.length,
-    folded: foldedUpTo(messages, before?.folded),
+    folded: foldedUpTo(commit.messageDelta?.messages ?? [], before?.folded),
     runCount: (before?.runCount ?? 0) + (plan.run !== undefined && plan.run.before === undefined ? 1 : 0),
     incarnation: before === undefined ? newIncarnation() : before.incarnation,
   };
