@@ -310,6 +310,20 @@ test("a repeat with the same key whose run came to be, and to its end, behind th
   expect(unseen).toBeGreaterThan(1);
 });
 
+test("a start with a key whose dedupeKey somebody holds is refused at once, and does not run when he is done", async () => {
+  await using shared = await openShared("memory");
+  await using runtime = openNode(shared.stores[0], { workers: false });
+  // Nobody moves it: who waits, waits for ever.
+  const server = openServer({ runtime, clock: fakeClock(0) });
+  const start = (key: string) =>
+    ask(server, "POST", "/v1/runs/start", { body: hello("say", { dedupeKey: "nightly" }), headers: { "idempotency-key": key } });
+  const first = await start("one");
+  expect(first.status).toBe(202);
+  expect(await start("two")).toMatchObject({ status: 409, body: { code: "storage_already_exists" } });
+  expect(await start("one")).toMatchObject({ status: 202, body: first.body });
+  expect((await ask(server, "GET", "/v1/threads/t/runs")).body).toMatchObject({ total: 1 });
+});
+
 describe("a thread that changes between the server's look at it and the submit", () => {
   /** What the server reads of the thread is as old as it was before `change`. */
   const stale = (runtime: Runtime, store: QueueStore, change: () => Promise<unknown>) => {

@@ -34,6 +34,10 @@ async function repeated({ records }: Tenant, { runId: id, requestId }: Repeatabl
 
 const isOf = (thrown: unknown, ...codes: readonly ErrorCode[]): boolean => AwakenError.is(thrown) && codes.includes(thrown.code);
 
+/** The run itself is there already: a message, or a run with the same `dedupeKey`, may be, too, and is nothing to wait for. */
+const isOfRun = (thrown: unknown, id: string): boolean =>
+  AwakenError.is(thrown) && thrown.code === "storage_already_exists" && thrown.details["runId"] === id;
+
 /** Somebody else may have been faster with the same key. */
 const TAKEN = ["storage_already_exists", "invalid_activation", "invalid_resume", "thread_already_running"] as const;
 const isTaken = (thrown: unknown): boolean => isOf(thrown, ...TAKEN);
@@ -77,8 +81,7 @@ async function submitWith<T>(key: Repeatable, tenant: Tenant, { clock, threadId:
       if (winner !== undefined) return again(winner);
       // Who was faster may have ended the run that waited, and not begun his own yet; or it has begun, and has no record yet.
       const waitMs = WAITS_MS[tries];
-      const isHis =
-        isOf(thrown, "storage_already_exists") || (isOf(thrown, "thread_already_running") && !(await isBusy(tenant, thread, key.runId)));
+      const isHis = isOfRun(thrown, key.runId) || (isOf(thrown, "thread_already_running") && !(await isBusy(tenant, thread, key.runId)));
       if (waitMs === undefined || !isHis) throw thrown;
       await new Promise<void>((resolve) => void clock.timer(waitMs, resolve));
     }
