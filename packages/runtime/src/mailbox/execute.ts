@@ -72,6 +72,7 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
+      else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run);
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-another") await passOn(executor, claimed, plan.runId);
       else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
@@ -85,6 +86,13 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       if (!AwakenError.is(thrown) || !OVERTAKEN.has(thrown.code) || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
     }
   }
+}
+
+async function endUnbegun({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, run: RunRecord): Promise<void> {
+  const ended = endRecord(run, { type: "cancelled" }, clock.now());
+  const dispatch = { type: "ack", result: { type: "done", termination: { type: "cancelled" } } } as const;
+  await ask("end a run", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch }));
+  watchers.ended(ended.run);
 }
 
 /** How long a run waits until it is looked at again whether what is in front of its messages has gone. */

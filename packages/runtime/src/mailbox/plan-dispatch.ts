@@ -31,6 +31,8 @@ export type DispatchPlan =
       readonly isCancelled: boolean;
     }
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
+  /** All that it was to answer was taken back: it ends without having begun, and nothing of its thread is touched. */
+  | { readonly type: "taken-back"; readonly run: RunRecord }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
   /** The run is over, and another one of the thread waits for what this is about. */
@@ -137,10 +139,11 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
   // The messages that it was for are read or retracted.
   const isLeft = entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0);
+  if (isLeft && run !== undefined) return { type: "taken-back", run };
   if (isLeft && claimed.dedupeKey !== undefined) {
     return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
   }
-  if (isLeft && run === undefined) return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
+  if (isLeft) return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
   const base: RunOrder = {
     threadId,
     intent: { type: "new", runId, created: run },
@@ -152,7 +155,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
     found: records,
   };
   const opening = { claimed, askedAt, wishes: NO_WISHES, consume: consumptionOf("new-run", entering) };
-  return { type: "run", order: withInput(base, entering), opening, isCancelled: isLeft };
+  return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
 }
 
 /** The run has messages of its own, and a barrier in front of them is for another run. */
