@@ -4,10 +4,13 @@ import { runLifecycle } from "../state/run-lifecycle.ts";
 import { crossBoundary } from "./boundary.ts";
 import type { RunContext } from "./run-context.ts";
 
-/** Also what the run begins with may be news. */
-function readInput(ctx: RunContext): void {
-  for (const { message } of ctx.input) if (message.metadata?.task !== undefined) ctx.tasks.read(message.metadata.task);
+/** Also what the run begins with may be news: what they say of a task is on record with them. */
+export async function readInput({ input, tasks }: RunContext): Promise<void> {
+  await tasks.ready();
+  for (const { message } of input) if (message.metadata?.task !== undefined) tasks.read(message.metadata.task);
 }
+
+export const hasNews = ({ input }: RunContext): boolean => input.some(({ message }) => message.metadata?.task !== undefined);
 
 /**
  * Before the first step: what came to the thread's tasks meanwhile is read. A run that was woken for nothing waits on, and gives the
@@ -17,7 +20,6 @@ export async function openTasks(ctx: RunContext, wasAwaiting: boolean, canRead: 
   const { tasks } = ctx;
   const ready = tasks.hasAny ? tasks.ready() : undefined;
   if (ready instanceof Promise) await ready;
-  readInput(ctx);
   // What the run before could not deliver.
   if (tasks.hasOutbox) await tasks.deliver();
   if (!tasks.hasAny) return undefined;

@@ -3,6 +3,7 @@ import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createRuntime, type Runtime } from "../create-runtime.ts";
+import { definePlugin } from "../plugin/define-plugin.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
@@ -20,6 +21,8 @@ const obedient: ScriptStep = ({ messages }: InferenceRequest) => {
 interface Office {
   readonly runtime: Runtime;
   readonly store: QueueStore;
+  /** Runs that begin fail, or do so no more. */
+  fail(isOn: boolean): void;
 }
 
 /** A run is at work on the thread, and a task that was started there is over. */
@@ -39,10 +42,19 @@ async function withNews(store: QueueStore): Promise<Office> {
       return "stopped";
     },
   });
+  let isFailing = false;
+  const moody = definePlugin({
+    id: "moody",
+    register: (r) =>
+      r.hook("runStart", () => {
+        if (isFailing) throw new Error("not today");
+      }),
+  });
   const runtime = createRuntime({
     providers: { lead: scripted(new Array<ScriptStep>(20).fill(obedient)), clerk: scripted([clerk]) },
     models: { lead: { provider: "lead", model: "m" }, clerk: { provider: "clerk", model: "m" } },
-    agents: { lead: { model: "lead" }, clerk: { model: "clerk", description: "Finds" } },
+    plugins: [moody],
+    agents: { lead: { model: "lead", plugins: ["moody"] }, clerk: { model: "clerk", description: "Finds" } },
     ...{ tools: [hire, last], store },
   });
   const first = await runtime.start({ agent: "lead", thread: "t", input: "hire" });
@@ -51,7 +63,13 @@ async function withNews(store: QueueStore): Promise<Office> {
   found.resolve();
   const [task] = (await store.runs.list({ parentRunId: first.runId })).items;
   expect(await runtime.wait(task?.runId ?? "")).toMatchObject({ status: "done", text: "found" });
-  return { runtime, store };
+  return {
+    runtime,
+    store,
+    fail: (isOn) => {
+      isFailing = isOn;
+    },
+  };
 }
 
 /** What the thread's log has of the task when one more run is over. */
@@ -67,6 +85,18 @@ describe.each(STORES)("what became of a task is read by the next run, on %s", (_
     await using store = make();
     const office = await withNews(store);
     expect(await office.runtime.interrupt("t")).toMatchObject({ cancelled: true });
+    expect(await readByNext(office)).toEqual(["completed"]);
+  });
+
+  test("also when the run that has it in its input fails before its first step", async () => {
+    await using store = make();
+    const office = await withNews(store);
+    const { runtime, fail } = office;
+    const { runId: next } = await runtime.start({ agent: "lead", thread: "t", input: "hello" });
+    fail(true);
+    await runtime.cancelAndWait("t");
+    expect(await runtime.wait(next)).toMatchObject({ status: "failed" });
+    fail(false);
     expect(await readByNext(office)).toEqual(["completed"]);
   });
 
