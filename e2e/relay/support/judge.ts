@@ -86,7 +86,11 @@ function note(scene: Scene, event: AgentEvent): void {
 export function checkFollowed(events: readonly AttachedEvent[]): void {
   checkPassing(events);
   const all = activationsOf(events);
-  for (const activation of all) if (activation.at(-1)?.type === "run-end") checkEvents(withSnapshots(activation));
+  // A run that waits can be ended without going on.
+  for (const activation of all) {
+    const isWhole = activation.at(-1)?.type === "run-end" && activation.some(({ type }) => type === "run-start");
+    if (isWhole) checkEvents(withSnapshots(activation));
+  }
 }
 
 /** The last word on each activity. */

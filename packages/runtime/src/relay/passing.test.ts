@@ -11,7 +11,7 @@ const retry: AgentEvent = { type: "inference-retry", attempt: 1, delayMs: 1, rea
 
 /** Behind step 2, unless told otherwise. */
 const scene = (given: Partial<Scene> = {}, ...over: readonly string[]): Scene => ({
-  ...{ run: R, done: undefined, step: 2, pending: undefined, shown: undefined },
+  ...{ run: R, done: undefined, step: 2, pending: undefined, shown: undefined, isOpening: false },
   isCallOver: (id) => over.includes(id),
   ...given,
 });
@@ -39,8 +39,10 @@ describe("what only listeners hear", () => {
     expect(passing.take(scene({ step: 1 }))).toEqual([]);
     expect(passing.take(scene({ pending: 2 }, "c"))).toEqual([ran("d")]);
     expect(heard(1, output("c")).take(scene({ pending: 1 }))).toEqual([]);
+    expect(heard(1, output("c")).take(scene())).toEqual([]);
     // Before the first step of a run that goes on, it is about calls that waited.
-    expect(heard(0, ran("c")).take(scene())).toEqual([ran("c")]);
+    expect(heard(0, ran("c")).take(scene({ isOpening: true }))).toEqual([ran("c")]);
+    expect(heard(0, ran("c")).take(scene())).toEqual([]);
   });
 
   test("that the model is asked again is told inside of the answer", () => {
@@ -69,7 +71,7 @@ describe("what only listeners hear", () => {
     expect(passing.take(scene({ pending: 1 }))).toEqual([]);
     expect(passing.end(R, false)).toEqual([state]);
     passing.begin(R, false);
-    expect(passing.take(scene())).toEqual([ran("c"), activity("a", "completed")]);
+    expect(passing.take(scene({ isOpening: true }))).toEqual([ran("c"), activity("a", "completed")]);
   });
 
   test("of a run that was cut off, how things stood is told, and not held back for what comes from its next owner", () => {

@@ -24,6 +24,8 @@ export interface Scene {
   readonly pending: number | undefined;
   /** The step whose answer is being told. */
   readonly shown: number | undefined;
+  /** The run has just begun, or gone on: it is at calls that waited, before its next step. */
+  readonly isOpening: boolean;
   isCallOver(toolCallId: string): boolean;
 }
 
@@ -52,8 +54,9 @@ function placeOf({ runId, step, event }: Heard, scene: Scene): Place {
     return isEarly ? "ahead" : "here";
   }
   if ("toolCallId" in event && scene.isCallOver(event.toolCallId)) return "over";
-  if (pending === undefined) return shown === undefined ? "here" : "over";
-  return step === scene.step ? "here" : "over";
+  // Until its first step a run is in none: calls that waited are told of there.
+  const isOfRound = step === scene.step || (step === 0 && scene.isOpening);
+  return isOfRound && shown === undefined ? "here" : "over";
 }
 
 /** Of what is too much, how things stand is kept. */

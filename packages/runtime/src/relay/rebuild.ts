@@ -49,7 +49,9 @@ export class Rebuild {
   /** `updatedAt` of the record of the run that is under way, as it was read last. */
   #writtenAt = 0;
   #pending: number | undefined;
-  /** Calls of the last step that have their result. */
+  /** Nothing was told of a step since the run has begun, or gone on. */
+  #isOpening = true;
+  /** Calls of the last step, or of before the first, that have their result. */
   readonly #answered = new Set<string>();
   #shown: ShownStep | undefined;
   #turn: Turn | undefined;
@@ -96,6 +98,7 @@ export class Rebuild {
   get #scene(): Scene {
     return {
       ...{ run: this.#run, done: this.#done, step: this.#step, pending: this.#pending, shown: this.#shown?.start.step },
+      isOpening: this.#isOpening,
       isCallOver: (id) => this.#answered.has(id),
     };
   }
@@ -192,7 +195,8 @@ export class Rebuild {
         this.#end(event, commit);
         return;
       case "decision-taken":
-        if (this.#children.isHolding) this.#hold(this.#children.takeAll(), commit, "now");
+        // Behind the ticket that it is about.
+        this.#hold(this.#children.takeAll(), commit, "now");
         if (this.#run === undefined && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
@@ -229,8 +233,9 @@ export class Rebuild {
     if (this.#shown !== undefined) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
     this.#shown = undefined;
     this.#passing.begin(event.runId, this.#run === event.runId);
+    this.#isOpening = true;
+    this.#answered.clear();
     if (!event.resumed) {
-      this.#answered.clear();
       this.#step = 0;
       this.#isCut = false;
       this.#tickets.clear();
@@ -265,6 +270,7 @@ export class Rebuild {
     this.#isCut = false;
     this.#step = own.start.step;
     this.#pending = ready.length;
+    this.#isOpening = false;
     this.#answered.clear();
     if (end === undefined) return;
     this.#told.push(end, ...this.#passing.take(this.#scene, (_, of) => of === this.#step));
