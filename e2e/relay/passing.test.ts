@@ -156,4 +156,26 @@ describe.each(ENGINES)("what only listeners hear, on %s", (engine) => {
     checkFollowed(await other.leave());
     for (const each of [events, other.events]) expect(factsOf(each)).toEqual(factsOf(await readAll(there, "t")));
   });
+
+  test("a decision that is taken while other calls of the step are at work is told behind its ticket, also when both are read at once", async () => {
+    await using shared = await openShared(engine);
+    const [store] = shared.stores;
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    const slow = defineTool({ id: "slow", description: "Takes long", input: EMPTY, idempotent: true, execute: () => promise });
+    const calls = ["stamp", "slow"].map((name) => ({ id: name, name, input: {} }));
+    const house = speaker(({ messages }) => (messages.some(({ role }) => role === "tool") ? text("Done.") : toolCalls(calls)));
+    await using here = openNode(store, { tools: [stamp, slow], providers: { house }, workers: false });
+    const run = here.stream({ agent: "assistant", thread: "t", input: "go" });
+    const ticket = await vi.waitFor(async () => (await store.runs.listOpenTickets(run.id))[0] ?? expect.fail("nothing asks"), {
+      timeout: 60_000,
+      interval: 10,
+    });
+    await here.decide(ticket.id, { action: "approve" });
+    goOn();
+    await vi.waitFor(async () => expect((await store.runs.load(run.id))?.status).toBe("done"), { timeout: 60_000, interval: 10 });
+    const told = (await readAll(here, "t")).map(({ type }) => type);
+    expect(told).toContain("decision-taken");
+    expect(told.indexOf("ticket-open")).toBeLessThan(told.indexOf("decision-taken"));
+    expect(told.indexOf("ticket-open")).toBeGreaterThan(0);
+  });
 });

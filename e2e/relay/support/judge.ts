@@ -25,7 +25,8 @@ export function activationsOf(events: readonly AttachedEvent[]): readonly (reado
 interface Scene {
   isRunning: boolean;
   isStreaming: boolean;
-  readonly open: Set<string>;
+  /** The state was told in this step: its round comes before that. */
+  isRoundOver: boolean;
   readonly over: Set<string>;
 }
 
@@ -33,8 +34,6 @@ function placeError(scene: Scene, event: AgentEvent): string | undefined {
   if (!scene.isRunning) return "is outside of a run";
   if (event.type === "inference-retry") return scene.isStreaming ? undefined : "is outside of an answer";
   if (scene.isStreaming) return "is inside of an answer";
-  if (event.type === "state-snapshot")
-    return scene.open.size === 0 ? undefined : `comes while calls are open: ${[...scene.open].join(" ")}`;
   if (event.type !== "tool-call-run" && event.type !== "tool-call-stream-delta") return undefined;
   return scene.over.has(event.toolCallId) ? "comes when its call is over" : undefined;
 }
@@ -43,13 +42,13 @@ const PASSING: readonly string[] = ["inference-retry", "tool-call-run", "tool-ca
 
 /** Whether each event that only listeners hear is where it belongs. */
 export function checkPassing(events: readonly AttachedEvent[]): void {
-  const scene: Scene = { isRunning: false, isStreaming: false, open: new Set(), over: new Set() };
+  const scene: Scene = { isRunning: false, isStreaming: false, isRoundOver: false, over: new Set() };
   for (const [index, event] of events.entries()) {
-    if (PASSING.includes(event.type)) {
-      const wrong = placeError(scene, event);
-      const around = events.slice(Math.max(0, index - 6), index + 4).map(({ type }) => type);
-      if (wrong !== undefined) expect.fail(`event ${index} (${event.type}) ${wrong}: ${around.join(" ")}`);
-    } else note(scene, event);
+    const isLate = event.type === "tool-call-end" && scene.isRoundOver;
+    const wrong = PASSING.includes(event.type) ? placeError(scene, event) : isLate ? "comes behind the state" : undefined;
+    const around = events.slice(Math.max(0, index - 6), index + 4).map(({ type }) => type);
+    if (wrong !== undefined) expect.fail(`event ${index} (${event.type}) ${wrong}: ${around.join(" ")}`);
+    note(scene, event);
   }
 }
 
@@ -59,26 +58,35 @@ function note(scene: Scene, event: AgentEvent): void {
     case "run-end":
       scene.isRunning = event.type === "run-start";
       scene.isStreaming = false;
-      scene.open.clear();
       if (event.type === "run-start" && !event.resumed) scene.over.clear();
       return;
     case "step-start":
     case "inference-end":
       scene.isStreaming = event.type === "step-start";
+      scene.isRoundOver = false;
+      return;
+    case "state-snapshot":
+      scene.isRoundOver = true;
       return;
     case "tool-call-ready":
-      scene.open.add(event.toolCallId);
       scene.over.delete(event.toolCallId);
       return;
     case "tool-call-end":
-      scene.open.delete(event.toolCallId);
       if (event.outcome !== "suspended") scene.over.add(event.toolCallId);
       return;
     case "tool-call-resumed":
       scene.over.add(event.toolCallId);
       return;
     case "step-end":
-      scene.open.clear();
+      scene.isRoundOver = false;
+  }
+}
+
+function checkActivation(events: readonly AgentEvent[]): void {
+  try {
+    checkEvents(events);
+  } catch (thrown) {
+    expect.fail(`${String(thrown)}: ${events.map(({ type }) => type).join(" ")}`);
   }
 }
 
@@ -89,7 +97,7 @@ export function checkFollowed(events: readonly AttachedEvent[]): void {
   // A run that waits can be ended without going on.
   for (const activation of all) {
     const isWhole = activation.at(-1)?.type === "run-end" && activation.some(({ type }) => type === "run-start");
-    if (isWhole) checkEvents(withSnapshots(activation));
+    if (isWhole) checkActivation(withSnapshots(activation));
   }
 }
 
