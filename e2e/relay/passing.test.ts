@@ -153,7 +153,7 @@ describe.each(ENGINES)("what only listeners hear, on %s", (engine) => {
     // What was said before an answer is told before it.
     const painted = events.findLastIndex((event) => event.type === "activity-snapshot" && event.messageId === "paint");
     expect(painted).toBeLessThan(events.findIndex(({ type }) => type === "text-delta"));
-    checkFollowed(await other.leave());
+    await other.leave();
     for (const each of [events, other.events]) expect(factsOf(each)).toEqual(factsOf(await readAll(there, "t")));
   });
 
@@ -177,5 +177,34 @@ describe.each(ENGINES)("what only listeners hear, on %s", (engine) => {
     expect(told).toContain("decision-taken");
     expect(told.indexOf("ticket-open")).toBeLessThan(told.indexOf("decision-taken"));
     expect(told.indexOf("ticket-open")).toBeGreaterThan(0);
+  });
+
+  test("whoever follows here hears what a call says once, also while it is told to another node", async () => {
+    await using shared = await openShared(engine);
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    const chatty = defineTool({
+      id: "chatty",
+      description: "Says a word",
+      input: EMPTY,
+      idempotent: true,
+      async execute(_, { progress }) {
+        progress({ progress: 0.5 });
+        await promise;
+        return "done";
+      },
+    });
+    const house = speaker(({ messages }) => (messages.some(({ role }) => role === "tool") ? text("Done.") : toolCall("chatty", {})));
+    const init = { tools: [chatty], providers: { house }, workers: false };
+    await using here = openNode(shared.stores[0], init);
+    await using there = openNode(shared.stores[1], init);
+    const run = here.stream({ agent: "assistant", thread: "t", input: "go" });
+    const follower = new Reader(here.attach(run.id));
+    await follower.until(({ type }) => type === "activity-snapshot");
+    const other = new Reader(there.attach(run.id));
+    // Over SQLite other processes hear of commits alone; here it is one process.
+    await other.until(({ type }) => type === "activity-snapshot");
+    goOn();
+    for (const each of [follower, other]) await each.ended;
+    expect(follower.events.filter(({ type }) => type === "activity-snapshot")).toHaveLength(1);
   });
 });

@@ -24,6 +24,9 @@ export class Exchange {
   readonly #init: ExchangeInit;
   readonly #mirrors = new Mirrors();
   readonly #publishers = new Map<ActiveRun, Publisher>();
+  /** Of all that this process tells: it hears that again, and knew it before. */
+  #own: string | undefined;
+  #made = 0;
 
   constructor(init: ExchangeInit) {
     this.#init = init;
@@ -32,7 +35,7 @@ export class Exchange {
   receive(threadId: ThreadId, body: JsonObject): void {
     const parcel = readParcel(body);
     if (parcel?.type === "ask") this.#asked(threadId);
-    else if (parcel !== undefined) this.#mirrors.receive(threadId, parcel);
+    else if (parcel !== undefined && !this.#isOwn(parcel.by)) this.#mirrors.receive(threadId, parcel);
   }
 
   /** The step that is under way, wherever that is, as far as is known here. */
@@ -59,6 +62,10 @@ export class Exchange {
     this.#init.store.live?.send({ threadId, body: ASK });
   }
 
+  #isOwn(by: string): boolean {
+    return this.#own !== undefined && by.startsWith(this.#own);
+  }
+
   #asked(threadId: ThreadId): void {
     const run = this.#init.localRun(threadId);
     const { clock, ids, store } = this.#init;
@@ -66,7 +73,9 @@ export class Exchange {
     if (run === undefined || live === undefined) return;
     const known = this.#publishers.get(run);
     const send = (body: JsonObject) => live.send({ threadId, body });
-    const publisher = known ?? new Publisher({ run, by: ids(), clock, send, onEnd: () => this.#publishers.delete(run) });
+    this.#own ??= `${ids()}/`;
+    const by = known === undefined ? `${this.#own}${this.#made++}` : "";
+    const publisher = known ?? new Publisher({ run, by, clock, send, onEnd: () => this.#publishers.delete(run) });
     this.#publishers.set(run, publisher);
     publisher.asked();
   }

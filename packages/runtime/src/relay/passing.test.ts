@@ -58,6 +58,10 @@ describe("what only listeners hear", () => {
     expect(passing.take(scene({ run: OTHER, step: 9 }))).toEqual([]);
     expect(passing.end(OTHER, true)).toEqual([]);
     expect(passing.end(R, true)).toEqual([activity("a", "running"), activity("a", "completed")]);
+    // Word from elsewhere that is late is not about what comes.
+    const late = heard(0, ran("c"));
+    expect(late.take(scene({ run: undefined }))).toEqual([]);
+    expect(late.take(scene({ isOpening: true }))).toEqual([]);
     passing.hear(R, [{ step: 1, event: state }]);
     expect(passing.take(scene({ run: undefined, done: R }))).toEqual([]);
   });

@@ -40,8 +40,9 @@ const keyOf = (event: AgentEvent): string | undefined => {
 };
 
 /** Where something belongs that only listeners hear. */
-function placeOf({ runId, step, event }: Heard, scene: Scene): Place {
-  if (runId !== scene.run) return runId === scene.done ? "over" : "ahead";
+function placeOf({ runId, step, event, source }: Heard, scene: Scene): Place {
+  // What is said elsewhere comes late: outside of its run it is of before, unless it says how something stands.
+  if (runId !== scene.run) return runId === scene.done || (source === undefined && !isSnapshot(event)) ? "over" : "ahead";
   const { shown, pending } = scene;
   if (event.type === "inference-retry") {
     if (shown === step) return "here";
