@@ -46,7 +46,7 @@ describe.each(AT_ONCE)("a claim whose answer was lost, on %s", (_, make) => {
     expect(clock.now()).toBeLessThan(10_000 + LEASE_MS);
   });
 
-  test("is given back when it comes after all, too late", async () => {
+  test("is given back when nobody waits for it any more, and changes nothing when it comes after all", async () => {
     const clock = fakeClock(10_000);
     await using inner = make(() => clock.now());
     const answer = Promise.withResolvers<void>();
@@ -67,6 +67,30 @@ describe.each(AT_ONCE)("a claim whose answer was lost, on %s", (_, make) => {
     expect(await ended).toMatchObject({ status: "done", text: "here" });
     answer.resolve();
     await runtime.close();
+    expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
+  });
+
+  test("and that came to be on record later than anybody looked, is given back when its answer comes after all", async () => {
+    const clock = fakeClock(10_000);
+    await using inner = make(() => clock.now());
+    const onItsWay = Promise.withResolvers<void>();
+    let [claims, first]: [number, Promise<Claim | undefined> | undefined] = [0, undefined];
+    const claim: QueueStore["dispatches"]["claim"] = async (id, request) => {
+      if (++claims > 1) {
+        onItsWay.resolve();
+        await first;
+        return inner.dispatches.claim(id, request);
+      }
+      first = onItsWay.promise.then(() => inner.dispatches.claim(id, request));
+      return first;
+    };
+    const store: QueueStore = { ...inner, dispatches: { ...inner.dispatches, claim } };
+    await using runtime = open(store, [text("here")], { workers: true, clock, limits: { storeMs: 5_000 } });
+    const { runId } = await runtime.start({ thread: T, input: "x" });
+    await expect.poll(() => claims).toBe(1);
+    const ended = runtime.wait(runId);
+    for (let second = 0; second < 7; second++) await clock.advance(1_000);
+    expect(await ended).toMatchObject({ status: "done", text: "here" });
     expect(await inner.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
   });
 
