@@ -58,8 +58,8 @@ export class Worker {
   /** Threads whose runs somebody of this process waits for: he may be a run that has the place which theirs would need. */
   readonly #expected = new Map<string, { readonly thread: ScopedThread; waiting: number }>();
   #nextExpectedAt = 0;
-  /** Threads whose queue cannot be read, or is for others to read, and when they are left alone: what waits behind them is taken meanwhile. */
-  readonly #unread = new Map<string, { readonly from: number; readonly until: number }>();
+  /** Threads that are left alone for a while: their queue cannot be read here, or is for others first. What waits behind them is taken meanwhile. */
+  readonly #leftAlone = new Map<string, { readonly from: number; readonly until: number }>();
   /** Threads that were asked for without an answer: they may be claimed, and nobody knows. */
   readonly #unanswered = new Map<string, ScopedThread>();
   #nextGiveBackAt = 0;
@@ -187,8 +187,8 @@ export class Worker {
     const threads = this.#takeTold(free);
     if (threads.length === 0) {
       const now = this.#init.clock.now();
-      for (const [key, { until }] of this.#unread) if (until <= now) this.#unread.delete(key);
-      const passed = this.#running.size + this.#unread.size;
+      for (const [key, { until }] of this.#leftAlone) if (until <= now) this.#leftAlone.delete(key);
+      const passed = this.#running.size + this.#leftAlone.size;
       const due = await this.#init.ask("list due threads", this.#init.queue.listDue(free + passed));
       const isOpen = (key: string): boolean => !this.#running.has(key) && !this.#isLeft(key, now);
       threads.push(...due.filter((thread) => isOpen(keyOf(thread))).slice(0, free));
@@ -250,18 +250,18 @@ export class Worker {
 
   #leave(key: string, inMs: number, forMs: number): void {
     const from = this.#init.clock.now() + inMs;
-    this.#unread.set(key, { from, until: from + forMs });
+    this.#leftAlone.set(key, { from, until: from + forMs });
   }
 
   #isLeft(key: string, now: number): boolean {
-    const left = this.#unread.get(key);
+    const left = this.#leftAlone.get(key);
     return left !== undefined && left.from <= now && now < left.until;
   }
 
   /** What is left alone stays due, and is looked at again when that is over, or now and then. */
   #untilRead(): number {
     const now = this.#init.clock.now();
-    const ends = [...this.#unread].flatMap(([key, { until }]) => (this.#isLeft(key, now) ? [until - now] : []));
+    const ends = [...this.#leftAlone].flatMap(([key, { until }]) => (this.#isLeft(key, now) ? [until - now] : []));
     return ends.length === 0 ? MIN_SLEEP_MS : Math.max(MIN_SLEEP_MS, Math.min(FAILED_MS, ...ends));
   }
 
