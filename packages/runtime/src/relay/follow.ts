@@ -47,8 +47,8 @@ export function follow(following: Following, id: string, options: FollowOptions)
 async function followRecorded(following: Following, id: string, options: FollowOptions): Promise<Reader> {
   const { relay } = following;
   const after = options.after === undefined ? undefined : readCursor(options.after);
-  const target = await findTarget(relay, id);
-  const from = after ?? (options.from === "now" ? await startNow(relay, target) : undefined);
+  const isFromNow = after === undefined && options.from === "now";
+  const { target, from } = isFromNow ? await startNow(relay, id) : { target: await findTarget(relay, id), from: after };
   const told = options.told && { ...options.told, place: await keptPlace(relay, target, options.told.place) };
   return new Reader(following, target, from, { ...options, told });
 }

@@ -31,6 +31,12 @@ interface Turn {
   readonly ready: EventOf<"tool-call-ready">[];
 }
 
+/** Only a run that is under way says so. */
+const OF_A_STEP: ReadonlySet<AgentEvent["type"]> = new Set<AgentEvent["type"]>([
+  ...(["stream-reset", "tool-call-ready", "tool-call-cancel", "inference-end"] as const),
+  ...(["tool-call-end", "tool-call-resumed", "child-start", "run-retry"] as const),
+]);
+
 const TAKEN_OVER = "another process has taken the run over";
 
 /**
@@ -46,6 +52,10 @@ export class Rebuild {
   #step = 0;
   /** The log begins in the middle of a run, and nothing yet said in which step. */
   #isCut = true;
+  /** A run has begun, or goes on, and has neither ended nor come to wait. Of one that a reader left, its commits say which one it is. */
+  #isUnderWay = false;
+  /** The log told neither of a start nor of an end yet. */
+  #isAmid = true;
   /** `updatedAt` of the record of the run that is under way, as it was read last. */
   #writtenAt = 0;
   #pending: number | undefined;
@@ -80,7 +90,7 @@ export class Rebuild {
   /** Undefined while something is held back: a reader that came back here would miss it. */
   get position(): Position | undefined {
     if (this.#held.length + this.#early.length > 0 || this.#children.isHolding) return undefined;
-    if (this.#run !== undefined) return { type: "running", step: this.#step, pending: this.#pending };
+    if (this.#isUnderWay) return { type: "running", step: this.#step, pending: this.#pending };
     return this.#isDone ? { type: "none" } : { type: "waiting", step: this.#step };
   }
 
@@ -92,6 +102,7 @@ export class Rebuild {
     this.#isCut = false;
     if (position.type === "waiting") return;
     this.#run = runId;
+    this.#isUnderWay = true;
     this.#pending = position.pending;
   }
 
@@ -156,7 +167,7 @@ export class Rebuild {
     const sources = this.#sources(commit, turns);
     for (const fact of commit.events) this.#take(fact, commit, turns, sources);
     if (this.#turn !== undefined) this.#endTurn(undefined, commit, undefined);
-    if (this.#pending !== undefined || this.#run === undefined) this.#release(commit);
+    if (this.#pending !== undefined || !this.#isUnderWay) this.#release(commit);
     return this.#told;
   }
 
@@ -167,6 +178,7 @@ export class Rebuild {
     }
     const event = readFact(fact, sources);
     if (event === undefined) return;
+    if (this.#isAmid && OF_A_STEP.has(event.type)) this.#goOnWith(commit.run.runId);
     switch (event.type) {
       case "stream-reset":
       case "tool-call-cancel":
@@ -197,7 +209,7 @@ export class Rebuild {
       case "decision-taken":
         // Behind the ticket that it is about.
         this.#hold(this.#children.takeAll(), commit, "now");
-        if (this.#run === undefined && event.runId === commit.run.runId) this.#early.push(event);
+        if (!this.#isUnderWay && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
       case "tool-call-resumed":
@@ -213,7 +225,7 @@ export class Rebuild {
   /** Tickets are told when the run has left, or with what it says next; of a run below, while this one waits, at once. */
   #hold(facts: readonly StoredEvent[], commit: Commit, until: "later" | "now" = "later"): void {
     this.#held.push(...facts);
-    if (until === "now" || this.#run === undefined) this.#release(commit);
+    if (until === "now" || !this.#isUnderWay) this.#release(commit);
   }
 
   /** Of all facts of a commit: the turn that one is of is the first of those that are left. */
@@ -228,7 +240,15 @@ export class Rebuild {
     return this.#turn;
   }
 
+  /** The reader came in the middle of it. */
+  #goOnWith(runId: RunId): void {
+    this.#run = runId;
+    this.#isUnderWay = true;
+    this.#told.push(...this.#early.splice(0));
+  }
+
   #begin(event: EventOf<"run-start">): void {
+    this.#isAmid = false;
     this.#endStep();
     if (this.#shown !== undefined) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
     this.#shown = undefined;
@@ -241,14 +261,17 @@ export class Rebuild {
       this.#tickets.clear();
     }
     this.#run = event.runId;
+    this.#isUnderWay = true;
     this.#isDone = false;
     this.#told.push(event, ...this.#early.splice(0));
   }
 
   #end(event: EventOf<"run-end">, commit: Commit): void {
     this.#endStep();
+    this.#isAmid = false;
     this.#shown = undefined;
     this.#run = undefined;
+    this.#isUnderWay = false;
     this.#isDone = event.result.status !== "waiting";
     this.#done = this.#isDone ? event.runId : undefined;
     this.#hold(this.#children.takeAll(), commit, "now");

@@ -13,6 +13,8 @@ export interface Target {
   readonly runId: RunId | undefined;
   /** The run that is not over. */
   readonly openRunId: RunId | undefined;
+  /** That one is being executed. */
+  readonly isUnderWay: boolean;
   /** Nothing of it was on record when it was looked for. */
   readonly isNew?: true;
   /** When that of the thread was written last. */
@@ -44,10 +46,12 @@ export function readCursor(after: string): Start {
 
 const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
 
+const NEW = { writtenAt: 0, isUnderWay: false, isNew: true } as const;
+
 function newTarget({ threadId, runId }: ActiveRun, id: string): Target {
   return id === threadId
-    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, writtenAt: 0, isNew: true }
-    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
+    ? { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId: runId, ...NEW }
+    : { threadId, scope: { type: "run", runId }, runId, openRunId: runId, ...NEW };
 }
 
 /** One that has begun here and is not on record yet. */
@@ -65,7 +69,7 @@ export function madeHere(relay: Relay, id: string): Target | undefined {
 /** One that is promised, and waits in the queue. */
 async function queuedRun({ runs, queuedOn }: RelayStore, runId: RunId): Promise<Target | "begun" | undefined> {
   const threadId = await queuedOn?.(runId);
-  if (threadId !== undefined) return { threadId, scope: { type: "run", runId }, runId, openRunId: runId, writtenAt: 0, isNew: true };
+  if (threadId !== undefined) return { threadId, scope: { type: "run", runId }, runId, openRunId: runId, ...NEW };
   // Between the two looks.
   return queuedOn !== undefined && (await runs.load(runId)) !== undefined ? "begun" : undefined;
 }
@@ -81,9 +85,10 @@ export async function findTarget(relay: Relay, id: string): Promise<Target> {
     throw new AwakenError("ambiguous_id", `'${id}' is the id of a run and that of another thread`, { details: { id } });
   }
   if (thread !== undefined) {
-    const { id: threadId, openRunId, latestRun } = thread;
+    const { id: threadId, openRunId, activeRunId, latestRun } = thread;
     const writtenAt = latestRun !== undefined && latestRun.id === openRunId ? latestRun.updatedAt : 0;
-    return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, writtenAt };
+    const isUnderWay = activeRunId !== undefined && activeRunId === openRunId;
+    return { threadId, scope: { type: "thread", threadId }, runId: undefined, openRunId, isUnderWay, writtenAt };
   }
   if (run === undefined) {
     const found = begun ?? newRun(relay, id) ?? (await queuedRun(store, toRunId(id)));
@@ -91,18 +96,28 @@ export async function findTarget(relay: Relay, id: string): Promise<Target> {
     if (found !== undefined) return found;
     throw notFound(id);
   }
-  const { runId, threadId, updatedAt: writtenAt } = run;
-  return { threadId, scope: { type: "run", runId }, runId, openRunId: run.status === "done" ? undefined : runId, writtenAt };
+  const { runId, threadId, status, updatedAt: writtenAt } = run;
+  const openRunId = status === "done" ? undefined : runId;
+  return { threadId, scope: { type: "run", runId }, runId, openRunId, isUnderWay: status === "running", writtenAt };
 }
 
 /** Behind the newest event. Of an empty log that is its start. */
-export async function startNow({ store }: Relay, { scope, openRunId }: Target): Promise<Start | undefined> {
-  const cursor = await store.events.loadHead(scope);
-  if (cursor === undefined) return undefined;
-  const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
-  if (run === undefined || run.status === "done" || run.status === "created") return { cursor, position: { type: "none" } };
-  const { steps: step, status } = run;
-  return { cursor, position: status === "waiting" ? { type: status, step } : { type: status, step, pending: undefined } };
+export async function startNow(relay: Relay, id: string): Promise<{ readonly target: Target; readonly from: Start | undefined }> {
+  const { store } = relay;
+  let target = await findTarget(relay, id);
+  for (;;) {
+    const cursor = await store.events.loadHead(target.scope);
+    if (cursor === undefined) return { target, from: undefined };
+    const before = target;
+    target = await findTarget(relay, id);
+    const { openRunId, isUnderWay } = target;
+    // A run that began, stopped or ended meanwhile has said so before this place or behind it: nobody knows.
+    if (openRunId !== before.openRunId || isUnderWay !== before.isUnderWay) continue;
+    const run = openRunId === undefined ? undefined : await store.runs.load(openRunId);
+    if (run === undefined || run.status === "created") return { target, from: { cursor, position: { type: "none" } } };
+    const { steps: step } = run;
+    return { target, from: { cursor, position: isUnderWay ? { type: "running", step, pending: undefined } : { type: "waiting", step } } };
+  }
 }
 
 /** Where retention took what was told, all that is left comes behind it. */
