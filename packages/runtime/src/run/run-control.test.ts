@@ -134,6 +134,7 @@ describe.each(STORES)("run control with %s", (_, storage) => {
     const first = held("one");
     const runtime = open(scripted([first.turn, text("two")]), storage());
     const running = runtime.run({ thread: "t1", runId: "r", input: "a" });
+    await first.isAsked;
     await expect(runtime.run({ thread: "t2", runId: "r", input: "b" })).rejects.toMatchObject({ code: "thread_already_running" });
     expect(await runtime.run({ thread: "t2", input: "c" })).toMatchObject({ status: "done" });
     first.release();
