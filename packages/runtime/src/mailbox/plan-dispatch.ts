@@ -19,6 +19,7 @@ import { isRunning } from "../state/background-tasks.ts";
 import { storedTasks } from "../state/task-records.ts";
 import type { Opening } from "./hold.ts";
 import { batchesOf, toAddressed } from "./open-wishes.ts";
+import { isNews } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** What is to be done for a dispatch that was claimed. */
@@ -83,7 +84,7 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   const entering = selectPending(pending, "resume-input", claimed.runId);
   if (run.status === "done") {
     if (entering.length > 0) return { type: "too-late", messages: entering };
-    const next = otherAwaiting(scene, run);
+    const next = otherAwaiting(scene, run.runId);
     if (next !== undefined) return { type: "for-another", runId: next };
     return { type: "nothing", run, result: { type: "done", termination: run.outcome.termination } };
   }
@@ -120,11 +121,17 @@ function hasNews({ claimed, records: { pending, head }, isLost }: PlanScene): bo
 }
 
 /** News that a run was to be woken for, which is over, may be what another run of the thread waits for. */
-function otherAwaiting(scene: PlanScene, { runId }: RunRecord): RunId | undefined {
+function otherAwaiting(scene: PlanScene, runId: RunId): RunId | undefined {
   const other = scene.records.head?.openRun;
   if (other === undefined || other.runId === runId) return undefined;
   if (other.status !== "waiting" || other.waiting.reason !== "awaiting-tasks") return undefined;
   return hasNews(scene) ? other.runId : undefined;
+}
+
+/** News are for the run that waits on the thread: another one that began with them alone would wait for the same calls. */
+function isForWaiting({ claimed, records: { head } }: PlanScene, entering: readonly PendingRecord[]): boolean {
+  const other = head?.openRun;
+  return other?.status === "waiting" && other.runId !== claimed.runId && entering.every(isNews);
 }
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
@@ -138,9 +145,12 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
   if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
   // The messages that it was for are read or retracted.
-  const isLeft = entering.length === 0 && (run === undefined || run.input.triggerMessageIds.length === 0);
+  const isAlone = entering.length === 0 || isForWaiting(scene, entering);
+  const isLeft = isAlone && (run === undefined || run.input.triggerMessageIds.length === 0);
+  const next = isLeft && run === undefined ? otherAwaiting(scene, runId) : undefined;
+  if (next !== undefined) return { type: "for-another", runId: next };
   if (isLeft && run !== undefined) return { type: "taken-back", run };
-  if (isLeft && claimed.dedupeKey !== undefined) {
+  if (isLeft && (claimed.dedupeKey !== undefined || entering.length > 0)) {
     return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
   }
   if (isLeft) return { type: "dead-letter", error: `run '${runId}' has no record, and no message waits for it` };
