@@ -1,7 +1,7 @@
 import { type InferenceRequest, messageText } from "@awaken/contract";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { createRuntime } from "../create-runtime.ts";
+import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { text, toolCall } from "../testing/script.ts";
 import { type ScriptStep, scripted } from "../testing/scripted.ts";
 import { ticketsOf } from "../testing/tickets-of.ts";
@@ -29,40 +29,49 @@ function office(store: ReturnType<(typeof STORES)[number][1]>) {
       return "hired";
     },
   });
-  const runtime = createRuntime({
+  const init: RuntimeInit = {
     providers: { scripted: scripted(new Array<ScriptStep>(50).fill(obedient)) },
     models: { m: { provider: "scripted", model: "m" } },
     agents: { lead: { model: "m", delegates: ["clerk"] }, clerk: { model: "m", description: "Pays" } },
     tools: [pay, hire],
     store,
-  });
-  const start = (said: string) => runtime.start({ agent: "lead", thread: "t", input: said });
-  return { runtime, start, finish: () => task.resolve("found") };
+  };
+  /** The second one is queued before anybody executes the first. */
+  const startBoth = async (...said: readonly [string, string]) => {
+    await using desk = createRuntime({ ...init, workers: false });
+    const start = (input: string) => desk.start({ agent: "lead", thread: "t", input });
+    return [await start(said[0]), await start(said[1])] as const;
+  };
+  return { startBoth, open: () => createRuntime(init), finish: () => task.resolve("found") };
 }
+
+const moment = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 describe.each(STORES)("a thread has one run that waits, on %s", (_, make) => {
   test("one that waits for a delegate is left by the run that is queued behind it, whose ticket is its own", async () => {
     await using store = make();
-    const { runtime, start } = office(store);
-    const [first, second] = [await start("delegate"), await start("pay")];
+    const { startBoth, open } = office(store);
+    const [first, second] = await startBoth("delegate", "pay");
+    const runtime = open();
     const [ticket] = ticketsOf(await runtime.wait(second.runId));
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "cancelled" });
     const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
     expect(await decided.result).toMatchObject({ status: "done", runId: second.runId, text: "read paid" });
-    expect(await store.runs.count({ statuses: ["created", "running", "waiting"] })).toBe(0);
+    while ((await store.runs.count({ statuses: ["created", "running", "waiting"] })) > 0) await moment();
     await runtime.close();
   });
 
   test("one that waits for its task has answered when the next one begins, which reads the news", async () => {
     await using store = make();
-    const { runtime, start, finish } = office(store);
-    const [first, second] = [await start("hire"), await start("pay")];
+    const { startBoth, open, finish } = office(store);
+    const [first, second] = await startBoth("hire", "pay");
+    const runtime = open();
     const [ticket] = ticketsOf(await runtime.wait(second.runId));
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "done", text: "read hired" });
     finish();
     const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
     await decided.result;
-    while ((await runtime.wait(second.runId)).status === "waiting") await new Promise((resolve) => setTimeout(resolve, 2));
+    while ((await runtime.wait(second.runId)).status === "waiting") await moment();
     const { items } = await store.messages.list(second.threadId, { visibility: "all" });
     expect(items.flatMap(({ message }) => message.metadata?.task ?? [])).toEqual([{ kind: "completed", taskId: "bg_0", result: "found" }]);
     expect(await store.runs.count({ statuses: ["created", "running", "waiting"] })).toBe(0);
