@@ -69,6 +69,7 @@ describe.each(STORES)("a thread has one run that waits, on %s", (_, make) => {
     const [ticket] = ticketsOf(await runtime.wait(second.runId));
     expect(await runtime.wait(first.runId)).toMatchObject({ status: "done", text: "read hired" });
     finish();
+    while ((await store.pending.load(second.threadId)).entries.length === 0) await moment();
     const decided = await runtime.decide(ticket?.id ?? "", { action: "approve" });
     await decided.result;
     while ((await runtime.wait(second.runId)).status === "waiting") await moment();
