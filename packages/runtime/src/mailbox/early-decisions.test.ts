@@ -218,3 +218,35 @@ describe.each(["without a store", "in the process of the run", "in another proce
     expect(await run.result).toMatchObject({ status: "done", text: "over" });
   });
 });
+
+test("a list that was on its way when a step refused a decision does not bring it back to a later step", async () => {
+  await using store = memoryStore();
+  const { tools, let: letAsk } = world();
+  const arrival = Promise.withResolvers<void>();
+  let isLate = false;
+  const listOpen: QueueStore["wishes"]["listOpen"] = async (run) => {
+    const found = await store.wishes.listOpen(run);
+    if (isLate) await arrival.promise;
+    return found;
+  };
+  const late = { ...store, wishes: { ...store.wishes, listOpen } };
+  await using runtime = open(late, [toolCalls([call("look", "c0")]), toolCalls([call("pay", "c1")]), text("over")], { tools });
+  const run = runtime.stream({ thread: "t", runId: R, input: "go" });
+  let second: Promise<unknown> | undefined;
+  for await (const event of run) {
+    if (event.type === "tool-call-ready" && second === undefined) {
+      await runtime.decide("c1", { ...APPROVE, id: "d1" });
+      isLate = true;
+      second = runtime.decide("c9", { ...APPROVE, id: "d2" });
+      await expect.poll(() => store.wishes.load("d2")).toBeDefined();
+      letAsk();
+    }
+    if (event.type === "step-start" && event.step === 2) {
+      expect(await isUsed(store, "d1")).toBe(false);
+      arrival.resolve();
+    }
+  }
+  await second;
+  expect(ticketsOf(await run.result)).toMatchObject([{ toolCallId: "c1" }]);
+  expect([await isUsed(store, "d1"), await isUsed(store, "d2")]).toEqual([false, false]);
+});

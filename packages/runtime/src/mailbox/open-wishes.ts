@@ -49,6 +49,8 @@ export class OpenWishes {
   readonly #init: OpenWishesInit;
   /** By id; most runs need none. */
   #noted: Map<string, Noted> | undefined;
+  /** Taken while a list was on its way, which may still have them. */
+  #takenMeanwhile: Set<string> | undefined;
   #reading: Promise<void> | undefined;
   #isAskedAgain = false;
 
@@ -72,7 +74,10 @@ export class OpenWishes {
   }
 
   landed(takes: readonly string[]): void {
-    for (const id of takes) this.#noted?.delete(id);
+    for (const id of takes) {
+      this.#noted?.delete(id);
+      this.#takenMeanwhile?.add(id);
+    }
   }
 
   /** A decision is followed when the record has it, a cancel when the run is done. */
@@ -108,9 +113,11 @@ export class OpenWishes {
     const { holder, ask, log } = this.#init;
     while (this.#isAskedAgain && !holder.isSettled) {
       this.#isAskedAgain = false;
+      const taken = new Set<string>();
+      this.#takenMeanwhile = taken;
       try {
         const open = await ask("list wishes", holder.tenant.wishes.listOpen(run.runId));
-        const fresh = open.filter(({ wishId }) => this.#noted?.has(wishId) !== true);
+        const fresh = open.filter(({ wishId }) => this.#noted?.has(wishId) !== true && !taken.has(wishId));
         for (const wish of fresh) {
           if (wish.type !== "cancel") continue;
           this.#note(wish);
@@ -121,6 +128,7 @@ export class OpenWishes {
         log.warn(`wishes could not be followed: ${errorMessage(thrown)}`, { runId: run.runId });
       }
     }
+    this.#takenMeanwhile = undefined;
   }
 
   async #follow(run: ActiveRun, wishes: readonly DecisionWish[]): Promise<void> {
