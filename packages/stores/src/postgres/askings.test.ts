@@ -59,7 +59,7 @@ async function transactions(...scopes: readonly ScopeId[]): Promise<number> {
 
 test("claims that are asked for together are one transaction, also of two tenants, and each has what its run begins with", async () => {
   const scopes = [freshTenant(), freshTenant()];
-  const threads = threadIds(8);
+  const threads = threadIds(4);
   for (const scope of scopes) await enqueue(store.scoped(scope), threads);
   const claims = await Promise.all(scopes.map((scope) => claimAll(store.scoped(scope), threads, ONE)));
   expect(claims).toEqual(scopes.map(() => threads.map((id) => expected(id, "node-1"))));

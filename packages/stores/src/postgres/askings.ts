@@ -2,7 +2,7 @@ import { numberOf, type Row } from "../sql/rows.ts";
 import { Attempt, type Finish, type Tx, WHOLE } from "./attempt.ts";
 import type { Connections, Lease } from "./connections.ts";
 import { commitUnknown } from "./errors.ts";
-import { Groups, MAX_COUNT, Member } from "./group.ts";
+import { Groups, Member } from "./group.ts";
 import { lockThread, lockThreadLightly, type ThreadKey, tryLockThreadsLightly } from "./locks.ts";
 import type { Statement } from "./statement.ts";
 
@@ -60,8 +60,8 @@ export class Askings {
   }
 }
 
-async function together(lease: Lease, waiting: AnyAsked[], hasTaken: () => void): Promise<readonly AnyAsked[]> {
-  const members = waiting.splice(0, MAX_COUNT);
+async function together(lease: Lease, waiting: AnyAsked[], max: number, hasTaken: () => void): Promise<readonly AnyAsked[]> {
+  const members = waiting.splice(0, max);
   hasTaken();
   const attempt = new Attempt(lease, WHOLE);
   const planned: AnyAsked[] = [];

@@ -23,13 +23,18 @@ export class Gathering<M> {
     this.#init = init;
   }
 
+  /** Whether nothing else begins before something is over. */
+  get isFull(): boolean {
+    return this.#underWay >= this.#init.lanes;
+  }
+
   add(member: M): void {
     this.#waiting.push(member);
     this.#start();
   }
 
   #start(): void {
-    if (this.#waiting.length > 0 && !this.#isTaking && this.#underWay < this.#init.lanes) void this.#work();
+    if (this.#waiting.length > 0 && !this.#isTaking && !this.isFull) void this.#work();
   }
 
   #work(): Promise<void> {

@@ -55,20 +55,26 @@ async function transactions(...scopes: readonly ScopeId[]): Promise<number> {
 }
 
 describe("commits of several threads that come together", () => {
-  test("are there all and once, in one transaction; more than sixteen in as few as hold them", async () => {
+  test("are there all and once, in one transaction; more than eight in two side by side, more than those hold in as few as do", async () => {
     const scope = freshTenant();
     const own = store.scoped(scope);
-    const threads = threadIds(16);
+    const threads = threadIds(8);
     const results = await begin(own, threads);
     expect(results.map(({ messageCount }) => messageCount)).toEqual(threads.map(() => 1));
     expect(await transactions(scope)).toBe(1);
     await Promise.all(threads.map((id) => own.commit(step(id, 1))));
     expect(await transactions(scope)).toBe(1);
     await expectLogs(own, threads, 1);
-    const more = freshTenant();
-    await begin(store.scoped(more), threadIds(40));
-    expect(await transactions(more)).toBe(3);
-    await expectLogs(store.scoped(more), threadIds(40), 0);
+    for (const [count, few] of [
+      [16, 2],
+      [24, 2],
+      [40, 3],
+    ] as const) {
+      const more = freshTenant();
+      await begin(store.scoped(more), threadIds(count));
+      expect(await transactions(more)).toBe(few);
+      await expectLogs(store.scoped(more), threadIds(count), 0);
+    }
   });
 
   test("of two tenants share one too, whatever ids they use", async () => {

@@ -1,7 +1,7 @@
 import { Attempt, type Finish, type Tx, WHOLE } from "./attempt.ts";
 import type { Connections, Lease } from "./connections.ts";
 import { commitUnknown } from "./errors.ts";
-import { Groups, MAX_COUNT, Member } from "./group.ts";
+import { Groups, Member } from "./group.ts";
 import { type ThreadKey, tryLockThreads } from "./locks.ts";
 import { bytesOf } from "./shelf.ts";
 import type { Statement } from "./statement.ts";
@@ -59,12 +59,12 @@ interface Taken {
   readonly others: readonly AnyGuessing[];
 }
 
-/** As many as fit. */
-function take(waiting: AnyGuessing[]): Taken {
+/** As many as fit, up to `max`. */
+function take(waiting: AnyGuessing[], max: number): Taken {
   const planned: AnyGuessing[] = [];
   const others: AnyGuessing[] = [];
   const writes: Statement[] = [];
-  for (let bytes = 0; planned.length < MAX_COUNT && bytes < MAX_BYTES; ) {
+  for (let bytes = 0; planned.length < max && bytes < MAX_BYTES; ) {
     const member = waiting.shift();
     if (member === undefined) break;
     const own = member.plan();
@@ -75,8 +75,8 @@ function take(waiting: AnyGuessing[]): Taken {
   return { planned, writes, others };
 }
 
-async function together(lease: Lease, waiting: AnyGuessing[], hasTaken: () => void): Promise<readonly AnyGuessing[]> {
-  const { planned, writes, others } = take(waiting);
+async function together(lease: Lease, waiting: AnyGuessing[], max: number, hasTaken: () => void): Promise<readonly AnyGuessing[]> {
+  const { planned, writes, others } = take(waiting, max);
   hasTaken();
   if (planned.length === 0) return others;
   const attempt = new Attempt(lease, WHOLE);
