@@ -10,9 +10,13 @@ interface Order {
   readonly place: Place;
   readonly leaseMs: number;
   readonly what: "lasts" | "parks";
+  /** How far the clock of its machine is ahead. */
+  readonly aheadMs?: number;
 }
 
-const { place, leaseMs, what }: Order = JSON.parse(process.argv[2] ?? "{}");
+const { place, leaseMs, what, aheadMs = 0 }: Order = JSON.parse(process.argv[2] ?? "{}");
+const now = Date.now;
+Date.now = () => now() + aheadMs;
 const store = await openStore(place);
 const runtime = createRuntime({
   providers: { scripted: scripted([toolCall(what === "parks" ? "pay" : "slow", {}), text("ended by its owner")]) },

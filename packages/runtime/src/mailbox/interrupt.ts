@@ -153,9 +153,11 @@ export class Interruption {
     const { parts, clock, node } = this.#tenant;
     const { runId, claimedBy } = held;
     if (!this.#isKnown(held)) throw isTaken(this.#threadId, claimedBy);
-    if (node.isGone(claimedBy) || held.leaseUntil < clock.now()) {
+    // By this clock; the store may know better, and then the owner is told.
+    const isOver = node.isGone(claimedBy) || held.leaseUntil < clock.now();
+    if (isOver && (await makeRoom(this.#tenant, this.#threadId).then(() => true, ifTaken))) {
       this.#ended.add(runId);
-      if (await makeRoom(this.#tenant, this.#threadId).then(() => true, ifTaken)) return;
+      return;
     }
     using bell = new RunBell(parts.live, runId);
     // It may have left before somebody listened.

@@ -3,6 +3,7 @@ import type { Env } from "../sql/env.ts";
 import type { Written } from "../sql/last-written.ts";
 import type { ViewCache } from "../sql/view-cache.ts";
 import type { KnownThreads } from "./known-threads.ts";
+import type { ServerClock } from "./server-clock.ts";
 import type { Session } from "./session.ts";
 import type { Merger } from "./statement.ts";
 import type { Wire } from "./wire.ts";
@@ -12,6 +13,7 @@ export interface Access {
   readonly scopeId: ScopeId;
   readonly session: Session;
   readonly env: Env;
+  readonly clock: ServerClock;
   readonly wire: Wire;
   readonly written: Written;
   readonly merger: Merger;

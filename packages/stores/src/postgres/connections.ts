@@ -1,7 +1,8 @@
 import { closedError } from "../sql/env.ts";
 import { LIMIT_TRANSACTION, type PgClient, type PgPool, type PgResult } from "./driver.ts";
 import { isConnectionLost, toStorageError } from "./errors.ts";
-import { migrate } from "./migrations.ts";
+import { MIGRATIONS, migrate } from "./migrations.ts";
+import type { ServerClock } from "./server-clock.ts";
 import { canExchange, type Statement, Statements, sendAll } from "./statement.ts";
 
 const ignore = () => {};
@@ -16,6 +17,8 @@ export interface ConnectionsInit {
   readonly hasSessions: boolean;
   /** Where notices are heard when it is not a connection of the pool; ours to end. */
   readonly openListener: (() => Promise<PgPool>) | undefined;
+  /** Is told what time it is there before the first use. */
+  readonly clock: ServerClock;
 }
 
 /** A connection while it is lent. */
@@ -171,7 +174,7 @@ export class Connections {
   async #openMigrated(): Promise<PgPool> {
     const pool = await this.#init.openPool();
     try {
-      await migrate(pool, this.schema);
+      await migrate(pool, this.schema, MIGRATIONS, this.#init.clock);
       return pool;
     } catch (thrown) {
       if (this.#init.isOwn) await pool.end().catch(ignore);

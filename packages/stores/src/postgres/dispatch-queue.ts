@@ -12,6 +12,7 @@ import type { Env } from "../sql/env.ts";
 import { numberOf, type Row, readable, textOf } from "../sql/rows.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import { moveDispatches, readDispatch, tellDispatches } from "./dispatch-rows.ts";
+import { SERVER_TIME, type ServerClock } from "./server-clock.ts";
 import type { Session } from "./session.ts";
 import { sql } from "./statement.ts";
 import type { Wire } from "./wire.ts";
@@ -25,6 +26,7 @@ const scopeOf = (row: Row): ScopeId => toScopeId(textOf(row, "scope_id"));
 export interface QueueAccess {
   readonly session: Session;
   readonly env: Env;
+  readonly clock: ServerClock;
   readonly wire: Wire;
 }
 
@@ -85,9 +87,14 @@ async function readDue(session: Session, { now, size, window }: DueQuery) {
   return { threads, isAll: window === null || rows.length === size || seen < window };
 }
 
+/** With the time of the server, also when nobody holds anything. */
+const SELECT_CLAIMED = `SELECT server_time, dispatch_id, record FROM (SELECT ${SERVER_TIME}) AS clock
+  LEFT JOIN (SELECT dispatch_id, record, lease_until FROM ~dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT $1) AS held ON true
+  ORDER BY lease_until`;
+
 /** The queues of all tenants. */
 export function dispatchQueue(access: QueueAccess): DispatchQueue {
-  const { session, env, wire } = access;
+  const { session, env, clock, wire } = access;
   return {
     ...leftBehind(session),
     async listDue(limit) {
@@ -106,8 +113,11 @@ export function dispatchQueue(access: QueueAccess): DispatchQueue {
     reclaimExpired: (limit, gone = []) => reclaimExpired(access, clampLimit(limit), gone),
 
     async listConsumers() {
-      const text = "SELECT dispatch_id, record FROM ~dispatch WHERE status = 'claimed' ORDER BY lease_until LIMIT $1";
-      const held = readable(await session.read(sql(text, MAX_CLAIMS)), readDispatch);
+      const rows = await clock.hear(() => session.read(sql(SELECT_CLAIMED, MAX_CLAIMS)));
+      const held = readable(
+        rows.filter((row) => row["record"] !== null),
+        readDispatch,
+      );
       return toConsumers(
         held.flatMap((claimed) => (claimed.status === "claimed" ? [claimed] : [])),
         env.clock(),

@@ -38,8 +38,8 @@ import {
   tellDispatches,
 } from "./dispatch-rows.ts";
 import { lockThread, lockThreadOf } from "./locks.ts";
+import { SERVER_TIME } from "./server-clock.ts";
 import { sql } from "./statement.ts";
-import { selectOpenWishes } from "./wishes.ts";
 
 export const dispatchPort = (access: Access): DispatchStore => ({
   ...queueMoves(access),
@@ -114,7 +114,7 @@ async function interrupt(tx: Tx, access: Access, threadId: ThreadId): Promise<Fi
 }
 
 function claimRows(access: Access): ClaimRows {
-  const { scopeId, session, env } = access;
+  const { scopeId, session, env, clock } = access;
   return {
     moveHeld: <T extends DispatchRecord>(fence: Fence, move: Move<T>) =>
       moveFenced<T | "lost" | "stale">(access, fence, (dispatch, epoch) => {
@@ -133,7 +133,11 @@ function claimRows(access: Access): ClaimRows {
         return { after, result: after };
       }),
 
-    hasWishes: async (runId) => (await session.read(selectOpenWishes(scopeId, runId))).length > 0,
+    hasWishes: async (runId) => {
+      const text = `SELECT EXISTS (SELECT 1 FROM ~wish WHERE scope_id = $1 AND run_id = $2 AND taken_at IS NULL) AS has_wishes, ${SERVER_TIME}`;
+      const [row] = await clock.hear(() => session.read(sql(text, scopeId, runId)));
+      return row?.["has_wishes"] === true;
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { AwakenError } from "@awaken/contract";
 import { numberOf } from "../sql/rows.ts";
 import type { PgClient, PgPool } from "./driver.ts";
 import { isConnectionLost, isWorthAnotherTry, toStorageError } from "./errors.ts";
+import { SERVER_TIME, ServerClock } from "./server-clock.ts";
 import { BEGIN } from "./statement.ts";
 
 /**
@@ -201,18 +202,19 @@ const ignore = () => {};
  * Undefined before the first migration. Asked of the catalogue, and not by a name: a session may remember that a name meant nothing,
  * while another one was giving it a meaning.
  */
-async function loadVersion(client: PgClient, schema: string): Promise<number | undefined> {
-  const found = await client.query(`SELECT 1 FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'awaken_version'`);
-  if (found.rows.length === 0) return undefined;
+async function loadVersion(client: PgClient, schema: string, clock: ServerClock): Promise<number | undefined> {
+  const text = `SELECT count(*) AS tables, ${SERVER_TIME} FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'awaken_version'`;
+  const [found] = await clock.hear(async () => (await client.query(text)).rows);
+  if (found === undefined || numberOf(found, "tables") === 0) return undefined;
   const { rows } = await client.query(`SELECT version FROM ${schema}.awaken_version`);
   return rows[0] === undefined ? 0 : numberOf(rows[0], "version");
 }
 
-async function upgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
+async function upgrade(client: PgClient, schema: string, migrations: readonly string[], clock: ServerClock): Promise<void> {
   await client.query(BEGIN);
   // Ten nodes may start at once: one migrates, the others wait here and find it done.
   await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('awaken migrate ${schema}', 0))`);
-  const found = await loadVersion(client, schema);
+  const found = await loadVersion(client, schema, clock);
   checkKnown(found ?? 0, migrations.length, schema);
   if (found === undefined) {
     const { rows } = await client.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`);
@@ -235,10 +237,10 @@ function checkKnown(found: number, known: number, schema: string): void {
 /** A program that is at work holds locks in an order of its own: then one of both is refused. */
 const MAX_UPGRADES = 5;
 
-async function tryUpgrade(client: PgClient, schema: string, migrations: readonly string[]): Promise<void> {
+async function tryUpgrade(client: PgClient, schema: string, migrations: readonly string[], clock: ServerClock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await upgrade(client, schema, migrations);
+      return await upgrade(client, schema, migrations, clock);
     } catch (thrown) {
       if (tries === MAX_UPGRADES || !isWorthAnotherTry(thrown)) throw thrown;
       await client.query("ROLLBACK");
@@ -247,15 +249,20 @@ async function tryUpgrade(client: PgClient, schema: string, migrations: readonly
 }
 
 /** Brings the tables up to the last migration, in one transaction; `storage_too_new` when they are past it. */
-export async function migrate(pool: PgPool, schema: string, migrations: readonly string[] = MIGRATIONS): Promise<void> {
+export async function migrate(
+  pool: PgPool,
+  schema: string,
+  migrations: readonly string[] = MIGRATIONS,
+  clock = new ServerClock(),
+): Promise<void> {
   const client = await pool.connect();
   client.on("error", ignore);
   let isLost = false;
   try {
-    const found = await loadVersion(client, schema);
+    const found = await loadVersion(client, schema, clock);
     if (found === migrations.length) return;
     checkKnown(found ?? 0, migrations.length, schema);
-    await tryUpgrade(client, schema, migrations);
+    await tryUpgrade(client, schema, migrations, clock);
   } catch (thrown) {
     isLost = isConnectionLost(thrown);
     if (!isLost) await client.query("ROLLBACK").catch(ignore);

@@ -19,6 +19,7 @@ import { messagePort } from "./messages.ts";
 import { pendingPort } from "./pending.ts";
 import { profilePort } from "./profiles.ts";
 import { runPort } from "./runs.ts";
+import { ServerClock } from "./server-clock.ts";
 import { PooledSession, type Session } from "./session.ts";
 import { checkSchemaName, Merger } from "./statement.ts";
 import { loadStats } from "./stats.ts";
@@ -72,7 +73,8 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const { connections: limit = 10, connectTimeoutMs = 10_000 } = options;
   const schema = checkSchemaName(options.schema ?? "awaken");
   const closing = new AbortController();
-  const env = createEnv(options, closing.signal);
+  const clock = new ServerClock();
+  const env = createEnv(options, closing.signal, clock.now);
   const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
   const views = new ViewCache(cacheBytes * (1 - KNOWN_SHARE));
   const written = createWritten(options);
@@ -83,7 +85,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   const openPool = async () => (isOwn ? createPool({ url: urlOrPool, connections: size, connectTimeoutMs, hasSessions }) : urlOrPool);
   const openListener =
     listenUrl === undefined ? undefined : () => createPool({ url: listenUrl, connections: 1, connectTimeoutMs, hasSessions: true });
-  const connections = new Connections({ schema, openPool, isOwn, hasSessions, openListener });
+  const connections = new Connections({ schema, openPool, isOwn, hasSessions, openListener, clock });
   const session = new PooledSession(connections);
   const wire = new Wire(connections);
   const merger = new Merger();
@@ -92,7 +94,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   function scoped(id: ScopeId): ScopedQueueStore {
     const scopeId = toScopeId(id);
     const portsIn = (own: Session, memory: Pick<Access, "views" | "known">) =>
-      portsOf(MAKERS, { scopeId, session: own, env, wire, written, merger, ...memory });
+      portsOf(MAKERS, { scopeId, session: own, env, clock, wire, written, merger, ...memory });
     return {
       scopeId,
       // Without a way to hear of others, whoever follows has to ask.
@@ -110,7 +112,7 @@ export function postgresStore(urlOrPool: string | PgPool, options: PostgresStore
   return {
     ...scoped(DEFAULT_SCOPE),
     scoped,
-    queue: dispatchQueue({ session, env, wire }),
+    queue: dispatchQueue({ session, env, clock, wire }),
     sweep: (retention) => sweepTables(session, retention, env.clock()),
     stats: () => loadStats(session, schema),
     close,

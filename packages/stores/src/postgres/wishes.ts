@@ -11,7 +11,7 @@ import { lockThread } from "./locks.ts";
 import { selectRun } from "./runs.ts";
 import { type Statement, sql } from "./statement.ts";
 
-export const selectOpenWishes = (scopeId: ScopeId, runId: RunId): Statement =>
+const selectOpenWishes = (scopeId: ScopeId, runId: RunId): Statement =>
   sql(`SELECT ${WISH_ROW} FROM ~wish WHERE scope_id = $1 AND run_id = $2 AND taken_at IS NULL ORDER BY place`, scopeId, runId);
 
 export const takeWishes = (scopeId: ScopeId, ids: readonly string[], now: number): Statement =>

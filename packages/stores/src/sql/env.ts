@@ -23,8 +23,8 @@ export interface Env {
 
 const DEFAULT_BLOB_BYTES = 64 * 1024;
 
-export const createEnv = (options: SqlOptions, closing: AbortSignal): Env => ({
-  clock: options.clock ?? Date.now,
+export const createEnv = (options: SqlOptions, closing: AbortSignal, clock: () => number = Date.now): Env => ({
+  clock: options.clock ?? clock,
   ids: options.ids ?? randomUUID,
   blobBytes: options.blobBytes ?? DEFAULT_BLOB_BYTES,
   closing,
