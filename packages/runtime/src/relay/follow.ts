@@ -104,7 +104,7 @@ export class Reader {
     this.#toldUpTo = told?.place.type === "up-to" ? told.place.cursor : undefined;
     this.#log = new LogReader(relay.store, { threadId, scope, after: from?.cursor, cutAt: this.#toldUpTo });
     this.#passing.isHeld = told !== undefined;
-    this.#rebuild = new Rebuild(this.#passing);
+    this.#rebuild = new Rebuild(this.#passing, target.runId !== undefined);
     if (from !== undefined) this.#rebuild.restore(openRunId, from.position, writtenAt);
     if (told?.place.type === "nothing") this.#goOnAlone(told);
     const ring = () => this.#ring();
@@ -155,7 +155,7 @@ export class Reader {
           break;
         case "over":
           if (this.#tickets.length > 0) told = await this.#tellTickets();
-          else if (this.#isDone || (await this.#isRecordDone())) return undefined;
+          else if (this.#rebuild.isOver || (await this.#isRecordDone())) return undefined;
           else this.#stage = "show";
           break;
         case "show":
@@ -269,11 +269,6 @@ export class Reader {
     if (unknown.length === 0) return [];
     const still = new Set((await this.#openTickets()).map(({ id }) => id));
     return unknown.flatMap((ticket) => (still.has(ticket.id) ? [{ type: "ticket-open" as const, ticket }] : []));
-  }
-
-  /** The run that is followed alone came to its end. */
-  get #isDone(): boolean {
-    return this.#target.runId !== undefined && this.#rebuild.isDone;
   }
 
   /** A run that is followed alone is over when its record says so, whatever became of its last event. */

@@ -23,6 +23,8 @@ export type Position =
     }
   /** It goes on behind this step. */
   | { readonly type: "waiting"; readonly step: number }
+  /** It came to its end, and is followed alone: nothing comes behind that. */
+  | { readonly type: "over" }
   | { readonly type: "none" };
 
 /** A turn of a commit while its facts are gathered. */
@@ -47,6 +49,8 @@ export class Rebuild {
   readonly #tickets = new KnownTickets();
   /** What only listeners hear: that of a round is told once its turn is, and that of a call before its end. */
   readonly #passing: Passing;
+  /** A run is followed alone: what runs below it say behind its end is told on its thread. */
+  readonly #isAlone: boolean;
   #run: RunId | undefined;
   #done: RunId | undefined;
   #step = 0;
@@ -73,8 +77,9 @@ export class Rebuild {
   #isDone = false;
   #told: AgentEvent[] = [];
 
-  constructor(passing: Passing) {
+  constructor(passing: Passing, isAlone: boolean) {
     this.#passing = passing;
+    this.#isAlone = isAlone;
   }
 
   /** The run that is under way, as far as the reader knows. */
@@ -82,22 +87,24 @@ export class Rebuild {
     return this.#run;
   }
 
-  /** The last run that was heard of came to its end. */
-  get isDone(): boolean {
-    return this.#isDone;
+  /** The run that is followed alone came to its end. */
+  get isOver(): boolean {
+    return this.#isAlone && this.#isDone;
   }
 
   /** Undefined while something is held back: a reader that came back here would miss it. */
   get position(): Position | undefined {
     if (this.#held.length + this.#early.length > 0 || this.#children.isHolding) return undefined;
     if (this.#isUnderWay) return { type: "running", step: this.#step, pending: this.#pending };
+    if (this.isOver) return { type: "over" };
     return this.#isDone ? { type: "none" } : { type: "waiting", step: this.#step };
   }
 
   /** A reader goes on. */
   restore(runId: RunId | undefined, position: Position, writtenAt: number): void {
     this.#writtenAt = writtenAt;
-    if (position.type === "none") return;
+    this.#isDone = position.type === "over";
+    if (position.type === "none" || position.type === "over") return;
     this.#step = position.step;
     this.#isCut = false;
     if (position.type === "waiting") return;
@@ -172,6 +179,7 @@ export class Rebuild {
   }
 
   #take(fact: StoredEvent, commit: Commit, turns: Message[], sources: FactSources): void {
+    if (this.isOver) return;
     if (fact.kind === "ticket-open") {
       if (!this.#children.holds(fact, commit)) this.#hold([fact], commit);
       return;

@@ -24,11 +24,12 @@ export interface Target {
 /** The log's own cursor, and behind it how far the reader is in the run. */
 export function writeCursor(cursor: EventCursor, position: Position): string {
   if (position.type === "none") return cursor;
+  if (position.type === "over") return `${cursor}~0e`;
   if (position.type === "waiting") return `${cursor}~${position.step}w`;
   return `${cursor}~${position.step}${position.pending === undefined ? "" : `.${position.pending}`}`;
 }
 
-const PLACE = /^(.*)~(\d{1,9})(?:(w)|\.(\d{1,9}))?$/s;
+const PLACE = /^(.*)~(\d{1,9})(?:([ew])|\.(\d{1,9}))?$/s;
 
 /** Where a reader begins. */
 export interface Start {
@@ -37,10 +38,11 @@ export interface Start {
 }
 
 export function readCursor(after: string): Start {
-  const [, cursor, digits, waits, pending] = PLACE.exec(after) ?? [];
+  const [, cursor, digits, rests, pending] = PLACE.exec(after) ?? [];
   if (cursor === undefined) return { cursor: eventCursor(after), position: { type: "none" } };
   const step = Number(digits);
-  if (waits !== undefined) return { cursor: eventCursor(cursor), position: { type: "waiting", step } };
+  if (rests === "e") return { cursor: eventCursor(cursor), position: { type: "over" } };
+  if (rests === "w") return { cursor: eventCursor(cursor), position: { type: "waiting", step } };
   return { cursor: eventCursor(cursor), position: { type: "running", step, pending: pending === undefined ? undefined : Number(pending) } };
 }
 
