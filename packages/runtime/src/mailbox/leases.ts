@@ -83,7 +83,13 @@ export class Leases {
 
   #isOld(lease: Lease): boolean {
     const heldAt = this.#renewedAt.get(lease);
-    return heldAt !== undefined && this.#init.clock.now() - heldAt > this.#init.leaseMs / 2;
+    return heldAt !== undefined && this.#since(heldAt) > this.#init.leaseMs / 2;
+  }
+
+  /** A clock that was set back does not say how long: then it may be any time. */
+  #since(at: number): number {
+    const ms = this.#init.clock.now() - at;
+    return ms < 0 ? Number.POSITIVE_INFINITY : ms;
   }
 
   /** The answer may be as late as the one before. While the store refuses, it is tried again until the lease is over. */
@@ -112,9 +118,8 @@ export class Leases {
   }
 
   async #renewAll(): Promise<void> {
-    const { leaseMs, clock } = this.#init;
-    const before = clock.now() - leaseMs / FRESH;
-    const due = [...this.#renewedAt].flatMap(([lease, at]) => (at <= before ? [lease] : []));
+    const { leaseMs } = this.#init;
+    const due = [...this.#renewedAt].flatMap(([lease, at]) => (this.#since(at) >= leaseMs / FRESH ? [lease] : []));
     const renewed = await Promise.all(due.map((lease) => this.#renew(lease)));
     if (this.#renewedAt.size === 0) this.#stopTimer = undefined;
     else this.#sleep(renewed.includes(false) ? leaseMs / RETRIES : leaseMs / 3);

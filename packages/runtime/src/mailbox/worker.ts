@@ -134,7 +134,7 @@ export class Worker {
     const { clock, log } = this.#init;
     while (!this.#isClosed) {
       try {
-        if (clock.now() >= this.#nextLookAt) {
+        if (this.#untilLook() === 0) {
           await this.look();
           this.#init.onLook();
         }
@@ -293,9 +293,15 @@ export class Worker {
     this.#idle = undefined;
   }
 
+  /** At once when the clock was set back. */
+  #untilLook(): number {
+    const ms = Math.max(0, this.#nextLookAt - this.#init.clock.now());
+    return ms > this.#init.lookMs ? 0 : ms;
+  }
+
   async #untilDue(): Promise<number> {
-    const { clock, queue, ask, concurrency } = this.#init;
-    const untilLook = this.#unanswered.size > 0 ? FAILED_MS : Math.max(0, this.#nextLookAt - clock.now());
+    const { queue, ask, concurrency } = this.#init;
+    const untilLook = this.#unanswered.size > 0 ? FAILED_MS : this.#untilLook();
     if (this.#init.isOver()) return untilLook;
     if (this.#running.size >= concurrency) return this.#expected.size === 0 ? untilLook : Math.min(untilLook, EXPECTED_MS);
     return Math.min(untilLook, (await ask("ask for the next due time", queue.nextDueInMs())) ?? untilLook);
