@@ -231,7 +231,7 @@ const PENDING_ROUTES = {
     summary: "Takes a pending message back.",
     headers: ["If-Match"],
     answer: { type: "empty", status: 204 },
-    errors: ["thread_not_found", "storage_not_found", "already_consumed", "version_conflict", "invalid_revision"],
+    errors: ["thread_not_found", "storage_not_found", "storage_validation", "already_consumed", "version_conflict", "invalid_revision"],
   },
   reorderPending: {
     method: "PUT",

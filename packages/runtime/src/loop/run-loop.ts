@@ -18,7 +18,7 @@ import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
 import { ask, endStep, prepareStep } from "./step.ts";
 import type { StepOutcome } from "./step-outcome.ts";
-import { hasNews, openTasks, readInput } from "./task-news.ts";
+import { isNews, openTasks, readInput } from "./task-news.ts";
 
 /** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
 class NotBegun extends Error {}
@@ -147,7 +147,7 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
       ? ({ type: "set-running", ...now(ctx) } as const)
       : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
   ctx.state.commit(command().update(runLifecycle, start));
-  if (hasNews(ctx)) await readInput(ctx);
+  if (ctx.input.some(isNews)) await readInput(ctx);
   await announce(ctx);
   if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
   const activating = activateAgent(ctx);

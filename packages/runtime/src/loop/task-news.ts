@@ -1,4 +1,4 @@
-import { AwakenError, type Termination } from "@awaken/contract";
+import { AwakenError, type Message, type Termination } from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import { crossBoundary } from "./boundary.ts";
@@ -10,7 +10,8 @@ export async function readInput({ input, tasks }: RunContext): Promise<void> {
   for (const { message } of input) if (message.metadata?.task !== undefined) tasks.read(message.metadata.task);
 }
 
-export const hasNews = ({ input }: RunContext): boolean => input.some(({ message }) => message.metadata?.task !== undefined);
+/** Whether it says what became of a task. Nobody sent it, and nobody takes it back: the thread's record has the task running until it is read. */
+export const isNews = ({ message }: { readonly message: Message }): boolean => message.metadata?.task !== undefined;
 
 /**
  * Before the first step: what came to the thread's tasks meanwhile is read. A run that was woken for nothing waits on, and gives the

@@ -12,12 +12,12 @@ import {
 import type { DispatchRecord, NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { endOrder } from "../loop/run-order.ts";
+import { isNews } from "../loop/task-news.ts";
 import { RunBell } from "../run/run-bell.ts";
 import { beginRun } from "../run/start-run.ts";
 import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
-import { isNews } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";

@@ -1,4 +1,4 @@
-import { type InferenceRequest, messageText, threadId } from "@awaken/contract";
+import { type InferenceRequest, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -97,6 +97,26 @@ describe.each(STORES)("what became of a task is read by the next run, on %s", (_
     await runtime.cancelAndWait("t");
     expect(await runtime.wait(next)).toMatchObject({ status: "failed" });
     fail(false);
+    expect(await readByNext(office)).toEqual(["completed"]);
+  });
+
+  test("also when somebody takes the news back, or edits them: he is refused; they can be moved", async () => {
+    await using store = make();
+    const office = await withNews(store);
+    const { pending } = office.runtime;
+    const { messageIds, runId: promised } = await office.runtime.send("t", "hello", { mode: "queue" });
+    const [sent = ""] = messageIds;
+    const { entries, revision } = await pending.list("t");
+    const [news] = entries.filter(({ message }) => message.metadata?.task !== undefined);
+    const { pendingId: id, revision: own } = news ?? expect.fail();
+    const refusal = { code: "storage_validation", details: { pendingId: id } };
+    await expect(pending.retract("t", id, own)).rejects.toMatchObject(refusal);
+    await expect(pending.edit("t", id, { revision: own, message: { role: "user", content: "none" } })).rejects.toMatchObject(refusal);
+    await expect(pending.edit("t", id, { revision: own, deliveryMode: { targetRunId: runId("x") } })).rejects.toMatchObject(refusal);
+    const moved = await pending.reorder("t", [sent, id], revision);
+    expect(moved.entries.map(({ pendingId }) => pendingId)).toEqual([sent, id]);
+    expect(await office.runtime.cancel(promised ?? "")).toBe(true);
+    await office.runtime.cancelAndWait("t");
     expect(await readByNext(office)).toEqual(["completed"]);
   });
 

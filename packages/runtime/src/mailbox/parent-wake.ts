@@ -1,5 +1,5 @@
 import { dispatchId, type Message, type RunProjection, type ThreadId } from "@awaken/contract";
-import type { Outbound, PendingRecord } from "@awaken/contract/store";
+import type { Outbound } from "@awaken/contract/store";
 import { isCalled } from "../run/called-run.ts";
 import { type EndedTask, endNews } from "../run/task-news.ts";
 
@@ -23,9 +23,6 @@ export function parentWake(run: RunProjection): readonly Outbound[] {
 
 /** When news of a task are read: by whatever run is open on the thread, before what people have queued for a later one. */
 export const NEWS = { boundary: "next-step" } as const;
-
-/** Whether it says what became of a task. Nobody sent it, and nobody takes it back: the thread's record has the task running until it is read. */
-export const isNews = ({ message }: Pick<PendingRecord, "message">): boolean => message.metadata?.task !== undefined;
 
 /** The end of a background task is news for the thread of whoever started it; the run that waits there is woken for them. */
 function taskOutbound(run: EndedTask, threadId: ThreadId, message: Message): Outbound {

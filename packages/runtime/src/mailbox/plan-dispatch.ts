@@ -13,13 +13,13 @@ import {
   type WishRecord,
 } from "@awaken/contract/store";
 import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
+import { isNews } from "../loop/task-news.ts";
 import { isOrphan } from "../run/called-run.ts";
 import { hasTicket } from "../run/known-tickets.ts";
 import { isRunning } from "../state/background-tasks.ts";
 import { storedTasks } from "../state/task-records.ts";
 import type { Opening } from "./hold.ts";
 import { batchesOf, toAddressed } from "./open-wishes.ts";
-import { isNews } from "./parent-wake.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 /** What is to be done for a dispatch that was claimed. */

@@ -1,8 +1,8 @@
 import type { RunId, RunProjection, RunRecord, ThreadId } from "@awaken/contract";
 import type { PendingRecord } from "@awaken/contract/store";
+import { isNews } from "../loop/task-news.ts";
 import { endRecord } from "./end-record.ts";
 import type { Ports } from "./in-one.ts";
-import { isNews } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
 
 export interface Superseded {
