@@ -20,7 +20,7 @@ export interface AgentMessage {
 const runOf = (id: string) => runId(`durable-msg-${id}`);
 
 /** The message waits, or was read. */
-const isThere = (thrown: unknown, id: MessageId): boolean =>
+export const isThere = (thrown: unknown, id: MessageId): boolean =>
   AwakenError.is(thrown) &&
   (thrown.code === "storage_already_exists" || thrown.code === "already_consumed") &&
   thrown.details["pendingId"] === id;

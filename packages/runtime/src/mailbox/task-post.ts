@@ -1,8 +1,8 @@
 import {
-  AwakenError,
   dispatchId,
   type Message,
   messageId,
+  perObject,
   type RunId,
   runId,
   type TaskEvent,
@@ -11,17 +11,28 @@ import {
 } from "@awaken/contract";
 import type { AgentMessageRequest } from "../loop/message-sink.ts";
 import { taskMessage } from "../loop/task-message.ts";
-import { sendAgentMessage } from "./agent-message.ts";
+import { uuidIds } from "../stream/ids.ts";
+import { isThere, sendAgentMessage } from "./agent-message.ts";
 import { inOne } from "./in-one.ts";
 import { NEWS } from "./parent-wake.ts";
 import type { Tenant } from "./tenant.ts";
+
+/** Whoever does not know whether the store has them posts the same news once more. */
+const idOf = perObject((_: TaskEvent) => messageId(uuidIds()));
 
 /**
  * Puts news of a task on a thread, for whatever run is open there or for this one alone, with a dispatch that wakes it. Gives the run that
  * will read them, undefined when none is open, and false when the one that they are for is over.
  */
-export function postTask(tenant: Tenant, thread: ThreadId, event: TaskEvent, target?: RunId): Promise<RunId | undefined | false> {
-  return postMessage(tenant, thread, taskMessage(messageId(tenant.ids()), event), target);
+export async function postTask(tenant: Tenant, thread: ThreadId, event: TaskEvent, target?: RunId): Promise<RunId | undefined | false> {
+  const { queue, ask } = tenant;
+  const id = idOf(event);
+  try {
+    return await postMessage(tenant, thread, taskMessage(id, event), target);
+  } catch (thrown) {
+    if (!isThere(thrown, id)) throw thrown;
+    return target ?? (await ask("load a thread", queue.threads.load(thread)))?.openRunId;
+  }
 }
 
 async function postMessage(tenant: Tenant, thread: ThreadId, message: Message, target?: RunId): Promise<RunId | undefined | false> {
@@ -44,9 +55,6 @@ async function postMessage(tenant: Tenant, thread: ThreadId, message: Message, t
   });
 }
 
-const isThere = (thrown: unknown): boolean =>
-  AwakenError.is(thrown) && (thrown.code === "storage_already_exists" || thrown.code === "already_consumed");
-
 /**
  * A message of an agent for another thread. A run that waits there reads it when it goes on, and is woken if it waits for nothing but news:
  * its tickets stay open. Else a run of its own answers it.
@@ -64,7 +72,7 @@ export async function postAgentMessage(tenant: Tenant, request: AgentMessageRequ
   try {
     await postMessage(tenant, thread, { id: messageId(id), role: "user", content, metadata: { senderAgentId } });
   } catch (thrown) {
-    if (!isThere(thrown)) throw thrown;
+    if (!isThere(thrown, messageId(id))) throw thrown;
   }
   return id;
 }
