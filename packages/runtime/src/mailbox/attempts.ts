@@ -14,6 +14,26 @@ export const UNKNOWN_AGENT_DELAY_MS = 5_000;
 /** Whoever did not know it leaves it to the others for a moment when it is due again. */
 export const LEFT_TO_OTHERS_MS = 1_000;
 
+/**
+ * Since when this process has known that it does not know what a dispatch is for. That a dispatch is old says nothing of that: nobody may have
+ * been there to ask.
+ */
+export class Unknowns {
+  readonly #since = new Map<string, number>();
+
+  /** For how long it was tried in vain; from now on, if it was not. */
+  triedFor(id: string, now: number): number {
+    for (const [other, at] of this.#since) {
+      // Others have taken those up, or given them up. They stand in the order of time.
+      if (now - at <= 2 * UNKNOWN_AGENT_MS) break;
+      this.#since.delete(other);
+    }
+    const since = this.#since.get(id) ?? now;
+    this.#since.set(id, since);
+    return now - since;
+  }
+}
+
 /** What becomes of a dispatch whose run could not be brought to an end. */
 export type Failure =
   /** Somebody else has it: nothing is ours to say. */

@@ -14,7 +14,15 @@ import { startRun } from "../run/start-run.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
 import { sleep } from "../stream/sleep.ts";
-import { type Failure, isUnreadable, judgeFailure, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
+import {
+  type Failure,
+  isUnreadable,
+  judgeFailure,
+  retryDelayMs,
+  UNKNOWN_AGENT_DELAY_MS,
+  UNKNOWN_AGENT_MS,
+  type Unknowns,
+} from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
@@ -33,6 +41,7 @@ export interface Executor {
   readonly log: Log;
   readonly ids: Ids;
   readonly watchers: Watchers;
+  readonly unknowns: Unknowns;
 }
 
 const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
@@ -254,7 +263,8 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
       return;
     }
     case "release":
-      if (clock.now() - claimed.createdAt > UNKNOWN_AGENT_MS) return buryDispatch(executor, claimed, failure.error);
+      if (executor.unknowns.triedFor(claimed.dispatchId, clock.now()) > UNKNOWN_AGENT_MS)
+        return buryDispatch(executor, claimed, failure.error);
       await ask("put a dispatch back", queue.dispatches.release(fence, UNKNOWN_AGENT_DELAY_MS));
       return;
     case "dead-letter":

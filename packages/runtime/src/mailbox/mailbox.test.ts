@@ -193,6 +193,21 @@ describe.each(AT_ONCE)("an agent that the node does not know, on %s", (_, make) 
     expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "acked", attemptCount: 0 }]);
   });
 
+  test.each(["nobody was there", "the clock of the store is behind"])("its run is given back though it is old: %s", async (why) => {
+    const clock = fakeClock(100 * 60_000);
+    const behindMs = why === "nobody was there" ? 0 : 60 * 60_000;
+    await using store = make(() => clock.now() - behindMs);
+    await using caller = inTime(store, clock, { workers: false });
+    const { runId: id } = await caller.start({ agent: "elsewhere", thread: "t", input: "x" });
+    if (behindMs === 0) await clock.advance(60 * 60_000);
+    await using _one = inTime(store, clock);
+    await clock.advance(1_000);
+    expect(await store.dispatches.list(T, {})).toMatchObject([{ status: "queued", attemptCount: 0 }]);
+    await using two = inTime(store, clock, { agents: { elsewhere: { model: "fast" } } });
+    for (let ms = 0; ms < 60_000; ms += 1_000) await clock.advance(1_000);
+    expect(await two.wait(id)).toMatchObject({ status: "done", text: "known here" });
+  });
+
   test("its run is a dead letter after ten minutes, and not before", async () => {
     const clock = fakeClock(1_000);
     await using store = make(() => clock.now());

@@ -3,7 +3,7 @@ import type { ClaimedDispatch, Retention, ScopedHint } from "@awaken/contract/st
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { keyIn } from "../stream/scope-key.ts";
-import { type Failure, judgeFailure } from "./attempts.ts";
+import { type Failure, judgeFailure, Unknowns } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, keepCancel, settleFailure } from "./execute.ts";
 import { Hold, type HoldInit } from "./hold.ts";
@@ -54,6 +54,7 @@ export class Mailbox {
   readonly #sweeper: Sweeper;
   readonly #watchers = new Watchers();
   readonly #turns = new Turns();
+  readonly #unknowns = new Unknowns();
   readonly #places: Places;
   #leases: Leases | undefined;
   #worker: Worker | undefined;
@@ -169,6 +170,7 @@ export class Mailbox {
     const queue = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
     const { clock, log, ids, bounds } = own;
     const watchers = this.#watchers;
+    const unknowns = this.#unknowns;
     const ask = watchers.timed(askWithin(bounds), clock);
     const leases = this.#leasesWith(own);
     const { hasWorkers } = this;
@@ -177,7 +179,7 @@ export class Mailbox {
     const of = (other: ScopeId) => this.tenant(other);
     const inTurn: Tenant["inTurn"] = (threadId, work, signal) =>
       this.#turns.take(keyIn(scopeId, threadId), work, (turn) => untilTurn(own, turn, signal));
-    return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers, inTurn };
+    return { queue, all: store.queue, of, parts: own, holdInit, node, ask, clock, log, ids, maxAttempts, watchers, unknowns, inTurn };
   }
 
   /**
