@@ -21,6 +21,7 @@ export function heldStore(store: QueueStore, lane: Lane, trouble: Trouble): Queu
 
   const call = async (name: string, work: () => Promise<unknown>, isInside: boolean): Promise<unknown> => {
     const roll = numbers.next();
+    if (roll < trouble.store) lane.scheduler.tell(`${lane.name} ${name} will fail`);
     const hold = isInside ? holdInside : (at: string) => lane.hold(at);
     await hold(`${name} asks`);
     if (roll < trouble.store / 2) throw new AwakenError("storage_io", `the cable was cut before ${name}`);

@@ -57,6 +57,11 @@ export class Scheduler {
     return this.#steps.length === 0;
   }
 
+  /** For whoever reads the steps. */
+  tell(line: string): void {
+    this.#onStep(`${this.#count} @${this.elapsedMs} ${line}`);
+  }
+
   add(lane: Lane, name: string, go: () => void): void {
     const weight = this.numbers.below(25) === 0 ? LATE : 1;
     this.#steps.push({ lane, name, weight, go });
@@ -118,7 +123,7 @@ export class Scheduler {
 
   #note(line: string): void {
     for (let at = 0; at < line.length; at++) this.#print = (Math.imul(this.#print, 31) + line.charCodeAt(at)) >>> 0;
-    this.#onStep(`${this.#count} @${this.elapsedMs} ${line}`);
+    this.tell(line);
   }
 }
 
