@@ -1,4 +1,4 @@
-import { type AgentEvent, messageId } from "@awaken/contract";
+import { type AgentEvent, messageId, runId, toolCallId } from "@awaken/contract";
 import { readUIMessageStream, safeValidateUIMessages, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from "ai";
 import { uiMessageChunkSchema as chunkSchema6 } from "ai-6";
 import { describe, expect, test } from "vitest";
@@ -262,3 +262,36 @@ test("a cancelled run is an abort and an interruption; the older client hears of
   expect(encodeAll(events).slice(-2)).toMatchObject([{ type: "abort" }, { type: "finish", finishReason: "interrupted" }]);
   expect(encodeAll(events, encoderOf(6)).slice(-1)).toMatchObject([{ finishReason: "other" }]);
 });
+
+test("what a run in the background of an earlier one asks inside of an answer is asked at no call of it, and cuts no text", async () => {
+  const [begun] = start();
+  if (begun?.type !== "run-start") throw new Error("the log begins with a run");
+  const family = { rootRunId: runId("other"), agentPath: ["lead", "clerk"] };
+  const ticket = { ...askedIn("denied"), runId: runId("child"), ...family };
+  const child = { runId: runId("child-of-c1"), threadId: begun.threadId, agentId: "clerk", agentPath: ["lead", "clerk"] };
+  const asked: AgentEvent = { type: "ticket-open", ticket };
+  const own: AgentEvent = { type: "child-start", ...child, toolCallId: toolCallId("c1") };
+  const events = (between: readonly AgentEvent[]) => [
+    begun,
+    step(1, "m1"),
+    text("a"),
+    ...between,
+    text("b"),
+    ...call("c1"),
+    own,
+    ...between,
+  ];
+  expect(encodeAll(events([asked]))).toEqual(encodeAll(events([])));
+  const below: AgentEvent = { type: "ticket-open", ticket: { ...ticket, rootRunId: begun.runId } };
+  expect(encodeAll([...events([]), below]).at(-1)).toMatchObject({
+    type: "tool-approval-request",
+    approvalId: ticket.id,
+    toolCallId: "c1",
+  });
+});
+
+/** The first ticket of a log. */
+function askedIn(name: string): RunEvent<"ticket-open">["ticket"] {
+  for (const event of goldenLog(name).activations.flat()) if (event.type === "ticket-open") return event.ticket;
+  throw new Error("the log has a ticket");
+}

@@ -159,7 +159,7 @@ export class AiSdkEncoder {
         this.#calls.decide(event);
         return;
       case "ticket-open":
-        if (event.ticket.runId !== this.#run?.runId) this.#calls.askBelow(event.ticket);
+        if (this.#isBelow(event.ticket)) this.#calls.askBelow(event.ticket);
         return;
       case "stream-reset":
         this.#reset(event.reason);
@@ -174,6 +174,12 @@ export class AiSdkEncoder {
       default:
         for (const chunk of activityChunks(event)) this.#say(chunk);
     }
+  }
+
+  /** A run in the background of one before may ask meanwhile, too: no call of this message waits for it. */
+  #isBelow({ runId, rootRunId }: Ticket): boolean {
+    if (this.#run === undefined || runId === this.#run.runId) return false;
+    return rootRunId === undefined || rootRunId === (this.#run.identity.rootRunId ?? this.#run.runId);
   }
 
   #begin(event: EventOf<"run-start">): void {
