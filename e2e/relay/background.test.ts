@@ -1,9 +1,10 @@
-import { messageText, runId } from "@awaken/contract";
+import { type AgentEvent, messageText, runId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
-import { ask, defineTool, type Runtime } from "@awaken/runtime";
-import { parts, text, toolCall } from "@awaken/runtime/testing";
+import { ask, defineTool, type Runtime, type RuntimeInit } from "@awaken/runtime";
+import { fakeClock, parts, text, toolCall } from "@awaken/runtime/testing";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
+import { checkFollowed } from "./support/judge.ts";
 import { ENGINES, openShared, stopServer } from "./support/nodes.ts";
 import { factsOf, Reader, readAll } from "./support/reader.ts";
 import { openNode, speaker } from "./support/speaker.ts";
@@ -26,7 +27,7 @@ interface Gates {
 }
 
 /** The first run sends a clerk out; the second one notes something, and talks. */
-function house(store: QueueStore, { sent, asks, answer }: Gates, workers = false): Runtime {
+function house(store: QueueStore, { sent, asks, answer }: Gates, init: Partial<RuntimeInit> = {}): Runtime {
   const sendOut = defineTool({
     ...{ id: "send_out", description: "Sends a clerk out", input: EMPTY },
     execute: async (_, { tasks }) => {
@@ -55,7 +56,7 @@ function house(store: QueueStore, { sent, asks, answer }: Gates, workers = false
     providers: { lead, clerk },
     models: { lead: { provider: "lead", model: "m" }, clerk: { provider: "clerk", model: "m" } },
     agents: { lead: { model: "lead", tools: ["send_out", "note"] }, clerk: { model: "clerk", tools: ["sign"] } },
-    workers,
+    ...init,
   });
 }
 
@@ -73,7 +74,7 @@ describe.each(ENGINES)("a run in the background that asks, on %s", (engine) => {
     const [store, peer] = shared.stores;
     const [sent, asks, answer] = [gate(), gate(), gate()];
     const gates = { sent: sent.promise, asks: asks.promise, answer: answer.promise };
-    await using here = house(store, gates, true);
+    await using here = house(store, gates, { workers: true });
     await using there = house(peer, gates);
     const { runId: first } = await here.start({ agent: "lead", thread: "t", input: "send" });
     const follower = new Reader(there.attach(first));
@@ -93,5 +94,32 @@ describe.each(ENGINES)("a run in the background that asks, on %s", (engine) => {
     expect(factsOf(all)).toEqual(factsOf(follower.events));
     expect(await readAll(there, first, follower.cursor)).toEqual([]);
     expect(await readAll(there, first, all.at(-1)?.cursor)).toEqual([]);
+  });
+
+  test("its ticket is told as soon as it is on record, where it stands in the log, also inside of the answer of another run", async () => {
+    await using shared = await openShared(engine);
+    const [store, peer] = shared.stores;
+    const [sent, asks, answer] = [gate(), gate(), gate()];
+    const gates = { sent: sent.promise, asks: asks.promise, answer: answer.promise };
+    await using here = house(store, gates, { workers: true });
+    // Here no time passes.
+    await using there = house(peer, gates, { clock: fakeClock(Date.now()) });
+    const { runId: first } = await here.start({ agent: "lead", thread: "t", input: "send" });
+    const { runId: second } = await here.start({ agent: "lead", thread: "t", input: "talk" });
+    const followers = [here, there].map((node) => new Reader(node.attach("t")));
+    sent.resolve();
+    await followers[0]?.until((event) => event.type === "text-delta" && event.delta === "One half, ");
+    asks.resolve();
+    const isTicket = (event: AgentEvent) => event.type === "ticket-open" && event.ticket.rootRunId === first;
+    for (const follower of followers) await follower.until(isTicket);
+    answer.resolve();
+    await here.wait(second);
+    const all = await readAll(there, "t");
+    for (const follower of followers) {
+      await follower.until((event) => event.type === "run-end" && event.runId === second);
+      checkFollowed(follower.events);
+      const seen = factsOf(await follower.leave());
+      expect(seen).toEqual(factsOf(all).slice(0, seen.length));
+    }
   });
 });

@@ -36,7 +36,7 @@ import { TOOL_OUTCOMES } from "./tool.ts";
 /**
  * Where in a run an event may come. `run` and `step` open and close. Inside a step the order is `stream`, `ready`, `inference-end`,
  * `round`, `snapshot`, and none goes back. `between` is outside of steps, `anywhere` is as it says, and `outside` is
- * where no run is at work.
+ * where no run is at work. A ticket of another run may come anywhere.
  */
 export const EVENT_STAGES = [
   "run",

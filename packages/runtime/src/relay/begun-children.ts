@@ -49,9 +49,9 @@ export class BegunChildren {
     return this.takeAll();
   }
 
-  /** Whether the ticket has to wait. */
+  /** Whether the ticket of a run below has to wait. */
   holds(fact: StoredEvent, commit: Commit): boolean {
-    const isEarly = this.#isWhole && this.#isEarly(fact.payload["ticket"], commit.run.runId);
+    const isEarly = this.#isWhole && this.#isEarly(fact.payload["ticket"]);
     if (isEarly) this.#held.push({ fact, commit });
     return isEarly;
   }
@@ -67,8 +67,8 @@ export class BegunChildren {
     return overdue;
   }
 
-  #isEarly(ticket: unknown, own: string): boolean {
-    if (!isJsonObject(ticket) || ticket["runId"] === undefined || ticket["runId"] === own) return false;
+  #isEarly(ticket: unknown): boolean {
+    if (!isJsonObject(ticket)) return false;
     const path = Array.isArray(ticket["agentPath"]) ? ticket["agentPath"] : [];
     return !this.#begun.some((child) => child.runId === ticket["runId"] || isAbove(child, path));
   }

@@ -1,4 +1,13 @@
-import { type AgentEvent, type Message, type MessageId, messageId, type RunId, type Ticket, type ToolMessage } from "@awaken/contract";
+import {
+  type AgentEvent,
+  isJsonObject,
+  type Message,
+  type MessageId,
+  messageId,
+  type RunId,
+  type Ticket,
+  type ToolMessage,
+} from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
 import type { StepStart, StreamFact } from "../loop/step-progress.ts";
 import { BegunChildren } from "./begun-children.ts";
@@ -69,7 +78,7 @@ export class Rebuild {
   readonly #answered = new Set<string>();
   #shown: ShownStep | undefined;
   #turn: Turn | undefined;
-  /** Tickets of a run that is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
+  /** Its own tickets, when it is leaving: they are shown when it has left, so that whoever decides finds it waiting. */
   #held: StoredEvent[] = [];
   readonly #children = new BegunChildren();
   /** Decisions are on record before the run goes on with them: they are told when it does. */
@@ -148,7 +157,7 @@ export class Rebuild {
   /** At the end of the log: those that have waited for long enough. */
   tellBelow(now: number): readonly AgentEvent[] {
     this.#told = [];
-    for (const { fact, commit } of this.#children.takeOverdue(now)) this.#tellTicket(fact, commit);
+    this.#tellOverdue(now);
     return this.#told;
   }
 
@@ -167,7 +176,11 @@ export class Rebuild {
   /** What a commit adds. */
   commit(commit: Commit): readonly AgentEvent[] {
     this.#told = [];
-    this.#writtenAt = commit.run.updatedAt;
+    if (this.#isBeside(commit)) {
+      this.#tellAll(commit.events, commit);
+      return this.#told;
+    }
+    this.#writtenAt = Math.max(this.#writtenAt, commit.run.updatedAt);
     for (const { kind, payload } of commit.events) if (kind.startsWith("run-")) this.#tickets.addAll(payload["tickets"]);
     this.#release(commit);
     const turns = turnsOf(commit);
@@ -178,10 +191,18 @@ export class Rebuild {
     return this.#told;
   }
 
+  /** Of runs below one that is over, or of its calls: it is told where it stands in the log, also while another run speaks. */
+  #isBeside({ run, events }: Commit): boolean {
+    if (this.#isAmid || !this.#isUnderWay || run.runId === this.#run) return false;
+    return !events.some(({ kind }) => kind.startsWith("run-"));
+  }
+
   #take(fact: StoredEvent, commit: Commit, turns: Message[], sources: FactSources): void {
     if (this.isOver) return;
+    this.#tellOverdue(fact.createdAt);
     if (fact.kind === "ticket-open") {
-      if (!this.#children.holds(fact, commit)) this.#hold([fact], commit);
+      if (isOwnTicket(fact, commit)) this.#hold(fact, commit);
+      else if (!this.#children.holds(fact, commit)) this.#tell(fact, commit);
       return;
     }
     const event = readFact(fact, sources);
@@ -205,18 +226,19 @@ export class Rebuild {
         return;
       case "child-start":
         this.#told.push(event);
-        this.#hold(this.#children.add(event, commit), commit);
+        this.#tellAll(this.#children.add(event, commit), commit);
         return;
       case "run-start":
         this.#begin(event);
-        this.#hold(this.#children.begin(event.resumed), commit);
+        this.#tellAll(this.#children.begin(event.resumed), commit);
         return;
       case "run-end":
         this.#end(event, commit);
         return;
       case "decision-taken":
         // Behind the ticket that it is about.
-        this.#hold(this.#children.takeAll(), commit, "now");
+        this.#tellAll(this.#children.takeAll(), commit);
+        this.#release(commit);
         if (!this.#isUnderWay && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
@@ -230,10 +252,10 @@ export class Rebuild {
     this.#told.push(event);
   }
 
-  /** Tickets are told when the run has left, or with what it says next; of a run below, while this one waits, at once. */
-  #hold(facts: readonly StoredEvent[], commit: Commit, until: "later" | "now" = "later"): void {
-    this.#held.push(...facts);
-    if (until === "now" || !this.#isUnderWay) this.#release(commit);
+  /** A ticket of its own is told when the run has left, or with what it says next. */
+  #hold(fact: StoredEvent, commit: Commit): void {
+    this.#held.push(fact);
+    if (!this.#isUnderWay) this.#release(commit);
   }
 
   /** Of all facts of a commit: the turn that one is of is the first of those that are left. */
@@ -282,7 +304,8 @@ export class Rebuild {
     this.#isUnderWay = false;
     this.#isDone = event.result.status !== "waiting";
     this.#done = this.#isDone ? event.runId : undefined;
-    this.#hold(this.#children.takeAll(), commit, "now");
+    this.#tellAll(this.#children.takeAll(), commit);
+    this.#release(commit);
     this.#told.push(...this.#passing.end(event.runId, this.#isDone), event);
   }
 
@@ -324,14 +347,29 @@ export class Rebuild {
   }
 
   #release(commit: Commit): void {
-    for (const fact of this.#held.splice(0)) this.#tellTicket(fact, commit);
+    this.#tellAll(this.#held.splice(0), commit);
   }
 
-  #tellTicket(fact: StoredEvent, commit: Commit): void {
+  /** Those that waited for long enough to know the run that asks. */
+  #tellOverdue(now: number): void {
+    for (const { fact, commit } of this.#children.takeOverdue(now)) this.#tell(fact, commit);
+  }
+
+  #tellAll(facts: readonly StoredEvent[], commit: Commit): void {
+    for (const fact of facts) this.#tell(fact, commit);
+  }
+
+  /** As it is. */
+  #tell(fact: StoredEvent, commit: Commit): void {
     const event = readFact(fact, this.#sources(commit, NO_TURNS));
     if (event !== undefined) this.#told.push(event);
     if (event?.type === "ticket-open") this.#tickets.tell(event.ticket);
   }
+}
+
+/** Facts of earlier versions are about the run's own. */
+function isOwnTicket({ payload: { ticket } }: StoredEvent, { run }: Commit): boolean {
+  return !isJsonObject(ticket) || ticket["runId"] === undefined || ticket["runId"] === run.runId;
 }
 
 const NO_TURNS: readonly never[] = Object.freeze([]);

@@ -86,7 +86,7 @@ export class EventChecker {
         return;
       default:
         if (!this.#isRunning && !this.#isBelow(event)) this.#fail(event, "is outside the run");
-        this.#seeStage(event);
+        if (!this.#isOfOthers(event)) this.#seeStage(event);
         this.#seeCall(event);
     }
   }
@@ -97,6 +97,11 @@ export class EventChecker {
     const asking = event.type === "ticket-open" ? event.ticket.runId : event.runId;
     this.#below.add(asking);
     return asking !== this.#runId;
+  }
+
+  /** Another run asks whenever it does, also inside of an answer. */
+  #isOfOthers(event: AgentEvent): boolean {
+    return event.type === "ticket-open" && event.ticket.runId !== this.#runId;
   }
 
   #checkShape(event: AgentEvent): void {
