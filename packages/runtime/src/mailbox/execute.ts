@@ -25,8 +25,9 @@ import {
 } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import { Hold, type HoldInit, type Opening } from "./hold.ts";
+import { lateWake } from "./late-wake.ts";
 import { batchesOf } from "./open-wishes.ts";
-import { lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
+import { type DispatchPlan, lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
 import { isRefusal } from "./refusals.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 import type { Watchers } from "./watchers.ts";
@@ -69,6 +70,8 @@ export async function executeDispatch(executor: Executor, claim: Claim, askedAt:
   }
 }
 
+type NothingToDo = Extract<DispatchPlan, { type: "nothing" }>;
+
 /** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
 const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
 
@@ -80,7 +83,7 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
     const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost });
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
-      else if (plan.type === "nothing") await ask("settle a dispatch", queue.dispatches.ack(fenceOf(claimed)));
+      else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
       else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run);
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-another") await passOn(executor, claimed, plan.runId);
@@ -95,6 +98,16 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       if (!AwakenError.is(thrown) || !OVERTAKEN.has(thrown.code) || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
     }
   }
+}
+
+async function settleNothing({ queue, ask }: Executor, claimed: ClaimedDispatch, { run, result }: NothingToDo): Promise<void> {
+  const outbound = lateWake(claimed, run);
+  const { threadId, runId: id } = claimed;
+  const settling =
+    outbound.length === 0
+      ? queue.dispatches.ack(fenceOf(claimed))
+      : queue.commit({ threadId, runId: id, outbound, fence: fenceOf(claimed), dispatch: { type: "ack", result } });
+  await ask<unknown>("settle a dispatch", settling);
 }
 
 async function endUnbegun({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, run: RunRecord): Promise<void> {

@@ -99,6 +99,7 @@ export class Hold implements Holding, Lease {
   bind(run: ActiveRun, isAwaited: boolean): void {
     this.#run = run;
     this.#isAwaited = isAwaited;
+    if (isAwaited) this.#leave.beginsAgain();
   }
 
   get wayOut(): WayOut {

@@ -29,6 +29,7 @@ export class Leave implements WayOut {
   readonly #deadline: AbortController | undefined;
   #isAsked = false;
   #isHeld = false;
+  #isBegunAgain = false;
   #stopTimer: (() => void) | undefined;
 
   constructor(init: LeaveInit) {
@@ -58,9 +59,15 @@ export class Leave implements WayOut {
     this.#isHeld = true;
   }
 
+  /** Another run starts it, which begins it once more when nothing of it is on record. */
+  beginsAgain(): void {
+    this.#isBegunAgain = true;
+  }
+
   takesBack({ mayPass, of, code }: LeavingFailure): TakenBack | undefined {
     const { hasTries, isAwaited, hasWorkers } = this.#init;
-    if (!mayPass || !hasTries || !this.#isHeld || (isAwaited && of === "model")) return undefined;
+    if (!mayPass || !hasTries || (isAwaited && of === "model")) return undefined;
+    if (!this.#isHeld) return this.#isBegunAgain && code !== "storage_too_new" ? "later" : undefined;
     // This process can neither go on with it nor see what becomes of it.
     const isForOthers = !hasWorkers || code === "storage_too_new";
     return isAwaited && isForOthers ? "elsewhere" : "later";

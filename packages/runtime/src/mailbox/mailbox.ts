@@ -7,6 +7,7 @@ import { type Failure, judgeFailure, Unknowns } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, keepCancel, settleFailure } from "./execute.ts";
 import { Hold, type HoldInit } from "./hold.ts";
+import { queueBehind } from "./late-wake.ts";
 import { Leases } from "./leases.ts";
 import { isPast, type YieldBefore } from "./leave.ts";
 import { loadAll } from "./load-all.ts";
@@ -128,7 +129,9 @@ export class Mailbox {
         for (const hold of this.#holds().filter((each) => each.isOf(scopeId, run.runId))) await this.#release(hold);
       },
       submit: async (order) => {
-        await startOrder(this.tenant(scopeId), order, { onBusy: "queue" });
+        const { intent, threadId } = order;
+        if (intent.type === "resume") await queueBehind(this.tenant(scopeId), { runId: intent.runId, threadId });
+        else await startOrder(this.tenant(scopeId), order, { onBusy: "queue" });
       },
       post: async (threadId, event, target) => {
         const reader = await postTask(this.tenant(scopeId), threadId, event, target);

@@ -1,19 +1,15 @@
 import {
-  type AgentEvent,
   AwakenError,
-  type Backend,
   type ChildRun,
   type DelegatePersistence,
   type DoneRun,
   errorMessage,
-  NO_USAGE,
   type RunId,
   type RunIdentity,
   runId,
   STATE_SCHEMA_VERSION,
   threadId,
 } from "@awaken/contract";
-import { refuseUnsupported } from "../backend/check-profile.ts";
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
 import { countedOf, isLeft, type LoopOutcome } from "../loop/finish.ts";
@@ -21,11 +17,13 @@ import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolution } from "../resolve/resolver.ts";
-import { onAbort, raceAbort } from "../stream/abort.ts";
+import { onAbort } from "../stream/abort.ts";
 import { derivedId } from "../stream/derived-id.ts";
+import { sleep } from "../stream/sleep.ts";
 import type { ActiveRun, Written } from "./active-runs.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";
-import { cancelledResult, endHere, endOf, openResult, remoteEnding, waitingStatus } from "./child-end.ts";
+import { endHere, endOf, openResult, waitingStatus } from "./child-end.ts";
+import { runRemote } from "./child-remote.ts";
 import { toMessages } from "./message-input.ts";
 import type { RunInit, RunParts, StartRun } from "./run-parts.ts";
 import { ticketsBelow } from "./tickets-below.ts";
@@ -48,14 +46,37 @@ function ephemeralRecords({ records, clock, scopeId }: RunParts): RunRecords {
   };
 }
 
-const isTaken = (thrown: unknown): boolean =>
-  AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
+const TAKEN: ReadonlySet<string> = new Set(["thread_already_running", "fence_lost"]);
+
+/** Somebody else has begun it. */
+const isTaken = (thrown: unknown): boolean => AwakenError.is(thrown) && TAKEN.has(thrown.code);
 
 const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
 
 /** Somebody else has the run by now, or will have it: what is known of it here is not how it ended. */
 const isElsewhere = (ended: LoopOutcome): boolean =>
   isLeft(ended) || (ended.termination.type === "error" && ended.termination.code === "fence_lost");
+
+/** How long a store that failed is left alone before a child is begun once more: twice as long each time. */
+const AGAIN_MS = 250;
+const LAST_AGAIN_MS = 2_000;
+
+function once<T>(tell: (about: T) => void): (about: T) => void {
+  let isTold = false;
+  return (about) => {
+    if (!isTold) tell(about);
+    isTold = true;
+  };
+}
+
+const mayPass = (thrown: unknown): boolean => AwakenError.is(thrown) && (thrown.code === "storage_io" || thrown.code === "commit_unknown");
+
+/** Nothing of it is on record, so nobody may wait for it. */
+function notBegun({ runId: id }: ChildRun, ended: LoopOutcome | undefined): AwakenError {
+  const failure = ended === undefined ? undefined : isLeft(ended) ? ended.failure : ended.termination;
+  const why = failure !== undefined && "message" in failure ? failure.message : "it is not on record";
+  return new AwakenError("storage_io", `run '${id}' could not be begun: ${why}`, { details: { runId: id } });
+}
 
 /** It has records of its own, and is not over. */
 const openEnd = (child: ChildRun, steps: number): ChildEnd => ({
@@ -93,7 +114,7 @@ export class ChildRuns implements Children {
     const policy = order.policy ?? (holds === undefined ? "ephemeral" : "durable");
     this.#check(order, policy);
     const { backend } = this.#resolve(order.agentId);
-    if (backend !== undefined) return this.#remote(order, backend);
+    if (backend !== undefined) return runRemote(this.#parts, parent, order, backend);
     const id = policy === "durable" ? derivedId(order.key) : ids();
     const child: ChildRun = {
       runId: runId(id),
@@ -149,14 +170,39 @@ export class ChildRuns implements Children {
     throw new AwakenError("capability_mismatch", message, { details: { agentId, policy } });
   }
 
-  /** The first attempt may have started it: one that is over is not run again, and one that somebody is at work on is waited for. */
   async #durable(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
+    const asked = order.isFirst ? order : { ...order, begun: once(order.begun) };
+    try {
+      return await this.#attempt(asked, child);
+    } catch (thrown) {
+      // One that is the first has begun, as far as anybody was told.
+      return this.#again(order.isFirst ? { ...order, isFirst: false, begun: () => {} } : asked, child, thrown);
+    }
+  }
+
+  /** What the store failed with may pass: it is asked again, for a few seconds. */
+  async #again(order: ChildOrder, child: ChildRun, why: unknown): Promise<ChildEnd> {
+    let failed = why;
+    for (let delayMs = AGAIN_MS; delayMs <= LAST_AGAIN_MS && mayPass(failed); delayMs *= 2) {
+      if (!(await sleep(this.#parts.clock, delayMs, order.signal))) break;
+      try {
+        return await this.#attempt(order, child);
+      } catch (thrown) {
+        failed = thrown;
+      }
+    }
+    throw failed;
+  }
+
+  /** The first attempt may have started it: one that is over is not run again, and one that somebody is at work on is waited for. */
+  async #attempt(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
     const known = order.isFirst ? undefined : await this.#parts.records.runs.load(child.runId);
     if (known?.status === "done") return this.#ended(known);
     if (known?.status === "waiting") return openEnd(child, known.steps);
     const parts = withParts(this.#parts, { resolver: this.#pinned() });
     const started = known === undefined ? this.#order(order, child) : resumeOrder(known, []);
     if (known === undefined) order.begun(child);
+    let left: LoopOutcome | undefined;
     try {
       const { run, ended } = await this.#await(parts, { ...started, isAwaited: true }, order);
       const isHere = !isLeft(ended) && !isElsewhere(ended);
@@ -164,11 +210,16 @@ export class ChildRuns implements Children {
       if (isHere && known === undefined && ended.isKept && isDone(run.written)) {
         return { ...(await endHere(this.#parts, ended, run.written)), isDurable: true, unrecorded: [] };
       }
+      left = ended;
     } catch (thrown) {
-      if (known === undefined || !isTaken(thrown)) throw thrown;
+      if (order.isFirst || !isTaken(thrown)) throw thrown;
     }
     const now = await this.#parts.records.runs.load(child.runId);
-    return now?.status === "done" ? this.#ended(now) : openEnd(child, now?.steps ?? 0);
+    if (now === undefined) throw notBegun(child, left);
+    if (now.status === "done") return this.#ended(now);
+    // Whoever has it may have begun it for this run, when that was his: he wakes nobody. One that left from here is in the queue.
+    if (now.status === "running" && !(left !== undefined && isLeft(left))) await this.#parts.holds?.submit(resumeOrder(now, []));
+    return openEnd(child, now.steps);
   }
 
   async #ephemeral(order: ChildOrder, child: ChildRun): Promise<ChildEnd> {
@@ -182,42 +233,6 @@ export class ChildRuns implements Children {
     const status = waitingStatus(isLeft(ended) ? undefined : ended.waitingReason);
     const steps = run?.steps ?? 0;
     return { child, result: { ...openResult(child, steps), status }, ending: undefined, isDurable: false, ...used };
-  }
-
-  /** An agent that runs elsewhere: it is asked once, and nothing of it is kept. */
-  async #remote(order: ChildOrder, backend: Backend): Promise<ChildEnd> {
-    const { agentId, state, policy = "ephemeral", signal, toolCallId } = order;
-    refuseUnsupported(agentId, [
-      ...(policy === "ephemeral" ? [] : ["delegate-persistence"]),
-      ...(state === undefined ? [] : ["delegate-state-seed"]),
-    ]);
-    const { runId: parentRunId, threadId: parentThreadId } = this.#identity;
-    const id = this.#parts.ids();
-    const child: ChildRun = {
-      runId: runId(id),
-      threadId: threadId(id),
-      agentId,
-      agentPath: [...agentPathOf(this.#identity), agentId],
-      toolCallId,
-    };
-    const messages = toMessages(order.input, this.#parts.ids);
-    order.begun(child);
-    const asked = backend.run({
-      ...{ role: "delegate", agentId, messages, newMessages: messages },
-      emit: (event) => (event.type === "activity-snapshot" ? order.report(event) : this.#hear(order, child, event)),
-      parent: { runId: parentRunId, threadId: parentThreadId, toolCallId },
-      policy: { persistence: "ephemeral", continuation: "disabled" },
-      signal: backend.profile.cancellation === "none" ? new AbortController().signal : signal,
-    });
-    const raced = backend.profile.cancellation === "none" ? await raceAbort(asked, signal) : { type: "value" as const, value: await asked };
-    const result = raced.type === "value" ? raced.value : cancelledResult(agentId);
-    const unrecorded = [{ agentPath: child.agentPath, runs: 1, usage: result.usage ?? NO_USAGE }];
-    return { child, result, ending: remoteEnding(result), isDurable: false, unrecorded, recorded: [] };
-  }
-
-  #hear({ hear, pass }: ChildOrder, { runId: id }: ChildRun, event: AgentEvent): void {
-    hear?.(event);
-    pass(event, id);
   }
 
   /** A parent that was told to stop tells it; one that somebody else has by now leaves it to whoever comes. */

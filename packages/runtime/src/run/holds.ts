@@ -15,7 +15,10 @@ export interface Holds {
   open(run: ActiveRun, given: Holding | undefined, isAwaited: boolean): Late<Holding>;
   /** Gives the thread of the run back as it is on record: another process goes on with it. Never rejects. */
   release(run: ActiveRun): Promise<void>;
-  /** Puts a run into the queue: it is on record when this resolves, and workers of whatever process execute it. */
+  /**
+   * Puts a run into the queue: it is on record when this resolves, and workers of whatever process execute it. One that is to be resumed
+   * comes behind whoever has it now: what is left of it then is gone on with, and when it is over, the run that waits for it is woken.
+   */
   submit(order: RunOrder): Promise<void>;
   /**
    * News of a task for a thread, or for one run of it: durable when this resolves. The run that is open there reads them at its next
