@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { QueueStore } from "@awaken/contract/store";
-import { fakeClock } from "@awaken/runtime/testing";
+import { type FakeClock, fakeClock } from "@awaken/runtime/testing";
 import pg from "pg";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { ENGINES, type Engine, openShared, stopServer } from "./support/nodes.ts";
@@ -79,6 +79,40 @@ describe.each(ENGINES)("on %s", (engine) => {
     await worker.run({ ...ask, input: "say" });
     await first?.until((event) => event.type === "run-end" && event !== first.events.find(({ type }) => type === "run-end"));
     for (const follower of followers) await follower.leave();
+  });
+
+  test("a node whose workers have nothing to do asks once in 30 s, and nothing between", async () => {
+    await using shared = await openShared(engine);
+    const statements = countStatements(engine, shared.stores[1]);
+    const clock = fakeClock(Date.now());
+    let sleeps = 0;
+    const idleTimer: FakeClock["timer"] = (ms, fire) => {
+      sleeps += 1;
+      return clock.timer(ms, fire);
+    };
+    await using talker = openNode(shared.stores[0], { workers: false });
+    await using worker = openNode(shared.stores[1], { clock: { ...clock, idleTimer }, limits: { storeMs: 1_000 * HOUR_MS } });
+    // Runs that wait for somebody are no work either.
+    for (const thread of ["a", "b", "c"]) await worker.wait((await talker.start({ ...ask, thread, input: "approve say" })).runId);
+    const asleep = async (before: number) => {
+      await expect.poll(() => sleeps).toBeGreaterThan(before);
+      // What a sweep asks beside has been asked by then.
+      for (let last = -1; last !== statements(); ) {
+        last = statements();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    };
+    const asked: number[] = [];
+    for (let look = 0; look < 12; look++) {
+      const [before, since] = [sleeps, statements()];
+      await clock.advance(29_000);
+      if (look > 1) expect(statements() - since).toBe(0);
+      await clock.advance(1_000);
+      await asleep(before);
+      asked.push(statements() - since);
+    }
+    // Who holds claims, what is due, when the next is due.
+    expect(Math.max(...asked.slice(2))).toBeLessThanOrEqual(3);
   });
 
   test("wait is woken when a run of another node is over: nobody asks again and again", async () => {

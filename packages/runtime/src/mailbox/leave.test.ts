@@ -81,6 +81,29 @@ describe.each(STORES)("a model that fails a run from the queue, on %s", (_, make
     expect(await dispatches(store)).toMatchObject([{ status: "acked", attemptCount: 2 }]);
   });
 
+  test("server-and-durability 28: is tried again after 250, 250, 500 and 1000 ms, and is a dead letter with the fifth try", async () => {
+    const clock = fakeClock(10_000);
+    await using store = make(() => clock.now());
+    const turns = Array.from({ length: 5 }, () => failure("overloaded"));
+    await using runtime = open(store, turns, { clock });
+    const { runId: id } = await runtime.start({ thread: "t", input: "x" });
+    for (const [nth, delayMs] of [250, 250, 500, 1_000].entries()) {
+      await expect.poll(() => dispatches(store)).toMatchObject([{ status: "queued", attemptCount: nth + 1 }]);
+      const [{ availableAt, updatedAt } = expect.fail()] = await dispatches(store);
+      expect(availableAt - updatedAt).toBe(delayMs);
+      await clock.advance(availableAt - 1 - clock.now());
+      expect(runtime.model.requests).toHaveLength(nth + 1);
+      // The store may have to be asked first when it is due.
+      const triesNow = async () => {
+        await clock.advance(10);
+        return runtime.model.requests.length;
+      };
+      await expect.poll(triesNow).toBe(nth + 2);
+    }
+    expect(await runtime.wait(id)).toMatchObject({ status: "failed", error: { code: "inference_overloaded" } });
+    expect(await dispatches(store)).toMatchObject([{ status: "dead-letter", attemptCount: 5 }]);
+  });
+
   test("server-and-durability 30: a 429 that does not pass is a dead letter after the last attempt", async () => {
     await using store = make();
     await using runtime = open(store, [failure("rate-limited"), failure("rate-limited", "slow down")], { maxAttempts: 2 });

@@ -162,11 +162,28 @@ describe.each(STORES)("runs that are started for later, on %s", (_, make) => {
     expect(await runtime.wait(first.runId)).toMatchObject({ text: "never mind" });
   });
 
-  test("server-and-durability 31: a dispatch without run and message dead-letters once", async () => {
-    await using store = make();
+  test("server-and-durability 31: a dispatch without run and message dead-letters once, and is never asked for again", async () => {
+    await using shared = make();
+    let claims = 0;
+    const claim: QueueStore["dispatches"]["claim"] = (thread, request) => {
+      if (thread === T) claims += 1;
+      return shared.dispatches.claim(thread, request);
+    };
+    const store: QueueStore = { ...shared, dispatches: { ...shared.dispatches, claim } };
     await store.dispatches.enqueue({ dispatchId: JSON.parse('"d"'), threadId: T, runId: runId("nobody") });
-    await using _worker = open(store, []);
+    const clock = fakeClock(Date.now());
+    await using first = open(store, [text("one")], { clock, limits: { storeMs: 3_600_000_000 } });
     await expect.poll(() => statuses(store)).toEqual(["dead-letter"]);
+    const row = await store.dispatches.list(T, {});
+    expect(row).toMatchObject([{ attemptCount: 1, lastError: expect.stringContaining("nobody") }]);
+    expect(claims).toBe(1);
+    await first.recover();
+    for (let looks = 0; looks < 10; looks++) await clock.advance(30_000);
+    await using next = open(store, [text("another")]);
+    // One of them has looked at the queue.
+    await next.wait((await next.start({ thread: "u", input: "x" })).runId);
+    expect(claims).toBe(1);
+    expect(await store.dispatches.list(T, {})).toEqual(row);
   });
 });
 
