@@ -1,4 +1,4 @@
-import { type AgentEvent, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
+import { type AgentEvent, AwakenError, checkOptions, type PartRules, partRule, RULES, type ScopeId } from "@awaken/contract";
 import type { LeftRun } from "../loop/finish.ts";
 import type { FollowUntil } from "../run/run-parts.ts";
 import { onAbort } from "../stream/abort.ts";
@@ -6,6 +6,7 @@ import { type Late, whenThere } from "../stream/door.ts";
 import type { AttachedEvent, AttachedIterator, AttachOptions } from "./attached-event.ts";
 import { type FollowOptions, follow, type Reader } from "./follow.ts";
 import type { Readers } from "./readers.ts";
+import type { Relay } from "./relay.ts";
 
 /** From whatever realm it comes. */
 const isSignal = (value: unknown): boolean =>
@@ -44,6 +45,7 @@ class Attached implements AttachedIterator {
   readonly #id: string;
   readonly #options: FollowOptions;
   readonly #check: (() => void) | undefined;
+  #relay: Relay | undefined;
   #reader: Reader | undefined;
   #off: (() => void) | undefined;
   #unexpect: (() => void) | undefined;
@@ -100,7 +102,10 @@ class Attached implements AttachedIterator {
       this.#end();
       return ENDED;
     } catch (thrown) {
+      // What breaks off because he leaves, or because the runtime is closed, has failed nobody.
+      const isLeft = this.#isOver || this.#isClosing;
       this.#end();
+      if (isLeft) return ENDED;
       throw thrown;
     } finally {
       this.#waiting -= 1;
@@ -120,7 +125,11 @@ class Attached implements AttachedIterator {
     };
     let reader: Late<Reader>;
     try {
-      reader = whenThere(entered, (relay) => follow({ relay, exchange: relay.exchange, onClosing }, this.#id, this.#options));
+      reader = whenThere(entered, (relay) => {
+        if (relay.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
+        this.#relay = relay;
+        return follow({ relay, exchange: relay.exchange, onClosing }, this.#id, this.#options);
+      });
     } catch (thrown) {
       return leave(thrown);
     }
@@ -136,6 +145,10 @@ class Attached implements AttachedIterator {
     // He may have left meanwhile: then all of it is given back at once.
     this.#off = signal && onAbort(signal, () => this.#end());
     if (this.#isOver) this.#close();
+  }
+
+  get #isClosing(): boolean {
+    return this.#relay?.closing.aborted === true;
   }
 
   /** Nothing comes any more. */

@@ -15,7 +15,18 @@ import { readOutside } from "./read-fact.ts";
 import { type Commit, LogReader, type Outside } from "./read-log.ts";
 import { Rebuild } from "./rebuild.ts";
 import type { Relay } from "./relay.ts";
-import { findTarget, keptPlace, madeHere, readCursor, type Start, startNow, type Target, writeCursor } from "./target.ts";
+import {
+  checkKept,
+  findTarget,
+  isExpired,
+  keptPlace,
+  madeHere,
+  readCursor,
+  type Start,
+  startNow,
+  type Target,
+  writeCursor,
+} from "./target.ts";
 
 /** For a store that wakes nobody. */
 const POLL_MS = 500;
@@ -147,7 +158,7 @@ export class Reader {
           this.#stage = "log";
           break;
         case "log":
-          told = this.#tellCommits(await this.#log.next());
+          told = this.#tellCommits(await this.#readLog());
           break;
         case "below":
           if (this.#rebuild.isHoldingBelow) told = this.#rebuild.tellBelow(this.#relay.clock.now());
@@ -211,6 +222,20 @@ export class Reader {
     if (!this.#isLogRung) this.#stage = "show";
     else this.#stage = this.#isFirst && this.#isFresh ? "tickets" : "log";
     this.#isLogRung = false;
+  }
+
+  /** A thread that is there has no place that is gone, unless retention took it; one without a log may be gone itself. */
+  async #readLog(): Promise<readonly (Commit | Outside)[] | undefined> {
+    const { runId, isNew } = this.#target;
+    try {
+      const commits = await this.#log.next();
+      if (commits === undefined && this.#log.isEmpty && runId === undefined && isNew === undefined)
+        await checkKept(this.#relay, this.#target);
+      return commits;
+    } catch (thrown) {
+      if (isExpired(thrown)) await checkKept(this.#relay, this.#target);
+      throw thrown;
+    }
   }
 
   #tellCommits(commits: readonly (Commit | Outside)[] | undefined): Batch | undefined {

@@ -78,6 +78,11 @@ export class LogReader {
     this.#cutAt = cutAt;
   }
 
+  /** Nothing was ever in it, as far as is known. */
+  get isEmpty(): boolean {
+    return this.#after === undefined;
+  }
+
   /** The next commits that were not read before, those of one page together. Undefined at the end of the log: what comes after it begins another pass. */
   async next(): Promise<readonly (Commit | Outside)[] | undefined> {
     while (this.#hasMore) {

@@ -48,6 +48,8 @@ export function readCursor(after: string): Start {
 
 const notFound = (id: string) => new AwakenError("run_not_found", `no run and no thread has the id '${id}'`, { details: { id } });
 
+export const isExpired = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "cursor_expired";
+
 const NEW = { writtenAt: 0, isUnderWay: false, isNew: true } as const;
 
 function newTarget({ threadId, runId }: ActiveRun, id: string): Target {
@@ -122,6 +124,12 @@ export async function startNow(relay: Relay, id: string): Promise<{ readonly tar
   }
 }
 
+/** What was deleted is gone, whatever place in its log somebody has. */
+export async function checkKept({ store }: Relay, { threadId, runId }: Target): Promise<void> {
+  const found = runId === undefined ? await store.threads.load(threadId) : await store.runs.load(runId);
+  if (found === undefined) throw notFound(runId ?? threadId);
+}
+
 /** Where retention took what was told, all that is left comes behind it. */
 export async function keptPlace({ store }: Relay, { scope }: Target, place: ToldPlace): Promise<ToldPlace> {
   if (place.type !== "up-to") return place;
@@ -129,7 +137,7 @@ export async function keptPlace({ store }: Relay, { scope }: Target, place: Told
     await store.events.list(scope, { after: place.cursor, limit: 1 });
     return place;
   } catch (thrown) {
-    if (AwakenError.is(thrown) && thrown.code === "cursor_expired") return { type: "nothing" };
+    if (isExpired(thrown)) return { type: "nothing" };
     throw thrown;
   }
 }
