@@ -59,10 +59,17 @@ export function heldStore(store: QueueStore, lane: Lane, trouble: Trouble): Queu
           return (work: (ports: object) => Promise<unknown>) =>
             call(name, () => Reflect.apply(value, target, [(ports: object) => work(wrap(ports, "", true))]), isInside);
         }
-        return (...args: unknown[]) => call(name, () => Reflect.apply(value, target, args), isInside);
+        return (...args: unknown[]) => call(`${name}${aboutOf(args)}`, () => Reflect.apply(value, target, args), isInside);
       },
     });
   return wrap(store, "", false);
+}
+
+/** The thread or run that a call is about, as far as one can see. */
+function aboutOf([first]: readonly unknown[]): string {
+  const about: unknown =
+    typeof first === "object" && first !== null ? (Reflect.get(first, "threadId") ?? Reflect.get(first, "runId")) : first;
+  return typeof about === "string" ? ` ${about}` : "";
 }
 
 const lost = (name: string, isInside: boolean): AwakenError =>

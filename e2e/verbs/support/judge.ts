@@ -68,7 +68,9 @@ const judgeRuns = (runs: readonly RunRecord[]): readonly string[] =>
   runs.flatMap((run) => {
     if (run.status !== "done") return [`run ${run.runId} is ${run.status}`];
     const { termination } = run.outcome;
-    const isOdd = termination.type === "error" && !CAUSES.test(termination.message);
+    // Before it is on record nobody else can go on with it.
+    const isStillborn = run.steps === 0 && termination.type === "error" && termination.code === "storage_io";
+    const isOdd = termination.type === "error" && !isStillborn && !CAUSES.test(termination.message);
     return isOdd ? [`run ${run.runId} on ${run.threadId} ended as ${JSON.stringify(termination)}`] : [];
   });
 
