@@ -68,7 +68,7 @@ export class Hold implements Holding, Lease {
   readonly #dispatchId;
   readonly #opening: Opening | undefined;
   readonly #leave: Leave;
-  readonly #entrance: ((ports: Ports) => Promise<unknown>) | undefined;
+  readonly #entrance: ((ports: Ports, at: number | undefined) => Promise<unknown>) | undefined;
   readonly #wishes: OpenWishes;
   #run: ActiveRun | undefined;
   #isAwaited = false;
@@ -83,8 +83,8 @@ export class Hold implements Holding, Lease {
   /** When the commit that claims the thread was sent. */
   #askedAt = 0;
 
-  /** `entrance`: what comes to be in one transaction with the first commit of the run. */
-  constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports) => Promise<unknown>) {
+  /** `entrance`: what comes to be in one transaction with the first commit of the run, which has this time. */
+  constructor(init: HoldInit, opening?: Opening, entrance?: (ports: Ports, at: number | undefined) => Promise<unknown>) {
     this.#init = init;
     this.#entrance = entrance;
     this.tenant = init.tenant;
@@ -175,12 +175,12 @@ export class Hold implements Holding, Lease {
     return this.#isSettled;
   }
 
-  first({ runId }: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined {
+  first({ runId, run }: ThreadCommit, write: (ports: CommitPorts) => Promise<CommitResult>): Promise<CommitResult> | undefined {
     const enter = this.#entrance;
     // What a run is ended for that it leaves behind is not its own first commit.
     if (enter === undefined || this.#run?.runIds.includes(runId) !== true) return undefined;
     return inOne({ queue: this.tenant, ask: this.#init.ask }, "commit a transaction", async (ports) => {
-      await enter(ports);
+      await enter(ports, run?.updatedAt);
       return write(ports);
     });
   }

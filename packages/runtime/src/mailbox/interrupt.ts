@@ -96,11 +96,11 @@ export class Interruption {
     return [...this.#ended].filter((id) => this.#queued.has(id)).length;
   }
 
-  /** Voids what is queued. `thread_already_running` when somebody has the thread after all. */
-  async apply(ports: Ports, messages: "stay" | "are-taken-back"): Promise<number> {
+  /** Voids what is queued, before the run that comes instead: that one has the thread. `thread_already_running` when somebody has it after all. */
+  async apply(ports: Ports, messages: "stay" | "are-taken-back", at = this.#tenant.clock.now()): Promise<number> {
     const [held] = await ports.dispatches.list(this.#threadId, { statuses: ["claimed"], limit: 1 });
     if (held?.status === "claimed") throw isTaken(this.#threadId, held.claimedBy);
-    const { count, ended } = await supersede(this.#tenant, ports, this.#threadId, messages);
+    const { count, ended } = await supersede(ports, this.#threadId, messages, at);
     this.#superseded = ended;
     return count;
   }

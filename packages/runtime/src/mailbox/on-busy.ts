@@ -22,7 +22,7 @@ async function interrupting(tenant: Tenant, start: BusyStart): Promise<LoopOutco
   const { order } = start;
   await refuseBarrier(tenant, order.threadId);
   const work = (interruption: Interruption) => {
-    const hold = new Hold(holdInit, undefined, (ports) => interruption.apply(ports, "stay"));
+    const hold = new Hold(holdInit, undefined, (ports, at) => interruption.apply(ports, "stay", at));
     return begin(parts, { ...start, order: { ...order, holding: hold } });
   };
   return Interruption.through(tenant, order.threadId, work, order);

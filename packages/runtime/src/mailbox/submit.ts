@@ -117,7 +117,7 @@ export async function startOrder(tenant: Tenant, order: RunOrder, terms: StartTe
         async (interruption) => {
           const commit = await planStart(tenant, order, terms);
           await inOne(tenant, "start a run", async (ports) => {
-            await interruption.apply(ports, "stay");
+            await interruption.apply(ports, "stay", commit.run?.updatedAt);
             await ports.commit(commit);
           });
           return { runId: commit.runId, threadId };

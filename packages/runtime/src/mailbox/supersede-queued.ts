@@ -3,7 +3,6 @@ import type { PendingRecord } from "@awaken/contract/store";
 import { isNews } from "../loop/task-news.ts";
 import { endRecord } from "./end-record.ts";
 import type { Ports } from "./in-one.ts";
-import type { Tenant } from "./tenant.ts";
 
 export interface Superseded {
   readonly count: number;
@@ -15,12 +14,7 @@ export interface Superseded {
  * somebody comes instead, what was sent to whoever comes next stays for him, and so does a run that waits or was cut off; else all of that is
  * over too. Gives the number of dispatches, and the runs that ended.
  */
-export async function supersede(
-  { clock }: Pick<Tenant, "clock">,
-  ports: Ports,
-  threadId: ThreadId,
-  messages: "stay" | "are-taken-back",
-): Promise<Superseded> {
+export async function supersede(ports: Ports, threadId: ThreadId, messages: "stay" | "are-taken-back", at: number): Promise<Superseded> {
   const { superseded } = await ports.dispatches.interrupt(threadId);
   const runs = await loadAll(ports, new Set(superseded.map(({ runId }) => runId)));
   const over = runs.filter(({ status }) => status === "created" || (messages === "are-taken-back" && status !== "done"));
@@ -33,7 +27,7 @@ export async function supersede(
       await ports.pending.retract(threadId, entry.pendingId, entry.revision);
     }
   }
-  const commits = over.map((run) => endRecord(run, { type: "cancelled" }, clock.now()));
+  const commits = over.map((run) => endRecord(run, { type: "cancelled" }, at));
   for (const commit of commits) await ports.commit(commit);
   return { count: superseded.length, ended: commits.map(({ run }) => run) };
 }
