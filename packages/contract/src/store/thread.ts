@@ -155,7 +155,8 @@ export function projectRun(thread: ThreadRecord, run: RunRecord): ThreadRecord {
   const updatedAt = before?.id === runId ? Math.max(before.updatedAt, run.updatedAt) : run.updatedAt;
   const latestRun = isLatest || before === undefined ? { id: runId, updatedAt, ordinal } : before;
   const record: Draft = { schemaVersion: thread.schemaVersion, id: thread.id, metadata: thread.metadata, latestRun };
-  const parent = isLatest ? parentOf(thread, run) : thread.parentThreadId;
+  // Once: who deleted the parent, or took the thread from it, is not to find it there again.
+  const parent = isLatest && before?.id !== runId ? parentOf(thread, run) : thread.parentThreadId;
   const active = run.status === "running" ? runId : isDone ? unless(thread.activeRunId, runId) : undefined;
   const open = isDone ? unless(thread.openRunId, runId) : runId;
   if (thread.resourceId !== undefined) record.resourceId = thread.resourceId;

@@ -1,51 +1,17 @@
-import { AwakenError, dispatchId, errorMessage, type Log, type RunId, type RunRecord, runId } from "@awaken/contract";
-import {
-  type Claim,
-  type ClaimedDispatch,
-  type Fence,
-  MAX_COMMIT_ATTEMPTS,
-  type PendingRecord,
-  type QueuedDispatch,
-} from "@awaken/contract/store";
+import { AwakenError, errorMessage } from "@awaken/contract";
+import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS, type QueuedDispatch } from "@awaken/contract/store";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
-import type { RunParts } from "../run/run-parts.ts";
 import { startRun } from "../run/start-run.ts";
-import type { Clock } from "../stream/clock.ts";
-import type { Ids } from "../stream/ids.ts";
 import { sleep } from "../stream/sleep.ts";
-import {
-  type Failure,
-  isUnreadable,
-  judgeFailure,
-  retryDelayMs,
-  UNKNOWN_AGENT_DELAY_MS,
-  UNKNOWN_AGENT_MS,
-  type Unknowns,
-} from "./attempts.ts";
-import { endRecord } from "./end-record.ts";
-import { Hold, type HoldInit, type Opening } from "./hold.ts";
-import { lateWake } from "./late-wake.ts";
+import { type Failure, judgeFailure } from "./attempts.ts";
+import { type Executor, fenceOf } from "./executor.ts";
+import { Hold, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
-import { type DispatchPlan, lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
+import { lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
 import { isRefusal } from "./refusals.ts";
-import type { Ask, TenantQueue } from "./tenant-queue.ts";
-import type { Watchers } from "./watchers.ts";
-
-/** What executes dispatches of one tenant. */
-export interface Executor {
-  readonly queue: TenantQueue;
-  readonly parts: RunParts;
-  readonly holdInit: HoldInit;
-  readonly ask: Ask;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly ids: Ids;
-  readonly watchers: Watchers;
-  readonly unknowns: Unknowns;
-}
-
-const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
+import { settleFailure } from "./settle-failure.ts";
+import { BLOCKED_MS, dropMessages, endUnbegun, moveMessages, passOn, settleNothing, voidBarrier } from "./settle-plan.ts";
 
 /**
  * Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. False: it is left to a node
@@ -70,8 +36,6 @@ export async function executeDispatch(executor: Executor, claim: Claim, askedAt:
   }
 }
 
-type NothingToDo = Extract<DispatchPlan, { type: "nothing" }>;
-
 /** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
 const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
 
@@ -86,6 +50,7 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
       else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run);
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
+      else if (plan.type === "for-nobody") await dropMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-another") await passOn(executor, claimed, plan.runId);
       else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
@@ -100,37 +65,6 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
   }
 }
 
-async function settleNothing({ queue, ask }: Executor, claimed: ClaimedDispatch, { run, result }: NothingToDo): Promise<void> {
-  const outbound = lateWake(claimed, run);
-  const { threadId, runId: id } = claimed;
-  const settling =
-    outbound.length === 0
-      ? queue.dispatches.ack(fenceOf(claimed))
-      : queue.commit({ threadId, runId: id, outbound, fence: fenceOf(claimed), dispatch: { type: "ack", result } });
-  await ask<unknown>("settle a dispatch", settling);
-}
-
-async function endUnbegun({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, run: RunRecord): Promise<void> {
-  const ended = endRecord(run, { type: "cancelled" }, clock.now());
-  const dispatch = { type: "ack", result: { type: "done", termination: { type: "cancelled" } } } as const;
-  await ask("end a run", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch }));
-  watchers.ended(ended.run);
-}
-
-/** How long a run waits until it is looked at again whether what is in front of its messages has gone. */
-const BLOCKED_MS = 5_000;
-
-/** Whoever edits or retracts it at this moment is looked at again too. */
-async function voidBarrier({ queue, ask }: Executor, { threadId, pendingId, revision }: PendingRecord): Promise<void> {
-  try {
-    await ask("edit a message", queue.pending.update(threadId, pendingId, { revision, deliveryMode: { barrier: false } }));
-  } catch (thrown) {
-    if (!AwakenError.is(thrown) || !MOVED.has(thrown.code)) throw thrown;
-  }
-}
-
-const MOVED: ReadonlySet<string> = new Set(["version_conflict", "storage_not_found", "already_consumed"]);
-
 /** Puts the dispatch back and executes the one that comes first; while that one is not due, both wait. */
 async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<void> {
   const { queue, ask, holdInit } = executor;
@@ -141,34 +75,6 @@ async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: Queu
   const askedAt = executor.clock.now();
   const next = await ask("claim a dispatch", queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs }));
   if (next !== undefined) await executeDispatch(executor, next, askedAt);
-}
-
-/** Another run of the thread is woken in the place of this one. */
-async function passOn({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, next: RunId): Promise<void> {
-  const { threadId, maxAttempts, priority } = claimed;
-  await ask(
-    "wake another run",
-    queue.transaction(async ({ dispatches }) => {
-      await dispatches.ack(fenceOf(claimed));
-      await dispatches.enqueue({ dispatchId: dispatchId(ids()), threadId, runId: next, maxAttempts, priority });
-    }),
-  );
-}
-
-/** Messages for a run that ended before it read them are for a run of their own. */
-async function moveMessages({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, messages: readonly PendingRecord[]): Promise<void> {
-  const { threadId, maxAttempts, priority } = claimed;
-  const id = runId(ids());
-  await ask(
-    "move messages to a new run",
-    queue.transaction(async ({ dispatches, pending }) => {
-      await dispatches.ack(fenceOf(claimed));
-      for (const { pendingId, revision } of messages) {
-        await pending.update(threadId, pendingId, { revision, deliveryMode: { boundary: "new-run", targetRunId: id } });
-      }
-      await dispatches.enqueue({ dispatchId: dispatchId(id), threadId, runId: id, maxAttempts, priority });
-    }),
-  );
 }
 
 /** Decisions that do not fit are left out, one after the other: they must not keep those that do from being followed. */
@@ -256,50 +162,3 @@ const KEEP_AGAIN_MS = 1_000;
 export async function keepCancel({ queue, ask }: Executor, { threadId, runId: id }: ClaimedDispatch): Promise<void> {
   await ask("put a wish on record", queue.wishes.append({ type: "cancel", wishId: `cancel:${id}`, threadId, runId: id }));
 }
-
-/** What becomes of a dispatch whose run is not over. On its last try it is a dead letter, and the run ends with it. */
-export async function settleFailure(executor: Executor, claimed: ClaimedDispatch, failure: Failure): Promise<void> {
-  const { queue, ask, clock, watchers } = executor;
-  const fence = fenceOf(claimed);
-  switch (failure.type) {
-    case "lost":
-      return;
-    case "hand-over":
-      await ask("put a dispatch back", queue.dispatches.release(fence));
-      return;
-    case "retry": {
-      const { error, minDelayMs = 0 } = failure;
-      if (claimed.attemptCount + 1 >= claimed.maxAttempts) return buryDispatch(executor, claimed, error);
-      const delayMs = Math.max(retryDelayMs(claimed.attemptCount), minDelayMs);
-      await ask("put a dispatch back", queue.dispatches.nack(fence, { error, delayMs }));
-      watchers.failed(Math.max(0, clock.now() - claimed.updatedAt));
-      return;
-    }
-    case "release":
-      if (executor.unknowns.triedFor(claimed.dispatchId, clock.now()) > UNKNOWN_AGENT_MS)
-        return buryDispatch(executor, claimed, failure.error);
-      await ask("put a dispatch back", queue.dispatches.release(fence, UNKNOWN_AGENT_DELAY_MS));
-      return;
-    case "dead-letter":
-      return buryDispatch(executor, claimed, failure.error);
-  }
-}
-
-/** The dead letter and the end of its run are one commit. A run that cannot be read cannot be ended, here or in the next try. */
-async function buryDispatch({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, error: string): Promise<void> {
-  const run = await ask("load a run", queue.runs.load(claimed.runId)).catch((thrown: unknown) => {
-    if (!isUnreadable(thrown)) throw thrown;
-    return "unreadable" as const;
-  });
-  if (run === "unreadable") {
-    await ask("bury a dispatch", queue.dispatches.deadLetter(fenceOf(claimed), error));
-    return;
-  }
-  const { threadId, runId: id } = claimed;
-  const ended = isOpen(run) ? endRecord(run, { type: "error", code: "dead_letter", message: error }, clock.now()) : undefined;
-  const last = ended ?? { threadId, runId: id };
-  await ask("bury a dispatch", queue.commit({ ...last, fence: fenceOf(claimed), dispatch: { type: "dead-letter", error } }));
-  watchers.ended(ended?.run);
-}
-
-const isOpen = (run: RunRecord | undefined): run is RunRecord => run !== undefined && run.status !== "done";

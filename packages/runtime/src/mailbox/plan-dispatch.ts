@@ -36,6 +36,8 @@ export type DispatchPlan =
   | { readonly type: "taken-back"; readonly run: RunRecord }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
+  /** The thread was deleted, and these are news for it: nobody reads them any more. */
+  | { readonly type: "for-nobody"; readonly messages: readonly PendingRecord[] }
   /** The run is over, and another one of the thread waits for what this is about. */
   | { readonly type: "for-another"; readonly runId: RunId }
   /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
@@ -144,6 +146,7 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const entering = selectPending(entries, "new-run", runId);
   const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
   if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
+  if (records.head === undefined && entering.length > 0 && entering.every(isNews)) return { type: "for-nobody", messages: entering };
   // The messages that it was for are read or retracted.
   const isAlone = entering.length === 0 || isForWaiting(scene, entering);
   const isLeft = isAlone && (run === undefined || run.input.triggerMessageIds.length === 0);

@@ -38,7 +38,10 @@ export async function postTask(tenant: Tenant, thread: ThreadId, event: TaskEven
 async function postMessage(tenant: Tenant, thread: ThreadId, message: Message, target?: RunId): Promise<RunId | undefined | false> {
   const { ids, maxAttempts } = tenant;
   return inOne(tenant, "keep news of a task", async (ports) => {
-    const openId = target ?? (await ports.threads.load(thread))?.openRunId;
+    const owner = target === undefined ? await ports.threads.load(thread) : undefined;
+    // Whoever started the task was there: his thread was deleted, and does not come back for it.
+    if (target === undefined && owner === undefined && message.metadata?.task !== undefined) return undefined;
+    const openId = target ?? owner?.openRunId;
     const open = openId === undefined ? undefined : await ports.runs.load(openId);
     if (target !== undefined && (open === undefined || open.status === "done")) return false;
     const mode = target === undefined ? NEWS : { ...NEWS, targetRunId: target, fallbackToNewRun: false };

@@ -8,7 +8,7 @@ import type { Ids } from "../stream/ids.ts";
 import { sleep } from "../stream/sleep.ts";
 import { judgeFailure } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
-import type { Executor } from "./execute.ts";
+import type { Executor } from "./executor.ts";
 import type { NodeIdentity } from "./node.ts";
 
 /** What the verbs of one tenant need. */

@@ -82,6 +82,16 @@ function records(it: StoreTest): void {
     await store.commit(write(runs.running({ activation: childOf("t3"), updatedAt: 2 })));
     expect(await store.threads.load(T1)).toMatchObject({ parentThreadId: T2 });
   });
+
+  it("that were taken from their parent have none any more, whatever their run writes", async ({ store }) => {
+    await store.threads.create({ id: T2 });
+    await store.commit(write(runs.running({ activation: childOf("t2") })));
+    await store.threads.delete(T2, "detach");
+    await store.commit(write(runs.running({ activation: childOf("t2"), updatedAt: 2 })));
+    expect((await store.threads.load(T1))?.parentThreadId).toBeUndefined();
+    await store.commit(write(runs.done({ activation: childOf("t2"), updatedAt: 3 })));
+    expect(await store.runs.load(R1)).toMatchObject({ status: "done" });
+  });
 }
 
 function lineage(it: StoreTest): void {

@@ -1,0 +1,83 @@
+import { AwakenError, dispatchId, type RunId, type RunRecord, runId } from "@awaken/contract";
+import type { ClaimedDispatch, PendingRecord } from "@awaken/contract/store";
+import { endRecord } from "./end-record.ts";
+import { type Executor, fenceOf } from "./executor.ts";
+import { lateWake } from "./late-wake.ts";
+import type { DispatchPlan } from "./plan-dispatch.ts";
+
+// What is done about a claimed dispatch for which no run is executed.
+
+type NothingToDo = Extract<DispatchPlan, { type: "nothing" }>;
+
+export async function settleNothing({ queue, ask }: Executor, claimed: ClaimedDispatch, { run, result }: NothingToDo): Promise<void> {
+  const outbound = lateWake(claimed, run);
+  const { threadId, runId: id } = claimed;
+  const settling =
+    outbound.length === 0
+      ? queue.dispatches.ack(fenceOf(claimed))
+      : queue.commit({ threadId, runId: id, outbound, fence: fenceOf(claimed), dispatch: { type: "ack", result } });
+  await ask<unknown>("settle a dispatch", settling);
+}
+
+export async function endUnbegun({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, run: RunRecord): Promise<void> {
+  const ended = endRecord(run, { type: "cancelled" }, clock.now());
+  const dispatch = { type: "ack", result: { type: "done", termination: { type: "cancelled" } } } as const;
+  await ask("end a run", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch }));
+  watchers.ended(ended.run);
+}
+
+/** How long a run waits until it is looked at again whether what is in front of its messages has gone. */
+export const BLOCKED_MS = 5_000;
+
+/** Whoever edits or retracts it at this moment is looked at again too. */
+export async function voidBarrier({ queue, ask }: Executor, { threadId, pendingId, revision }: PendingRecord): Promise<void> {
+  try {
+    await ask("edit a message", queue.pending.update(threadId, pendingId, { revision, deliveryMode: { barrier: false } }));
+  } catch (thrown) {
+    if (!AwakenError.is(thrown) || !MOVED.has(thrown.code)) throw thrown;
+  }
+}
+
+const MOVED: ReadonlySet<string> = new Set(["version_conflict", "storage_not_found", "already_consumed"]);
+
+/** Another run of the thread is woken in the place of this one. */
+export async function passOn({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, next: RunId): Promise<void> {
+  const { threadId, maxAttempts, priority } = claimed;
+  await ask(
+    "wake another run",
+    queue.transaction(async ({ dispatches }) => {
+      await dispatches.ack(fenceOf(claimed));
+      await dispatches.enqueue({ dispatchId: dispatchId(ids()), threadId, runId: next, maxAttempts, priority });
+    }),
+  );
+}
+
+export async function dropMessages({ queue, ask }: Executor, claimed: ClaimedDispatch, messages: readonly PendingRecord[]): Promise<void> {
+  await ask(
+    "drop news for nobody",
+    queue.transaction(async ({ dispatches, pending }) => {
+      await dispatches.ack(fenceOf(claimed));
+      for (const { threadId, pendingId, revision } of messages) await pending.retract(threadId, pendingId, revision);
+    }),
+  );
+}
+
+/** Messages for a run that ended before it read them are for a run of their own. */
+export async function moveMessages(
+  { queue, ask, ids }: Executor,
+  claimed: ClaimedDispatch,
+  messages: readonly PendingRecord[],
+): Promise<void> {
+  const { threadId, maxAttempts, priority } = claimed;
+  const id = runId(ids());
+  await ask(
+    "move messages to a new run",
+    queue.transaction(async ({ dispatches, pending }) => {
+      await dispatches.ack(fenceOf(claimed));
+      for (const { pendingId, revision } of messages) {
+        await pending.update(threadId, pendingId, { revision, deliveryMode: { boundary: "new-run", targetRunId: id } });
+      }
+      await dispatches.enqueue({ dispatchId: dispatchId(id), threadId, runId: id, maxAttempts, priority });
+    }),
+  );
+}
