@@ -58,6 +58,7 @@ function note(scene: Scene, event: AgentEvent): void {
     case "run-end":
       scene.isRunning = event.type === "run-start";
       scene.isStreaming = false;
+      scene.isRoundOver = false;
       if (event.type === "run-start" && !event.resumed) scene.over.clear();
       return;
     case "step-start":
