@@ -306,7 +306,8 @@ export class Rebuild {
     this.#done = this.#isDone ? event.runId : undefined;
     this.#tellAll(this.#children.takeAll(), commit);
     this.#release(commit);
-    this.#told.push(...this.#passing.end(event.runId, this.#isDone), event);
+    // A run that waits can be ended without going on, whatever was decided by then.
+    this.#told.push(...this.#early.splice(0), ...this.#passing.end(event.runId, this.#isDone), event);
   }
 
   /** A turn is told as a step is: from its start to the end of the inference. Without one there was nothing to keep of what was said. */

@@ -1,0 +1,54 @@
+import { type JsonObject, type RunRecord, threadId } from "@awaken/contract";
+import { eventCursor, type StoredEvent } from "@awaken/contract/store";
+import { memoryStore } from "@awaken/stores/memory";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { createRuntime } from "../create-runtime.ts";
+import { toolCall } from "../testing/script.ts";
+import { scripted } from "../testing/scripted.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
+import { Passing } from "./passing.ts";
+import { Rebuild } from "./rebuild.ts";
+
+/** What is on record of a run that waits for a ticket. */
+async function waitingRun(): Promise<{ readonly run: RunRecord; readonly facts: readonly StoredEvent[]; readonly ticketId: string }> {
+  await using store = memoryStore();
+  const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+  await using runtime = createRuntime({
+    providers: { house: scripted([toolCall("pay", {}, { id: "c1" })]) },
+    models: { fast: { provider: "house", model: "m" } },
+    agents: { lead: { model: "fast" } },
+    tools: [pay],
+    store,
+  });
+  const waiting = await runtime.run({ agent: "lead", thread: "t", input: "go" });
+  if (waiting.status !== "waiting") return expect.fail(waiting.status);
+  const { items: facts } = await store.events.list({ type: "thread", threadId: threadId("t") }, { limit: 100 });
+  const run = (await store.runs.load(waiting.runId)) ?? expect.fail("it has no record");
+  return { run, facts, ticketId: waiting.tickets[0]?.id ?? expect.fail("it has no ticket") };
+}
+
+test.each([true, false])(
+  "a decision about a run that is ended before it goes on is told before that end: followed alone %s",
+  async (isAlone) => {
+    const { run, facts, ticketId } = await waitingRun();
+    const [like] = facts;
+    if (like === undefined) return expect.fail("nothing is on record");
+    const rebuild = new Rebuild(new Passing(), isAlone);
+    let count = 0;
+    const commit = (events: readonly StoredEvent[]) => {
+      const told = rebuild.commit({ events, run, cursor: eventCursor(`${count++}`), message: () => undefined, lastWords: "" });
+      return told.map(({ type }) => type);
+    };
+    const fact = (kind: string, payload: JsonObject): StoredEvent => ({ ...like, visibility: "public", kind, payload });
+    commit(facts);
+    expect(rebuild.position).toEqual({ type: "waiting", step: 1 });
+    expect(commit([fact("decision-taken", { ticketId, toolCallId: "c1", toolName: "pay", action: "approve", decidedAt: 1 })])).toEqual([]);
+    // Whoever came back here would miss it.
+    expect(rebuild.position).toBeUndefined();
+    const end = { termination: { type: "cancelled" }, tickets: [], result: { status: "cancelled" } };
+    expect(commit([fact("run-cancelled", end)])).toEqual(["decision-taken", "run-end"]);
+    expect(rebuild.position).toEqual({ type: isAlone ? "over" : "none" });
+  },
+);
