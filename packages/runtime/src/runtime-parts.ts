@@ -153,12 +153,12 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
   const storeOf = (scopeId: ScopeId): RelayStore | undefined => {
     const own = scopeId === DEFAULT_SCOPE ? store : store?.scoped(scopeId);
     if (own?.events === undefined) return undefined;
-    const { events, live } = own;
+    const { events, messages, runs, threads, live } = own;
     const queuedOn = async (id: RunId) => {
       const unbegun = await scoped(scopeId).holds?.unbegun(id);
       return unbegun?.type === "queued" ? unbegun.threadId : undefined;
     };
-    return { ...own, events, queuedOn, ...(live === undefined ? undefined : { live }) };
+    return { events, messages, runs, threads, queuedOn, ...(live === undefined ? undefined : { live }) };
   };
   const expectIn = (scopeId: ScopeId) => {
     const { holds } = scoped(scopeId);

@@ -9,6 +9,7 @@ import { MadeMessages } from "../prompt/made-messages.ts";
 import { activeAgent } from "../state/active-agent.ts";
 import { StateStore } from "../state/store.ts";
 import { Bounds, DEFAULT_LIMITS } from "../stream/bounds.ts";
+import type { Listeners } from "../stream/listeners.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Activation, RunHandles } from "./activation.ts";
 import { openChildren } from "./child-calls.ts";
@@ -44,12 +45,8 @@ function openTranscript({ history, input }: Activation, given: readonly ToolMess
 }
 
 /** Events hold what records, state and transcript hold, and listeners are the code of others. What comes in pieces holds nothing. */
-function teller(listeners: RunHandles["listeners"]): (event: AgentEvent) => void {
+function teller(listeners: Listeners<AgentEvent>): (event: AgentEvent) => void {
   return (event) => {
-    if (event.type === "text-delta") {
-      listeners.tell(event);
-      return;
-    }
     if (!listeners.isAttended) return;
     if (!event.type.endsWith("-delta")) freezeJson(event);
     listeners.tell(event);
@@ -57,10 +54,14 @@ function teller(listeners: RunHandles["listeners"]): (event: AgentEvent) => void
 }
 
 /** Facts are staged for the next commit as they are told; what only a live listener needs is not. */
-function emitter(tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress): (event: AgentEvent) => void {
-  return (event) => {
-    // By far the most of them, and never a fact.
-    if (event.type !== "text-delta" && isStoredEvent(event.type)) {
+function emitter(listeners: Listeners<AgentEvent>, tell: (event: AgentEvent) => void, writer: RunWriter, progress: StepProgress) {
+  return (event: AgentEvent): void => {
+    // By far the most of them, never a fact, and it holds nothing.
+    if (event.type === "text-delta") {
+      listeners.tell(event);
+      return;
+    }
+    if (isStoredEvent(event.type)) {
       writer.stage(event);
       if (event.type === "stream-reset" || event.type === "tool-call-cancel") progress.note(event);
     }
@@ -96,7 +97,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const tell = teller(listeners);
   const progress = new StepProgress();
   const writer = new RunWriter({ landing, identity, state, transcript, tally, ledger, tell });
-  const emit = emitter(tell, writer, progress);
+  const emit = emitter(listeners, tell, writer, progress);
   const bounds = handles.bounds ?? new Bounds(signal, { clock, limits: DEFAULT_LIMITS, cancelGraceMs: handles.cancelGraceMs });
   const active = seatAgent({ options, scopeId, identity, principal, transcript, signal, clock, profileStore }, plan);
   const ctx: Opened = {

@@ -20,14 +20,17 @@ export interface RelaysInit {
   readonly ids: Ids;
   readonly closing: AbortSignal;
   /** Whoever reads may have the place that the run needs: it is taken up beside it, until what this gives is called. */
-  readonly expectIn: (scopeId: ScopeId) => (threadId: ThreadId) => (() => void) | undefined;
+  readonly expectIn: (scopeId: ScopeId) => Expect;
 }
+
+type Expect = (threadId: ThreadId) => (() => void) | undefined;
 
 /** What there is of a tenant that has a run or a reader here. */
 interface Post {
   readonly relay: Door<Relay>;
   readonly leave: (() => void) | undefined;
-  readonly expect: (threadId: ThreadId) => (() => void) | undefined;
+  /** Made for the first reader. */
+  expect: Expect | undefined;
   users: number;
 }
 
@@ -54,7 +57,10 @@ export class Relays implements Readers {
   }
 
   expect(scopeId: ScopeId, threadId: ThreadId): (() => void) | undefined {
-    return this.#posts.get(scopeId)?.expect(threadId);
+    const post = this.#posts.get(scopeId);
+    if (post === undefined) return undefined;
+    post.expect ??= this.#init.expectIn(scopeId);
+    return post.expect(threadId);
   }
 
   exit(scopeId: ScopeId): void {
@@ -81,17 +87,18 @@ export class Relays implements Readers {
 
   /** Hears of others what they ask and tell, as long as there is a run or a reader of this tenant here. */
   #open(scopeId: ScopeId): Post | undefined {
-    const { storeOf, active, expectIn } = this.#init;
+    const { storeOf, active } = this.#init;
     const store = storeOf(scopeId);
     if (store === undefined) return undefined;
-    const init = { ...this.#init, store, active: active.scoped(scopeId) };
-    const relay = new Door(() => whenThere(following.open(), (room) => new room.Relay(init)));
+    const relay = new Door(() =>
+      whenThere(following.open(), (room) => new room.Relay({ ...this.#init, store, active: active.scoped(scopeId) })),
+    );
     const leave = store.live?.listen(({ threadId, body }) => {
       const heard = whenThere(relay.open(), ({ exchange }) => exchange.receive(threadId, body));
       // Whoever asked asks again.
       if (heard instanceof Promise) heard.catch(() => {});
     });
-    const post = { relay, leave, expect: expectIn(scopeId), users: 0 };
+    const post: Post = { relay, leave, expect: undefined, users: 0 };
     this.#posts.set(scopeId, post);
     return post;
   }

@@ -34,7 +34,7 @@ export type ThroughQueue = (start: BusyStart) => Promise<LoopOutcome>;
 
 /** Starts a run here, at once or when the thread is free, as whoever asks wants it. Throws, or rejects, when it cannot begin. */
 export function submit(parts: RunParts, order: RunOrder, onBusy: OnBusy, told: Told, throughQueue: ThroughQueue | undefined): BegunRun {
-  if (onBusy === "refuse") return startRun(parts, order, told && ((event) => told.push(event)));
+  if (onBusy === "refuse") return startRun(parts, order, told);
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   if (onBusy === "queue" && throughQueue === undefined) {
     throw new AwakenError("capability_mismatch", "onBusy: 'queue' needs a store with a queue: give the runtime one, such as sqliteStore", {

@@ -10,7 +10,7 @@ import type { RunPlan } from "../loop/run-plan.ts";
 import { describeTools, listIds } from "../loop/to-plan.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
-import type { Listen } from "../stream/listeners.ts";
+import type { Ear, Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
 import type { OpenedTasks, RunInit, RunParts } from "./run-parts.ts";
@@ -23,7 +23,7 @@ export interface StartedRun {
 }
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
-export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent>, onBegun?: () => void): StartedRun {
+export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent> | Ear<AgentEvent>, onBegun?: () => void): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const known = order.intent.runId ?? order.newRunId;
   const run = parts.active.claim(order.threadId, known ?? runId(parts.ids()));

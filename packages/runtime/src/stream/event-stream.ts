@@ -105,18 +105,14 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
 
   next(): Promise<IteratorResult<E, undefined>> {
     if (this.#head < this.#buffer.length) return Promise.resolve({ value: this.#take(), done: false });
-    return new Promise((resolve) => {
-      this.#wait(resolve);
+    return new Promise((answer) => {
+      if (this.#waiting === undefined) this.#waiting = answer;
+      else {
+        this.#line ??= [];
+        this.#line.push(answer);
+      }
+      if (this.#ending !== undefined || this.#isDetached) this.#release();
     });
-  }
-
-  #wait(answer: Answer<E>): void {
-    if (this.#waiting === undefined) this.#waiting = answer;
-    else {
-      this.#line ??= [];
-      this.#line.push(answer);
-    }
-    if (this.#ending !== undefined || this.#isDetached) this.#release();
   }
 
   #tellEnding(): void {

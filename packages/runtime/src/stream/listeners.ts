@@ -1,8 +1,12 @@
 export type Listen<E> = (event: E) => void;
 
-/** Somebody who is told of what happens, and may leave before it is over. */
-export interface Hearer<E> {
+/** Takes what happens. */
+export interface Ear<E> {
   push(event: E): void;
+}
+
+/** Somebody who is told of what happens, and may leave before it is over. */
+export interface Hearer<E> extends Ear<E> {
   /** Calls back when he leaves, at once if he has, until what it gives is called. For whoever feeds him: there is one. */
   onDetach(left: () => void): () => void;
 }
@@ -16,7 +20,7 @@ interface Above<E> {
 
 /** Whoever follows something while it happens: each hears what is told from then on, in the order in which they came. */
 export class Listeners<E> {
-  #all: readonly Listen<E>[] = NOBODY;
+  #all: readonly Ear<E>[] = NOBODY;
   #watching: readonly Listen<E>[] = NOBODY;
   #above: Above<E> | undefined;
 
@@ -30,11 +34,12 @@ export class Listeners<E> {
   }
 
   /** Gives the way to leave again. */
-  add(listen: Listen<E>): () => void {
+  add(listen: Listen<E> | Ear<E>): () => void {
+    const ear = typeof listen === "function" ? { push: listen } : listen;
     // A list that is joined has room for its items alone; one that grows has room for sixteen.
-    this.#all = this.#all.concat(listen);
+    this.#all = this.#all.concat(ear);
     return () => {
-      this.#all = this.#all.filter((each) => each !== listen);
+      this.#all = this.#all.filter((each) => each !== ear);
     };
   }
 
@@ -53,7 +58,7 @@ export class Listeners<E> {
 
   tell(event: E): void {
     const all = this.#all;
-    for (let index = 0; index < all.length; index++) all[index]?.(event);
+    for (let index = 0; index < all.length; index++) all[index]?.push(event);
     const watching = this.#watching;
     for (let index = 0; index < watching.length; index++) watching[index]?.(event);
     if (this.#above?.listeners.isAttended === true) this.#above.pass(event);
