@@ -158,7 +158,7 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
       const unbegun = await scoped(scopeId).holds?.unbegun(id);
       return unbegun?.type === "queued" ? unbegun.threadId : undefined;
     };
-    return { events, messages, runs, threads, queuedOn, ...(live === undefined ? undefined : { live }) };
+    return { events, messages, runs, threads, live, queuedOn };
   };
   const expectIn = (scopeId: ScopeId) => {
     const { holds } = scoped(scopeId);

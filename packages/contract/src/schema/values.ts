@@ -14,11 +14,12 @@ function tested<Out, In = Out>(test: Test, issueOf: (value: unknown) => Issue, j
   return define(run, () => json, fits);
 }
 
-/** A printable character of ASCII; of no character at all it is false. */
-const isWord = (code: number): boolean => code > 0x20 && code < 0x7f;
-
-/** A string that is not empty, and not of blanks alone. */
-const isText: Test = (value) => typeof value === "string" && (isWord(value.charCodeAt(0)) || value.trim() !== "");
+/** A string that is not empty, and not of blanks alone. Most begin with a printable character of ASCII, which is seen at once. */
+const isText: Test = (value) => {
+  if (typeof value !== "string") return false;
+  const code = value.charCodeAt(0);
+  return (code > 0x20 && code < 0x7f) || value.trim() !== "";
+};
 const isString: Test = (value) => typeof value === "string";
 const isBoolean: Test = (value) => typeof value === "boolean";
 

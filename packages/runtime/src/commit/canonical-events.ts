@@ -138,7 +138,9 @@ const NO_CALLS: ReadonlySet<string> = new Set();
 /** The calls that these messages ask for; not looked for when no event is about one. */
 export function callsIn(messages: readonly Message[], events: readonly AgentEvent[]): ReadonlySet<string> {
   if (!events.some(({ type }) => type === "tool-call-ready")) return NO_CALLS;
-  return new Set(messages.flatMap((message) => (message.role === "assistant" ? messageToolCalls(message).map(({ id }) => id) : [])));
+  const calls = new Set<string>();
+  for (const message of messages) for (const { id } of messageToolCalls(message)) calls.add(id);
+  return calls;
 }
 
 /** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */

@@ -75,7 +75,7 @@ function ticketOf({ identity }: TicketSource, call: ToolCallState): Ticket | und
   return makeTicket(identity, { ...call, suspension: call.suspension });
 }
 
-const callsOf = ({ state }: TicketSource): readonly ToolCallState[] => state.snapshot().get(toolCallStates)?.calls ?? [];
+const callsOf = ({ state }: TicketSource): readonly ToolCallState[] => state.get(toolCallStates)?.calls ?? [];
 
 /** The open tickets of the run, in call order. */
 export function openTickets(ctx: TicketSource): readonly Ticket[] {

@@ -135,7 +135,7 @@ export class RunWriter {
   }
 
   #write(wanted: Wanted): Promise<void> {
-    const lifecycle = this.#init.state.snapshot().get(runLifecycle);
+    const lifecycle = this.#init.state.get(runLifecycle);
     if (lifecycle === undefined) return NOTHING_TO_DO;
     // A hook may have ended the run; its record says so once, in the last write.
     const isEarly = lifecycle.status === "done" && wanted.ending === undefined;
@@ -165,7 +165,7 @@ export class RunWriter {
         runState: told.export(isOver ? "over" : "run"),
         threadState: told.export("thread"),
         tickets: openTickets({ state: told, identity }),
-        decided: told.snapshot().get(pastTickets) ?? NO_DECISIONS,
+        decided: told.get(pastTickets) ?? NO_DECISIONS,
         events: decisions === undefined ? staged : [...staged, ...decisions.facts],
         claims,
         outcomes,

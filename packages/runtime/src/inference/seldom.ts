@@ -4,9 +4,8 @@
  */
 
 export { afterFailure, failureOf } from "./after-failure.ts";
-export { CheckpointRecorder } from "./checkpoint-recorder.ts";
 export { failureText } from "./failure-text.ts";
 export { openAgain } from "./open-again.ts";
-export { resumeFrom } from "./recovery-plan.ts";
+export { recordedTurn } from "./recorded-turn.ts";
 export { goOn, truncationPlea } from "./truncation.ts";
 export { turnStream } from "./turn-parts.ts";

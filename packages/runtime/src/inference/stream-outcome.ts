@@ -1,5 +1,6 @@
 import type { AgentEvent, InferenceFailure, InferenceRequest, Provider, StopReason } from "@awaken/contract";
 import type { Clock } from "../stream/clock.ts";
+import type { Late } from "../stream/door.ts";
 import type { CheckpointRecorder } from "./checkpoint-recorder.ts";
 import type { Collector } from "./collector.ts";
 import type { InferenceRun, LostCall } from "./inference-run.ts";
@@ -38,6 +39,18 @@ export interface Turning {
   readonly request: InferenceRequest;
   readonly collector: Collector;
   readonly recorder: CheckpointRecorder | undefined;
+}
+
+export interface Asked {
+  /** What the answer is to, without anything that was said since. */
+  readonly asked: InferenceRequest;
+  /** The request to begin with. */
+  readonly first: InferenceRequest;
+}
+
+/** The same, and how it is asked for. */
+export interface Attempting extends Turning {
+  attempt(request: InferenceRequest): Late<StreamOutcome>;
 }
 
 /** How a logical inference ended. After `cut` only the calls that came whole count, after `aborted` and `failed` none do. */

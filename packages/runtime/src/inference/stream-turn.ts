@@ -9,18 +9,11 @@ import type { OpenedStream } from "./opened-stream.ts";
 import { type FailedStream, readStream, type StreamEnd, type Taker } from "./read-stream.ts";
 import { seldom } from "./seldom-door.ts";
 import type { CheckpointSlot } from "./stream-checkpoint.ts";
-import type { Aborted, FailedAttempt, Recovery, StreamOutcome, Turning } from "./stream-outcome.ts";
+import type { Aborted, Asked, Attempting, FailedAttempt, StreamOutcome } from "./stream-outcome.ts";
 
 type AttemptEnd = { readonly type: "drained" } | Aborted | FailedAttempt;
 
-export interface Asked {
-  /** What the answer is to, without anything that was said since. */
-  readonly asked: InferenceRequest;
-  /** The request to begin with. */
-  readonly first: InferenceRequest;
-}
-
-class Work implements Taker, Turning {
+class Work implements Taker, Attempting {
   readonly run: InferenceRun;
   readonly request: InferenceRequest;
   readonly collector: Collector;
@@ -78,22 +71,15 @@ export function streamTurn(
 }
 
 async function recordTurn(run: InferenceRun, { asked, first }: Asked, collector: Collector, slot: CheckpointSlot): Promise<StreamOutcome> {
-  const { clock, log, signal } = run;
+  const begin = (recorder?: CheckpointRecorder) => new Work(run, asked, collector, recorder);
   let room: Awaited<ReturnType<typeof seldom.open>>;
   try {
     room = await seldom.open();
   } catch (thrown) {
-    log.warn(`an answer is not kept while it streams: ${errorMessage(thrown)}`);
-    return new Work(run, asked, collector, undefined).attempt(first);
+    run.log.warn(`an answer is not kept while it streams: ${errorMessage(thrown)}`);
+    return begin().attempt(first);
   }
-  const recorder = new room.CheckpointRecorder({ slot, model: asked.model, clock, log, signal });
-  const work = new Work(run, asked, collector, recorder);
-  const saved = await recorder.load();
-  const plan: Recovery = saved === undefined ? { type: "ask", request: first } : room.resumeFrom(work, saved);
-  const outcome = plan.type === "cut" ? plan : await work.attempt(plan.request);
-  if (outcome.type === "aborted" && run.keepsCheckpoint?.() === true) await recorder.keep(collector);
-  else if (outcome.type !== "failed") await recorder.discard();
-  return outcome;
+  return room.recordedTurn(begin, run, slot, { asked, first });
 }
 
 /**

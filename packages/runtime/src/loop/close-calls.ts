@@ -18,7 +18,7 @@ const UNDECIDED = toolFailure("cancelled", "the run ended before there was a dec
 export async function closeCalls(ctx: RunContext): Promise<void> {
   const isDecided = ctx.signal.aborted && callsWith(ctx, "resuming").length > 0;
   const known = isDecided ? await knownDecided(ctx) : NOTHING_KNOWN;
-  for (const call of ctx.state.snapshot().get(toolCallStates)?.calls ?? []) {
+  for (const call of ctx.state.get(toolCallStates)?.calls ?? []) {
     if (!isOpenCall(call)) continue;
     const change = command().update(toolCallStates, { type: "set", call: { ...call, status: "cancelled", updatedAt: ctx.clock.now() } });
     for (const ticket of closedTicket(call)) change.update(pastTickets, { type: "closed", ticket });

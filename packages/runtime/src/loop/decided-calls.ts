@@ -3,7 +3,7 @@ import { toolCallStates } from "../state/tool-call-states.ts";
 import type { RunContext } from "./run-context.ts";
 
 export function callsWith(ctx: RunContext, status: ToolCallState["status"]): readonly ToolCallState[] {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
+  const calls = ctx.state.get(toolCallStates)?.calls ?? [];
   return calls.filter((call) => call.status === status);
 }
 

@@ -106,7 +106,7 @@ export async function commitStep(ctx: RunContext): Promise<void> {
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
 function isOver(ctx: RunContext, termination: Termination): boolean {
-  const status = ctx.state.snapshot().get(runLifecycle)?.status;
+  const status = ctx.state.get(runLifecycle)?.status;
   if (status === "done") return true;
   if (termination.type === "suspended") return false;
   return status !== "waiting" || termination.type !== "natural-end";
@@ -122,7 +122,7 @@ export function countedOf(
 
 /** The last words, for listeners and for the record. */
 function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Ticket[]): AgentEvent {
-  const lifecycle = ctx.state.snapshot().get(runLifecycle);
+  const lifecycle = ctx.state.get(runLifecycle);
   const { response, output, usage, usageByModel } = ctx.tally;
   const isOutputMissing = ctx.options.output !== undefined && output === undefined;
   const status = lifecycle?.status ?? "done";
@@ -195,7 +195,7 @@ async function tryDeliver(ctx: RunContext): Promise<void> {
 }
 
 async function cancelBelow(ctx: RunContext, given: Termination): Promise<void> {
-  const children = openChildren(ctx.state.snapshot());
+  const children = openChildren(ctx.state);
   if (children.length > 0) await ctx.children.cancel(children);
   await cancelTasks(ctx, given);
 }
@@ -212,17 +212,17 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   if (isOver(ctx, given)) {
     if (!isElsewhere) await cancelBelow(ctx, given);
     if (hasOpenCalls(ctx)) await attempt(ctx, "open calls could not be closed", async () => (await ctx.seldom.open()).closeCalls(ctx));
-    if (ctx.state.snapshot().get(runLifecycle)?.status !== "done")
+    if (ctx.state.get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
-  let termination = ctx.state.snapshot().get(runLifecycle)?.termination ?? given;
+  let termination = ctx.state.get(runLifecycle)?.termination ?? given;
   const { checkOutput } = ctx;
   if (checkOutput !== undefined && termination.type === "behavior-requested") {
     ctx.tally.output = undefined;
     await attempt(ctx, "the answer could not be checked", async () => (await ctx.seldom.open()).judgeEarly(ctx, checkOutput));
   }
   await attempt(ctx, "a runEnd hook failed", async () => ctx.phases.run("runEnd", { termination }));
-  const isAlone = openChildren(ctx.state.snapshot()).length === 0 && !ctx.tasks.hasRunning;
+  const isAlone = openChildren(ctx.state).length === 0 && !ctx.tasks.hasRunning;
   const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);
   let isKept = !isElsewhere;
@@ -242,7 +242,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   tellStepEnd(ctx);
   tellState(ctx);
   ctx.tell(event);
-  const lifecycle = ctx.state.snapshot().get(runLifecycle);
+  const lifecycle = ctx.state.get(runLifecycle);
   return {
     runId: ctx.identity.runId,
     threadId: ctx.identity.threadId,

@@ -64,7 +64,7 @@ function submitActivation(ctx: RunContext): Promise<void> | undefined {
 
 /** The agent that the state names, when it is another one than the one that acts. */
 export function nextAgent(ctx: RunContext): string | undefined {
-  const wanted = ctx.state.snapshot().get(activeAgent) ?? undefined;
+  const wanted = ctx.state.get(activeAgent) ?? undefined;
   return wanted === ctx.active.plan.agent.id ? undefined : wanted;
 }
 

@@ -59,7 +59,7 @@ async function check(ctx: RunContext, checkOutput: OutputCheck): Promise<Validat
 export async function judge(ctx: RunContext, checkOutput: OutputCheck): Promise<Judged> {
   const checked = await check(ctx, checkOutput);
   if (checked.type === "valid") return "fits";
-  const asked = ctx.state.snapshot().get(outputRetries)?.count ?? 0;
+  const asked = ctx.state.get(outputRetries)?.count ?? 0;
   if (asked >= (ctx.options.outputRetries ?? OUTPUT_RETRIES)) {
     const times = asked === 1 ? "once" : `${asked} times`;
     const tried = asked === 0 ? "" : `, after it was asked for again ${times}`;

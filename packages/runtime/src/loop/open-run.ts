@@ -28,7 +28,7 @@ function openState(activation: Activation, log: Log): StateStore {
   if (history.run?.state !== undefined) state.restore(history.run.state, "skip", reading);
   if (history.threadState !== undefined) state.restoreThread(history.threadState, "skip", reading);
   // Whoever asks for an agent by name takes the thread back from the one that it was handed to.
-  const seated = state.snapshot().get(activeAgent);
+  const seated = state.get(activeAgent);
   const isAsked = !activation.isContinuation || isSuperseding(activation);
   if (isAsked && typeof seated === "string" && seated !== plan.agent.id) state.commit(command().update(activeAgent, plan.agent.id));
   // With the first commit: whoever goes on with the run has it too.
@@ -89,7 +89,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
   const { identity, principal, options, checkOutput, isContinuation, plan, history } = activation;
   const state = openState(activation, handles.log);
   const { ledger } = handles;
-  const children = openChildren(state.snapshot());
+  const children = openChildren(state);
   const transcript = openTranscript(activation, supersede(activation, handles, state, ledger));
   const tally = new Tally(history.run?.counted ?? { ...NOTHING_COUNTED, answerId: messageId(handles.ids()) });
   if (isContinuation) tally.response = lastWords(history.messages, identity.runId);
@@ -135,7 +135,7 @@ export function openRun(activation: Activation, handles: RunHandles): RunContext
     seldom: handles.seldom,
     plans,
     children: handles.children ?? NO_CHILDREN,
-    leftChildren: children.length === 0 ? children : without(children, openChildren(state.snapshot())),
+    leftChildren: children.length === 0 ? children : without(children, openChildren(state)),
     tasks: NO_TASKS,
     tell,
     emit,

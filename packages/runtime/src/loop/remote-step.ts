@@ -53,7 +53,7 @@ function requestOf(ctx: RunContext, signal: AbortSignal): RootRequest {
   };
 }
 
-const storedOf = (ctx: RunContext) => ctx.state.snapshot().get(remoteBackend) ?? undefined;
+const storedOf = (ctx: RunContext) => ctx.state.get(remoteBackend) ?? undefined;
 
 const isLost = ({ reason }: AbortSignal): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
 

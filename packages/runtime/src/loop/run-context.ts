@@ -1,5 +1,6 @@
 import type {
   AgentEvent,
+  InferenceRequest,
   JsonObject,
   Log,
   Message,
@@ -188,5 +189,6 @@ export interface Seldom {
   closeCalls(ctx: RunContext): Promise<void>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
+  shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;
   bindPlugins(ctx: RunContext): void;
 }

@@ -141,7 +141,7 @@ async function announce(ctx: RunContext): Promise<void> {
 /** Up to the first step. Gives a termination when the run does not get there. */
 async function begin(ctx: RunContext): Promise<Termination | undefined> {
   const { isContinuation } = ctx;
-  const before = isContinuation ? ctx.state.snapshot().get(runLifecycle) : undefined;
+  const before = isContinuation ? ctx.state.get(runLifecycle) : undefined;
   const start =
     before !== undefined
       ? ({ type: "set-running", ...now(ctx) } as const)
@@ -174,7 +174,7 @@ function openStep(ctx: RunContext): MessageId {
   const start = { type: "step-start", step: ctx.tally.steps, messageId: id, agentId: ctx.active.plan.agent.id } as const;
   ctx.progress.begin(start);
   ctx.emit(start);
-  if (ctx.state.snapshot().get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
+  if (ctx.state.get(toolCallStates) !== undefined) ctx.state.commit(command().update(toolCallStates, { type: "clear" }));
   return id;
 }
 
@@ -184,7 +184,7 @@ function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<
   const close = command().update(runLifecycle, { type: "step-completed", at });
   if (reached.type !== "suspended" && ctx.desk.early.length > 0) dropEarly(ctx);
   if (reached.type === "waits") close.update(runLifecycle, { type: "set-waiting", reason: reached.reason, at });
-  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), at });
+  if (reached.type === "suspended") close.update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state), at });
   ctx.state.commit(close);
   // Also when a hook fails: its end is told before that of the run.
   ctx.tally.untoldStep = ctx.tally.steps;
@@ -193,7 +193,7 @@ function closeStep(ctx: RunContext, reached: TakenStep): PhaseOutcome | Promise<
 
 /** A hook may have made the step the last one. */
 function finalOutcome(ctx: RunContext, reached: TakenStep): TakenStep {
-  const lifecycle = ctx.state.snapshot().get(runLifecycle);
+  const lifecycle = ctx.state.get(runLifecycle);
   if (reached.type === "ended" || lifecycle?.status !== "done" || lifecycle.termination === undefined) return reached;
   return { type: "ended", termination: lifecycle.termination };
 }
@@ -236,7 +236,7 @@ async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
     return undefined;
   }
   if (judged !== "fits") return judged;
-  if (ctx.state.snapshot().get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
+  if (ctx.state.get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
   if (ctx.signal.aborted) return { type: "cancelled" };
   // One with records of its own parks, and the call that waits for it too.
   if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {

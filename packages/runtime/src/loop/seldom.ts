@@ -12,6 +12,7 @@ export { judge, judgeEarly } from "./judge-output.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export { checkParent, checkStands, closeLeft, findNamed, findWork, finishCalls, hintedRun, namedRun } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
+export { shrink } from "./shrink-request.ts";
 export { suspend } from "./suspend.ts";
 export { takeIn } from "./take-in.ts";
 export { findOutcome, knownResults } from "./unknown-outcome.ts";

@@ -4,7 +4,6 @@ import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
 import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
-import { type FittingRoom, fitting } from "../prompt/fitting-door.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
 import type { LiveCall } from "./live-call.ts";
@@ -25,7 +24,7 @@ const BEFORE = ["stepStart", "beforeInference"] as const;
 
 /** What the run's own state says: a hook may have ended it. */
 function ending(ctx: RunContext): StepOutcome | undefined {
-  const termination = terminationOf(ctx.state.snapshot().get(runLifecycle));
+  const termination = terminationOf(ctx.state.get(runLifecycle));
   return termination === undefined ? undefined : { type: "ended", termination };
 }
 
@@ -127,7 +126,7 @@ class StepInference implements InferenceRun {
 
   async shrink(refused: InferenceRequest): Promise<InferenceRequest | undefined> {
     try {
-      return shrink(this.#ctx, refused, await fitting.open());
+      return await (await this.#ctx.seldom.open()).shrink(this.#ctx, refused);
     } catch (thrown) {
       this.log.warn(`a request was too long for the model, and cannot be made shorter: ${errorMessage(thrown)}`);
       return undefined;
@@ -163,21 +162,6 @@ export function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferre
   if (around.length === 0) return work();
   const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
   return surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
-}
-
-/** A request that was refused as too long is sent once more without its oldest messages, and those of the run behind it are as short. */
-function shrink(ctx: RunContext, refused: InferenceRequest, { shrinkRequest, fitMessages }: FittingRoom): InferenceRequest | undefined {
-  const { plan } = ctx.active;
-  const shrunk = shrinkRequest(refused, plan.model);
-  if (shrunk === undefined) return undefined;
-  const { tokens, request } = shrunk;
-  ctx.log.warn("a request was too long for the model: it is sent once more without what is older", {
-    runId: ctx.identity.runId,
-    messages: refused.messages.length,
-    kept: request.messages.length,
-  });
-  ctx.active.requestLimit = { plan, fit: (messages) => fitMessages(messages, tokens) };
-  return request;
 }
 
 function factsOf({ active }: RunContext, toolName: string): CallFacts {

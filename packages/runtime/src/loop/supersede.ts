@@ -28,7 +28,7 @@ export function supersede(
   state: StateStore,
   ledger: RunLedger | undefined,
 ): readonly ToolMessage[] {
-  const calls = (state.snapshot().get(toolCallStates)?.calls ?? []).filter(isOpen);
+  const calls = (state.get(toolCallStates)?.calls ?? []).filter(isOpen);
   const closing = activation.input.find(isUserInput);
   if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return [];
   const change = command().update(toolCallStates, { type: "clear" });

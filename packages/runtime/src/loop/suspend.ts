@@ -13,10 +13,8 @@ import type { RunContext } from "./run-context.ts";
  * resumed from its records.
  */
 export async function suspend(ctx: RunContext): Promise<Termination | undefined> {
-  if (ctx.state.snapshot().get(runLifecycle)?.status !== "waiting") {
-    ctx.state.commit(
-      command().update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state.snapshot()), at: ctx.clock.now() }),
-    );
+  if (ctx.state.get(runLifecycle)?.status !== "waiting") {
+    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: waitingReason(ctx.state), at: ctx.clock.now() }));
   }
   for (;;) {
     if (ctx.signal.aborted) return { type: "cancelled" };

@@ -165,7 +165,7 @@ const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx
 
 /** States of calls, and so their tickets, are kept in the order of their first update; those of these calls in the order given here. */
 export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
-  const known = ctx.state.snapshot().get(toolCallStates) ?? { calls: [] };
+  const known = ctx.state.get(toolCallStates) ?? { calls: [] };
   const change = command();
   for (const live of calls) {
     if (findCall(known, live.call.id) === undefined) change.update(toolCallStates, { type: "set", call: newState(ctx, live) });

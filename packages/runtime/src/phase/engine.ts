@@ -75,7 +75,8 @@ export class PhaseEngine implements LockedEngine {
     if (this.isCancelled(phase)) return first === undefined ? "cancelled" : this.#submitCancelled(first);
     if (this.#lock.isTaken || this.#hasDue(phase)) return this.#wait(phase, facts, first, undefined);
     const entries = this.table.hooks[phase];
-    if (entries.length === 0) return this.#tryNow(first) ?? this.#wait(phase, facts, first, undefined);
+    if (entries.length === 0)
+      return first === undefined ? "completed" : (this.#tryNow(first) ?? this.#wait(phase, facts, first, undefined));
     const called = callHooks(this.store, entries, this.inputs(phase, facts));
     const gathered = gatherNow(this.store, called, first ?? NOTHING);
     const outcome = gathered === undefined ? undefined : this.#tryNow(gathered);
@@ -84,8 +85,8 @@ export class PhaseEngine implements LockedEngine {
   }
 
   /** Without a promise, when nothing but a commit is to be done. What the hooks gave may be refused, `first` must stand: that way is longer. */
-  #tryNow(given: Command | undefined): PhaseOutcome | undefined {
-    if (given === undefined || given.isEmpty) return "completed";
+  #tryNow(given: Command): PhaseOutcome | undefined {
+    if (given.isEmpty) return "completed";
     if (given.actions.length > 0 || given.effects.length > 0) return undefined;
     try {
       this.submitNow(given);
@@ -148,7 +149,7 @@ export class PhaseEngine implements LockedEngine {
   }
 
   #hasDue(phase: HookPhase): boolean {
-    const pending = this.store.snapshot().get(pendingActions);
+    const pending = this.store.get(pendingActions);
     return pending?.some(({ action }) => action.phase === phase && this.table.actions.has(action.key)) ?? false;
   }
 }

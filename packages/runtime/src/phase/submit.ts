@@ -1,5 +1,5 @@
 import { AwakenError, errorMessage, type Log } from "@awaken/contract";
-import type { Batch } from "../state/batch.ts";
+import type { Batch, Update } from "../state/batch.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
 import { type Bounds, isPromise } from "../stream/bounds.ts";
@@ -9,6 +9,8 @@ import type { HookScene, PhaseTable, Seat } from "./hook.ts";
 
 export const nameOf = (what: string, key: string, entry: { readonly plugin: string } | undefined): string =>
   `the handler of ${what} '${key}' (plugin '${entry?.plugin ?? "none"}')`;
+
+const isOfRun = ({ key }: Update): boolean => key.name === runLifecycle.name;
 
 /** Turns a command into one commit and, after it, its effects. */
 export class Submitter {
@@ -29,9 +31,9 @@ export class Submitter {
   /** Commits at once; the promise, if there is one, is that of the effects. */
   submit(table: PhaseTable, given: Command): Promise<void> | undefined {
     this.#checkHandlers(table, given);
-    const wasDone = this.#isDone();
+    const mayEnd = given.updates.some(isOfRun) && !this.#isDone();
     this.#store.commit(this.#batch(given));
-    if (!wasDone && this.#isDone()) this.#dropPending();
+    if (mayEnd && this.#isDone()) this.#dropPending();
     return given.effects.length === 0 ? undefined : this.#dispatch(table, given);
   }
 
@@ -73,12 +75,12 @@ export class Submitter {
   }
 
   #isDone(): boolean {
-    return this.#store.snapshot().get(runLifecycle)?.status === "done";
+    return this.#store.get(runLifecycle)?.status === "done";
   }
 
   /** What a finished run had scheduled must not happen in the next one. What its closing phases schedule still does. */
   #dropPending(): void {
-    const pending = this.#store.snapshot().get(pendingActions) ?? [];
+    const pending = this.#store.get(pendingActions) ?? [];
     if (pending.length > 0) this.#store.commit(command().update(pendingActions, { type: "clear" }));
   }
 

@@ -33,7 +33,7 @@ export async function runWhole<P extends HookPhase>(
   return engine.isCancelled(phase) ? "cancelled" : "completed";
 }
 
-const pendingOf = ({ store }: LockedEngine): readonly QueuedAction[] => store.snapshot().get(pendingActions) ?? [];
+const pendingOf = ({ store }: LockedEngine): readonly QueuedAction[] => store.get(pendingActions) ?? [];
 
 /** Rounds of due actions, one action after the other, until a round finds none. */
 async function execute(engine: LockedEngine, phase: HookPhase): Promise<void> {

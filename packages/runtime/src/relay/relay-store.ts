@@ -8,7 +8,7 @@ export interface RelayStore {
   readonly messages: Pick<MessageStore, "load" | "list">;
   readonly runs: Pick<RunStore, "load" | "listOpenTickets">;
   readonly threads: Pick<ThreadStore, "load">;
-  readonly live?: LiveStore;
+  readonly live?: LiveStore | undefined;
   /** Of a run that is promised and not on record, the thread that it waits in the queue of. */
   queuedOn?(id: RunId): Promise<ThreadId | undefined>;
 }
@@ -44,7 +44,7 @@ export function boundRelayStore({ events, messages, runs, threads, live, queuedO
       listOpenTickets: (id) => bounds.wait(runs.listOpenTickets(id), LIST_TICKETS),
     },
     threads: { load: (id) => bounds.wait(threads.load(id), LOAD_THREAD) },
-    ...(live === undefined ? undefined : { live }),
+    live,
     // It is asked for within limits already.
     ...(queuedOn === undefined ? undefined : { queuedOn }),
   };

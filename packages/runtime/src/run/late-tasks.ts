@@ -50,16 +50,16 @@ export class LateTasks implements OpenedTasks {
 
   get hasAny(): boolean {
     const { state, identity } = this.#scene;
-    const isOnRecord = state.snapshot().get(backgroundTasks) !== undefined;
+    const isOnRecord = state.get(backgroundTasks) !== undefined;
     return isOnRecord || this.#init.parts.tasks.find(identity.threadId)?.hasNews === true;
   }
 
   get hasRunning(): boolean {
-    return this.#scene.state.snapshot().get(backgroundTasks)?.tasks.some(isRunning) === true;
+    return this.#scene.state.get(backgroundTasks)?.tasks.some(isRunning) === true;
   }
 
   get hasOutbox(): boolean {
-    return (this.#scene.state.snapshot().get(messageOutbox)?.pending.length ?? 0) > 0;
+    return (this.#scene.state.get(messageOutbox)?.pending.length ?? 0) > 0;
   }
 
   ready(): Late<OpenTasks> {
@@ -161,7 +161,7 @@ export class LateTasks implements OpenedTasks {
 
   #summaryOf({ callId, agentId }: TaskCaller, { type, name, description }: SpawnOptions, kind: string): TaskSummary {
     const { state, identity } = this.#scene;
-    const next = state.snapshot().get(backgroundTasks)?.next ?? 0;
+    const next = state.get(backgroundTasks)?.next ?? 0;
     const taskType = type ?? kind;
     return {
       taskId: taskIdOf(next + this.#loading.length),

@@ -23,7 +23,12 @@ export interface StartedRun {
 }
 
 /** Takes the thread, in the synchronous part of the call, and starts. Throws when the thread is taken. */
-export function startRun(parts: RunParts, order: RunOrder, listen?: Listen<AgentEvent> | Ear<AgentEvent>, onBegun?: () => void): StartedRun {
+export function startRun(
+  parts: RunParts,
+  order: RunOrder,
+  listen?: Listen<AgentEvent> | Ear<AgentEvent>,
+  onBegun?: () => void,
+): StartedRun {
   if (parts.closing.aborted) throw new AwakenError("cancelled", "the runtime is closed");
   const known = order.intent.runId ?? order.newRunId;
   const run = parts.active.claim(order.threadId, known ?? runId(parts.ids()));

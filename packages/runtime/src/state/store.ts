@@ -2,10 +2,10 @@ import { AwakenError, errorMessage, type Log, type MergeRule, type PersistedStat
 import type { Batch } from "./batch.ts";
 import { checkValue } from "./check-value.ts";
 import { KeptKeys } from "./kept.ts";
-import type { AnyStateKey } from "./key.ts";
+import type { AnyStateKey, StateKey } from "./key.ts";
 import { decodeState, decodeValue, type ExportScope, encodeState, type Reading, type UnknownKeys } from "./persist.ts";
 import { applied, initialValue, refusal } from "./reduce.ts";
-import { type SlotTable, Snapshot, slotTable } from "./snapshot.ts";
+import { type SlotTable, Snapshot, type StateReader, slotTable } from "./snapshot.ts";
 
 export interface CommitNotice {
   readonly previousRevision: number;
@@ -22,7 +22,7 @@ const EMPTY: SlotTable = { keys: [], slots: new Map() };
  * All state of one run: synchronous, changed only by `commit`, read only through snapshots. Values live in numbered slots,
  * so a commit copies one array of references, whatever the values weigh.
  */
-export class StateStore {
+export class StateStore implements StateReader {
   #table: SlotTable = EMPTY;
   #snapshot = new Snapshot(0, EMPTY, []);
   #values: readonly unknown[] = [];
@@ -49,6 +49,13 @@ export class StateStore {
 
   snapshot(): Snapshot {
     return this.#snapshot;
+  }
+
+  /** As it is now. Undefined when the key was never updated. */
+  get<V, U>(key: StateKey<V, U>): V | undefined {
+    const slot = this.#table.slots.get(key.name);
+    // As in a snapshot, which is not asked: a run of one step looks some fifty times.
+    return slot === undefined ? undefined : (this.#values[slot] as V | undefined);
   }
 
   /**
@@ -83,9 +90,10 @@ export class StateStore {
 
   /** Applies all updates or none, and returns the revision. Nothing to do: nothing happens. */
   commit(batch: Batch): number {
-    if (batch.updates.length === 0) return this.revision;
+    const { revision: before } = this.#snapshot;
+    if (batch.updates.length === 0) return before;
     const { values, slots } = this.#applied(batch);
-    const revision = this.revision + 1;
+    const revision = before + 1;
     for (const slot of slots) this.#changedAt[slot] = revision;
     this.#publish(revision, values, slots.length);
     return revision;
@@ -145,7 +153,7 @@ export class StateStore {
 
   /** All values as they would be, and the slots that were updated. */
   #applied({ updates, baseRevision }: Batch): { readonly values: readonly unknown[]; readonly slots: readonly number[] } {
-    if (baseRevision !== undefined && baseRevision !== this.revision) {
+    if (baseRevision !== undefined && baseRevision !== this.#snapshot.revision) {
       throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
         details: { expected: baseRevision, actual: this.revision },
       });
@@ -159,10 +167,10 @@ export class StateStore {
       slots.push(slot);
     }
     // Each value once: what came of its last update is what is going to be stored.
-    for (const slot of slots.length === 1 ? slots : new Set(slots)) {
+    slots.forEach((slot, index) => {
       const key = this.#table.keys[slot];
-      if (key?.trusted === false && values[slot] !== this.#values[slot]) checkValue(key, values[slot]);
-    }
+      if (key?.trusted === false && values[slot] !== this.#values[slot] && slots.indexOf(slot) === index) checkValue(key, values[slot]);
+    });
     return { values, slots };
   }
 

@@ -8,7 +8,7 @@ import {
   type StoredEvent,
 } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
-import { ownUnless, share } from "./own.ts";
+import { own, share } from "./own.ts";
 
 function targetOf(draft: EventDraft): EventTarget {
   if (draft.threadId === undefined) return { runId: draft.runId };
@@ -42,7 +42,7 @@ export class EventPlace {
 type Head = Pick<EventDraft, "kind" | "visibility" | "causationId" | "correlationId">;
 
 /** Most events are public and name no other: of these the kind is enough. */
-function headOf({ kind, visibility, causationId, correlationId }: EventDraft): string | Head {
+function headOf({ draft: { kind, visibility, causationId, correlationId } }: EventAppend): string | Head {
   if (visibility === "public" && causationId === undefined && correlationId === undefined) return kind;
   return {
     ...{ kind, visibility },
@@ -60,24 +60,23 @@ const MAX_KNOWN = 16;
 /** The heads of a batch are mostly those of one before it: these are kept once. */
 export class HeadLists {
   readonly #known: Heads[] = [];
-  #next = 0;
 
   of(appends: readonly EventAppend[]): Heads {
-    const heads = appends.map(({ draft }) => headOf(draft));
-    for (const known of this.#known) if (isSame(known, heads)) return known;
+    for (const known of this.#known) if (isSame(known, appends)) return known;
+    const heads = appends.map(headOf);
     if (heads.length <= MAX_KNOWN && heads.every((head) => typeof head === "string")) {
-      this.#known[this.#next] = heads;
-      this.#next = (this.#next + 1) % KNOWN_LISTS;
+      if (this.#known.push(heads) > KNOWN_LISTS) this.#known.shift();
     }
     return heads;
   }
 }
 
-function isSame(known: Heads, heads: Heads): boolean {
-  if (known.length !== heads.length) return false;
-  for (let index = 0; index < heads.length; index++) if (known[index] !== heads[index]) return false;
-  return true;
-}
+/** Looked at before a list is made of them: most are known. */
+const isSame = (known: Heads, appends: readonly EventAppend[]): boolean =>
+  known.length === appends.length && appends.every((append, index) => known[index] === headOf(append));
+
+const payloadOf = ({ draft }: EventAppend): JsonObject => draft.payload;
+const ownPayload = (append: EventAppend): JsonObject => own(payloadOf(append));
 
 interface BatchInit extends Pick<EventBatch, "place" | "createdAt" | "key"> {
   /** The payloads are the store's own already. */
@@ -104,7 +103,7 @@ export class EventBatch {
     this.place = place;
     this.createdAt = createdAt;
     this.key = key;
-    this.payloads = appends.map(({ draft }) => ownUnless(isHandedOver, draft.payload));
+    this.payloads = appends.map(isHandedOver ? payloadOf : ownPayload);
     this.#heads = heads;
     this.#threadFirst = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runFirst = place.run === undefined ? 0 : place.run.last + 1;

@@ -137,17 +137,16 @@ export function appendEvents(change: Change, appends: readonly EventAppend[], is
   return batches;
 }
 
-const isPlain = ({ idempotency, expected }: EventAppend): boolean => idempotency === undefined && expected === undefined;
-
 /** Events of the same place are kept together; one that is only appended on a condition stands alone. */
 function endOfBatch(appends: readonly EventAppend[], first: EventAppend, start: number): number {
   let end = start + 1;
-  if (!isPlain(first)) return end;
-  for (let next = appends[end]; next !== undefined && isPlain(next) && isSamePlace(next.draft, first.draft); next = appends[end]) end++;
+  if (!isPlain(first, first.draft)) return end;
+  for (let next = appends[end]; next !== undefined && isPlain(next, first.draft); next = appends[end]) end++;
   return end;
 }
 
-const isSamePlace = (a: EventDraft, b: EventDraft): boolean => a.threadId === b.threadId && a.runId === b.runId && a.origin === b.origin;
+const isPlain = ({ draft, idempotency, expected }: EventAppend, { threadId, runId, origin }: EventDraft): boolean =>
+  idempotency === undefined && expected === undefined && draft.threadId === threadId && draft.runId === runId && draft.origin === origin;
 
 function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], isHandedOver: boolean): EventBatch {
   const { tables, journal, now } = change;

@@ -82,7 +82,7 @@ export class OpenTasks implements Omit<RunTasks, "ready" | "hasAny" | "hasRunnin
     const unread = thread.takeUnread();
     const over = new Set(unread.flatMap((item) => (item.type === "task" && item.event.kind !== "custom" ? item.event.taskId : [])));
     const news = unread.flatMap((item) => (item.type === "task" ? taskMessage(messageId(ids()), item.event) : item.messages));
-    for (const task of scene.state.snapshot().get(backgroundTasks)?.tasks ?? []) {
+    for (const task of scene.state.get(backgroundTasks)?.tasks ?? []) {
       const isKnown = !isRunning(task) || over.has(task.taskId) || thread.isLive(task.taskId);
       const found = isKnown ? undefined : await this.#lookUp(task);
       if (found !== undefined) news.push(found);

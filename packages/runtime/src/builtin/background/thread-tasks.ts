@@ -95,7 +95,7 @@ export class ThreadTasks {
   /** In the order of their creation. */
   get records(): readonly TaskRecord[] {
     const all = new Map<string, TaskRecord>();
-    for (const record of this.#seat?.state.snapshot().get(backgroundTasks)?.tasks ?? []) all.set(record.taskId, record);
+    for (const record of this.#seat?.state.get(backgroundTasks)?.tasks ?? []) all.set(record.taskId, record);
     for (const { record } of this.#live.values()) all.set(record.taskId, record);
     for (const record of this.#settled.values()) all.set(record.taskId, record);
     return [...all.values()];
@@ -136,7 +136,7 @@ export class ThreadTasks {
 
   /** Gives the id that it has from then on. */
   add(make: (taskId: string) => TaskRecord): TaskRecord {
-    const stored = this.#seat?.state.snapshot().get(backgroundTasks)?.next ?? 0;
+    const stored = this.#seat?.state.get(backgroundTasks)?.next ?? 0;
     const count = Math.max(this.#next, stored);
     const record = make(taskIdOf(count));
     this.#write(record);

@@ -33,7 +33,7 @@ function bury(state: StateStore, request: Entry["request"], error: string): void
  * aside for people. What was delivered and is not off the record when the process dies is delivered again, under the same id.
  */
 export async function deliverOutbox({ state, sink, log }: OutboxScene): Promise<void> {
-  for (const { id, request, attempts } of state.snapshot().get(messageOutbox)?.pending ?? []) {
+  for (const { id, request, attempts } of state.get(messageOutbox)?.pending ?? []) {
     if (sink === undefined) {
       bury(state, request, "no durable transport configured");
       continue;

@@ -9,7 +9,7 @@ import { EXPIRED, isExpired } from "./expired.ts";
 import { decisionDigest } from "./same-decision.ts";
 
 const expiredCalls = ({ state }: RunContext, now: number): readonly ToolCallState[] =>
-  (state.snapshot().get(toolCallStates)?.calls ?? []).filter((call) => isExpired(call, now));
+  (state.get(toolCallStates)?.calls ?? []).filter((call) => isExpired(call, now));
 
 /** What has expired is denied: a run that goes on need not wait for it any more. It is so, and told, when it is on record. */
 export async function expireTickets(ctx: RunContext): Promise<void> {

@@ -130,7 +130,7 @@ export async function takeSeededDecisions(ctx: RunContext, { seededDecisions }: 
 
 /** It is told to stop, or a hook has ended it: it follows no decision any more. */
 const isLeaving = ({ desk, signal, state }: RunContext): boolean =>
-  desk.isClosed || signal.aborted || state.snapshot().get(runLifecycle)?.status === "done";
+  desk.isClosed || signal.aborted || state.get(runLifecycle)?.status === "done";
 
 /**
  * Takes all of them or none while the run is active, whatever it is doing. They are on record when this is true; false: the run is leaving

@@ -10,7 +10,7 @@ import { recoverStep } from "./recover-step.ts";
 
 /** Calls whose children have come to their end go on with what became of them, as if it had been decided. */
 async function takeChildren(ctx: RunContext): Promise<void> {
-  for (const call of waitingCalls(ctx.state.snapshot())) {
+  for (const call of waitingCalls(ctx.state)) {
     const id = childOf(call.suspension);
     const end = id === undefined ? undefined : await ctx.children.find(id);
     if (end === undefined) continue;

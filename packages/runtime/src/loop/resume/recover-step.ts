@@ -9,7 +9,7 @@ import { type RoundOutcome, runToolRound } from "../tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */
 function dropOtherStates(ctx: RunContext): void {
-  const calls = ctx.state.snapshot().get(toolCallStates)?.calls ?? [];
+  const calls = ctx.state.get(toolCallStates)?.calls ?? [];
   const own = calls.filter((call) => ctx.cutCalls.some((cut) => cut.messageId === call.messageId));
   if (own.length === calls.length) return;
   const change = command().update(toolCallStates, { type: "clear" });
@@ -55,5 +55,5 @@ export async function recoverStep(ctx: RunContext): Promise<Termination | undefi
   await ctx.writer.write();
   if (ctx.signal.aborted) return { type: "cancelled" };
   if (round.type === "blocked") return { type: "blocked", reason: round.reason };
-  return terminationOf(ctx.state.snapshot().get(runLifecycle));
+  return terminationOf(ctx.state.get(runLifecycle));
 }
