@@ -107,11 +107,11 @@ onEveryStore("messages that are sent", (it) => {
     await settled(store);
   });
 
-  it("what is said to a run by its id is for nobody else, also behind its tickets", async ({ store, peer }) => {
+  it("what a run is steered by under its id is for nobody else, also behind its tickets", async ({ store, peer }) => {
     await using a = open(store, [toolCall("pay", {}), text("never mind"), text("next")], { tools: [pay] });
     await using b = open(peer, []);
     const first = await a.run({ thread: "t", input: "pay" });
-    expect(await b.send(first.runId, "for you", { mode: "queue" })).toMatchObject({ status: "behind-tickets", runId: first.runId });
+    expect(await b.send(first.runId, "for you", { mode: "steer" })).toMatchObject({ status: "behind-tickets", runId: first.runId });
     expect(await a.cancel(first.runId)).toBe(true);
     await expect.poll(async () => (await store.runs.load(first.runId))?.status).toBe("done");
     expect(await a.run({ thread: "t", input: "something else" })).toMatchObject({ status: "done" });

@@ -18,6 +18,7 @@ import { beginRun } from "../run/start-run.ts";
 import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";
+import { lookAfter } from "./left-behind.ts";
 import type { Tenant } from "./tenant.ts";
 
 const isTakenElsewhere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "thread_already_running";
@@ -51,6 +52,7 @@ async function cancelQueued(tenant: Tenant, run: RunRecord): Promise<boolean> {
         await ports.pending.retract(run.threadId, pendingId, revision);
     }
     await ports.commit(ended);
+    await lookAfter(tenant, ports, run.threadId);
     return true;
   });
   if (isCancelled) tenant.watchers.ended(ended.run);
@@ -78,6 +80,7 @@ const cancelUnbegun = (tenant: Tenant, { dispatchId: id, threadId: thread, runId
       const { targetRunId = run } = deliveryMode;
       if (targetRunId === run) await ports.pending.retract(thread, pendingId, revision);
     }
+    await lookAfter(tenant, ports, thread);
     return true;
   });
 

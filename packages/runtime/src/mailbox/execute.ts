@@ -48,10 +48,10 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
-      else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run);
+      else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run, plan.next);
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-nobody") await dropMessages(executor, claimed, plan.messages);
-      else if (plan.type === "for-another") await passOn(executor, claimed, plan.runId);
+      else if (plan.type === "for-another") await passOn(executor, claimed, plan);
       else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
       else if (plan.type === "void-barrier") {

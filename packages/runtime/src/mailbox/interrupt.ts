@@ -8,6 +8,7 @@ import { onAbort } from "../stream/abort.ts";
 import { within } from "../stream/within.ts";
 import { cancelElsewhere, wish } from "./control.ts";
 import { inOne, type Ports } from "./in-one.ts";
+import { wakeWaiting } from "./left-behind.ts";
 import { openDispatches } from "./open-dispatches.ts";
 import { supersede } from "./supersede-queued.ts";
 import { isTaken, makeRoom, type Tenant } from "./tenant.ts";
@@ -210,6 +211,7 @@ export function interrupt(tenant: Tenant, threadId: ThreadId): Promise<Interrupt
       }
       // Whoever begins on the thread at this moment writes it too: one of the two is refused, and looks again.
       await ports.commit({ threadId, runId: toRunId(tenant.ids()) });
+      await wakeWaiting(tenant, ports, threadId);
       return { superseded, cancelled: interruption.hasEnded };
     }),
   );

@@ -33,13 +33,18 @@ export type DispatchPlan =
     }
   | { readonly type: "nothing"; readonly run: RunRecord | undefined; readonly result: DispatchResult }
   /** All that it was to answer was taken back: it ends without having begun, and nothing of its thread is touched. */
-  | { readonly type: "taken-back"; readonly run: RunRecord }
+  | {
+      readonly type: "taken-back";
+      readonly run: RunRecord;
+      /** Another one, which waits there, and looks whether it can go on. */
+      readonly next: RunId | undefined;
+    }
   /** The run is over, and these messages were for it: another one answers them. */
   | { readonly type: "too-late"; readonly messages: readonly PendingRecord[] }
   /** The thread was deleted, and these are news for it: nobody reads them any more. */
   | { readonly type: "for-nobody"; readonly messages: readonly PendingRecord[] }
-  /** The run is over, and another one of the thread waits for what this is about. */
-  | { readonly type: "for-another"; readonly runId: RunId }
+  /** The run is over, and another one of the thread waits for what this is about; undefined: a new one has messages to read. */
+  | { readonly type: "for-another"; readonly run: RunRecord | undefined; readonly runId: RunId | undefined }
   /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
   | { readonly type: "behind"; readonly first: QueuedDispatch }
   /** What waits in front is for a run that may still come: it is tried again later. */
@@ -87,7 +92,7 @@ export async function planDispatch(scene: PlanScene): Promise<DispatchPlan> {
   if (run.status === "done") {
     if (entering.length > 0) return { type: "too-late", messages: entering };
     const next = otherAwaiting(scene, run.runId);
-    if (next !== undefined) return { type: "for-another", runId: next };
+    if (next !== undefined || isLeftAlone(scene)) return { type: "for-another", run, runId: next };
     return { type: "nothing", run, result: { type: "done", termination: run.outcome.termination } };
   }
   if (wishes.some(({ type }) => type === "cancel") || (await isOrphan(run, (id) => ask("load a run", tenant.runs.load(id))))) {
@@ -130,10 +135,28 @@ function otherAwaiting(scene: PlanScene, runId: RunId): RunId | undefined {
   return hasNews(scene) ? other.runId : undefined;
 }
 
-/** News are for the run that waits on the thread: another one that began with them alone would wait for the same calls. */
+/**
+ * News are for the run that waits on the thread: another one that began with them alone would wait for the same calls. What was sent behind
+ * its tickets does not close them.
+ */
 function isForWaiting({ claimed, records: { head } }: PlanScene, entering: readonly PendingRecord[]): boolean {
   const other = head?.openRun;
-  return other?.status === "waiting" && other.runId !== claimed.runId && entering.every(isNews);
+  if (other?.status !== "waiting" || other.runId === claimed.runId) return false;
+  return entering.every((entry) => isNews(entry) || entry.deliveryMode.targetRunId === other.runId);
+}
+
+/** Somebody sent what a run would read, and none was queued for it, because this was. */
+function isLeftAlone({ claimed, records: { pending, queued, head } }: PlanScene): boolean {
+  const status = head?.openRun?.status;
+  if (queued.length > 0 || status === "running" || status === "waiting") return false;
+  return selectPending(pending, "new-run", claimed.runId).some((entry) => !isNews(entry));
+}
+
+/** What this was to come instead of: whoever was to wake it may have been voided then. */
+function otherWaiting({ claimed, records: { head, queued } }: PlanScene): RunId | undefined {
+  const other = head?.openRun;
+  if (other?.status !== "waiting" || other.runId === claimed.runId || queued.length > 0) return undefined;
+  return other.waiting.reason !== "awaiting-tasks" && other.waiting.tickets.length === 0 ? other.runId : undefined;
 }
 
 /** The run that was put down for later, or one that nobody put down: then it answers the messages that wait. */
@@ -150,9 +173,9 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   // The messages that it was for are read or retracted.
   const isAlone = entering.length === 0 || isForWaiting(scene, entering);
   const isLeft = isAlone && (run === undefined || run.input.triggerMessageIds.length === 0);
-  const next = isLeft && run === undefined ? otherAwaiting(scene, runId) : undefined;
-  if (next !== undefined) return { type: "for-another", runId: next };
-  if (isLeft && run !== undefined) return { type: "taken-back", run };
+  const next = isLeft ? (otherAwaiting(scene, runId) ?? otherWaiting(scene)) : undefined;
+  if (isLeft && run !== undefined) return { type: "taken-back", run, next };
+  if (next !== undefined) return { type: "for-another", run, runId: next };
   if (isLeft && (claimed.dedupeKey !== undefined || entering.length > 0)) {
     return { type: "nothing", run, result: { type: "failed", error: "nothing was left to answer" } };
   }

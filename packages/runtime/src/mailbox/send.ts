@@ -9,17 +9,19 @@ import {
   type ThreadId,
   threadId,
 } from "@awaken/contract";
-import { type DeliveryMode, type NewPending, selectPending } from "@awaken/contract/store";
+import type { DeliveryMode, NewPending } from "@awaken/contract/store";
 import { type RequestInput, toMessages } from "../run/message-input.ts";
 import { giveHint, inOne, type Ports } from "./in-one.ts";
 import { Interruption } from "./interrupt.ts";
+import { openRun, SEND_KEYS } from "./left-behind.ts";
 import { listOpen } from "./open-dispatches.ts";
 import type { Tenant } from "./tenant.ts";
 
 export interface SendOptions {
   /**
    * `steer`: the run that is at work reads it after its current step; without one, or where another run than the named one is, it is
-   * queued. `queue`: a run of its own answers it, when the thread is free. `interrupt`: what is at work on the thread is cancelled first. Default: nothing is kept, and only a run of this
+   * queued. A run that was named reads it alone: where it ends before, the message stays pending. `queue`: a run of its own answers it, when
+   * the thread is free. `interrupt`: what is at work on the thread is cancelled first. Default: nothing is kept, and only a run of this
    * process is told.
    */
   readonly mode?: SendMode;
@@ -31,7 +33,8 @@ export type SendMode = "queue" | "steer" | "interrupt";
 export interface Sent {
   /**
    * `steered`: the run reads them after its current step. `queued`: a run of their own does, or the one at work when it ends. `behind-tickets`:
-   * the run waits for decisions, and reads them when it goes on. `refused`: nobody here is there to read them, and they are not kept.
+   * the run waits for decisions, and reads them when it goes on; the next one does when it is cancelled. `refused`: nobody here is there to
+   * read them, and they are not kept.
    */
   readonly status: "steered" | "queued" | "behind-tickets" | "refused";
   /**
@@ -47,7 +50,7 @@ interface Address {
   readonly threadId: ThreadId;
   /** The run that is not over, on that thread. */
   readonly open: RunRecord | undefined;
-  /** Whether that run was named: nobody else reads what is said to it. Another one, which is over or has not begun, steers none. */
+  /** Whether that run was named: nobody else reads what it is steered by. Another one, which is over or has not begun, steers none. */
   readonly named: "thread" | "open-run" | "other-run";
 }
 
@@ -113,7 +116,8 @@ async function place(
   const isBehindTickets = open?.status === "waiting" && open.waiting.tickets.length > 0;
   if (open !== undefined && (isBehindTickets || (mode === "steer" && open.status === "running"))) {
     const boundary = mode === "steer" ? "next-step" : "on-natural-end";
-    const append = pendingOf(messages, { boundary, targetRunId: open.runId, fallbackToNewRun: named !== "open-run" });
+    const isForIt = named === "open-run" && mode === "steer";
+    const append = pendingOf(messages, { boundary, targetRunId: open.runId, fallbackToNewRun: !isForIt });
     await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
     return { status: isBehindTickets ? "behind-tickets" : "steered", threadId: thread, runId: open.runId };
   }
@@ -122,38 +126,14 @@ async function place(
 
 /** Where a run of the thread waits for decisions, it reads this when it goes on: decisions stay what it waits for. */
 export async function placeBehindTickets(ports: Ports, thread: ThreadId, messages: readonly Message[]): Promise<RunId | undefined> {
-  const openRunId = (await ports.threads.load(thread))?.openRunId;
-  const open = openRunId === undefined ? undefined : await ports.runs.load(openRunId);
+  const open = await openRun(ports, thread);
   if (open?.status !== "waiting" || open.waiting.tickets.length === 0) return undefined;
   const append = pendingOf(messages, { boundary: "on-natural-end", targetRunId: open.runId });
   await ports.commit({ threadId: thread, runId: open.runId, pending: { append } });
   return open.runId;
 }
 
-/**
- * One dispatch is enough for all that waits: the run that it starts reads all of it. One that is claimed may have looked already; so
- * there are two keys, and what comes while one is claimed has the other.
- */
-const SEND_KEYS = ["messages", "more-messages"] as const;
-
 const isSent = (key: string | undefined): boolean => SEND_KEYS.some((each) => each === key);
-
-/** Nobody comes to read what waits there: a run of its own does, unless somebody has come meanwhile, or no new run may. */
-export async function queueStranded(tenant: Tenant, thread: ThreadId): Promise<void> {
-  const { ids, maxAttempts } = tenant;
-  await inOne(tenant, "queue messages that nobody reads", async (ports) => {
-    const openRunId = (await ports.threads.load(thread))?.openRunId;
-    const open = openRunId === undefined ? undefined : await ports.runs.load(openRunId);
-    if (open?.status === "running" || open?.status === "waiting" || (await listOpen(ports.dispatches, thread)).length > 0) return;
-    const id = runId(ids());
-    const { entries } = await ports.pending.load(thread);
-    if (selectPending(entries, "new-run", id).length === 0) return;
-    await ports.dispatches.enqueue({ dispatchId: dispatchId(id), threadId: thread, runId: id, maxAttempts, dedupeKey: SEND_KEYS[0] });
-  }).catch((thrown: unknown) => {
-    // Another node was faster.
-    if (!AwakenError.is(thrown) || thrown.code !== "storage_already_exists") throw thrown;
-  });
-}
 
 interface Queued {
   readonly thread: ThreadId;

@@ -1,5 +1,6 @@
 import { AwakenError, dispatchId, type RunId, type RunRecord, runId } from "@awaken/contract";
-import type { ClaimedDispatch, PendingRecord } from "@awaken/contract/store";
+import { type ClaimedDispatch, type NewDispatch, type PendingRecord, resumeKey } from "@awaken/contract/store";
+import type { Ids } from "../stream/ids.ts";
 import { endRecord } from "./end-record.ts";
 import { type Executor, fenceOf } from "./executor.ts";
 import { lateWake } from "./late-wake.ts";
@@ -19,10 +20,17 @@ export async function settleNothing({ queue, ask }: Executor, claimed: ClaimedDi
   await ask<unknown>("settle a dispatch", settling);
 }
 
-export async function endUnbegun({ queue, ask, clock, watchers }: Executor, claimed: ClaimedDispatch, run: RunRecord): Promise<void> {
+export async function endUnbegun(executor: Executor, claimed: ClaimedDispatch, run: RunRecord, next: RunId | undefined): Promise<void> {
+  const { queue, ask, clock, watchers, ids } = executor;
   const ended = endRecord(run, { type: "cancelled" }, clock.now());
   const dispatch = { type: "ack", result: { type: "done", termination: { type: "cancelled" } } } as const;
-  await ask("end a run", queue.commit({ ...ended, fence: fenceOf(claimed), dispatch }));
+  await ask(
+    "end a run",
+    queue.transaction(async ({ commit, dispatches }) => {
+      await commit({ ...ended, fence: fenceOf(claimed), dispatch });
+      if (next !== undefined) await dispatches.enqueue(nextOf(claimed, ids, next));
+    }),
+  );
   watchers.ended(ended.run);
 }
 
@@ -40,14 +48,25 @@ export async function voidBarrier({ queue, ask }: Executor, { threadId, pendingI
 
 const MOVED: ReadonlySet<string> = new Set(["version_conflict", "storage_not_found", "already_consumed"]);
 
-/** Another run of the thread is woken in the place of this one. */
-export async function passOn({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, next: RunId): Promise<void> {
-  const { threadId, maxAttempts, priority } = claimed;
+/** A new run is promised under the id of its dispatch, and need not be if nothing is left for it to read. */
+function nextOf({ threadId, maxAttempts, priority, runId: before }: ClaimedDispatch, ids: Ids, next: RunId | undefined): NewDispatch {
+  const id = ids();
+  const own = next === undefined ? { runId: runId(id), dedupeKey: resumeKey(before) } : { runId: next };
+  return { dispatchId: dispatchId(id), threadId, maxAttempts, priority, ...own };
+}
+
+type ForAnother = Extract<DispatchPlan, { type: "for-another" }>;
+
+/** Another run of the thread comes in the place of this one. */
+export async function passOn({ queue, ask, ids }: Executor, claimed: ClaimedDispatch, { run, runId: next }: ForAnother): Promise<void> {
+  const outbound = lateWake(claimed, run);
+  const { threadId, runId: id } = claimed;
   await ask(
-    "wake another run",
-    queue.transaction(async ({ dispatches }) => {
+    "call another run",
+    queue.transaction(async ({ dispatches, commit }) => {
       await dispatches.ack(fenceOf(claimed));
-      await dispatches.enqueue({ dispatchId: dispatchId(ids()), threadId, runId: next, maxAttempts, priority });
+      if (outbound.length > 0) await commit({ threadId, runId: id, outbound });
+      await dispatches.enqueue(nextOf(claimed, ids, next));
     }),
   );
 }

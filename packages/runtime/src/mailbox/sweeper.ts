@@ -1,7 +1,7 @@
 import { DEFAULT_SCOPE, errorMessage, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { Retention, ScopedThread } from "@awaken/contract/store";
+import { queueStranded } from "./left-behind.ts";
 import { wakeOrphaned } from "./orphaned-tasks.ts";
-import { queueStranded } from "./send.ts";
 import { endDead, type Tenant } from "./tenant.ts";
 import type { QueueOfAll } from "./tenant-queue.ts";
 
