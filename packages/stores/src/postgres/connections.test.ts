@@ -22,6 +22,19 @@ const open = async () => postgresStore(`${await serverUrl()}?application_name=${
 const endConnections = () =>
   runSql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", [schema]);
 
+test.each([
+  { connections: 0 },
+  { connections: -1 },
+  { connectTimeoutMs: -5 },
+  { connectTimeoutMs: Number.NaN },
+  { prepare: JSON.parse('"no"') },
+  { listenUrl: " " },
+  { cacheBytes: -1 },
+  JSON.parse('{ "prepared": false }'),
+])("options that cannot be are refused before anybody connects: %o", (options) => {
+  expect(() => postgresStore("postgres://nobody.invalid/none", options)).toThrow(failing("storage_validation"));
+});
+
 describe("connections that are lost", () => {
   test("while they are idle are replaced, and at most a call fails", async () => {
     await using store = await open();

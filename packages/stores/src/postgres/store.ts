@@ -1,4 +1,4 @@
-import { DEFAULT_SCOPE, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
+import { checkOptions, DEFAULT_SCOPE, type PartRules, partRule, RULES, type ScopeId, scopeId as toScopeId } from "@awaken/contract";
 import type { QueueStore, ScopedQueueStore } from "@awaken/contract/store";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { createEnv, type SqlOptions } from "../sql/env.ts";
@@ -61,6 +61,20 @@ export interface PostgresStoreOptions extends SqlOptions {
   readonly listenUrl?: string;
 }
 
+const bytes = partRule("a number of bytes", (value) => typeof value === "number" && value >= 0);
+
+const OPTIONS: PartRules<PostgresStoreOptions> = {
+  schema: RULES.text,
+  connections: partRule("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  connectTimeoutMs: partRule("milliseconds above 0", (value) => typeof value === "number" && Number.isFinite(value) && value > 0),
+  prepare: RULES.flag,
+  listenUrl: RULES.name,
+  clock: RULES.code,
+  ids: RULES.code,
+  blobBytes: bytes,
+  cacheBytes: bytes,
+};
+
 /** Of `cacheBytes`: what commits need not ask; the rest is what readers need not. */
 const KNOWN_SHARE = 1 / 8;
 
@@ -70,6 +84,7 @@ const KNOWN_SHARE = 1 / 8;
  * writes, it is `version_conflict`, and the caller may try again.
  */
 export function postgresStore(urlOrPool: string | PgPool, options: PostgresStoreOptions = {}): QueueStore {
+  checkOptions("storage_validation", "postgresStore", options, OPTIONS);
   const { connections: limit = 10, connectTimeoutMs = 10_000 } = options;
   const schema = checkSchemaName(options.schema ?? "awaken");
   const closing = new AbortController();
