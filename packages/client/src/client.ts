@@ -39,7 +39,7 @@ const toSend = (input: RunRequest["input"], { mode }: { readonly mode?: Body<"se
 });
 
 const IDEMPOTENCY = "idempotency-key";
-const isEnd = ({ type }: AttachedEvent): boolean => type === "run-end";
+const isEnd = (event: AttachedEvent): event is Extract<AttachedEvent, { type: "run-end" }> => event.type === "run-end";
 
 const isMissing = (thrown: unknown): boolean =>
   AwakenError.is(thrown) && (thrown.code === "run_not_found" || thrown.code === "thread_not_found");
@@ -157,7 +157,7 @@ class HttpClient implements Client {
         return this.#openRun(id, cursor, leaving, start);
       }
     };
-    const isLast = (event: AttachedEvent) => !isThread && isEnd(event) && event.type === "run-end" && event.result.status !== "waiting";
+    const isLast = (event: AttachedEvent) => !isThread && isEnd(event) && event.result.status !== "waiting";
     return { [Symbol.asyncIterator]: () => follow({ open, after, signal, isLast }) };
   }
 
