@@ -15,6 +15,8 @@ export interface ReadyCall {
   readonly reply: ToolReply;
 }
 
+const NONE: readonly never[] = Object.freeze([]);
+
 const isReady = (entry: Running): entry is ReadyCall => entry.reply !== undefined;
 
 /** The calls of a round that are under way at the same time, in the order in which they began. */
@@ -71,6 +73,7 @@ export class RunningCalls {
 
   /** Those that are ready and have none before them that is not. When they last, or one waits for a decision, all that are ready. */
   takeReady(): readonly ReadyCall[] {
+    if (!this.#hasNews) return NONE;
     this.#hasNews = false;
     this.#isLasting ||= this.#entries.some(({ reply }, index) => index > 0 && reply?.result.type === "pending");
     const end = this.#entries.findIndex((entry) => !isReady(entry));

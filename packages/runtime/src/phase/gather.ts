@@ -21,7 +21,8 @@ export const NOTHING = new Command();
 /** A copy, because the hook may hand out the same command again. */
 function stamped(result: Command | undefined | void, revision: number): Command | undefined {
   if (!(result instanceof Command) || result.isEmpty) return undefined;
-  return joinCommands(result, NOTHING, result.baseRevision ?? revision);
+  const { updates, actions, effects, baseRevision = revision } = result;
+  return new Command(updates.slice(), actions.slice(), effects.slice(), baseRevision);
 }
 
 export function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<P>, revision: number): Given {
