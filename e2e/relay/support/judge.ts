@@ -12,10 +12,11 @@ const withSnapshots = (events: readonly AgentEvent[]): readonly AgentEvent[] =>
     return event.type === "step-end" || event.type === "run-end" ? [SNAPSHOT, event] : [event];
   });
 
-/** What is told of runs below while the run waits belongs to the activation that comes. */
+/** What is told of runs below while the run waits belongs to the activation that comes. One that was cut off, or tried again, has no end. */
 export function activationsOf(events: readonly AttachedEvent[]): readonly (readonly AgentEvent[])[] {
   const all: AgentEvent[][] = [[]];
   for (const { cursor: _cursor, ...event } of events) {
+    if (event.type === "run-start" && all.at(-1)?.some(({ type }) => type === "run-start")) all.push([]);
     all.at(-1)?.push(event);
     if (event.type === "run-end") all.push([]);
   }
