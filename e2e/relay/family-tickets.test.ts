@@ -133,6 +133,11 @@ describe.each(ENGINES)("tickets of a family on %s", (engine) => {
     const middle = family.filter(({ agentId }) => agentId === "researcher");
     expect(middle).toHaveLength(2);
     const late = await Promise.all([waiting.runId, ...middle.map((run) => run.runId)].map((id) => readAll(there, id)));
+    const whole = late[0] ?? [];
+    for (const [index, { cursor }] of whole.entries()) {
+      if (cursor === undefined) continue;
+      expect(factsOf(await readAll(there, waiting.runId, cursor)), `behind ${cursor}`).toEqual(factsOf(whole.slice(index + 1)));
+    }
     for (const events of [await early.leave(), ...late]) {
       const begun: string[][] = [];
       for (const event of events) {

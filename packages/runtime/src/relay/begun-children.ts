@@ -8,7 +8,7 @@ interface Child {
   readonly agentPath: readonly string[];
 }
 
-interface Held {
+export interface Held {
   readonly fact: StoredEvent;
   /** That it was read with. */
   readonly commit: Commit;
@@ -51,9 +51,14 @@ export class BegunChildren {
 
   /** Whether the ticket of a run below has to wait. */
   holds(fact: StoredEvent, commit: Commit): boolean {
-    const isEarly = this.#isWhole && this.#isEarly(fact.payload["ticket"]);
+    const isEarly = this.#isEarly(fact.payload["ticket"]);
     if (isEarly) this.#held.push({ fact, commit });
     return isEarly;
+  }
+
+  /** At the end of the log: where the start of the run was not read, what they wait for may have come before. */
+  takeDoubtful(): readonly Held[] {
+    return this.#isWhole ? [] : this.#held.splice(0);
   }
 
   /** Those that are not held any longer. */

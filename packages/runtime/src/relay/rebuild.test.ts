@@ -1,4 +1,4 @@
-import { type JsonObject, type RunRecord, threadId } from "@awaken/contract";
+import { type JsonObject, type RunRecord, threadId, toolCallId } from "@awaken/contract";
 import { eventCursor, type StoredEvent } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { toolCall } from "../testing/script.ts";
 import { scripted } from "../testing/scripted.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
+import type { PassingEvent } from "./live-event.ts";
 import { Passing } from "./passing.ts";
 import { Rebuild } from "./rebuild.ts";
 
@@ -52,3 +53,53 @@ test.each([true, false])(
     expect(rebuild.position).toEqual({ type: isAlone ? "over" : "none" });
   },
 );
+
+test("what a call said that had its result before the run waited is not told when the run goes on", async () => {
+  const { run, facts } = await waitingRun();
+  const [like] = facts;
+  if (like === undefined) return expect.fail("nothing is on record");
+  const passing = new Passing();
+  const rebuild = new Rebuild(passing, false);
+  const commit = (events: readonly StoredEvent[]) =>
+    rebuild.commit({ events, run, cursor: eventCursor("0"), message: () => undefined, lastWords: "" }).map(({ type }) => type);
+  const ended = (id: string): StoredEvent => {
+    const result = { type: "success", data: "noted" };
+    const payload = { toolCallId: id, toolName: "note", messageId: "m", outcome: "succeeded", result };
+    return { ...like, visibility: "public", kind: "tool-call-done", payload };
+  };
+  const at = facts.findIndex(({ kind }) => kind === "tool-call-suspended");
+  expect(commit([...facts.slice(0, at), ended("c2"), ...facts.slice(at)])).toContain("tool-call-end");
+  const started = facts.find(({ kind }) => kind === "run-started") ?? expect.fail("it has not begun");
+  expect(commit([{ ...started, kind: "run-resumed" }])).toEqual(["run-start"]);
+  // From another process, and late.
+  const ran = (id: string): PassingEvent => ({ step: 1, event: { type: "tool-call-run", toolCallId: toolCallId(id) } });
+  passing.hear(run.runId, [ran("c2"), ran("c1")]);
+  expect(rebuild.pass()).toEqual([ran("c1").event]);
+});
+
+test("a call whose turn was not kept begins before it is ready", async () => {
+  const { run, facts } = await waitingRun();
+  const told = new Rebuild(new Passing(), false).commit({
+    events: facts,
+    run,
+    cursor: eventCursor("0"),
+    message: () => undefined,
+    lastWords: "",
+  });
+  const types = told.map(({ type }) => type);
+  const step = ["step-start", "tool-call-start", "tool-call-delta", "tool-call-ready", "inference-end"];
+  expect(types.slice(types.indexOf("step-start"))).toEqual([...step, "tool-call-end", "step-end", "ticket-open", "run-end"]);
+});
+
+test.each([1, 2])("a ticket of a run that was cut off is told before it goes on, read in %s commits", async (parts) => {
+  const { run, facts } = await waitingRun();
+  const rebuild = new Rebuild(new Passing(), false);
+  const started = facts.find(({ kind }) => kind === "run-started") ?? expect.fail("it has not begun");
+  const left = facts.filter(({ kind }) => kind !== "run-suspended");
+  const again: StoredEvent = { ...started, kind: "run-resumed" };
+  const commits = parts === 1 ? [[...left, again]] : [left, [again]];
+  const told = commits.flatMap((events) =>
+    rebuild.commit({ events, run, cursor: eventCursor("0"), message: () => undefined, lastWords: "" }).map(({ type }) => type),
+  );
+  expect(told.slice(-4)).toEqual(["tool-call-end", "step-end", "ticket-open", "run-start"]);
+});

@@ -9,8 +9,9 @@ import {
   type ToolMessage,
 } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
+import type { TurnPart } from "../inference/turn-part.ts";
 import type { StepStart, StreamFact } from "../loop/step-progress.ts";
-import { BegunChildren } from "./begun-children.ts";
+import { BegunChildren, type Held } from "./begun-children.ts";
 import { KnownTickets } from "./known-tickets.ts";
 import type { LiveStep } from "./live-event.ts";
 import type { Passing, Scene } from "./passing.ts";
@@ -154,10 +155,11 @@ export class Rebuild {
     return this.#children.isHolding;
   }
 
-  /** At the end of the log: those that have waited for long enough. */
+  /** At the end of the log: those that have waited for long enough, or wait for what may have been told before this reader came. */
   tellBelow(now: number): readonly AgentEvent[] {
     this.#told = [];
-    this.#tellOverdue(now);
+    this.#tellHeld(this.#children.takeDoubtful());
+    this.#tellHeld(this.#children.takeOverdue(now));
     return this.#told;
   }
 
@@ -199,7 +201,7 @@ export class Rebuild {
 
   #take(fact: StoredEvent, commit: Commit, turns: Message[], sources: FactSources): void {
     if (this.isOver) return;
-    this.#tellOverdue(fact.createdAt);
+    this.#tellHeld(this.#children.takeOverdue(fact.createdAt));
     if (fact.kind === "ticket-open") {
       if (isOwnTicket(fact, commit)) this.#hold(fact, commit);
       else if (!this.#children.holds(fact, commit)) this.#tell(fact, commit);
@@ -229,6 +231,7 @@ export class Rebuild {
         this.#tellAll(this.#children.add(event, commit), commit);
         return;
       case "run-start":
+        this.#release(commit);
         this.#begin(event);
         this.#tellAll(this.#children.begin(event.resumed), commit);
         return;
@@ -284,8 +287,8 @@ export class Rebuild {
     this.#shown = undefined;
     this.#passing.begin(event.runId, this.#run === event.runId);
     this.#isOpening = true;
-    this.#answered.clear();
     if (!event.resumed) {
+      this.#answered.clear();
       this.#step = 0;
       this.#isCut = false;
       this.#tickets.clear();
@@ -320,7 +323,7 @@ export class Rebuild {
     const isShown = shown !== undefined && (turn === undefined || shown.start.messageId === turn.id);
     if (shown !== undefined && !isShown) this.#told.push({ type: "stream-reset", reason: TAKEN_OVER });
     const own = isShown ? shown : new ShownStep(startOf(step + 1, turn, run));
-    this.#told.push(...own.advance({ facts, parts: turn === undefined ? [] : partsOf(turn) }), ...ready);
+    this.#told.push(...own.advance({ facts, parts: withCalls(turn === undefined ? [] : partsOf(turn), ready) }), ...ready);
     this.#shown = undefined;
     this.#isCut = false;
     this.#step = own.start.step;
@@ -351,9 +354,8 @@ export class Rebuild {
     this.#tellAll(this.#held.splice(0), commit);
   }
 
-  /** Those that waited for long enough to know the run that asks. */
-  #tellOverdue(now: number): void {
-    for (const { fact, commit } of this.#children.takeOverdue(now)) this.#tell(fact, commit);
+  #tellHeld(held: readonly Held[]): void {
+    for (const { fact, commit } of held) this.#tell(fact, commit);
   }
 
   #tellAll(facts: readonly StoredEvent[], commit: Commit): void {
@@ -371,6 +373,19 @@ export class Rebuild {
 /** Facts of earlier versions are about the run's own. */
 function isOwnTicket({ payload: { ticket } }: StoredEvent, { run }: Commit): boolean {
   return !isJsonObject(ticket) || ticket["runId"] === undefined || ticket["runId"] === run.runId;
+}
+
+/** A call that was not kept with its turn, as those of a run that was told to stop are not, is told like all others. */
+function withCalls(parts: readonly TurnPart[], ready: readonly EventOf<"tool-call-ready">[]): readonly TurnPart[] {
+  const kept = new Set(parts.map((part) => (part.type === "call" ? part.id : undefined)));
+  if (ready.every(({ toolCallId }) => kept.has(toolCallId))) return parts;
+  const all = [...parts];
+  let next = all.length;
+  for (const { toolCallId: id, toolName: name, input } of ready.toReversed()) {
+    if (kept.has(id)) next = all.findIndex((part) => part.type === "call" && part.id === id);
+    else all.splice(next, 0, { type: "call", id, name, input: JSON.stringify(input) });
+  }
+  return all;
 }
 
 const NO_TURNS: readonly never[] = Object.freeze([]);
