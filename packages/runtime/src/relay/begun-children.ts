@@ -56,9 +56,15 @@ export class BegunChildren {
     return isEarly;
   }
 
-  /** At the end of the log: where the start of the run was not read, what they wait for may have come before. */
-  takeDoubtful(): readonly Held[] {
-    return this.#isWhole ? [] : this.#held.splice(0);
+  /**
+   * Where the start of the run was not read, what they wait for may have come before: it comes with the next that the run says itself, or it
+   * did. `by` is a commit in which it said something; without one the log is at its end.
+   */
+  takeDoubtful(by?: Commit): readonly Held[] {
+    if (this.#isWhole) return [];
+    const doubtful = this.#held.filter(({ commit }) => commit !== by);
+    this.#held = this.#held.filter(({ commit }) => commit === by);
+    return doubtful;
   }
 
   /** Those that are not held any longer. */
@@ -79,9 +85,11 @@ export class BegunChildren {
   }
 
   /** One has begun: tickets that waited for it. */
-  add(child: Child, commit: Commit): readonly StoredEvent[] {
+  add(child: Child): readonly StoredEvent[] {
     this.#begun.push(child);
-    return this.takeAll().filter((fact) => !this.holds(fact, commit));
+    const held = this.#held;
+    this.#held = held.filter(({ fact }) => this.#isEarly(fact.payload["ticket"]));
+    return held.flatMap((each) => (this.#held.includes(each) ? [] : [each.fact]));
   }
 
   takeAll(): readonly StoredEvent[] {

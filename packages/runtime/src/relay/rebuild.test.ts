@@ -1,4 +1,4 @@
-import { type JsonObject, type RunRecord, threadId, toolCallId } from "@awaken/contract";
+import { type AgentEvent, isJsonObject, type JsonObject, type RunRecord, threadId, toolCallId } from "@awaken/contract";
 import { eventCursor, type StoredEvent } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { expect, test } from "vitest";
@@ -102,4 +102,47 @@ test.each([1, 2])("a ticket of a run that was cut off is told before it goes on,
     rebuild.commit({ events, run, cursor: eventCursor("0"), message: () => undefined, lastWords: "" }).map(({ type }) => type),
   );
   expect(told.slice(-4)).toEqual(["tool-call-end", "step-end", "ticket-open", "run-start"]);
+});
+
+/** A ticket of a run below it. */
+function below(facts: readonly StoredEvent[], id: string): StoredEvent {
+  const fact = facts.find(({ kind }) => kind === "ticket-open") ?? expect.fail("nothing asks");
+  const { ticket } = fact.payload;
+  if (!isJsonObject(ticket)) return expect.fail("it says nothing of it");
+  return { ...fact, payload: { ticket: { ...ticket, id, runId: "child", agentPath: ["lead", "clerk"] } } };
+}
+
+const asked = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) => (event.type === "ticket-open" ? [event.ticket.id] : event.type === "run-end" ? ["end"] : []));
+
+test.each([1, 2])("tickets are told in the order of the log, read in %s commits", async (parts) => {
+  const { run, facts, ticketId } = await waitingRun();
+  const begun = { runId: "child", threadId: "child", agentId: "clerk", agentPath: ["lead", "clerk"] };
+  const [like] = facts;
+  if (like === undefined) return expect.fail("nothing is on record");
+  const child: StoredEvent = { ...like, visibility: "public", kind: "child-start", payload: begun };
+  const left = facts.filter(({ kind }) => kind !== "run-suspended");
+  const news = [child, below(facts, "b1")];
+  const rebuild = new Rebuild(new Passing(), false);
+  const commits = parts === 1 ? [[...left, ...news]] : [left, news];
+  const told = commits.flatMap((events) =>
+    rebuild.commit({ events, run, cursor: eventCursor("0"), message: () => undefined, lastWords: "" }),
+  );
+  expect(asked(told)).toEqual([ticketId, "b1"]);
+});
+
+test("whoever came back has a place to go on from again as soon as the run says something itself", async () => {
+  const { run, facts } = await waitingRun();
+  const rebuild = new Rebuild(new Passing(), false);
+  rebuild.restore(run.runId, { type: "running", step: 1, pending: undefined }, 0);
+  const commit = (...events: readonly StoredEvent[]) =>
+    asked(rebuild.commit({ events, run, cursor: eventCursor("0"), message: () => undefined, lastWords: "" }));
+  const own = facts.filter(({ kind }) => kind === "inference-complete");
+  // Its start may have been told before he left, or come now.
+  expect(commit(below(facts, "b1"))).toEqual([]);
+  expect(rebuild.position).toBeUndefined();
+  expect(commit(below(facts, "b2"))).toEqual([]);
+  expect(commit(...own, below(facts, "b3"))).toEqual(["b1", "b2"]);
+  expect(asked(rebuild.tellBelow(0))).toEqual(["b3"]);
+  expect(rebuild.position).toMatchObject({ type: "running" });
 });

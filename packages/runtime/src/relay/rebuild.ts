@@ -1,17 +1,8 @@
-import {
-  type AgentEvent,
-  isJsonObject,
-  type Message,
-  type MessageId,
-  messageId,
-  type RunId,
-  type Ticket,
-  type ToolMessage,
-} from "@awaken/contract";
+import type { AgentEvent, Message, MessageId, RunId, Ticket } from "@awaken/contract";
 import type { StoredEvent } from "@awaken/contract/store";
-import type { TurnPart } from "../inference/turn-part.ts";
-import type { StepStart, StreamFact } from "../loop/step-progress.ts";
+import type { StreamFact } from "../loop/step-progress.ts";
 import { BegunChildren, type Held } from "./begun-children.ts";
+import { answerIn, isOwn, startOf, turnsOf, withCalls } from "./commit-facts.ts";
 import { KnownTickets } from "./known-tickets.ts";
 import type { LiveStep } from "./live-event.ts";
 import type { Passing, Scene } from "./passing.ts";
@@ -190,6 +181,7 @@ export class Rebuild {
     for (const fact of commit.events) this.#take(fact, commit, turns, sources);
     if (this.#turn !== undefined) this.#endTurn(undefined, commit, undefined);
     if (this.#pending !== undefined || !this.#isUnderWay) this.#release(commit);
+    if (this.#children.isHolding && commit.events.some((fact) => isOwn(fact, commit))) this.#tellHeld(this.#children.takeDoubtful(commit));
     return this.#told;
   }
 
@@ -202,13 +194,18 @@ export class Rebuild {
   #take(fact: StoredEvent, commit: Commit, turns: Message[], sources: FactSources): void {
     if (this.isOver) return;
     this.#tellHeld(this.#children.takeOverdue(fact.createdAt));
-    if (fact.kind === "ticket-open") {
-      if (isOwnTicket(fact, commit)) this.#hold(fact, commit);
-      else if (!this.#children.holds(fact, commit)) this.#tell(fact, commit);
+    const isTicket = fact.kind === "ticket-open";
+    if (isTicket && isOwn(fact, commit)) {
+      this.#hold(fact, commit);
       return;
     }
     const event = readFact(fact, sources);
     if (event === undefined) return;
+    if (event.type !== "tool-call-end") this.#release(commit);
+    if (isTicket) {
+      if (!this.#children.holds(fact, commit)) this.#tell(fact, commit);
+      return;
+    }
     if (this.#isAmid && OF_A_STEP.has(event.type)) this.#goOnWith(commit.run.runId);
     switch (event.type) {
       case "stream-reset":
@@ -228,10 +225,9 @@ export class Rebuild {
         return;
       case "child-start":
         this.#told.push(event);
-        this.#tellAll(this.#children.add(event, commit), commit);
+        this.#tellAll(this.#children.add(event), commit);
         return;
       case "run-start":
-        this.#release(commit);
         this.#begin(event);
         this.#tellAll(this.#children.begin(event.resumed), commit);
         return;
@@ -241,7 +237,6 @@ export class Rebuild {
       case "decision-taken":
         // Behind the ticket that it is about.
         this.#tellAll(this.#children.takeAll(), commit);
-        this.#release(commit);
         if (!this.#isUnderWay && event.runId === commit.run.runId) this.#early.push(event);
         else this.#told.push(event);
         return;
@@ -255,7 +250,7 @@ export class Rebuild {
     this.#told.push(event);
   }
 
-  /** A ticket of its own is told when the run has left, or with what it says next. */
+  /** A ticket of its own is told when the run has left, or before it says anything but how its calls ended. */
   #hold(fact: StoredEvent, commit: Commit): void {
     this.#held.push(fact);
     if (!this.#isUnderWay) this.#release(commit);
@@ -308,7 +303,6 @@ export class Rebuild {
     this.#isDone = event.result.status !== "waiting";
     this.#done = this.#isDone ? event.runId : undefined;
     this.#tellAll(this.#children.takeAll(), commit);
-    this.#release(commit);
     // A run that waits can be ended without going on, whatever was decided by then.
     this.#told.push(...this.#early.splice(0), ...this.#passing.end(event.runId, this.#isDone), event);
   }
@@ -370,52 +364,4 @@ export class Rebuild {
   }
 }
 
-/** Facts of earlier versions are about the run's own. */
-function isOwnTicket({ payload: { ticket } }: StoredEvent, { run }: Commit): boolean {
-  return !isJsonObject(ticket) || ticket["runId"] === undefined || ticket["runId"] === run.runId;
-}
-
-/** A call that was not kept with its turn, as those of a run that was told to stop are not, is told like all others. */
-function withCalls(parts: readonly TurnPart[], ready: readonly EventOf<"tool-call-ready">[]): readonly TurnPart[] {
-  const kept = new Set(parts.map((part) => (part.type === "call" ? part.id : undefined)));
-  if (ready.every(({ toolCallId }) => kept.has(toolCallId))) return parts;
-  const all = [...parts];
-  let next = all.length;
-  for (const { toolCallId: id, toolName: name, input } of ready.toReversed()) {
-    if (kept.has(id)) next = all.findIndex((part) => part.type === "call" && part.id === id);
-    else all.splice(next, 0, { type: "call", id, name, input: JSON.stringify(input) });
-  }
-  return all;
-}
-
 const NO_TURNS: readonly never[] = Object.freeze([]);
-
-/** What the run said in a commit, in its order. What it took in was said by others. */
-function turnsOf({ events, message, run }: Commit): Message[] {
-  const accepted = new Set<unknown>();
-  for (const { kind, payload } of events) if (kind === "input-accepted") for (const id of [payload["messageIds"]].flat()) accepted.add(id);
-  const turns: Message[] = [];
-  for (const { kind, payload } of events) {
-    const { messageId: id } = payload;
-    const found = kind === "message-committed" && typeof id === "string" ? message(id) : undefined;
-    if (found !== undefined && !accepted.has(found.id) && isTurnOf(found, run.runId)) turns.push(found);
-  }
-  return turns;
-}
-
-function answerIn({ events, message }: Commit, toolCallId: string): ToolMessage | undefined {
-  for (const { kind, payload } of events) {
-    const { messageId: id } = payload;
-    const found = kind === "message-committed" && typeof id === "string" ? message(id) : undefined;
-    if (found?.role === "tool" && found.toolCallId === toolCallId && found.status === "success") return found;
-  }
-  return undefined;
-}
-
-const isTurnOf = (message: Message, run: RunId): boolean =>
-  message.role === "assistant" && message.metadata?.runId === run && message.metadata.stepIndex !== undefined;
-
-function startOf(step: number, turn: Message | undefined, run: Commit["run"]): StepStart {
-  const unsaid = step === 1 && run.answerId !== undefined ? run.answerId : messageId(`${run.runId}:step-${step}`);
-  return { type: "step-start", step, messageId: turn?.id ?? unsaid, agentId: turn?.metadata?.senderAgentId ?? run.agentId };
-}
