@@ -162,8 +162,7 @@ const FENCED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 function lostCommit(thrown: unknown): Termination {
-  if (!AwakenError.is(thrown)) return { type: "error", code: "storage_io", message: `storage failed: ${errorMessage(thrown)}` };
-  const { code, message } = thrown;
+  const { code, message } = AwakenError.is(thrown) ? thrown : new AwakenError("storage_io", errorMessage(thrown));
   if (FENCED.has(code)) return { type: "error", code: "fence_lost", message: `the run was taken over by somebody else: ${message}` };
   return { type: "error", code, message: `storage failed: ${message}` };
 }

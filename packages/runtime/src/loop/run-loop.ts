@@ -29,6 +29,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   "thread_already_running",
   "pending_selection_conflict",
   "already_consumed",
+  "storage_already_exists",
 ]);
 
 const LEAVING: Leaving = Object.freeze({ type: "left", failure: undefined });

@@ -51,6 +51,9 @@ const TAKEN: ReadonlySet<string> = new Set(["thread_already_running", "fence_los
 /** Somebody else has begun it. */
 const isTaken = (thrown: unknown): boolean => AwakenError.is(thrown) && TAKEN.has(thrown.code);
 
+/** It is on record, whoever has begun it. */
+const isThere = (thrown: unknown): boolean => AwakenError.is(thrown) && thrown.code === "storage_already_exists";
+
 const isLost = (reason: unknown): boolean => AwakenError.is(reason) && reason.code === "fence_lost";
 
 /** Somebody else has the run by now, or will have it: what is known of it here is not how it ended. */
@@ -212,7 +215,7 @@ export class ChildRuns implements Children {
       }
       left = ended;
     } catch (thrown) {
-      if (order.isFirst || !isTaken(thrown)) throw thrown;
+      if (!isThere(thrown) && (order.isFirst || !isTaken(thrown))) throw thrown;
     }
     const now = await this.#parts.records.runs.load(child.runId);
     if (now === undefined) throw notBegun(child, left);
