@@ -2,6 +2,7 @@ import { AwakenError, messageText, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import type { RuntimeInit } from "../create-runtime.ts";
+import { definePlugin } from "../plugin/define-plugin.ts";
 import { type FakeClock, fakeClock } from "../testing/fake-clock.ts";
 import { text } from "../testing/script.ts";
 import type { ScriptStep } from "../testing/scripted.ts";
@@ -38,6 +39,28 @@ describe.each(STORES)("what is asked of one thread in one tick, on %s", (_, make
     await Promise.all([first, ...results]);
     await expect.poll(() => asked(store)).toHaveLength(7);
     expect(await asked(store)).toEqual(["0", "1", "a", "b", "2", "3", "4"]);
+  });
+});
+
+describe.each(STORES)("a run that was asked for where nobody was, and takes long to begin, on %s", (_, make) => {
+  test.each(["refuse", "queue"] as const)("comes before what is started later, with onBusy '%s'", async (onBusy) => {
+    await using store = make();
+    const ready = Promise.withResolvers<void>();
+    const slow = definePlugin({ id: "slow", onInitialize: () => ready.promise, register() {} });
+    await using runtime = open(store, [text("first"), text("second")], {
+      plugins: [slow],
+      agents: { default: { model: "fast", plugins: ["slow"] } },
+    });
+    const first = runtime.run({ thread: T, input: "0", onBusy });
+    const { runId } = await runtime.start({ thread: T, input: "1" });
+    // A worker has come for it.
+    const isSeen = async () =>
+      (await store.dispatches.list(T, {})).some((row) => row.status === "claimed" || row.availableAt > row.createdAt);
+    await expect.poll(isSeen).toBe(true);
+    ready.resolve();
+    expect(await first).toMatchObject({ status: "done", text: "first" });
+    expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "second" });
+    expect(await asked(store)).toEqual(["0", "1"]);
   });
 });
 
