@@ -79,9 +79,9 @@ export async function sendDurably(tenant: Tenant, id: string, input: RequestInpu
   if (messages.length === 0) throw new AwakenError("invalid_activation", "invalid activation: there is no message");
   const messageIds = messages.map((message) => message.id);
   if (mode === "interrupt") return { status: "queued", runId: await sendInstead(tenant, id, messages), messageIds };
-  const sent = await tenant.inTurn(threadId(id), () =>
-    inOne(tenant, "keep a message", (ports) => place(tenant, ports, { id, messages, mode })),
-  );
+  // What is said to a run of this process has its turn at its thread.
+  const thread = tenant.parts.active.byRun(runId(id))?.threadId ?? threadId(id);
+  const sent = await tenant.inTurn(thread, () => inOne(tenant, "keep a message", (ports) => place(tenant, ports, { id, messages, mode })));
   if (sent.status !== "queued") await giveHint(tenant, { type: "wake", threadId: sent.threadId, runId: sent.runId });
   return { status: sent.status, runId: sent.runId, messageIds };
 }

@@ -42,6 +42,30 @@ describe.each(STORES)("what is asked of one thread in one tick, on %s", (_, make
   });
 });
 
+describe.each(STORES)("what is said to one thread in one tick, on %s", (_, make) => {
+  test("server-and-durability 36: waits in the order in which it was said, by the id of the thread or of its run", async () => {
+    await using store = make();
+    const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held: ScriptStep = () => {
+      began.resolve();
+      return { items: [{ type: "until", promise: end.promise }, ...text("first").items] };
+    };
+    await using runtime = open(store, [held], { workers: false });
+    const run = runtime.stream({ thread: T, input: "0" });
+    await began.promise;
+    await Promise.all([
+      runtime.start({ thread: T, input: "1" }),
+      runtime.send(T, "2", { mode: "queue" }),
+      runtime.send(run.id, "3", { mode: "queue" }),
+      runtime.send(T, "4", { mode: "queue" }),
+    ]);
+    const { entries } = await store.pending.load(T);
+    expect(entries.map(({ message }) => messageText(message))).toEqual(["1", "2", "3", "4"]);
+    end.resolve();
+    await run.result;
+  });
+});
+
 describe.each(STORES)("a run that was asked for where nobody was, and takes long to begin, on %s", (_, make) => {
   test.each(["refuse", "queue"] as const)("comes before what is started later, with onBusy '%s'", async (onBusy) => {
     await using store = make();
