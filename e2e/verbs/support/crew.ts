@@ -140,6 +140,8 @@ const REST = { model: "m", maxSteps: 60, plugins: ["moody"], sections: { retry: 
 
 /** While the guest is there. */
 export const AGENTS = {
+  // Who answers what is sent where nobody was asked yet.
+  default: { ...REST, delegates: ["worker"] },
   lead: { ...REST, delegates: ["worker", "guest"], handoffs: ["other"] },
   other: { ...REST, instructions: OTHER, delegates: ["worker", "guest"], handoffs: ["lead"] },
   worker: { ...REST, description: "Works", delegates: ["guest"] },

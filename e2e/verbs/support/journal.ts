@@ -33,6 +33,12 @@ const REFUSALS: ReadonlySet<string> = new Set([
   ...["commit_unknown", "fence_lost", "agent_not_found"],
 ]);
 
+/** And of threads that somebody deletes. */
+const OF_DELETED: ReadonlySet<string> = new Set(["cursor_expired", "ticket_not_found"]);
+
+const isAllowed = ({ thread }: Deed, code: string): boolean =>
+  REFUSALS.has(code) || (OF_DELETED.has(code) && !/^(line|desk|wild)-/.test(thread));
+
 const fieldOf = (value: object, name: string): string | undefined => {
   const field: unknown = Reflect.get(value, name);
   return typeof field === "string" ? field : undefined;
@@ -74,7 +80,7 @@ export class Journal {
       return "ok";
     } catch (thrown) {
       entry.detail = thrown instanceof Error ? thrown.message : String(thrown);
-      if (AwakenError.is(thrown) && REFUSALS.has(thrown.code)) return thrown.code;
+      if (AwakenError.is(thrown) && isAllowed(entry, thrown.code)) return thrown.code;
       this.faults.push(`odd refusal of ${JSON.stringify(entry)}: ${thrown instanceof Error ? thrown.stack : thrown}`);
       return AwakenError.is(thrown) ? thrown.code : "odd";
     }
