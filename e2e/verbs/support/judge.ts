@@ -154,9 +154,10 @@ async function judgeThread(
       const task = message.role === "user" ? message.metadata?.task : undefined;
       return task === undefined || task.kind === "custom" ? [] : [task];
     }),
-    ({ taskId }) => taskId,
+    // A dead letter that is replayed may come to another end.
+    ({ taskId, kind }) => `${taskId} ${kind}`,
   );
-  for (const [taskId, list] of news) if (list.length > 1) faults.push(`news of task ${taskId} came ${list.length} times`);
+  for (const [which, list] of news) if (list.length > 1) faults.push(`news of task ${which} came ${list.length} times`);
   if (!/^(line|desk|wild)-/.test(thread)) return faults;
   const state = JSON.stringify((await store.threads.loadState(thread)) ?? {});
   if (state.includes('"status":"running"')) faults.push(`a task still runs: ${state}`);
