@@ -45,7 +45,7 @@ export interface Landed {
 }
 
 /** Whether a commit follows from what was read of the thread, or is true whatever is there. */
-type Stands = "on-what-it-read" | "on-anything";
+type Stands = "as-read" | "anyhow";
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
@@ -142,7 +142,7 @@ export class Landing {
   }
 
   land(news: News): Promise<Landed> {
-    return this.#land("on-what-it-read", () => {
+    return this.#land("as-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
       const at = Math.max(wholeMs(this.#clock.now()), this.#standing.at + 1);
       const commit = compose(this.#basis, { ...this.#standing, at }, news);
@@ -156,7 +156,7 @@ export class Landing {
 
   /** The same for what no news of the run is going to bring. */
   async append(addition: Addition): Promise<void> {
-    await this.#land("on-anything", () => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
+    await this.#land("anyhow", () => this.#withRiders(composeAddition(this.#basis.identity, this.#standing, addition), undefined));
   }
 
   #withRiders(commit: Draft, result: DispatchResult | undefined): ThreadCommit {
@@ -209,14 +209,15 @@ export class Landing {
 
   /**
    * The next try is on the count that is known now. Throws when there is no use in one: behind a rewind the run would go on with what is
-   * gone, and on a thread that there is in spite of its new id without having read it.
+   * gone; and one that has not begun, on a thread that there is in spite of its new id, or that somebody had since it was read, without
+   * having read it.
    */
   async #goBehind(stands: Stands, thrown: unknown, attempt: number): Promise<void> {
     if (attempt === MAX_COMMIT_ATTEMPTS || !AwakenError.is(thrown)) throw thrown;
     const { actual } = thrown.details;
     if (thrown.code === "message_version_conflict" && typeof actual === "number") {
-      const isUnread = this.#isFirst && this.#isNewThread;
-      if (stands === "on-what-it-read" && (isUnread || (await this.#isRewound()))) throw thrown;
+      const isUnread = this.#isFirst && (this.#holding ?? this.#isNewThread);
+      if (stands === "as-read" && (isUnread || (await this.#isRewound()))) throw thrown;
       this.#standing = { ...this.#standing, count: actual };
     } else if (thrown.code !== "commit_unknown") throw thrown;
   }

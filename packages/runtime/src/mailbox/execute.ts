@@ -37,8 +37,8 @@ export async function executeDispatch(executor: Executor, claim: Claim, askedAt:
   }
 }
 
-/** Somebody changed what waits on the thread before the run had it on record: then it is looked at again. */
-const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed"]);
+/** Somebody changed what is or waits on the thread before the run had it on record: then it is looked at again. */
+const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed", "message_version_conflict"]);
 
 /** How long what was queued later leaves the thread to a run of this process that is about to begin. */
 const GIVE_WAY_MS = 100;

@@ -24,8 +24,10 @@ export interface Interrupted {
 const WHY = "the run was interrupted";
 
 /** Somebody has the thread. */
-const isHeld = (thrown: unknown): boolean =>
-  AwakenError.is(thrown) && (thrown.code === "thread_already_running" || thrown.code === "fence_lost");
+/** Somebody has the thread, or had it since it was read. */
+const HELD: ReadonlySet<string> = new Set(["thread_already_running", "fence_lost", "message_version_conflict"]);
+
+const isHeld = (thrown: unknown): boolean => AwakenError.is(thrown) && HELD.has(thrown.code);
 
 /**
  * Somebody wants a thread for himself. What is at work there is told to stop, by a wish where another process has it, and its last commit

@@ -1,0 +1,65 @@
+import { type Message, messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { text, toolCall } from "../testing/script.ts";
+import { defineTool } from "../tool/define-tool.ts";
+import { ask } from "../tool/verdict.ts";
+import { open } from "./open.test-support.ts";
+import { STORES } from "./stores.test-support.ts";
+
+// A thread is held from the first commit of a run on. Whoever read it before may have missed a whole run of another process.
+
+const T = threadId("t");
+
+const pay = defineTool({ id: "pay", description: "Pays", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+
+/** The same store, whose first commit sets out when it is let. */
+function late(store: QueueStore) {
+  const [sent, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const before = async () => {
+    sent.resolve();
+    await go.promise;
+  };
+  const commit: QueueStore["commit"] = async (given) => {
+    await before();
+    return store.commit(given);
+  };
+  const transaction: QueueStore["transaction"] = async (work) => {
+    await before();
+    return store.transaction(work);
+  };
+  return { store: { ...store, commit, transaction }, sent: sent.promise, go: go.resolve };
+}
+
+const said = (messages: readonly Message[]): string => messages.map((message) => `${message.role} ${messageText(message)}`).join(", ");
+
+describe.each(STORES)("a run that begins on a thread where another one waits since it was read, on %s", (_, make) => {
+  for (const onBusy of ["refuse", "interrupt"] as const) {
+    test(`reads it again: the call that waits is over, and the model is shown it (${onBusy})`, async () => {
+      await using store = make();
+      const held = late(store);
+      let shown = "";
+      await using first = open(store, [toolCall("pay", {}, { id: "c" })], { workers: false, tools: [pay] });
+      await using second = open(
+        held.store,
+        [
+          ({ messages }) => {
+            shown = said(messages);
+            return text("the second");
+          },
+        ],
+        { workers: false, tools: [pay] },
+      );
+      const running = second.run({ thread: T, input: "two", onBusy });
+      await held.sent;
+      const waiting = await first.run({ thread: T, input: "one" });
+      expect(waiting.status).toBe("waiting");
+      held.go();
+      expect(await running).toMatchObject({ status: "done", text: "the second" });
+      expect(shown).toContain("user one");
+      expect(await store.runs.load(waiting.runId)).toMatchObject({ status: "done", closed: [{ toolCallId: "c" }] });
+      expect((await store.threads.load(T))?.openRunId).toBeUndefined();
+    });
+  }
+});
