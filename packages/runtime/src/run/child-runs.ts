@@ -46,7 +46,7 @@ function ephemeralRecords({ records, clock, scopeId }: RunParts): RunRecords {
   };
 }
 
-const TAKEN: ReadonlySet<string> = new Set(["thread_already_running", "fence_lost"]);
+const TAKEN: ReadonlySet<string> = new Set(["thread_already_running", "fence_lost", "invalid_resume"]);
 
 /** Somebody else has begun it. */
 const isTaken = (thrown: unknown): boolean => AwakenError.is(thrown) && TAKEN.has(thrown.code);
