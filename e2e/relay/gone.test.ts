@@ -86,4 +86,30 @@ describe.each(ENGINES)("on %s", (engine) => {
       );
     },
   );
+
+  test("whoever follows a run that waits in the queue is told its end, also when nobody rings and he has just looked", async () => {
+    await using shared = await openShared(engine);
+    const [store, peer] = shared.stores;
+    // Nobody executes it.
+    await using here = openNode(store, { workers: false });
+    const { runId } = await here.start({ agent: "assistant", thread: "t", input: "say" });
+    let isRead = false;
+    const list: QueueStore["events"]["list"] = async (...query) => {
+      const page = await peer.events.list(...query);
+      isRead = true;
+      return page;
+    };
+    const load: QueueStore["runs"]["load"] = async (id) => {
+      if (isRead) {
+        isRead = false;
+        await here.cancel(runId);
+      }
+      return peer.runs.load(id);
+    };
+    const { live, ...deaf } = { ...peer, events: { ...peer.events, list }, runs: { ...peer.runs, load } };
+    await using there = openNode(live === undefined ? deaf : { ...deaf, live: { ...live, follow: () => () => {} } }, { workers: false });
+    const reader = new Reader(there.attach(runId));
+    await reader.ended;
+    expect(reader.events.map(({ type }) => type)).toEqual(["run-end"]);
+  });
 });

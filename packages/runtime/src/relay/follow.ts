@@ -83,6 +83,8 @@ export class Reader {
   #stage: Stage = "look";
   #isFirst = true;
   #isLast = false;
+  /** Its record says that it is over: the log is read once more. */
+  #isLastLook = false;
   /** Something of it was in the log. */
   #isOnRecord = false;
   /** It waits in the queue, and has no record: it may never have one, which nobody tells. */
@@ -166,8 +168,13 @@ export class Reader {
           break;
         case "over":
           if (this.#tickets.length > 0) told = await this.#tellTickets();
-          else if (this.#rebuild.isOver || (await this.#isRecordDone())) return undefined;
-          else this.#stage = "show";
+          else if (this.#rebuild.isOver) return undefined;
+          else if (await this.#isRecordDone()) {
+            // Its end may have come since the log was read, and nobody rung yet: what is on record is told.
+            if (this.#isLastLook) return undefined;
+            this.#isLastLook = true;
+            this.#stage = "log";
+          } else this.#stage = "show";
           break;
         case "show":
           // What was said before the step is told before it: inside of its answer nothing else is.
