@@ -6,7 +6,7 @@ import type { ActiveRun } from "../run/active-runs.ts";
 import { startRun } from "../run/start-run.ts";
 import { sleep } from "../stream/sleep.ts";
 import { type Failure, judgeFailure } from "./attempts.ts";
-import { type Executor, fenceOf } from "./executor.ts";
+import { type Executor, type Fate, fenceOf } from "./executor.ts";
 import { Hold, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
 import { lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
@@ -14,15 +14,11 @@ import { isRefusal } from "./refusals.ts";
 import { settleFailure } from "./settle-failure.ts";
 import { BLOCKED_MS, dropMessages, endUnbegun, moveMessages, passOn, settleNothing, voidBarrier } from "./settle-plan.ts";
 
-/**
- * Brings a claimed dispatch to its end: its run is done or waits, or it is back in the queue, or a dead letter. False: it is left to a node
- * that knows more than this one. Never rejects.
- */
-export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<boolean> {
+/** Never rejects. */
+export async function executeDispatch(executor: Executor, claim: Claim, askedAt: number): Promise<Fate> {
   const { dispatch: claimed } = claim;
   try {
-    await followPlan(executor, claim, askedAt);
-    return true;
+    return await followPlan(executor, claim, askedAt);
   } catch (thrown) {
     const { aborted: isClosing } = executor.parts.closing;
     const failure: Failure = isClosing ? { type: "hand-over" } : judgeFailure(thrown);
@@ -33,7 +29,7 @@ export async function executeDispatch(executor: Executor, claim: Claim, askedAt:
       if (judgeFailure(failed).type !== "lost")
         executor.log.warn(`a dispatch could not be settled: ${errorMessage(failed)}`, { dispatchId: claimed.dispatchId });
     }
-    return failure.type !== "release";
+    return failure.type === "release" ? "left" : "settled";
   }
 }
 
@@ -51,13 +47,13 @@ function isBeginning(run: ActiveRun | undefined): Promise<boolean> | boolean {
   return Promise.race([run.recorded.then(() => false), late.then(() => true)]);
 }
 
-async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<void> {
+async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<Fate> {
   const { queue, ask } = executor;
   const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
   if (AwakenError.is(found)) throw found;
   if (await isBeginning(executor.parts.active.onThread(claimed.threadId))) {
     await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), GIVE_WAY_MS));
-    return;
+    return "settled";
   }
   for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {
     const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost });
@@ -68,13 +64,13 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-nobody") await dropMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-another") await passOn(executor, claimed, plan);
-      else if (plan.type === "behind") await giveWay(executor, claimed, plan.first);
+      else if (plan.type === "behind") return await giveWay(executor, claimed, plan.first);
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
       else if (plan.type === "void-barrier") {
         await voidBarrier(executor, plan.barrier);
         continue;
       } else await settleFailure(executor, claimed, { type: "dead-letter", error: plan.error });
-      return;
+      return "settled";
     } catch (thrown) {
       if (!AwakenError.is(thrown) || !OVERTAKEN.has(thrown.code) || tries === MAX_COMMIT_ATTEMPTS) throw thrown;
     }
@@ -82,15 +78,23 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
 }
 
 /** Puts the dispatch back and executes the one that comes first; while that one is not due, both wait. */
-async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<void> {
-  const { queue, ask, holdInit } = executor;
+async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<Fate> {
+  const { queue, ask, holdInit, log } = executor;
   const { consumer, leaseMs } = holdInit;
   const untilDue = Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
   await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), untilDue));
-  if (untilDue > 0) return;
+  if (untilDue > 0) return "settled";
   const askedAt = executor.clock.now();
-  const next = await ask("claim a dispatch", queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs }));
-  if (next !== undefined) await executeDispatch(executor, next, askedAt);
+  const asked = queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs });
+  try {
+    const next = await ask("claim a dispatch", asked);
+    return next === undefined ? "settled" : await executeDispatch(executor, next, askedAt);
+  } catch (thrown) {
+    log.warn(`a dispatch could not be claimed: ${errorMessage(thrown)}`, { dispatchId: first.dispatchId });
+    // The answer may still come, to nobody.
+    void asked.then((late) => late && queue.dispatches.release(late.dispatch)).catch(() => {});
+    return "unanswered";
+  }
 }
 
 /** Decisions that do not fit are left out, one after the other: they must not keep those that do from being followed. */

@@ -22,3 +22,12 @@ export interface Executor {
 }
 
 export const fenceOf = ({ dispatchId: id, claimToken }: ClaimedDispatch): Fence => ({ dispatchId: id, claimToken });
+
+/** What becomes of a claimed dispatch when this process has done what it can. */
+export type Fate =
+  /** Its run is done or waits, or it is back in the queue, or a dead letter. */
+  | "settled"
+  /** A node that knows more than this one is to take it. */
+  | "left"
+  /** Another one of its thread was asked for without an answer: it may be claimed, and nobody knows. */
+  | "unanswered";

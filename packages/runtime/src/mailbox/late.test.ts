@@ -513,6 +513,26 @@ describe.each(STORES)("a run that was cut off comes before one that was queued w
   });
 });
 
+describe.each(STORES)("a run that another one gives way to, on %s", (_, make) => {
+  test("is taken up soon, also when the answer to its claim was lost", async () => {
+    await using store = make();
+    const { first, second, tool } = await cutBeforeQueued(store);
+    let lost = 0;
+    const claimDispatch: QueueStore["dispatches"]["claimDispatch"] = async (id, request) => {
+      const claim = await store.dispatches.claimDispatch(id, request);
+      if (lost++ === 0) throw DOWN;
+      return claim;
+    };
+    const losing = { ...store, dispatches: { ...store.dispatches, claimDispatch } };
+    await using worker = open(losing, [text("paid it"), text("then that")], true, [tool]);
+    await expect.poll(async () => (await store.runs.load(second))?.status, { timeout: 5_000 }).toBe("done");
+    expect(await worker.wait(first)).toMatchObject({ status: "done", text: "paid it" });
+    expect(await worker.wait(second)).toMatchObject({ status: "done", text: "then that" });
+    // The one try is that of the process which died.
+    expect((await store.dispatches.list(T, {})).map(({ attemptCount }) => attemptCount)).toEqual([0, 0, 1]);
+  });
+});
+
 describe.each(STORES)("runs that overtake each other on one thread, on %s", (_, make) => {
   test("each reads its own message, and what is for whoever comes first, whatever waits in front of it", async () => {
     await using store = make();

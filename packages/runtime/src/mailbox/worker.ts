@@ -2,17 +2,15 @@ import { errorMessage, type Log, type ScopeId } from "@awaken/contract";
 import type { Claim, ClaimRequest, DispatchQueue, ScopedThread } from "@awaken/contract/store";
 import type { Clock } from "../stream/clock.ts";
 import { judgeFailure, LEFT_TO_OTHERS_MS, UNKNOWN_AGENT_DELAY_MS } from "./attempts.ts";
+import type { Fate } from "./executor.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
 export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
-  /**
-   * `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. False: it is left to another node. Never
-   * rejects.
-   */
-  execute(scopeId: ScopeId, claimed: Claim, askedAt: number): Promise<boolean>;
+  /** `askedAt`: when it was asked for, by this process' clock. The lease is at most as old as that. Never rejects. */
+  execute(scopeId: ScopeId, claimed: Claim, askedAt: number): Promise<Fate>;
   /** After each look. Never throws, and waits for nothing. */
   onLook(): void;
   /** Takes claims back whose leases are over, and those of processes that are gone. */
@@ -228,9 +226,10 @@ export class Worker {
       return false;
     }
     this.#unanswered.delete(key);
-    void execute(scopeId, claimed, askedAt).then((isOurs) => {
+    void execute(scopeId, claimed, askedAt).then((fate) => {
       this.#done(key);
-      if (!isOurs) this.#leave(key, UNKNOWN_AGENT_DELAY_MS - LEFT_TO_OTHERS_MS, 2 * LEFT_TO_OTHERS_MS);
+      if (fate === "unanswered") this.#unanswered.set(key, thread);
+      if (fate === "left") this.#leave(key, UNKNOWN_AGENT_DELAY_MS - LEFT_TO_OTHERS_MS, 2 * LEFT_TO_OTHERS_MS);
       // More may wait, on this thread too: what was queued behind the run is told, or due.
       this.ring();
     });
