@@ -48,7 +48,7 @@ function ephemeralRecords({ records, clock, scopeId }: RunParts): RunRecords {
 
 const TAKEN: ReadonlySet<string> = new Set(["thread_already_running", "fence_lost", "invalid_resume"]);
 
-/** Somebody else has begun it. */
+/** Somebody else has begun it, or has ended it by now. */
 const isTaken = (thrown: unknown): boolean => AwakenError.is(thrown) && TAKEN.has(thrown.code);
 
 /** It is on record, whoever has begun it. */
