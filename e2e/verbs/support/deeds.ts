@@ -193,7 +193,7 @@ export async function act(people: People): Promise<void> {
   if (numbers.below(100) < 18) return decideSome(people);
   const kind = numbers.pick<Kind>(["line", "line", "desk", "desk", "desk", "wild", "wild", "wild", "gone"]);
   const thread = `${kind}-${kind === "gone" ? 0 : numbers.below(2)}`;
-  const message = `m${journal.entries.length}-${scheduler.count}`;
+  const message = `m${journal.nextName()}-${scheduler.count}`;
   const input = [{ role: "user", id: message, content: planText(makePlan(numbers, kind, message)) }] as const;
   const verbs = VERBS.filter(({ on }) => on.includes(kind));
   let at = numbers.below(verbs.reduce((sum, { weight }) => sum + weight, 0));

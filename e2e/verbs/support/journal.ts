@@ -49,9 +49,15 @@ export class Journal {
   readonly entries: Entry[] = [];
   readonly faults: string[] = [];
   readonly #scheduler: Scheduler;
+  #names = 0;
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
+  }
+
+  /** Of what is about to be asked: nobody else has it. */
+  nextName(): number {
+    return this.#names++;
   }
 
   /** Asks, waits for the answer, and puts both down. Never rejects. */
