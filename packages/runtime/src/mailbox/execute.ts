@@ -2,7 +2,6 @@ import { AwakenError, errorMessage } from "@awaken/contract";
 import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS, type QueuedDispatch } from "@awaken/contract/store";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
-import type { ActiveRun } from "../run/active-runs.ts";
 import { startRun } from "../run/start-run.ts";
 import { sleep } from "../stream/sleep.ts";
 import { type Failure, judgeFailure } from "./attempts.ts";
@@ -36,25 +35,10 @@ export async function executeDispatch(executor: Executor, claim: Claim, askedAt:
 /** Somebody changed what is or waits on the thread before the run had it on record: then it is looked at again. */
 const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "already_consumed", "message_version_conflict"]);
 
-/** How long what was queued later leaves the thread to a run of this process that is about to begin. */
-const GIVE_WAY_MS = 100;
-
-/** Whether it was there before anything was claimed, and has nothing on record: it would find its thread taken by what came later. */
-function isBeginning(run: ActiveRun | undefined): Promise<boolean> | boolean {
-  if (run === undefined) return false;
-  // What is on record already comes first of the two.
-  const late = Promise.resolve().then(() => {});
-  return Promise.race([run.recorded.then(() => false), late.then(() => true)]);
-}
-
 async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<Fate> {
   const { queue, ask } = executor;
   const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
   if (AwakenError.is(found)) throw found;
-  if (await isBeginning(executor.parts.active.onThread(claimed.threadId))) {
-    await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), GIVE_WAY_MS));
-    return "settled";
-  }
   for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {
     const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost });
     try {

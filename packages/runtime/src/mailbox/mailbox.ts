@@ -18,7 +18,7 @@ import { settleFailure } from "./settle-failure.ts";
 import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
-import { giveBackUnknown, makeRoom, type Tenant, takeBack, untilTurn } from "./tenant.ts";
+import { beginningOn, giveBackUnknown, makeRoom, type Tenant, takeBack, untilTurn } from "./tenant.ts";
 import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
 import { Turns } from "./turns.ts";
 import { findUnbegun } from "./unbegun.ts";
@@ -247,6 +247,7 @@ export class Mailbox {
         ),
       onLook: () => this.#sweeper.tick(),
       takeBack: (gone) => takeBack(this.tenant(DEFAULT_SCOPE), gone),
+      beginning: ({ scopeId, threadId }) => beginningOn(this.tenant(scopeId), threadId),
       giveBack: ({ scopeId, threadId }) => giveBackUnknown(this.tenant(scopeId), threadId),
       claim: { consumer: node.name, leaseMs },
       concurrency,

@@ -1,5 +1,6 @@
 import { AwakenError, errorMessage, type Log, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { ClaimedDispatch, DeadLetterDispatch, DispatchQueue } from "@awaken/contract/store";
+import type { ActiveRun } from "../run/active-runs.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { raceAbort } from "../stream/abort.ts";
 import type { Work } from "../stream/bounds.ts";
@@ -52,6 +53,15 @@ const LAST_WORDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
 async function holderOf({ queue, ask }: Tenant, threadId: ThreadId): Promise<ClaimedDispatch | undefined> {
   const [row] = await ask("list dispatches", queue.dispatches.list(threadId, { statuses: ["claimed"], limit: 1 }));
   return row?.status === "claimed" ? row : undefined;
+}
+
+/** A run of this process that is on the thread, and has nothing on record yet: it would find the thread taken by what came later. */
+export function beginningOn({ parts }: Tenant, threadId: ThreadId): Promise<ActiveRun | undefined> | undefined {
+  const run = parts.active.onThread(threadId);
+  if (run === undefined) return undefined;
+  // What is on record already comes first of the two.
+  const late = Promise.resolve().then(() => {});
+  return Promise.race([run.recorded.then(() => undefined), late.then(() => run)]);
 }
 
 /** Puts back what this process has claimed on the thread, unless a run of it is there, which may be the one that did: then false. */

@@ -71,20 +71,23 @@ describe.each(STORES)("a run that was asked for where nobody was, and takes long
     await using store = make();
     const ready = Promise.withResolvers<void>();
     const slow = definePlugin({ id: "slow", onInitialize: () => ready.promise, register() {} });
-    await using runtime = open(store, [text("first"), text("second")], {
+    await using runtime = open(store, [text("passing"), text("first"), text("second"), text("third")], {
       plugins: [slow],
-      agents: { default: { model: "fast", plugins: ["slow"] } },
+      agents: { default: { model: "fast", plugins: ["slow"] }, quick: { model: "fast" } },
     });
-    const first = runtime.run({ thread: T, input: "0", onBusy });
-    const { runId } = await runtime.start({ thread: T, input: "1" });
-    // A worker has come for it.
-    const isSeen = async () =>
-      (await store.dispatches.list(T, {})).some((row) => row.status === "claimed" || row.availableAt > row.createdAt);
-    await expect.poll(isSeen).toBe(true);
+    const first = runtime.run({ agent: "default", thread: T, input: "0", onBusy });
+    const second = await runtime.start({ agent: "default", thread: T, input: "1" });
+    const other = await runtime.start({ agent: "quick", thread: "other", input: "x" });
+    expect(await runtime.wait(other.runId)).toMatchObject({ text: "passing" });
+    // Workers have come by. What they left alone is due, so that nothing that is queued later comes before it.
+    const [left] = await store.dispatches.list(T, {});
+    expect(left).toMatchObject({ status: "queued", availableAt: left?.createdAt });
+    const third = await runtime.start({ agent: "default", thread: T, input: "2" });
     ready.resolve();
     expect(await first).toMatchObject({ status: "done", text: "first" });
-    expect(await runtime.wait(runId)).toMatchObject({ status: "done", text: "second" });
-    expect(await asked(store)).toEqual(["0", "1"]);
+    expect(await runtime.wait(second.runId)).toMatchObject({ status: "done", text: "second" });
+    expect(await runtime.wait(third.runId)).toMatchObject({ status: "done", text: "third" });
+    expect(await asked(store)).toEqual(["0", "1", "2"]);
   });
 });
 

@@ -6,6 +6,11 @@ import type { Fate } from "./executor.ts";
 import type { NodeIdentity } from "./node.ts";
 import type { Ask, TenantQueue } from "./tenant-queue.ts";
 
+interface Beginning {
+  /** Resolves when it has begun, or is gone; never rejects. */
+  readonly recorded: Promise<void>;
+}
+
 export interface WorkerInit {
   readonly queue: DispatchQueue;
   tenantOf(scopeId: ScopeId): TenantQueue;
@@ -17,6 +22,8 @@ export interface WorkerInit {
   takeBack(gone: readonly string[]): Promise<void>;
   /** Gives back what this process has claimed on a thread, and no run of it knows of. False: not now, a run of it is there. */
   giveBack(thread: ScopedThread): Promise<boolean>;
+  /** A run of this process that is about to begin on the thread: what is queued there came later. */
+  beginning(thread: ScopedThread): Promise<Beginning | undefined> | undefined;
   readonly claim: ClaimRequest;
   readonly concurrency: number;
   /** Whether nothing is to be begun here any more. */
@@ -41,6 +48,8 @@ const MIN_SLEEP_MS = 10;
 const EXPECTED_MS = 250;
 /** So much of that at once; the rest has its turn at the next look. */
 const MAX_EXPECTED = 16;
+/** How often it is looked whether a run of this process has begun that a thread is left to. */
+const GIVE_WAY_MS = 100;
 /** A lease is over when its end has passed. */
 const AFTER_LEASE_MS = 5;
 
@@ -210,6 +219,12 @@ export class Worker {
     const key = keyOf(thread);
     if (this.#running.has(key)) return false;
     this.#running.add(key);
+    const first = await this.#init.beginning(thread);
+    if (first !== undefined) {
+      this.#done(key);
+      this.#giveWay(thread, first);
+      return true;
+    }
     const askedAt = clock.now();
     const { dispatches } = tenantOf(scopeId);
     const asked = dispatches.claim(threadId, claim);
@@ -234,6 +249,18 @@ export class Worker {
       this.ring();
     });
     return true;
+  }
+
+  /** What is queued stays as it is, and keeps its place before what is queued later; other processes may take it. */
+  #giveWay(thread: ScopedThread, { recorded }: Beginning): void {
+    const key = keyOf(thread);
+    const isLeftToOthers = this.#isLeft(key, this.#init.clock.now());
+    if (!isLeftToOthers) this.#leave(key, 0, GIVE_WAY_MS);
+    const left = this.#leftAlone.get(key);
+    void recorded.then(() => {
+      if (!isLeftToOthers && this.#leftAlone.get(key) === left) this.#leftAlone.delete(key);
+      this.ring(thread);
+    });
   }
 
   /** Unless the store itself has failed: then the others are not asked for either. */
