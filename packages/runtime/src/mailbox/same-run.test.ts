@@ -20,14 +20,18 @@ function gated(store: QueueStore) {
 }
 
 describe.each(STORES)("a run that is asked for twice, on %s", (_, make) => {
-  test.each(["t", "another"])("is there once: who was later, on thread %s, is refused, and nobody is alarmed", async (thread) => {
+  // On its own thread, which somebody had meanwhile, it reads again, and is told what anybody is told who comes when the run is there.
+  test.each([
+    ["t", { code: "invalid_resume", message: "invalid resume: run_id_hint 'r' already exists as a run" }],
+    ["another", { code: "storage_already_exists", details: { runId: "r" } }],
+  ])("is there once: who was later, on thread %s, is refused, and nobody is alarmed", async (thread, why) => {
     await using store = make();
     const errors: string[] = [];
     const { store: late, reached, letThrough } = gated(store);
     const a = open(store, [text("first")], { workers: false });
     const b = open(late, [text("second")], { workers: false, log: { warn() {}, error: (message) => void errors.push(message) } });
     const second = b.run({ thread, runId: "r", input: "hello" });
-    const refused = expect(second).rejects.toMatchObject({ code: "storage_already_exists", details: { runId: "r" } });
+    const refused = expect(second).rejects.toMatchObject(why);
     await reached;
     expect(await a.run({ thread: "t", runId: "r", input: "hello" })).toMatchObject({ status: "done", text: "first" });
     letThrough();
