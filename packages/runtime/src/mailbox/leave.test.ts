@@ -167,6 +167,32 @@ describe.each(STORES)("a run that is past its deadline, on %s", (_, make) => {
     expect(await run.result).toMatchObject({ status: "done", text: "Half of it, and the rest" });
   });
 
+  test("what a process asked for before is not claimed behind it", async () => {
+    await using store = make();
+    const clock = fakeClock(1_000);
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const listDue: QueueStore["queue"]["listDue"] = async (limit) => {
+      const due = await store.queue.listDue(limit);
+      if (due.length === 0) return due;
+      asked.resolve();
+      await answered.promise;
+      return due;
+    };
+    const slow: QueueStore = { ...store, queue: { ...store.queue, listDue } };
+    const submitting = open(store, [], { workers: false });
+    const { runId: id } = await submitting.start({ thread: "t", input: "x" });
+    await using _first = open(slow, [text("too late")], { clock, yieldBefore: () => 6_000 });
+    await asked.promise;
+    await clock.advance(5_000);
+    answered.resolve();
+    await new Promise(setImmediate);
+    await using second = open(store, [text("in time")]);
+    expect(await second.wait(id)).toMatchObject({ status: "done", text: "in time" });
+    const { items } = await store.events.list({ type: "run", runId: runId(id) }, {});
+    expect(items.map(({ kind }) => kind).filter((kind) => kind.startsWith("run-"))).toEqual(["run-started", "run-finished"]);
+    await submitting.close();
+  });
+
   test("one that may be later is asked for again", async () => {
     await using store = make();
     const clock = fakeClock(1_000);

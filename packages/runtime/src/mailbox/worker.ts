@@ -214,10 +214,11 @@ export class Worker {
   }
 
   async #claim(thread: ScopedThread): Promise<boolean> {
-    const { tenantOf, claim, ask, execute, clock } = this.#init;
+    const { tenantOf, claim, ask, execute, clock, isOver } = this.#init;
     const { scopeId, threadId } = thread;
     const key = keyOf(thread);
-    if (this.#running.has(key)) return false;
+    // The time may have come while it was asked what is due.
+    if (this.#running.has(key) || isOver()) return false;
     this.#running.add(key);
     const first = await this.#init.beginning(thread);
     if (first !== undefined) {
