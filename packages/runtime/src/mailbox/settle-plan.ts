@@ -96,7 +96,8 @@ export async function moveMessages(
       for (const { pendingId, revision } of messages) {
         await pending.update(threadId, pendingId, { revision, deliveryMode: { boundary: "new-run", targetRunId: id } });
       }
-      await dispatches.enqueue({ dispatchId: dispatchId(id), threadId, runId: id, maxAttempts, priority });
+      // The key says that there need be no run when they are taken back.
+      await dispatches.enqueue({ dispatchId: dispatchId(id), threadId, runId: id, maxAttempts, priority, dedupeKey: `moved:${id}` });
     }),
   );
 }
