@@ -182,7 +182,9 @@ async function judgeSaid(
     if (seqs.has(id) && pending.has(id)) faults.push(`message ${id} is read and waits`);
     if (seqs.has(id) && NOT_DONE.has(entry.outcome)) faults.push(`refused, and there: ${JSON.stringify(entry)}`);
     const mayWait = entry.op === "send-run" && pending.has(id);
-    const isLost = entry.outcome === "ok" && entry.detail !== "cancelled" && !seqs.has(id) && !mayWait;
+    // A run that could not be put on record, and was not: its caller was told so.
+    const isStillborn = entry.detail === "failed" && !runs.some(({ runId }) => runId === entry.runId);
+    const isLost = entry.outcome === "ok" && entry.detail !== "cancelled" && !isStillborn && !seqs.has(id) && !mayWait;
     if (isLost && !thread.startsWith("wild")) faults.push(`message lost${pending.has(id) ? ", it waits" : ""}: ${JSON.stringify(entry)}`);
   }
   const isDecided = runs.some((run) => run.decided.length > 0 || (run.closed?.length ?? 0) > 0);
