@@ -189,6 +189,7 @@ export interface Seldom {
   closeCalls(ctx: RunContext): Promise<void>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
+  readNews(ctx: RunContext, messages: readonly Message[]): void;
   shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;
   bindPlugins(ctx: RunContext): void;
 }

@@ -9,6 +9,7 @@ export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
+export { readNews } from "./read-news.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
 export { checkParent, checkStands, closeLeft, findNamed, findWork, finishCalls, hintedRun, namedRun } from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";

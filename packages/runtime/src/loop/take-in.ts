@@ -4,8 +4,9 @@ import type { InboxItem } from "../plugin/inbox.ts";
 import { copyOf } from "../plugin/sent.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
 import { tellEnd } from "./child-calls.ts";
+import { readNews, untold } from "./read-news.ts";
 import type { RunContext } from "./run-context.ts";
-import { taskMessage } from "./task-message.ts";
+import { endIn, taskMessage } from "./task-message.ts";
 
 async function consume(ctx: RunContext, item: InboxItem): Promise<readonly Message[]> {
   switch (item.type) {
@@ -31,11 +32,6 @@ function accept(ctx: RunContext, incoming: readonly Incoming[]): void {
   for (const event of acceptedInput(visible)) ctx.emit(event);
 }
 
-/** What news of background work say of it is on record together with them. */
-function readNews(ctx: RunContext, messages: readonly Message[]): void {
-  for (const { metadata } of messages) if (metadata?.task !== undefined) ctx.tasks.read(metadata.task);
-}
-
 /** An agent that was started in the background is told to be over when the run reads so. */
 async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promise<void> {
   for (const { metadata } of messages) {
@@ -52,7 +48,11 @@ export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
   readNews(ctx, arrived);
   // Senders try again when they are not sure; the log has room for a message once.
-  const fresh = arrived.filter((message) => !ctx.transcript.has(message.id));
+  const waiting = arrived.some((message) => endIn(message) !== undefined) ? await ctx.landing.waiting(at) : [];
+  const fresh = untold(
+    arrived.filter((message) => !ctx.transcript.has(message.id)),
+    [...ctx.transcript.messages, ...waiting.map(({ message }) => message)],
+  );
   for (const message of fresh) ctx.transcript.append(message);
   const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);
   if (sent.length > 0) accept(ctx, sent);

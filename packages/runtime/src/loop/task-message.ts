@@ -16,6 +16,10 @@ export const taskMessage = (id: MessageId, event: TaskEvent): Message => ({
   metadata: { task: copyJson(event) },
 });
 
+/** The task whose end a message tells. */
+export const endIn = ({ metadata }: Message): string | undefined =>
+  metadata?.task === undefined || metadata.task.kind === "custom" ? undefined : metadata.task.taskId;
+
 const isPlain = (result: unknown): result is string => typeof result === "string";
 
 /** The result of code, as it is told: anything else than JSON is made so. */

@@ -5,9 +5,13 @@ import { crossBoundary } from "./boundary.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** Also what the run begins with may be news: what they say of a task is on record with them. */
-export async function readInput({ input, tasks }: RunContext): Promise<void> {
-  await tasks.ready();
-  for (const { message } of input) if (message.metadata?.task !== undefined) tasks.read(message.metadata.task);
+export async function readInput(ctx: RunContext): Promise<void> {
+  await ctx.tasks.ready();
+  const { readNews } = await ctx.seldom.open();
+  readNews(
+    ctx,
+    ctx.input.map(({ message }) => message),
+  );
 }
 
 /** Whether it says what became of a task. Nobody sent it, and nobody takes it back: the thread's record has the task running until it is read. */

@@ -1,6 +1,5 @@
 import { AwakenError, dispatchId, messageId, type PersistedState, type TaskRecord, type ThreadId } from "@awaken/contract";
-import type { PendingRecord } from "@awaken/contract/store";
-import { taskMessage } from "../loop/task-message.ts";
+import { endIn, taskMessage } from "../loop/task-message.ts";
 import { isRunning } from "../state/background-tasks.ts";
 import { lostTask, storedTasks } from "../state/task-records.ts";
 import { inOne, type Ports } from "./in-one.ts";
@@ -11,9 +10,6 @@ import type { Tenant } from "./tenant.ts";
 /** Those that are known here to have ended with their process. */
 const lostOf = ({ parts }: Tenant, state: PersistedState | undefined): readonly TaskRecord[] =>
   storedTasks(state).filter((task) => isRunning(task) && parts.tasks.isLost(task));
-
-const endIn = ({ message: { metadata } }: PendingRecord): string | undefined =>
-  metadata?.task === undefined || metadata.task.kind === "custom" ? undefined : metadata.task.taskId;
 
 /**
  * A run that waits for its tasks, some of which ended with their process, is woken: it reads that they are lost, and goes on. The news are
@@ -37,7 +33,7 @@ async function postLost(tenant: Tenant, ports: Ports, thread: ThreadId): Promise
   const lost = lostOf(tenant, await ports.threads.loadState(thread));
   if (lost.length === 0) return;
   const { runId } = open;
-  const told = new Set((await ports.pending.load(thread)).entries.map(endIn));
+  const told = new Set((await ports.pending.load(thread)).entries.map(({ message }) => endIn(message)));
   const append = lost
     .filter(({ taskId }) => !told.has(taskId))
     .map(({ taskId }) => ({ message: taskMessage(messageId(ids()), lostTask(taskId)), deliveryMode: NEWS }));

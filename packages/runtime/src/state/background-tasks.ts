@@ -8,10 +8,8 @@ const NUMBER = /^bg_(\d+)$/;
 
 export const taskIdOf = (count: number): string => `bg_${count}`;
 
-const after = (taskId: string): number => {
-  const [, digits] = NUMBER.exec(taskId) ?? [];
-  return digits === undefined ? 0 : Number(digits) + 1;
-};
+/** No id is given twice, also if that task is not on record. */
+const nextAfter = ({ next }: BackgroundTaskState, taskId: string): number => Math.max(next, Number(NUMBER.exec(taskId)?.[1] ?? -1) + 1);
 
 const RESERVED: ReadonlySet<string> = new Set(["parent", "self", "all", "broadcast"]);
 
@@ -25,13 +23,14 @@ function trimmed(tasks: readonly TaskRecord[]): readonly TaskRecord[] {
   return over <= 0 ? tasks : tasks.filter((task) => isRunning(task) || over-- <= 0);
 }
 
-function withTask({ next, tasks }: BackgroundTaskState, task: TaskRecord): BackgroundTaskState {
+function withTask(value: BackgroundTaskState, task: TaskRecord): BackgroundTaskState {
+  const { tasks } = value;
   const place = tasks.findIndex(({ taskId }) => taskId === task.taskId);
   const known = tasks[place];
   // What is over stays as it is.
-  if (known !== undefined && !isRunning(known)) return { next, tasks };
+  if (known !== undefined && !isRunning(known)) return value;
   return {
-    next: Math.max(next, after(task.taskId)),
+    next: nextAfter(value, task.taskId),
     tasks: trimmed(known === undefined ? [...tasks, task] : tasks.with(place, task)),
   };
 }
@@ -49,5 +48,5 @@ export const backgroundTasks = defineRuntimeState("background_tasks", {
   apply: (value, update: BackgroundTaskUpdate): BackgroundTaskState =>
     update.type === "set"
       ? withTask(value, update.task)
-      : { ...value, tasks: value.tasks.filter(({ taskId }) => taskId !== update.taskId) },
+      : { next: nextAfter(value, update.taskId), tasks: value.tasks.filter(({ taskId }) => taskId !== update.taskId) },
 });
