@@ -51,8 +51,9 @@ async function playDeeds(people: People, total: number): Promise<void> {
 
 /** What waits is decided, until nothing is left to do. Gives what is still there when nothing moves any more. */
 async function drain(people: People, lane: Lane): Promise<readonly string[]> {
-  const { scheduler, store, journal } = people;
+  const { scheduler, store, journal, fleet } = people;
   let seen = "";
+  let isSwept = false;
   let movedAt = scheduler.clock.now();
   for (;;) {
     const { runs, dispatches, pending, messages, events } = await store.stats();
@@ -61,7 +62,13 @@ async function drain(people: People, lane: Lane): Promise<readonly string[]> {
     const now = JSON.stringify([runs, dispatches, pending, messages, events, journal.unanswered().length]);
     if (now !== seen) movedAt = scheduler.clock.now();
     seen = now;
-    if (scheduler.clock.now() - movedAt > REST_MS) return await leftOver(people);
+    if (scheduler.clock.now() - movedAt > REST_MS) {
+      if (isSwept) return await leftOver(people);
+      isSwept = true;
+      // What each worker finds every quarter of an hour: code that ended with its process, or with a commit, tells nobody.
+      await Promise.all(fleet.nodes.map(({ runtime }) => runtime.recover()));
+      movedAt = scheduler.clock.now();
+    }
     await decideSome(people);
     await lane.sleep(scheduler.clock.now() - movedAt > LOOK_MS ? LOOK_MS : 20);
   }
