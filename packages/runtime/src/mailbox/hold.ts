@@ -197,7 +197,7 @@ export class Hold implements Holding, Lease {
       if (fence !== undefined) riders.fence = fence;
       return riders;
     }
-    const dispatch = this.#change(runId, isFirst, result);
+    const dispatch = this.#change(runId, isFirst && run !== undefined, result);
     const takes = this.#wishes.takes(run);
     if (fence !== undefined) riders.fence = fence;
     if (dispatch !== undefined) riders.dispatch = dispatch;

@@ -62,4 +62,21 @@ describe.each(STORES)("a run that begins on a thread where another one waits sin
       expect((await store.threads.load(T))?.openRunId).toBeUndefined();
     });
   }
+
+  test("keeps what was sent to it meanwhile for its own model, behind its input", async () => {
+    await using store = make();
+    const held = late(store);
+    await using first = open(store, [text("the first")], { workers: false });
+    await using second = open(held.store, [text("the second"), text("and more")], { workers: false });
+    const running = second.run({ thread: T, input: "two" });
+    await held.sent;
+    await second.send(T, "hurry");
+    await first.run({ thread: T, input: "one" });
+    held.go();
+    expect(await running).toMatchObject({ status: "done" });
+    const { items } = await store.messages.list(T, {});
+    const spoken = items.map(({ message }) => messageText(message)).filter((words) => ["one", "two", "hurry"].includes(words));
+    expect(spoken).toEqual(["one", "two", "hurry"]);
+    expect((await store.dispatches.list(T, {})).map(({ status }) => status)).toEqual(["acked", "acked"]);
+  });
 });

@@ -70,15 +70,17 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
     for (let tries = 1; ; tries++) {
       const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
       let prepared: Prepared | undefined;
+      let isOver = true;
       try {
         prepared = await prepare(init, { ...order, holding: held, isNewThread: tries === 1 ? order.isNewThread : undefined });
         onBegun?.();
         return await outcomeOf(parts, prepared.ctx, held, await runLoop(prepared.ctx));
       } catch (thrown) {
         if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
+        isOver = false;
         if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
       } finally {
-        const closing = prepared === undefined ? undefined : close(parts, run, prepared);
+        const closing = prepared === undefined ? undefined : close(parts, run, prepared, isOver);
         if (closing !== undefined) await closing;
         const leaving = held === undefined ? undefined : holds?.leave(held);
         if (leaving !== undefined) await leaving;
@@ -105,9 +107,10 @@ async function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | un
   return ended;
 }
 
-function close(parts: RunParts, run: ActiveRun, { ctx, tasks }: Prepared): Promise<void> | undefined {
+/** What was sent to a run that is begun once more is still in its inbox then. */
+function close(parts: RunParts, run: ActiveRun, { ctx, tasks }: Prepared, isOver: boolean): Promise<void> | undefined {
   for (const each of tasks) each.close();
-  return run.inbox.size > 0 ? keepUnread(parts, run, ctx) : undefined;
+  return isOver && run.inbox.size > 0 ? keepUnread(parts, run, ctx) : undefined;
 }
 
 async function toldOf({ identity: { runId }, progress }: RunContext, holding: Holding | undefined): Promise<ToldRun> {
