@@ -42,17 +42,18 @@ async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promis
   }
 }
 
+/** What the run knows, and what it is about to read. */
+const toldOf = async ({ transcript, landing }: RunContext, at: Boundary): Promise<readonly Message[]> =>
+  (await landing.waiting(at)).map(({ message }) => message).concat(transcript.messages);
+
 /** As `crossBoundary`, when there is something. */
 export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   const arrived: Message[] = [];
   for (const item of ctx.inbox.drain()) arrived.push(...(await consume(ctx, item)));
   readNews(ctx, arrived);
   // Senders try again when they are not sure; the log has room for a message once.
-  const waiting = arrived.some((message) => endIn(message) !== undefined) ? await ctx.landing.waiting(at) : [];
-  const fresh = untold(
-    arrived.filter((message) => !ctx.transcript.has(message.id)),
-    [...ctx.transcript.messages, ...waiting.map(({ message }) => message)],
-  );
+  const unseen = arrived.filter((message) => !ctx.transcript.has(message.id));
+  const fresh = unseen.some((message) => endIn(message) !== undefined) ? untold(unseen, await toldOf(ctx, at)) : unseen;
   for (const message of fresh) ctx.transcript.append(message);
   const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);
   if (sent.length > 0) accept(ctx, sent);
