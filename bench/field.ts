@@ -3,7 +3,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { drawChart } from "./field/chart.ts";
-import { modulesOf } from "./field/cold-start.ts";
+import { buildOurs, modulesOf } from "./field/cold-start.ts";
 import { replaceGenerated } from "./field/generated.ts";
 import { installedPeers } from "./field/install.ts";
 import { PEERS } from "./field/peer-list.ts";
@@ -69,6 +69,7 @@ if (absent.length > 0) console.log(`not installed, so left out: ${absent.join(",
 
 const isHere = (adapter: string) => adapter === "bare" || adapter === "awaken" || installed.some(({ name }) => name === adapter);
 const variants = VARIANTS.filter(({ name, adapter }) => isHere(adapter) && (name === "bare" || wanted.includes(name)));
+buildOurs();
 const samples = play({
   rounds,
   isQuick,

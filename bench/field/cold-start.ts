@@ -27,9 +27,13 @@ function weigh(name: string, folder: string, modules: readonly string[]): Target
   return { name, folder, modules, installMiB: bytes / 2 ** 20, packages: Object.keys(lock.packages).length };
 }
 
-/** The packages as users get them: built, packed, and installed from their archives away from the workspace. */
-export function installOurs(): { readonly targets: readonly Target[]; close(): void } {
+/** What the workers and the archives are made of. */
+export function buildOurs(): void {
   run(process.execPath, [join(ROOT, "scripts/build.ts")], ROOT);
+}
+
+/** The packages as users get them: packed as they were built, and installed from their archives away from the workspace. */
+export function installOurs(): { readonly targets: readonly Target[]; close(): void } {
   const folder = mkdtempSync(join(tmpdir(), "awaken-bench-install-"));
   const archives = new Map(PACKAGES.map((name) => [name, `file:${join(folder, pack(name, folder))}`]));
   const pick = (names: readonly string[]) =>
@@ -57,10 +61,11 @@ function pack(name: string, folder: string): string {
   return packed[0]?.filename ?? "";
 }
 
-export function installPeer({ name, dependencies, core, entry }: Peer): Target {
+export function installPeer({ name, dependencies, overrides, core, entry }: Peer): Target {
   const folder = join(PEERS_FOLDER, "clean", name);
   const isCore = ([dependency]: [string, string]) => core === undefined || core.includes(dependency);
-  installInto(folder, { dependencies: Object.fromEntries(Object.entries(dependencies).filter(isCore)) });
+  const needed = Object.fromEntries(Object.entries(dependencies).filter(isCore));
+  installInto(folder, { dependencies: needed, ...(overrides === undefined ? undefined : { overrides }) });
   return weigh(name, folder, modulesOf(entry));
 }
 

@@ -43,8 +43,8 @@ export const PEERS: readonly Peer[] = [
       langchain: "1.5.14",
       zod,
     },
-    // The first one that brings its binaries along.
-    overrides: { "better-sqlite3": "13.0.3" },
+    // The first one that brings its binaries along, and the last one whose own dependencies are all published.
+    overrides: { "better-sqlite3": "13.0.3", "@langchain/langgraph-sdk": "1.12.3" },
     core: ["@langchain/core", "@langchain/langgraph", "langchain", "zod"],
     entry: 'export { createAgent, tool } from "langchain"; export { MemorySaver } from "@langchain/langgraph";',
   },
