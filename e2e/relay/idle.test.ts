@@ -96,8 +96,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     for (const thread of ["a", "b", "c"]) await worker.wait((await talker.start({ ...ask, thread, input: "approve say" })).runId);
     const asleep = async (before: number) => {
       await expect.poll(() => sleeps).toBeGreaterThan(before);
-      // What a sweep asks beside has been asked by then.
-      for (let last = -1; last !== statements(); ) {
+      // What a sweep asks beside has been asked by then: one statement after the other, and on a busy machine an answer takes a while.
+      for (let [last, quiet] = [-1, 0]; quiet < 15; quiet = last === statements() ? quiet + 1 : 0) {
         last = statements();
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
