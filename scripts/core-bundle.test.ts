@@ -47,6 +47,7 @@ const BEHIND_DOORS = [
   "mailbox/on-busy.ts",
   "mailbox/dead-letters.ts",
   "commit/run-ledger.ts",
+  "commit/memory-queries.ts",
   "loop/resume/named-run.ts",
   "relay/attach.ts",
   "relay/follow.ts",
@@ -58,8 +59,18 @@ const BEHIND_DOORS = [
   "run/task-runs.ts",
   "builtin/background/task-verbs.ts",
   "builtin/messages/send.ts",
+  "loop/abandon-calls.ts",
   "loop/ask-gates.ts",
+  "loop/call-resumed.ts",
+  "loop/stream-slot.ts",
+  "loop/suspended-calls.ts",
+  "commit/tickets.ts",
+  "loop/await-tasks.ts",
   "loop/bindings.ts",
+  "loop/closing-messages.ts",
+  "loop/unknown-call.ts",
+  "plugin/around.ts",
+  "state/closed-ticket.ts",
   "loop/suspend.ts",
   "loop/take-in.ts",
   "loop/close-calls.ts",
@@ -71,8 +82,15 @@ const BEHIND_DOORS = [
   "loop/decisions/take-decisions.ts",
   "loop/resume/recover-step.ts",
   "loop/resume/close-run.ts",
+  "loop/resume/ending-plan.ts",
+  "loop/resume-order.ts",
+  "run/begin-run.ts",
+  "run/stop-waiting.ts",
   "loop/resume/cut-step.ts",
+  "inference/calls-so-far.ts",
   "inference/classify.ts",
+  "inference/failed-answer.ts",
+  "commit/counted.ts",
   "inference/checkpoint-recorder.ts",
   "inference/circuit-breaker.ts",
   "inference/turn-parts.ts",
@@ -83,6 +101,8 @@ const BEHIND_DOORS = [
   "builtin/stop-policy/evaluate.ts",
   "builtin/delegate/delegate.ts",
   "builtin/messages/send-message.ts",
+  "tool/client-call.ts",
+  "tool/foreign-work.ts",
   "tool/resolve-gates.ts",
   "phase/whole-phase.ts",
   "phase/await-hooks.ts",
@@ -90,7 +110,32 @@ const BEHIND_DOORS = [
   "prompt/estimate.ts",
   "backend/check-profile.ts",
   "registry/remote-agents.ts",
+  "state/profiles.ts",
+  "state/memory-profiles.ts",
 ];
+
+/** The same, of the memory store. */
+const BEHIND_STORE = [
+  "memory/config-records.ts",
+  "memory/dispatch-queue.ts",
+  "memory/dispatch-rows.ts",
+  "memory/dispatches.ts",
+  "memory/event-reads.ts",
+  "memory/log-reads.ts",
+  "memory/message-queries.ts",
+  "memory/outbound.ts",
+  "memory/pending.ts",
+  "memory/profiles.ts",
+  "memory/run-queries.ts",
+  "memory/stats.ts",
+  "memory/stream-checkpoints.ts",
+  "memory/sweep.ts",
+  "memory/thread-queries.ts",
+  "memory/wishes.ts",
+  "plan/rare-plans.ts",
+];
+
+const LATE_PARTS = [...BEHIND_DOORS.map((file) => `runtime/src/${file}`), ...BEHIND_STORE.map((file) => `stores/src/${file}`)];
 
 const PROGRAM = JSON.stringify(join(import.meta.dirname, "core-bundle-program.ts"));
 
@@ -126,9 +171,9 @@ describe("the core in a browser", () => {
     expect(one.modules.some((file) => file.includes("packages/extensions/src/permission"))).toBe(true);
   });
 
-  it.each(BEHIND_DOORS)("%s is loaded when it is first needed", async (file) => {
+  it.each(LATE_PARTS)("%s is loaded when it is first needed", async (file) => {
     const { modules, modulesAtOnce } = await whole;
-    const isIt = (path: string) => path.endsWith(`packages/runtime/src/${file}`);
+    const isIt = (path: string) => path.endsWith(`packages/${file}`);
     expect(modules.filter(isIt)).toHaveLength(1);
     expect(modulesAtOnce.filter(isIt)).toEqual([]);
   });

@@ -46,6 +46,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
       "create-runtime.ts": "composition",
       "runtime-init.ts": "composition",
       "runtime-mailbox.ts": "composition",
+      "runtime-memory.ts": "composition",
       "runtime-more.ts": "composition",
       "runtime-parts.ts": "composition",
       "runtime-plugins.ts": "composition",
@@ -93,7 +94,7 @@ const ROOMS: Readonly<Record<string, RoomRules>> = {
   },
   "@awaken/stores": {
     rows: [["entry"], ["conformance"], ["memory", "sqlite", "postgres"], ["sql"], ["plan"], ["claims"]],
-    files: { "index.ts": "entry", "parcels.ts": "claims", "ports.ts": "claims", "worker-moves.ts": "claims" },
+    files: { "index.ts": "entry", "fence-errors.ts": "claims", "parcels.ts": "claims", "ports.ts": "claims", "worker-moves.ts": "claims" },
     testOnly: [],
     isClosed: true,
   },

@@ -1,12 +1,7 @@
 import { reading } from "@awaken/contract";
 import type { AgentSpecInput, LocalAgentSpecInput, ModelSpecInput } from "@awaken/contract/spec";
 import { type AiSdkModel, isAiSdkSource } from "@awaken/providers";
-import {
-  type RuntimeInit as CoreInit,
-  type Runtime as CoreRuntime,
-  createRuntime as createCoreRuntime,
-  type RuntimeStore,
-} from "@awaken/runtime";
+import { type RuntimeInit as CoreInit, type Runtime as CoreRuntime, createRuntimeOnStore, type RuntimeStore } from "@awaken/runtime";
 import { memoryStore } from "@awaken/stores/memory";
 import { checkPlatform } from "./check-platform.ts";
 import { Registry } from "./registry.ts";
@@ -71,6 +66,8 @@ function nameModels(init: RuntimeInit): CoreInit {
 export function createRuntime(given: RuntimeInit): Runtime {
   checkPlatform();
   const init = reading("config_validation_failed", "the options of createRuntime", () => (isTable(given) ? nameModels(given) : given));
-  const runtime = createCoreRuntime(isTable(init) ? { ...init, store: init.store ?? memoryStore(), node: init.node ?? thisNode() } : init);
+  const runtime = createRuntimeOnStore(
+    isTable(init) ? { ...init, store: init.store ?? memoryStore(), node: init.node ?? thisNode() } : init,
+  );
   return { ...runtime, registry: new Registry(runtime.registry) };
 }

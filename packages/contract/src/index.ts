@@ -1,3 +1,4 @@
+export { asItIsNow } from "./as-it-is-now.ts";
 export {
   type Artifact,
   BACKEND_DIMENSIONS,
@@ -143,7 +144,6 @@ export {
   type CreatedRun,
   checkRunTransition,
   type DoneRun,
-  openTicketsOf,
   RUN_SCHEMA_VERSION,
   type RunActivation,
   type RunInput,
@@ -152,8 +152,8 @@ export {
   type RunProjection,
   type RunRecord,
   runIdentity,
-  ticketIdsOf,
 } from "./run.ts";
+export { openTicketsOf, ticketIdsOf } from "./run-tickets.ts";
 export { type FailedAction, failedActionsSchema, type QueuedAction, queuedActionsSchema } from "./scheduled.ts";
 export { describeType, shorten } from "./schema/issue.ts";
 export { knownFields, type Schema, toJsonSchema, type Validated, validate, validateSync } from "./schema.ts";

@@ -78,8 +78,9 @@ export function copyJson(value: unknown): unknown {
 }
 
 function copyList(list: readonly unknown[]): readonly unknown[] {
-  const copy = list.slice();
-  for (let index = 0; index < copy.length; index++) if (typeof copy[index] === "object") copy[index] = copyJson(copy[index]);
+  // A slice of a list that is frozen is made item by item, and each that is put into it asks the engine.
+  const copy = new Array<unknown>(list.length);
+  for (let index = 0; index < list.length; index++) copy[index] = copyJson(list[index]);
   return copy;
 }
 

@@ -110,11 +110,16 @@ export function messageText(message: Message): string {
 
 const NO_CALLS: readonly ToolCallContent[] = [];
 
-const isOurCall = (part: AssistantContent): part is ToolCallContent => part.type === "tool-call" && part.executed === undefined;
-
 /** The calls that this message asks us to run, in order; calls that the vendor runs itself are left out. */
 export function messageToolCalls(message: Message): readonly ToolCallContent[] {
   if (message.role !== "assistant") return NO_CALLS;
-  if (!message.content.some(isOurCall)) return NO_CALLS;
-  return message.content.filter(isOurCall);
+  let calls: ToolCallContent[] | undefined;
+  // By hand: of a list that is frozen, as that of a message is, `filter` and `for … of` ask the engine for each item by its name.
+  for (let index = 0; index < message.content.length; index++) {
+    const part = message.content[index];
+    if (part?.type !== "tool-call" || part.executed !== undefined) continue;
+    calls ??= [];
+    calls.push(part);
+  }
+  return calls ?? NO_CALLS;
 }

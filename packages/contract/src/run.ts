@@ -1,7 +1,7 @@
 import type { ClosedTicket, DecidedTicket } from "./builtin-state.ts";
 import { AwakenError } from "./error.ts";
 import type { RunIdentity } from "./identity.ts";
-import type { DispatchId, MessageId, RunId, ThreadId, TicketId } from "./ids.ts";
+import type { DispatchId, MessageId, RunId, ThreadId } from "./ids.ts";
 import type { InferenceOverride } from "./inference.ts";
 import { type JsonObject, type JsonValue, sameJson } from "./json.ts";
 import type { PersistedState } from "./state.ts";
@@ -142,24 +142,6 @@ export type RunProjection = CreatedRun | RunningRun | WaitingRun | DoneRun;
 
 /** A stored run. `ordinal` counts the runs of a thread from 1; the store gives it at the first write and it breaks ties of time. */
 export type RunRecord = RunProjection & { readonly ordinal: number };
-
-const NO_TICKETS: readonly Ticket[] = Object.freeze([]);
-const NO_IDS: ReadonlySet<TicketId> = new Set();
-
-/** The tickets that can be decided, in call order. */
-export function openTicketsOf(run: RunProjection): readonly Ticket[] {
-  if (run.status === "waiting") return run.waiting.tickets;
-  return run.status === "running" ? (run.tickets ?? NO_TICKETS) : NO_TICKETS;
-}
-
-/** Every ticket that the run has or had, as far as its record knows: what a store finds it by. */
-export function ticketIdsOf(run: RunProjection): ReadonlySet<TicketId> {
-  if (run.decided.length === 0 && run.closed === undefined && openTicketsOf(run).length === 0) return NO_IDS;
-  const ids = new Set(run.decided.map((entry) => entry.ticketId));
-  for (const { ticketId } of run.closed ?? []) ids.add(ticketId);
-  for (const { id } of openTicketsOf(run)) ids.add(id);
-  return ids;
-}
 
 export function runIdentity(run: RunProjection): RunIdentity {
   const { threadId, runId, agentId, parentRunId, rootRunId, dispatchId, sessionId, traceParent } = run;

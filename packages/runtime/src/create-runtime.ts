@@ -16,7 +16,8 @@ import type { RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import { type RuntimeInit, readInit } from "./runtime-init.ts";
 import { openMailbox } from "./runtime-mailbox.ts";
-import { closeParts, openParts, openRelays } from "./runtime-parts.ts";
+import { placesInMemory } from "./runtime-memory.ts";
+import { closeParts, openParts, openRelays, type PartsInit } from "./runtime-parts.ts";
 import { agentTools, namedTools, runtimePlugins } from "./runtime-plugins.ts";
 import { type ScopedRuntime, verbsOf } from "./runtime-verbs.ts";
 import type { Work } from "./stream/bounds.ts";
@@ -116,7 +117,12 @@ async function initialize({ bounds, closing }: RunParts, opened: OpenRegistry, r
 }
 
 /** The runtime: registries and runs, and nothing global. */
-export function createRuntime(given: RuntimeInit): Runtime {
+export const createRuntime = (given: RuntimeInit): Runtime => openRuntime(given, placesInMemory);
+
+/** The same for those who always give a store: without the places in memory, which bundlers leave out. */
+export const createRuntimeOnStore = (given: RuntimeInit): Runtime => openRuntime(given, undefined);
+
+function openRuntime(given: RuntimeInit, inMemory: PartsInit["inMemory"]): Runtime {
   const problems = new Problems();
   const init = readInit(given, problems);
   const closing = new AbortController();
@@ -126,7 +132,7 @@ export function createRuntime(given: RuntimeInit): Runtime {
   const { node = plainNode(uuidIds()) } = init;
   const mailbox = openMailbox(init, node, () => parts);
   const parts: RunParts = openParts(init, {
-    ...{ resolver, closing: closing.signal, node, mailbox },
+    ...{ resolver, closing: closing.signal, node, mailbox, inMemory },
     followIn: (scopeId) => (left, until) => followLeft(relays, scopeId, left, until),
   });
   const relays = openRelays(init, parts);

@@ -2,7 +2,7 @@ export type { BackendFactory } from "./backend/backend-factory.ts";
 export { A2A_PROFILE, STATELESS_REMOTE_PROFILE } from "./backend/profile.ts";
 export { backgroundTasks } from "./builtin/background/background-tasks.ts";
 export { stopPolicy } from "./builtin/stop-policy/stop-policy.ts";
-export { createRuntime, type Runtime, type RuntimeInit } from "./create-runtime.ts";
+export { createRuntime, createRuntimeOnStore, type Runtime, type RuntimeInit } from "./create-runtime.ts";
 export type { Capabilities } from "./inference/capabilities.ts";
 export { PoolCache } from "./inference/pool/pool-cache.ts";
 export type { DeadLetter } from "./mailbox/dead-letters.ts";

@@ -57,6 +57,7 @@ export const more: More = {
   checkRoot: async (...asked) => (await moreRoom.open()).checkRoot(...asked),
   tasks: (init, scene) => new LateTasks(init, scene, openTasks),
   tellOwner: async (...ended) => (await moreRoom.open()).tellOwner(...ended),
+  stopWaiting: async (...named) => (await moreRoom.open()).stopWaiting(...named),
   withFamily: async (parts, ended) => {
     let room: Awaited<ReturnType<typeof moreRoom.open>>;
     try {

@@ -1,11 +1,8 @@
-import { consoleLog, DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
-import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import { AwakenError, consoleLog, DEFAULT_SCOPE, errorMessage, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import type { MessagePort } from "./builtin/background/open-tasks.ts";
 import { TaskTable } from "./builtin/background/task-table.ts";
 import type { TaskPost } from "./builtin/background/thread-tasks.ts";
-import { MemoryThreads } from "./commit/memory-threads.ts";
 import type { MessageSink } from "./loop/message-sink.ts";
-import type { RunRecords } from "./loop/run-records.ts";
 import type { NodeIdentity } from "./mailbox/node.ts";
 import type { OpenPlugins } from "./plugin/open-plugins.ts";
 import type { RelayStore } from "./relay/relay-store.ts";
@@ -15,12 +12,12 @@ import { type ActiveRun, ActiveRuns } from "./run/active-runs.ts";
 import { boundRecords, boundStreams } from "./run/bound-records.ts";
 import type { Holds } from "./run/holds.ts";
 import { LiveOutputs } from "./run/live-outputs.ts";
-import { MemoryProfiles } from "./run/memory-profiles.ts";
 import { moreRoom } from "./run/more-door.ts";
 import type { FollowLeft, RunParts } from "./run/run-parts.ts";
 import type { RuntimeStore } from "./run/runtime-store.ts";
 import type { RuntimeInit } from "./runtime-init.ts";
 import type { RuntimeMailbox } from "./runtime-mailbox.ts";
+import type { FindPlace } from "./runtime-memory.ts";
 import { more } from "./runtime-more.ts";
 import { Bounds, toLimits } from "./stream/bounds.ts";
 import { systemClock } from "./stream/clock.ts";
@@ -31,36 +28,16 @@ const MAX_DEPTH = 8;
 /** After the grace: for the store to take the ends of the runs. */
 const CLOSE_MS = 30_000;
 
-/** Where the records of one tenant are. */
-interface Place {
-  readonly profiles: ProfileStore;
-  readonly live: LiveStore | undefined;
-  recordsWithin(bounds: Bounds): RunRecords;
-  streamsWithin(bounds: Bounds): StreamCheckpointStore | undefined;
-}
-
-type FindPlace = (scopeId: ScopeId) => Place;
-
 function placesIn(store: RuntimeStore, keepsStreams: boolean): FindPlace {
   return (scopeId) => {
     const own = scopeId === DEFAULT_SCOPE ? store : store.scoped(scopeId);
     const streams = keepsStreams ? own.streamCheckpoints : undefined;
     return {
-      profiles: own.profiles,
+      profiles: () => own.profiles,
       live: own.live,
       recordsWithin: (bounds) => boundRecords(own, bounds),
       streamsWithin: (bounds) => (streams === undefined ? undefined : boundStreams(streams, bounds)),
     };
-  };
-}
-
-/** What lives in memory answers always. */
-function placesInMemory(now: () => number): FindPlace {
-  const threads = new MemoryThreads(now);
-  const profiles = new MemoryProfiles(now);
-  return (scopeId) => {
-    const records = threads.scoped(scopeId);
-    return { profiles: profiles.scoped(scopeId), live: undefined, recordsWithin: () => records, streamsWithin: () => undefined };
   };
 }
 
@@ -99,6 +76,13 @@ function messagePort({ messageSink, messageDelivery, store }: RuntimeInit, holds
   return { sink: messageSink ?? own, delivery: messageDelivery ?? (store === undefined ? "direct" : "outbox") };
 }
 
+type InMemory = (now: () => number) => FindPlace;
+
+function withoutStore(inMemory: InMemory | undefined): InMemory {
+  if (inMemory === undefined) throw new AwakenError("internal", "this runtime is made for a store");
+  return inMemory;
+}
+
 /** What the parts of all tenants share besides the options. */
 export interface PartsInit {
   readonly resolver: Resolver;
@@ -106,13 +90,15 @@ export interface PartsInit {
   readonly node: NodeIdentity;
   readonly mailbox: RuntimeMailbox | undefined;
   readonly followIn: (scopeId: ScopeId) => FollowLeft;
+  /** Where records are without a store. */
+  readonly inMemory?: InMemory | undefined;
 }
 
 /** The parts of the default tenant, from which those of all others are made. */
-export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox, followIn }: PartsInit): RunParts {
+export function openParts(init: RuntimeInit, { resolver, closing, node, mailbox, followIn, inMemory }: PartsInit): RunParts {
   const { ids = uuidIds, clock = systemClock, log = consoleLog, store, cancelGraceMs = CANCEL_GRACE_MS } = init;
   const limits = toLimits(init.limits);
-  const placeOf = store === undefined ? placesInMemory(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
+  const placeOf = store === undefined ? withoutStore(inMemory)(() => clock.now()) : placesIn(store, init.streamCheckpoints === true);
   const active = new ActiveRuns();
   const outputs = new LiveOutputs();
   const tasks = openTasks(init, closing, node);

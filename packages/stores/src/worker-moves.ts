@@ -1,4 +1,4 @@
-import { AwakenError, type DispatchId, type RunId } from "@awaken/contract";
+import type { RunId } from "@awaken/contract";
 import {
   ackDispatch,
   type ClaimedDispatch,
@@ -14,6 +14,7 @@ import {
   type SupersededDispatch,
   supersedeDispatch,
 } from "@awaken/contract/store";
+import { fenceLost } from "./fence-errors.ts";
 
 export type Move<T extends DispatchRecord> = (claimed: ClaimedDispatch, now: number) => T;
 
@@ -63,17 +64,6 @@ export function workerMoves(rows: ClaimRows): Pick<DispatchStore, WorkerMove> {
     supersedeClaimed: (fence, reason) => rows.moveOwn(fence, (claimed, now): SupersededDispatch => supersedeDispatch(claimed, reason, now)),
   };
 }
-
-/** Why a fence does not hold. */
-export function fenceLost(dispatchId: DispatchId, claim: "lost" | "stale"): AwakenError {
-  return new AwakenError("fence_lost", `the claim on dispatch '${dispatchId}' is ${claim}`, { details: { dispatchId, claim } });
-}
-
-/** While a dispatch is claimed, only its holder writes. */
-export const fenceMissing = (threadId: string): AwakenError =>
-  new AwakenError("fence_lost", `a dispatch of thread '${threadId}' is claimed, and the commit does not show its fence`, {
-    details: { threadId },
-  });
 
 /** Why a dispatch of an older epoch is superseded. */
 export const INTERRUPTED = "interrupted";

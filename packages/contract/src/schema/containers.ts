@@ -37,6 +37,7 @@ function runAt(run: Run, key: PropertyKey, value: unknown, issues: Issue[]): unk
 }
 
 interface Field {
+  readonly key: string;
   readonly fits: Fits;
   readonly isRequired: 0 | 1;
 }
@@ -44,23 +45,22 @@ interface Field {
 /* @__NO_SIDE_EFFECTS__ */
 function fitsObject(types: Fields, others: Others): Fits {
   const fields = new Map<string, Field>();
-  for (const [key, { fits, optional }] of Object.entries(types)) fields.set(key, { fits, isRequired: optional === "both" ? 0 : 1 });
+  for (const [key, { fits, optional }] of Object.entries(types)) fields.set(key, { key, fits, isRequired: optional === "both" ? 0 : 1 });
   const count = [...fields.values()].filter((field) => field.isRequired === 1).length;
-  const rest: Field | undefined = typeof others === "string" ? undefined : { fits: others.fits, isRequired: 0 };
+  const restOf = (key: string): Field | undefined =>
+    typeof others === "string" || key === "__proto__" ? undefined : { key, fits: others.fits, isRequired: 0 };
   // The keys of one object mostly come in the order of the one before it: then no key has to be looked up.
-  const lastKeys: string[] = [];
-  const lastFields: Field[] = [];
+  const last: Field[] = [];
   return (value, depth) => {
     if (!isPlainObject(value)) return false;
     let missing = count;
     let at = 0;
     for (const key in value) {
-      let field = lastKeys[at] === key ? lastFields[at] : undefined;
-      if (field === undefined) {
-        field = fields.get(key) ?? (key === "__proto__" ? undefined : rest);
+      let field: Field | undefined = last[at];
+      if (field?.key !== key) {
+        field = fields.get(key) ?? restOf(key);
         if (field === undefined) return false;
-        lastKeys[at] = key;
-        lastFields[at] = field;
+        last[at] = field;
       }
       if (!field.fits(value[key], depth + 1)) return false;
       missing -= field.isRequired;
@@ -200,7 +200,18 @@ export function taggedUnion<
     issues.push(problem(`must be ${oneOf(names)}, got ${typeof found === "string" ? quote(found) : describeType(found)}`, [tag]));
     return value;
   };
-  const fits: Fits = (value, depth) => isJsonObject(value) && (byTag.get(value[tag])?.fits(value, depth) ?? false);
+  // The next value is mostly of the branch of the one before it.
+  let last: { readonly tag: unknown; readonly type: Type } | undefined;
+  const fits: Fits = (value, depth) => {
+    if (!isJsonObject(value)) return false;
+    const found = value[tag];
+    if (last === undefined || last.tag !== found) {
+      const type = byTag.get(found);
+      if (type === undefined) return false;
+      last = { tag: found, type };
+    }
+    return last.type.fits(value, depth);
+  };
   return define(run, (definitions) => ({ oneOf: types.map((type) => type.json(definitions)) }), fits);
 }
 

@@ -1,16 +1,13 @@
 import { AwakenError } from "../error.ts";
+import { checkDispatch, checkIds, checkMessages, refuse } from "./check-plain-commit.ts";
 import type { ThreadCommit } from "./commit.ts";
 import { isComposed } from "./composed-commit.ts";
 import { eventDraft } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import { checkOutbound } from "./outbound.ts";
 import { runProjection } from "./run-schema.ts";
-import { checkMessageDelta, threadState } from "./thread.ts";
+import { threadState } from "./thread.ts";
 import { areUnique } from "./unique.ts";
-
-function refuse(why: string, commit: ThreadCommit): AwakenError {
-  return new AwakenError("storage_validation", `commit of run '${commit.runId}' on thread '${commit.threadId}': ${why}`);
-}
 
 /**
  * Every rule that needs no I/O; `storage_validation`. It does not trust types: commits also come from plain JavaScript. A store without a
@@ -25,14 +22,6 @@ export function checkCommit(commit: ThreadCommit, { queue }: { readonly queue: b
   checkPending(commit);
   if (commit.outbound !== undefined) checkOutbound(commit.outbound, commit.threadId, queue);
   if (commit.takes !== undefined && !areUnique(commit.takes, (id) => id)) throw refuse("a wish is taken twice", commit);
-}
-
-const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
-
-function checkIds(commit: ThreadCommit): void {
-  if (!isText(commit.threadId) || !isText(commit.runId)) throw refuse("thread and run ids must be non-blank", commit);
-  const { fence } = commit;
-  if (fence !== undefined && !(isText(fence.dispatchId) && isText(fence.claimToken))) throw refuse("the fence is blank", commit);
 }
 
 function checkNoQueue(commit: ThreadCommit): void {
@@ -59,16 +48,6 @@ function checkRun(commit: ThreadCommit): void {
   if (run.threadId !== commit.threadId || run.runId !== commit.runId) throw refuse("the run record is of another run or thread", commit);
 }
 
-function checkMessages(commit: ThreadCommit): void {
-  if (commit.messageDelta === undefined) return;
-  const { messages, expectedMessageCount } = commit.messageDelta;
-  if (!Number.isSafeInteger(expectedMessageCount) || expectedMessageCount < 0) {
-    throw refuse("a message delta needs expectedMessageCount", commit);
-  }
-  if (!Array.isArray(messages)) throw refuse("a message delta needs messages", commit);
-  checkMessageDelta(messages, { nextSeq: expectedMessageCount + 1 });
-}
-
 function checkEvents(commit: ThreadCommit): void {
   if (commit.events === undefined) return;
   for (const { draft } of commit.events) {
@@ -85,16 +64,6 @@ function checkLedger(commit: ThreadCommit): void {
 }
 
 const keyOf = (row: LedgerClaim | LedgerOutcome): string => row.idempotencyKey;
-
-function checkDispatch(commit: ThreadCommit): void {
-  const { dispatch, fence } = commit;
-  if (dispatch === undefined) return;
-  if (dispatch.type === "ack" || dispatch.type === "dead-letter") {
-    if (fence === undefined) throw refuse(`'${dispatch.type}' needs the fence of the dispatch`, commit);
-  } else if (dispatch.dispatch.threadId !== commit.threadId || dispatch.dispatch.runId !== commit.runId) {
-    throw refuse("the dispatch is of another run or thread", commit);
-  }
-}
 
 function checkPending(commit: ThreadCommit): void {
   const entries = commit.pending?.consume?.entries;

@@ -1,4 +1,4 @@
-import { dispatchId, type MessageId, type RunId, runId, type ThreadId } from "../ids.ts";
+import type { MessageId, RunId, ThreadId } from "../ids.ts";
 import type { Message } from "../message.ts";
 import type { RunProjection, RunRecord } from "../run.ts";
 import type { PersistedState } from "../state.ts";
@@ -8,8 +8,7 @@ import type { ClaimRequest, Fence } from "./dispatches.ts";
 import type { EventAppend, EventCursor, StoredEvent } from "./events.ts";
 import type { LedgerClaim, LedgerOutcome } from "./ledger.ts";
 import type { Outbound } from "./outbound.ts";
-import { type Boundary, type NewPending, type PendingRecord, selectPending } from "./pending.ts";
-import { resumeKey } from "./wishes.ts";
+import type { Boundary, NewPending } from "./pending.ts";
 
 /** A writer has to say what it saw: `expectedMessageCount` is the number of rows in the log when it built the delta. */
 export interface MessageDelta {
@@ -114,26 +113,3 @@ export const isEnding = ({ run, dispatch }: ThreadCommit): boolean => run?.statu
 /** Whether only the one who holds the thread may write this: a run, unless it stands aside, or messages. */
 export const needsFence = (commit: ThreadCommit, before: RunRecord | undefined): boolean =>
   (commit.run !== undefined && !isAside(commit, before)) || hasMessages(commit);
-
-/** What is left over when a commit is through. */
-export interface Leftovers {
-  /** Wishes of the run that nobody took. */
-  readonly openWishes: readonly string[];
-  /** Messages of the thread that nobody read. */
-  readonly pending: readonly PendingRecord[];
-  readonly ids: () => string;
-}
-
-/**
- * The dispatch that a store enqueues in the transaction of a commit, so that nothing waits for nobody: for a run that parks while wishes
- * of it are open, that run again; for one that ends while messages wait that a new run would take, a new run. Undefined when the commit
- * itself enqueues. Not enqueued while an open dispatch has its key, nor, for a new run, while any is queued.
- */
-export function followUp({ run, threadId, dispatch }: ThreadCommit, { openWishes, pending, ids }: Leftovers): NewDispatch | undefined {
-  if (run === undefined || dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed") return undefined;
-  const next = (runId: RunId): NewDispatch => ({ dispatchId: dispatchId(ids()), threadId, runId, dedupeKey: resumeKey(run.runId) });
-  if (run.status === "waiting") return openWishes.length > 0 ? next(run.runId) : undefined;
-  if (run.status !== "done" || pending.length === 0) return undefined;
-  const newRun = runId(ids());
-  return selectPending(pending, "new-run", newRun).length > 0 ? next(newRun) : undefined;
-}

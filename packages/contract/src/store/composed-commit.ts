@@ -9,14 +9,15 @@ class Given {
 }
 
 /**
- * Commits that the runtime's own writer composed: their run, events, state, messages and ledger rows belong to nobody who could change
- * them, and are handed over: a store does not copy them again, and checks none of them but messages. A commit that is put together in any
- * other way is not one, whatever fields it has, and a copy of one is none either.
+ * Commits that the runtime's own writer composed: their run, events, state, messages, ledger rows and the dispatch that they claim belong
+ * to nobody who could change them, and are handed over: a store does not copy them again, and checks none of them but messages. A commit
+ * that is put together in any other way is not one, whatever fields it has, and a copy of one is none either.
  */
 class Composed extends Given {
   readonly #mark = true;
 
-  static readonly isOn = (commit: ThreadCommit): boolean => #mark in commit;
+  /** A store is also called by plain JavaScript, with anything. */
+  static readonly isOn = (commit: ThreadCommit): boolean => Object(commit) === commit && #mark in commit;
 }
 
 /** For the one who writes the commits of runs, and vouches for what they hold: `scripts/layer-rules.ts` lets nobody else have it. */

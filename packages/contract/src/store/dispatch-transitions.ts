@@ -1,20 +1,19 @@
 import type { DispatchId, RunId, ThreadId } from "../ids.ts";
 import {
   type AckedDispatch,
-  type CancelledDispatch,
   type ClaimedDispatch,
   DEFAULT_MAX_ATTEMPTS,
   DEFAULT_PRIORITY,
   type DeadLetterDispatch,
   DISPATCH_SCHEMA_VERSION,
+  type DispatchEcho,
   type DispatchRecord,
   type DispatchResult,
   dispatchRecord,
   type QueuedDispatch,
-  type SupersededDispatch,
 } from "./dispatch-record.ts";
 
-// The moves of one dispatch, as data in and data out: a store loads the row, moves it and writes it in one transaction.
+// The moves of one dispatch, as data in and data out: a store loads the row, moves it and writes it in one transaction. Those of the run that holds it; the others are in `dispatch-moves.ts`.
 
 export interface NewDispatch {
   readonly dispatchId: DispatchId;
@@ -27,22 +26,33 @@ export interface NewDispatch {
   readonly maxAttempts?: number;
 }
 
+interface Enqueued {
+  readonly epoch: number;
+  readonly now: number;
+}
+
 /** `storage_validation` when a field is out of range. */
-export function queueDispatch(init: NewDispatch, { epoch, now }: { readonly epoch: number; readonly now: number }): QueuedDispatch {
-  const queued: QueuedDispatch = {
-    priority: DEFAULT_PRIORITY,
-    maxAttempts: DEFAULT_MAX_ATTEMPTS,
-    availableAt: now,
+export function queueDispatch(init: NewDispatch, enqueued: Enqueued): QueuedDispatch {
+  const queued = queueVouched(init, enqueued);
+  dispatchRecord.check(queued);
+  return queued;
+}
+
+/** The same for what somebody vouches for: a composed commit. */
+export function queueVouched(init: NewDispatch, { epoch, now }: Enqueued): QueuedDispatch {
+  const { priority = DEFAULT_PRIORITY, maxAttempts = DEFAULT_MAX_ATTEMPTS, availableAt = now } = init;
+  return {
     ...init,
+    priority,
+    maxAttempts,
+    availableAt,
+    epoch,
     schemaVersion: DISPATCH_SCHEMA_VERSION,
     status: "queued",
-    epoch,
     attemptCount: 0,
     createdAt: now,
     updatedAt: now,
   };
-  dispatchRecord.check(queued);
-  return queued;
 }
 
 export interface Lease {
@@ -65,75 +75,49 @@ export function readClaim(dispatch: DispatchRecord | undefined, claimToken: stri
   return dispatch.epoch < threadEpoch ? "stale" : "held";
 }
 
-/** A lease that ends now still holds. */
-export const isLeaseOver = (dispatch: ClaimedDispatch, now: number): boolean => dispatch.leaseUntil < now;
-
 export const isDispatchOver = (dispatch: DispatchRecord): boolean => dispatch.status !== "queued" && dispatch.status !== "claimed";
 
-/** Lower priority number first, then the older one; ids keep ties in one order. */
-export function compareDispatches(a: DispatchRecord, b: DispatchRecord): number {
-  return a.priority - b.priority || a.createdAt - b.createdAt || (a.dispatchId < b.dispatchId ? -1 : 1);
-}
-
-export function extendLease(dispatch: ClaimedDispatch, leaseMs: number, now: number): ClaimedDispatch {
-  return { ...dispatch, leaseUntil: now + leaseMs, updatedAt: now };
-}
-
-export function recordStart(dispatch: ClaimedDispatch, instanceId: string, now: number): ClaimedDispatch {
-  return { ...dispatch, echo: { type: "started", instanceId }, updatedAt: now };
-}
-
 export function recordResult(dispatch: ClaimedDispatch, result: DispatchResult, now: number): ClaimedDispatch {
-  const instanceId = dispatch.echo?.instanceId;
-  return { ...dispatch, echo: { type: "result", ...(instanceId === undefined ? undefined : { instanceId }), result }, updatedAt: now };
+  return { ...dispatch, echo: resultEcho(dispatch, result), updatedAt: now };
 }
 
-export function ackDispatch(dispatch: ClaimedDispatch, now: number): AckedDispatch {
-  const { claimToken: _token, claimedBy: _by, leaseUntil: _until, ...kept } = dispatch;
-  return { ...kept, status: "acked", completedAt: now, updatedAt: now };
+function resultEcho({ echo }: ClaimedDispatch, result: DispatchResult): DispatchEcho {
+  return echo?.instanceId === undefined ? { type: "result", result } : { type: "result", instanceId: echo.instanceId, result };
 }
 
-/** One failure: back to the queue after the delay, or a dead letter when it was the last try. */
-export function nackDispatch(
-  dispatch: ClaimedDispatch,
-  { error, delayMs, now }: { readonly error: string; readonly delayMs: number; readonly now: number },
-): QueuedDispatch | DeadLetterDispatch {
-  if (dispatch.attemptCount + 1 >= dispatch.maxAttempts) return deadLetterDispatch(dispatch, error, now);
-  return { ...requeue(dispatch, now), attemptCount: dispatch.attemptCount + 1, availableAt: now + delayMs, lastError: error };
+/** With a result it is recorded first. */
+export function ackDispatch(dispatch: ClaimedDispatch, now: number, result?: DispatchResult): AckedDispatch {
+  const echo = result === undefined ? dispatch.echo : resultEcho(dispatch, result);
+  return { ...unclaimed(dispatch, echo), status: "acked", completedAt: now, updatedAt: now };
 }
 
 export function deadLetterDispatch(dispatch: ClaimedDispatch, error: string, now: number): DeadLetterDispatch {
-  const { claimToken: _token, claimedBy: _by, leaseUntil: _until, ...kept } = dispatch;
+  const kept = unclaimed(dispatch, dispatch.echo);
   return { ...kept, status: "dead-letter", attemptCount: failedOnce(dispatch), lastError: error, completedAt: now, updatedAt: now };
 }
 
-/** The worker is gone: a failure that nobody reported, so nothing that it said about the run is kept. */
-export function expireDispatch(dispatch: ClaimedDispatch, now: number): QueuedDispatch | DeadLetterDispatch {
-  const { echo: _echo, ...silent } = dispatch;
-  return nackDispatch(silent, { error: `lease of '${dispatch.claimedBy}' expired`, delayMs: 0, now });
-}
+type Kept = Omit<AckedDispatch, "status" | "completedAt">;
 
-/** Given back unharmed, for a worker that shuts down: no try is used up. */
-export const releaseDispatch = (dispatch: ClaimedDispatch, now: number, delayMs = 0): QueuedDispatch => ({
-  ...requeue(dispatch, now),
-  availableAt: now + delayMs,
-});
-
-export const cancelDispatch = (dispatch: QueuedDispatch, now: number): CancelledDispatch => ({
-  ...dispatch,
-  status: "cancelled",
-  completedAt: now,
-  updatedAt: now,
-});
-
-export function supersedeDispatch(dispatch: QueuedDispatch | ClaimedDispatch, reason: string, now: number): SupersededDispatch {
-  const queued = dispatch.status === "claimed" ? requeue(dispatch, now) : dispatch;
-  return { ...queued, status: "superseded", lastError: reason, completedAt: now, updatedAt: now };
-}
-
-function requeue(dispatch: ClaimedDispatch, now: number): QueuedDispatch {
-  const { claimToken: _token, claimedBy: _by, leaseUntil: _until, echo: _echo, ...kept } = dispatch;
-  return { ...kept, status: "queued", updatedAt: now };
+/** Without its claim. Spelled out: of an object with some fields left out, the engine copies each of the others by its name. */
+export function unclaimed(dispatch: ClaimedDispatch, echo: DispatchEcho | undefined): Kept {
+  const { dedupeKey, lastError } = dispatch;
+  const kept: { -readonly [Key in keyof Kept]: Kept[Key] } = {
+    schemaVersion: dispatch.schemaVersion,
+    dispatchId: dispatch.dispatchId,
+    threadId: dispatch.threadId,
+    runId: dispatch.runId,
+    priority: dispatch.priority,
+    epoch: dispatch.epoch,
+    availableAt: dispatch.availableAt,
+    attemptCount: dispatch.attemptCount,
+    maxAttempts: dispatch.maxAttempts,
+    createdAt: dispatch.createdAt,
+    updatedAt: dispatch.updatedAt,
+  };
+  if (dedupeKey !== undefined) kept.dedupeKey = dedupeKey;
+  if (lastError !== undefined) kept.lastError = lastError;
+  if (echo !== undefined) kept.echo = echo;
+  return kept;
 }
 
 const failedOnce = (dispatch: ClaimedDispatch): number => Math.min(dispatch.attemptCount + 1, dispatch.maxAttempts);

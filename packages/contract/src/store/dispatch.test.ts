@@ -1,24 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { dispatchId } from "../ids.ts";
-import { type ClaimedDispatch, type DispatchRecord, dispatchRecord } from "./dispatch-record.ts";
 import {
-  ackDispatch,
   cancelDispatch,
-  claimQueued,
   compareDispatches,
-  deadLetterDispatch,
   expireDispatch,
   extendLease,
-  isDispatchOver,
   isLeaseOver,
-  type NewDispatch,
   nackDispatch,
-  queueDispatch,
-  readClaim,
-  recordResult,
   recordStart,
   releaseDispatch,
   supersedeDispatch,
+} from "./dispatch-moves.ts";
+import { type ClaimedDispatch, type DispatchRecord, dispatchRecord } from "./dispatch-record.ts";
+import {
+  ackDispatch,
+  claimQueued,
+  deadLetterDispatch,
+  isDispatchOver,
+  type NewDispatch,
+  queueDispatch,
+  readClaim,
+  recordResult,
 } from "./dispatch-transitions.ts";
 import { R1, T1 } from "./test-records.ts";
 

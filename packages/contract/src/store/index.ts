@@ -1,5 +1,7 @@
 export { sameJson } from "../json.ts";
 export { checkCommit } from "./check-commit.ts";
+export { checkPlainCommit, isPlainCommit } from "./check-plain-commit.ts";
+export { clampLimit } from "./clamp-limit.ts";
 export type {
   DispatchChange,
   // Public: stores of others spell it.
@@ -8,7 +10,6 @@ export type {
 export {
   type CommitResult,
   type CommitThread,
-  followUp,
   isAside,
   isEnding,
   MAX_COMMIT_ATTEMPTS,
@@ -29,6 +30,17 @@ export {
   stampConfigRecord,
   toConfigRow,
 } from "./config-records.ts";
+export {
+  cancelDispatch,
+  compareDispatches,
+  expireDispatch,
+  extendLease,
+  isLeaseOver,
+  nackDispatch,
+  recordStart,
+  releaseDispatch,
+  supersedeDispatch,
+} from "./dispatch-moves.ts";
 export type {
   // Public: stores of others spell it.
   AckedDispatch,
@@ -52,22 +64,14 @@ export {
 export type { Lease } from "./dispatch-transitions.ts";
 export {
   ackDispatch,
-  cancelDispatch,
   claimQueued,
-  compareDispatches,
   deadLetterDispatch,
-  expireDispatch,
-  extendLease,
   isDispatchOver,
-  isLeaseOver,
   type NewDispatch,
-  nackDispatch,
   queueDispatch,
+  queueVouched,
   readClaim,
   recordResult,
-  recordStart,
-  releaseDispatch,
-  supersedeDispatch,
 } from "./dispatch-transitions.ts";
 export type {
   Claim,
@@ -103,6 +107,7 @@ export {
   type StoredEvent,
   storedEvent,
 } from "./events.ts";
+export { followUp } from "./follow-up.ts";
 export { inputModeOf } from "./input-mode.ts";
 // Public: stores of others spell it.
 export type { EffectOwner } from "./ledger.ts";
@@ -120,7 +125,7 @@ export { type LiveStore, MAX_PARCEL_BYTES, type Parcel } from "./live.ts";
 export { isMediaList, messageSchema } from "./message-schema.ts";
 export type { MessageFilter, MessageStore } from "./messages.ts";
 export { type Outbound, touchedThreads } from "./outbound.ts";
-export { clampLimit, MAX_LIMIT, type Order, type Page } from "./page.ts";
+export { MAX_LIMIT, type Order, type Page } from "./page.ts";
 export type {
   DeliveryMode,
   // Public: stores of others spell it.

@@ -94,14 +94,16 @@ export interface EffectOwner {
 
 /**
  * The row of a claim. `idempotency_conflict` when the effect is finished or the key belongs to another call; `version_conflict` when
- * the attempt is not the next one.
+ * the attempt is not the next one. What a composed commit vouches for is not checked.
  */
-export function claimEffect(before: LedgerEntry | undefined, claim: LedgerClaim, { threadId, runId, now }: EffectOwner): LedgerEntry {
+export function claimEffect(before: LedgerEntry | undefined, claim: LedgerClaim, owner: EffectOwner, isVouched = false): LedgerEntry {
   const { idempotencyKey: key, attempt } = claim;
+  const { threadId, runId, now } = owner;
   if (before?.status === "finished") throw conflict("idempotency_conflict", key, "is finished");
   if (before !== undefined && !isSameCall(before, { ...claim, runId })) throw conflict("idempotency_conflict", key, "is of another call");
   if (attempt !== (before?.attempt ?? 0) + 1) throw conflict("version_conflict", key, `is at attempt ${before?.attempt ?? 0}`);
-  return ledgerEntry.check({ ...claim, schemaVersion: LEDGER_SCHEMA_VERSION, status: "claimed", threadId, runId, claimedAt: now });
+  const claimed: LedgerEntry = { ...claim, schemaVersion: LEDGER_SCHEMA_VERSION, status: "claimed", threadId, runId, claimedAt: now };
+  return isVouched ? claimed : ledgerEntry.check(claimed);
 }
 
 /** The input may differ: a decision can edit it between two tries. */
@@ -114,14 +116,18 @@ function isSameCall(entry: LedgerEntry, claim: LedgerClaim & { readonly runId: R
  * The row of an outcome; the same outcome twice is the same row. A suspended one may be finished without another try: it was answered. `storage_not_found` without a claim, `version_conflict` for another
  * attempt, `idempotency_conflict` for another outcome of a finished effect.
  */
-export function settleEffect(before: LedgerEntry | undefined, outcome: LedgerOutcome, now: number): LedgerEntry {
+export function settleEffect(before: LedgerEntry | undefined, outcome: LedgerOutcome, now: number, isVouched = false): LedgerEntry {
   const { idempotencyKey: key, attempt, result } = outcome;
   if (before === undefined) throw new AwakenError("storage_not_found", `effect '${key}' was never claimed`);
   if (before.attempt !== attempt) throw conflict("version_conflict", key, `is at attempt ${before.attempt}, not ${attempt}`);
   if (before.status !== "claimed" && sameJson(before.result, result)) return before;
   const isOpen = before.status === "claimed" || (before.status === "suspended" && result.type !== "pending");
   if (!isOpen) throw conflict("idempotency_conflict", key, "has another outcome");
-  return ledgerEntry.check({ ...before, status: result.type === "pending" ? "suspended" : "finished", result, settledAt: now });
+  const settled: LedgerEntry =
+    result.type === "pending"
+      ? { ...before, status: "suspended", result, settledAt: now }
+      : { ...before, status: "finished", result, settledAt: now };
+  return isVouched ? settled : ledgerEntry.check(settled);
 }
 
 /** The effect ledger, read only: claims and outcomes are parts of a commit. Keys are unique in a tenant. */

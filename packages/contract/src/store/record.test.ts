@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AwakenError } from "../error.ts";
 import type { ErrorCode } from "../error-table.ts";
 import { type JsonObject, sameJson } from "../json.ts";
-import { clampLimit } from "./page.ts";
+import { clampLimit } from "./clamp-limit.ts";
 import { defineRecord } from "./record.ts";
 
 const codeOf = (work: () => unknown): ErrorCode | undefined => {

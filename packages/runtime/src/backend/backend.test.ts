@@ -8,7 +8,8 @@ import { ticketsOf } from "../testing/tickets-of.ts";
 import { defineTool } from "../tool/define-tool.ts";
 import { ask } from "../tool/verdict.ts";
 import { profileMismatches } from "./check-profile.ts";
-import { LOCAL_PROFILE, STATELESS_REMOTE_PROFILE } from "./profile.ts";
+import { LOCAL_PROFILE } from "./local-profile.ts";
+import { STATELESS_REMOTE_PROFILE } from "./profile.ts";
 
 describe("the profile of a backend", () => {
   test("multi-agent 1: every mismatch is reported, not only the first", () => {

@@ -1,18 +1,5 @@
 import type { BackendProfile } from "@awaken/contract";
 
-/** The loop of this process. */
-export const LOCAL_PROFILE: BackendProfile = /* @__PURE__ */ Object.freeze({
-  cancellation: "cooperative-token",
-  continuation: "in-process-state",
-  decisions: "live-and-durable",
-  overrides: "model-and-params",
-  frontendTools: "executable",
-  persistence: "checkpoint",
-  waits: "input-and-auth",
-  transcript: "full-transcript",
-  output: "text-and-artifacts",
-});
-
 /** One prompt, one text, and nothing else: what is known of a backend that says nothing of itself. */
 export const STATELESS_REMOTE_PROFILE: BackendProfile = /* @__PURE__ */ Object.freeze({
   cancellation: "none",

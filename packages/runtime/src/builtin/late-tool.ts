@@ -1,7 +1,7 @@
 import type { JsonObject, Schema } from "@awaken/contract";
 import { type Late, whenThere } from "../stream/door.ts";
 import { defineTool, type ToolInit } from "../tool/define-tool.ts";
-import type { Reply } from "../tool/reply.ts";
+import type { Reply } from "../tool/plain-reply.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 
 /** What a tool does, from the check of its input on. */

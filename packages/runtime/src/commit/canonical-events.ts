@@ -81,16 +81,16 @@ function factOfResult(result: ToolResult): object {
 /** What is as usual is left out. The input stands in the turn; a call that will not be run has no place there. */
 function factOfReady(event: Extract<AgentEvent, { type: "tool-call-ready" }>, calls: ReadonlySet<string>): object {
   const { toolCallId, toolName, input, runsAt, dynamic, kind, invalid } = event;
-  return {
-    toolCallId,
-    toolName,
-    ...(calls.has(toolCallId) ? undefined : { input }),
-    ...(runsAt === "server" ? undefined : { runsAt }),
-    ...(dynamic ? { dynamic } : undefined),
-    ...(kind === undefined || kind === "other" ? undefined : { kind }),
-    ...(invalid === undefined ? undefined : { invalid }),
-  };
+  const fact: { -readonly [Field in keyof typeof event]?: (typeof event)[Field] } = { toolCallId, toolName };
+  if (!calls.has(toolCallId)) fact.input = input;
+  if (runsAt !== "server") fact.runsAt = runsAt;
+  if (dynamic) fact.dynamic = dynamic;
+  if (kind !== undefined && kind !== "other") fact.kind = kind;
+  if (invalid !== undefined) fact.invalid = invalid;
+  return fact;
 }
+
+type Fact<T extends AgentEvent["type"]> = Omit<Extract<AgentEvent, { type: T }>, "type">;
 
 /**
  * The event without what is stored elsewhere: ids in the fact itself, inputs and results in messages, the answer and the usage of a run that
@@ -120,17 +120,20 @@ function factOf(event: AgentEvent, calls: ReadonlySet<string>): object {
       const { type: _type, media: _media, ...fact } = event;
       return fact;
     }
+    // What comes with every step is named: leaving a field out of the rest is slow.
+    case "step-start": {
+      const { step, messageId, agentId } = event;
+      return { step, messageId, agentId } satisfies Fact<"step-start">;
+    }
+    case "inference-end": {
+      const { provider, model, usage, durationMs, finishReason, contextWindow } = event;
+      const fact: Fact<"inference-end"> = { provider, model, usage, durationMs, finishReason };
+      return contextWindow === undefined ? fact : { ...fact, contextWindow };
+    }
     default:
   }
   const { type: _type, ...rest } = event;
   return rest;
-}
-
-/** What a fact is committed with. */
-interface Setting {
-  readonly isResumed: boolean;
-  /** Calls of the turn that is committed with it. */
-  readonly calls: ReadonlySet<string>;
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set();
@@ -143,8 +146,8 @@ export function callsIn(messages: readonly Message[], events: readonly AgentEven
   return calls;
 }
 
-/** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. */
-export function canonicalEvent(identity: Place, event: AgentEvent, { isResumed, calls }: Setting): EventAppend {
+/** An event as the fact that the log keeps. `read-fact.ts` of the relay makes the event of it again. `calls`: those of the turn that is committed with it. */
+export function canonicalEvent(identity: Place, event: AgentEvent, isResumed: boolean, calls: ReadonlySet<string>): EventAppend {
   const json = toJson(factOf(event, calls));
   return draft(identity, kindOf(event, isResumed), isJsonObject(json) ? json : {});
 }

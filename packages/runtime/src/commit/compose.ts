@@ -63,7 +63,7 @@ export interface Standing {
   /** The run is on record: a start is told as a resumption. */
   readonly isResumed: boolean;
   readonly input: RunInput;
-  readonly output: RunBody["output"];
+  readonly output: RunProjection["output"];
   /** When it is now, for the record: later than whatever the thread has. */
   readonly at: number;
 }
@@ -71,7 +71,8 @@ export interface Standing {
 /** While it is put together. */
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-type RunBody = Omit<Extract<RunProjection, { status: "created" }>, "status">;
+type DoneRun = Extract<RunProjection, { status: "done" }>;
+type RunningRun = Extract<RunProjection, { status: "running" }>;
 
 /** A commit that nobody has seen yet. */
 export type Draft = Writable<ThreadCommit>;
@@ -130,14 +131,14 @@ function factsOf(
   const calls = callsIn(messages, events);
   let isKnown = isResumed;
   for (const event of events) {
-    facts.push(canonicalEvent(identity, event, { isResumed: isKnown, calls }));
+    facts.push(canonicalEvent(identity, event, isKnown, calls));
     if (event.type === "run-start") isKnown = true;
   }
   return facts;
 }
 
 /** From the first to the last row that the run wrote itself. */
-function outputRange({ count, output }: Standing, messages: readonly Message[]): RunBody["output"] {
+function outputRange({ count, output }: Standing, messages: readonly Message[]): RunProjection["output"] {
   let first = output?.fromSeq;
   let last: number | undefined;
   for (let index = 0; index < messages.length; index++) {
@@ -156,11 +157,11 @@ export function withTriggers(input: RunInput, added: readonly MessageId[]): RunI
 }
 
 function project(basis: RunBasis, standing: Standing, news: News, messages: readonly Message[]): RunProjection {
-  const { identity, principal, activation, createdAt } = basis;
+  const { identity, principal, activation, createdAt, startedAt } = basis;
   const { decided, tally, takenIn } = news;
   const output = outputRange(standing, messages);
   const taken = takenIn?.messages.map(({ id }) => id);
-  const body: Writable<RunBody> = {
+  const run: Writable<RunningRun> = {
     schemaVersion: RUN_SCHEMA_VERSION,
     runId: identity.runId,
     threadId: identity.threadId,
@@ -174,18 +175,20 @@ function project(basis: RunBasis, standing: Standing, news: News, messages: read
     state: news.runState,
     decided: decided.entries,
     answerId: tally.answerId,
+    status: "running",
+    startedAt,
   };
-  if (tally.usageByModel.length > 0) body.usageByModel = tally.usageByModel;
-  if (tally.usageBelow !== undefined) body.usageBelow = tally.usageBelow;
-  if (decided.closed !== undefined) body.closed = decided.closed;
-  if (output !== undefined) body.output = output;
-  if (identity.parentRunId !== undefined) body.parentRunId = identity.parentRunId;
-  if (identity.rootRunId !== undefined) body.rootRunId = identity.rootRunId;
-  if (principal !== undefined) body.principal = principal;
-  if (identity.dispatchId !== undefined) body.dispatchId = identity.dispatchId;
-  if (identity.sessionId !== undefined) body.sessionId = identity.sessionId;
-  if (identity.traceParent !== undefined) body.traceParent = identity.traceParent;
-  return withStatus(body, basis, news);
+  if (tally.usageByModel.length > 0) run.usageByModel = tally.usageByModel;
+  if (tally.usageBelow !== undefined) run.usageBelow = tally.usageBelow;
+  if (decided.closed !== undefined) run.closed = decided.closed;
+  if (output !== undefined) run.output = output;
+  if (identity.parentRunId !== undefined) run.parentRunId = identity.parentRunId;
+  if (identity.rootRunId !== undefined) run.rootRunId = identity.rootRunId;
+  if (principal !== undefined) run.principal = principal;
+  if (identity.dispatchId !== undefined) run.dispatchId = identity.dispatchId;
+  if (identity.sessionId !== undefined) run.sessionId = identity.sessionId;
+  if (identity.traceParent !== undefined) run.traceParent = identity.traceParent;
+  return withStatus(run, news);
 }
 
 /**
@@ -196,27 +199,24 @@ function statusOf({ lifecycle, ending }: News): RunLifecycle["status"] {
   return ending === undefined && lifecycle.status !== "created" ? "running" : lifecycle.status;
 }
 
-function withStatus(body: RunBody, { startedAt }: RunBasis, news: News): RunProjection {
+function withStatus(run: Writable<RunningRun>, news: News): RunProjection {
   const { lifecycle, tickets, tally, ending } = news;
-  switch (statusOf(news)) {
-    case "created":
-      return { ...body, status: "created" };
+  const status = statusOf(news);
+  switch (status) {
+    case "created": {
+      const { startedAt: _notYet, ...body } = run;
+      return { ...body, status };
+    }
     case "running":
-      return { ...body, status: "running", startedAt, ...(tickets.length === 0 ? undefined : { tickets }) };
+      if (tickets.length > 0) run.tickets = tickets;
+      return run;
     case "waiting":
-      return { ...body, status: "waiting", startedAt, waiting: { reason: lifecycle.waitingReason ?? "suspended", tickets } };
-    case "done":
-      return {
-        ...body,
-        status: "done",
-        startedAt,
-        finishedAt: body.updatedAt,
-        outcome: {
-          termination: final(lifecycle.termination ?? ending),
-          response: tally.response,
-          ...(tally.output === undefined ? undefined : { output: tally.output.value }),
-        },
-      };
+      return { ...run, status, waiting: { reason: lifecycle.waitingReason ?? "suspended", tickets } };
+    case "done": {
+      const outcome: Writable<DoneRun["outcome"]> = { termination: final(lifecycle.termination ?? ending), response: tally.response };
+      if (tally.output !== undefined) outcome.output = tally.output.value;
+      return { ...run, status, finishedAt: run.updatedAt, outcome };
+    }
   }
 }
 

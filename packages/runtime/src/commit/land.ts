@@ -174,7 +174,7 @@ export class Landing {
   }
 
   async #land(stands: Stands, next: () => ThreadCommit): Promise<Landed> {
-    const unsure: ThreadCommit[] = [];
+    let unsure: readonly ThreadCommit[] = NOTHING;
     for (let attempt = 1; ; attempt++) {
       const sent = next();
       let commit: ThreadCommit | undefined = sent;
@@ -182,7 +182,7 @@ export class Landing {
       try {
         result = await this.#send(sent);
       } catch (thrown) {
-        if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure.push(sent);
+        if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure = [...unsure, sent];
         commit = await this.#landedAfterAll(unsure);
         if (commit === undefined) await this.#goBehind(stands, thrown, attempt);
       }

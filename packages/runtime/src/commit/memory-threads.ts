@@ -3,13 +3,11 @@ import {
   checkRunTransition,
   DEFAULT_SCOPE,
   type MessageId,
-  openTicketsOf,
   type PersistedState,
   type RunId,
   type RunRecord,
   type ScopeId,
   type ThreadId,
-  ticketIdsOf,
 } from "@awaken/contract";
 import {
   type CommitResult,
@@ -31,6 +29,7 @@ import {
   toThreadRecord,
 } from "@awaken/contract/store";
 import type { CommitPorts, CommitStore } from "./commit-store.ts";
+import { seldom } from "./seldom-door.ts";
 
 interface Row {
   record: ThreadRecord;
@@ -70,6 +69,10 @@ export class MemoryThreads implements CommitStore {
     return this.#tenants.get(this.#scopeId);
   }
 
+  get #runs(): readonly RunRecord[] {
+    return [...(this.#own?.runs.values() ?? [])];
+  }
+
   /** A claim is for whoever goes on when the process is gone. */
   readonly ledger = undefined;
 
@@ -80,25 +83,9 @@ export class MemoryThreads implements CommitStore {
 
   readonly runs: Pick<RunStore, "load" | "list" | "listByTicket" | "listOpenTickets"> = {
     load: async (id) => this.#own?.runs.get(id),
-    // In one page, as the runtime asks for it: runs of a thread, or below a run, that are not over.
-    list: async ({ threadId, statuses, parentRunId, rootRunId }) => ({
-      items: [...(this.#own?.runs.values() ?? [])].filter(
-        (run) =>
-          (threadId === undefined || run.threadId === threadId) &&
-          (parentRunId === undefined || run.parentRunId === parentRunId) &&
-          (rootRunId === undefined || run.rootRunId === rootRunId) &&
-          (statuses === undefined || statuses.includes(run.status)),
-      ),
-    }),
-    listByTicket: async (id) => {
-      const isOpen = (run: RunRecord) => run.status === "waiting" && run.waiting.tickets.some((ticket) => ticket.id === id);
-      const found = [...(this.#own?.runs.values() ?? [])].filter((run) => ticketIdsOf(run).has(id));
-      return [...found.filter(isOpen), ...found.filter((run) => !isOpen(run)).reverse()];
-    },
-    listOpenTickets: async (root) => {
-      const isBelow = (run: RunRecord) => run.runId === root || run.rootRunId === root;
-      return [...(this.#own?.runs.values() ?? [])].filter(isBelow).flatMap(openTicketsOf);
-    },
+    list: async (query) => (await seldom.open()).listRuns(this.#runs, query),
+    listByTicket: async (id) => (await seldom.open()).listByTicket(this.#runs, id),
+    listOpenTickets: async (root) => (await seldom.open()).listOpenTickets(this.#runs, root),
   };
 
   readonly messages: Pick<MessageStore, "load" | "list"> = {

@@ -1,5 +1,6 @@
 import type { AgentEvent } from "@awaken/contract";
-import { openTickets, type TicketSource } from "./open-tickets.ts";
+import { openTickets } from "./open-tickets.ts";
+import type { TicketSource } from "./ticket-source.ts";
 
 export type TicketOpen = Extract<AgentEvent, { type: "ticket-open" }>;
 

@@ -1,4 +1,4 @@
-import type { MessageId, RunId, ScopeId, ToolCall, ToolResult } from "@awaken/contract";
+import type { JsonValue, MessageId, RunId, ScopeId, ToolCall, ToolResult } from "@awaken/contract";
 import { effectKey, type LedgerClaim, type LedgerEntry, type LedgerOutcome } from "@awaken/contract/store";
 
 /** What the ledger says about a run that goes on: calls that were claimed by a process that is gone, and calls that wait. */
@@ -8,9 +8,11 @@ export type OpenEntry = Exclude<LedgerEntry, { status: "finished" }>;
 interface CallKey {
   readonly messageId: MessageId;
   readonly call: Pick<ToolCall, "id">;
+  /** As `keyOf` gave it. Made once for a call: a text that is put together again is hashed and compared again wherever it is looked up. */
+  readonly idempotencyKey?: string;
 }
 
-/** A call with the input that it runs with. */
+/** A call that is about to run. */
 interface ClaimedCall extends CallKey {
   readonly call: ToolCall;
 }
@@ -45,16 +47,17 @@ export class RunLedger {
   }
 
   /** What the effect of the call is known by, outside too: as it was claimed, also when that was before keys named the tenant. */
-  keyOf({ messageId, call }: CallKey): string {
+  keyOf({ messageId, call, idempotencyKey }: CallKey): string {
+    if (idempotencyKey !== undefined) return idempotencyKey;
     const key = effectKey(this.#runId, messageId, call.id, this.#scopeId);
-    if (this.#tries === undefined || this.#tries.has(key)) return key;
+    if (!this.#tries?.size || this.#tries.has(key)) return key;
     const unscoped = effectKey(this.#runId, messageId, call.id);
     return this.#tries.has(unscoped) ? unscoped : key;
   }
 
   /** The claim of a process that is gone, until the call has its result. */
   unknownOf(call: CallKey): OpenEntry | undefined {
-    return this.#tries === undefined || this.#tries.size === 0 ? undefined : this.#tries.get(this.keyOf(call))?.unknown;
+    return this.#tries?.size ? this.#tries.get(this.keyOf(call))?.unknown : undefined;
   }
 
   /** It runs for the first time, and is on record as claimed: what was never claimed may have run before, unknown to all. */
@@ -63,18 +66,12 @@ export class RunLedger {
     return tries?.isClaimed === true && tries.attempt === 1 && tries.unknown === undefined;
   }
 
-  /** What to put on record before the call runs. It counts from `begin` on. */
-  claim({ messageId, call }: ClaimedCall, step: number): LedgerClaim {
-    const idempotencyKey = this.keyOf({ messageId, call });
-    return {
-      idempotencyKey,
-      attempt: (this.#tries?.get(idempotencyKey)?.attempt ?? 0) + 1,
-      messageId,
-      toolCallId: call.id,
-      toolName: call.name,
-      step,
-      input: call.input,
-    };
+  /** What to put on record before the call runs, with the input that it runs with. It counts from `begin` on. */
+  claim(claimed: ClaimedCall, input: JsonValue, step: number): LedgerClaim {
+    const { messageId, call } = claimed;
+    const idempotencyKey = this.keyOf(claimed);
+    const attempt = (this.#tries?.get(idempotencyKey)?.attempt ?? 0) + 1;
+    return { idempotencyKey, attempt, messageId, toolCallId: call.id, toolName: call.name, step, input };
   }
 
   /** The claims are on record. */
@@ -87,7 +84,7 @@ export class RunLedger {
 
   /** A call has its result. What was never claimed has no outcome, and what waits has one when it waits no more. */
   settle(call: CallKey, result: ToolResult): void {
-    if (this.#tries === undefined) return;
+    if (!this.#tries?.size) return;
     const idempotencyKey = this.keyOf(call);
     const tries = this.#tries.get(idempotencyKey);
     if (tries === undefined || (result.type === "pending" && !tries.isClaimed)) return;

@@ -5,12 +5,9 @@ import {
   type JsonValue,
   type MessageId,
   type ModelUsage,
-  messageId,
   NO_USAGE,
-  type RunRecord,
   type Usage,
 } from "@awaken/contract";
-import type { SequencedMessage } from "@awaken/contract/store";
 
 /** What a run that goes on had counted before. */
 export interface Counted {
@@ -90,12 +87,4 @@ export class Tally implements Counted {
         ? [...this.usageByModel, used]
         : this.usageByModel.with(at, { ...before, usage: addUsage(before.usage, used.usage) });
   }
-}
-
-/** Runs from before these were on record: the first message of the run that is shown has the id. */
-export function countedBy(run: RunRecord, messages: readonly SequencedMessage[]): Counted {
-  const { runId, steps, usage, usageByModel = [], usageBelow, answerId } = run;
-  const first = messages.find(({ message }) => message.role === "assistant" && message.metadata?.runId === runId);
-  const firstId = answerId ?? first?.message.id ?? messageId(`${runId}:answer`);
-  return { steps, usage, usageByModel, usageBelow, answerId: firstId, isResumed: run.status !== "created" };
 }

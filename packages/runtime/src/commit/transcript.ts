@@ -1,4 +1,12 @@
-import { freezeJson, type Message, type MessageId, messageToolCalls, type ToolCallId, type ToolMessage } from "@awaken/contract";
+import {
+  freezeJson,
+  type Message,
+  type MessageId,
+  messageToolCalls,
+  type ToolCallContent,
+  type ToolCallId,
+  type ToolMessage,
+} from "@awaken/contract";
 import { type SequencedMessage, showEdit } from "@awaken/contract/store";
 
 /** Rows as they were read, or messages that stand one behind the other in the log. */
@@ -6,6 +14,31 @@ type Rows = { readonly before: Rows | undefined } & (
   | { readonly from: undefined; readonly rows: readonly SequencedMessage[] }
   | { readonly from: number; readonly rows: readonly Message[] }
 );
+
+/** The places of the calls of a message. Nearly always they are asked for one after the other: an index is made when they are not. */
+class CallOrder {
+  readonly #calls: readonly ToolCallContent[];
+  #next = 0;
+  #places: ReadonlyMap<ToolCallId, number> | undefined;
+
+  constructor(asking: Message) {
+    this.#calls = messageToolCalls(asking);
+  }
+
+  placeOf(id: ToolCallId): number | undefined {
+    if (this.#calls[this.#next]?.id === id) return this.#next++;
+    if (this.#calls[this.#next - 1]?.id === id) return this.#next - 1;
+    this.#places ??= new Map(this.#calls.map((call, place) => [call.id, place]));
+    return this.#places.get(id);
+  }
+}
+
+/** A message whose calls are answered: its place in the view and theirs in it, if it is there. */
+interface Asked {
+  readonly id: MessageId;
+  readonly at: number;
+  readonly order: CallOrder | undefined;
+}
 
 /**
  * The conversation of one run: what the model sees, and what is not committed yet. Messages are only appended, except that
@@ -22,7 +55,7 @@ export class Transcript {
   /** A commit has it, and may be read late: it stays as it is. */
   #isLent = false;
   /** The message whose calls were answered last. */
-  #asked: { readonly id: MessageId; readonly at: number; readonly order: ReadonlyMap<ToolCallId, number> } | undefined;
+  #asked: Asked | undefined;
 
   constructor(history: readonly SequencedMessage[]) {
     this.#view = history.map((entry) => entry.message);
@@ -80,15 +113,12 @@ export class Transcript {
    */
   answer(result: ToolMessage, asked: MessageId): void {
     this.#add(result);
-    const from = this.#placeOf(asked);
+    const { at: from, order } = this.#lookUp(asked);
     const asking = this.#view[from];
-    const order = asking === undefined ? undefined : this.#orderOf(asking, from);
-    const own = order?.get(result.toolCallId);
-    if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
-    // It was the last call, mostly also the last one to end: the next message has others.
-    if (own !== undefined && own + 1 === order?.size) this.#asked = undefined;
     const last = this.#view.at(-1);
-    const before = last?.role === "tool" ? order?.get(last.toolCallId) : undefined;
+    const before = last?.role === "tool" ? order?.placeOf(last.toolCallId) : undefined;
+    const own = order?.placeOf(result.toolCallId);
+    if (asking?.role === "assistant") this.#view[from] = showEdit(asking, result);
     // Nearly always it is the next one.
     if (order === undefined || own === undefined || last?.id === asked || (before !== undefined && before < own)) {
       this.#view.push(result);
@@ -96,7 +126,7 @@ export class Transcript {
     }
     let at = from + 1;
     for (let next = this.#view[at]; next?.role === "tool"; next = this.#view[++at]) {
-      const rank = order.get(next.toolCallId) ?? -1;
+      const rank = order.placeOf(next.toolCallId) ?? -1;
       if (rank > own) break;
       if (rank === own) {
         this.#view[at] = result;
@@ -106,17 +136,13 @@ export class Transcript {
     this.#view.splice(at, 0, result);
   }
 
-  #placeOf(asked: MessageId): number {
+  #lookUp(id: MessageId): Asked {
     const before = this.#asked;
-    if (before?.id === asked && this.#view[before.at]?.id === asked) return before.at;
-    return this.#view.findLastIndex((message) => message.id === asked);
-  }
-
-  /** The places of the calls of a message. */
-  #orderOf(asking: Message, at: number): ReadonlyMap<ToolCallId, number> {
-    if (this.#asked?.id === asking.id && this.#asked.at === at) return this.#asked.order;
-    this.#asked = { id: asking.id, at, order: new Map(messageToolCalls(asking).map((call, index) => [call.id, index])) };
-    return this.#asked.order;
+    if (before?.id === id && this.#view[before.at]?.id === id) return before;
+    const at = this.#view.findLastIndex((message) => message.id === id);
+    const asking = this.#view[at];
+    this.#asked = { id, at, order: asking === undefined ? undefined : new CallOrder(asking) };
+    return this.#asked;
   }
 
   /** Puts the summary in place of everything up to and with `upTo`. False, and nothing happens, when that message is gone. */

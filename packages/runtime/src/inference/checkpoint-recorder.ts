@@ -1,6 +1,7 @@
 import { errorMessage, type Log } from "@awaken/contract";
 import { raceAbort } from "../stream/abort.ts";
 import type { Clock } from "../stream/clock.ts";
+import { callsInFlight, completeCalls } from "./calls-so-far.ts";
 import type { Collector } from "./collector.ts";
 import type { CheckpointSlot, StreamCheckpoint } from "./stream-checkpoint.ts";
 
@@ -82,8 +83,8 @@ export class CheckpointRecorder {
 
   #checkpoint(collector: Collector): StreamCheckpoint {
     const { model, clock } = this.#init;
-    const body = { model, text: collector.text, toolCalls: collector.completeCalls, updatedAt: clock.now() };
-    const lost = collector.inFlight.at(-1);
+    const body = { model, text: collector.text, toolCalls: completeCalls(collector), updatedAt: clock.now() };
+    const lost = callsInFlight(collector).at(-1);
     if (lost === undefined) return body;
     return { ...body, inFlight: { id: lost.id, name: lost.name, partialInput: lost.input } };
   }

@@ -56,6 +56,11 @@ function pushBlock(content: AssistantContent[], block: AssistantContent): void {
   else content.push(block);
 }
 
+/** Most answers have no calls: a list that is frozen already is not frozen again for hooks. */
+const NONE: readonly never[] = Object.freeze([]);
+
+const orNone = <T>(list: readonly T[]): readonly T[] => (list.length === 0 ? NONE : list);
+
 /** What the stream said, as an assistant message holds it. */
 export function collect(entries: readonly Entry[], ending: Ending): Collected {
   const content: AssistantContent[] = [];
@@ -79,5 +84,5 @@ export function collect(entries: readonly Entry[], ending: Ending): Collected {
     } else if (answered?.has(entry.id) ?? true) content.push(toCallContent(entry, recordedInput(entry)));
   }
   // The message keeps it: a copy takes no more room than its items, a list that grew has room for sixteen.
-  return { text: entriesText(entries), content: content.slice(), toolCalls, malformedCalls };
+  return { text: entriesText(entries), content: content.slice(), toolCalls: orNone(toolCalls), malformedCalls: orNone(malformedCalls) };
 }

@@ -9,13 +9,12 @@ import {
   type ResponseFacts,
   type StopReason,
   type StreamPart,
-  type ToolCall,
   type ToolCallContent,
   toolCallId,
 } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import type { Ids } from "../stream/ids.ts";
-import { type CallDraft, cutInput, toToolCall } from "./call-draft.ts";
+import { type CallDraft, cutInput } from "./call-draft.ts";
 import { answeredIds, type Block, type Collected, collect, type Ending, type Entry, entriesText } from "./collected.ts";
 import type { TurnPart } from "./turn-part.ts";
 
@@ -25,8 +24,6 @@ export interface CollectorInit {
   /** For calls that the vendor gave no id. */
   readonly ids: Ids;
 }
-
-const isOurs = (entry: Entry): entry is CallDraft => entry.type === "call" && entry.isOurs;
 
 /**
  * Gathers what all streams of one logical inference said, in order, and passes each delta on as it comes.
@@ -101,17 +98,9 @@ export class Collector {
     return entriesText(this.#entries);
   }
 
-  /** Our calls that came whole, even if the stream broke now. */
-  get completeCalls(): readonly ToolCall[] {
-    return this.#entries.filter(isOurs).flatMap((draft) => {
-      const input = cutInput(draft);
-      return input === undefined ? [] : [toToolCall(draft, input)];
-    });
-  }
-
-  /** Our calls that clients heard of and that have not come whole. */
-  get inFlight(): readonly Readonly<CallDraft>[] {
-    return this.#entries.filter(isOurs).filter((draft) => draft.name !== "" && cutInput(draft) === undefined);
+  /** What has come so far. */
+  get entries(): readonly Entry[] {
+    return this.#entries;
   }
 
   /** What clients have heard since the last reset. */

@@ -71,9 +71,9 @@ class Answer {
   /** Asks for the rest, or for less at once, if there is a use in it. */
   async #askOn(outcome: StreamOutcome, collected: Collected, isCut: boolean): Promise<Inferred> {
     const run = this.#run;
-    const smaller = this.#isShrunk || !isOverflow(outcome, this.#collector) ? undefined : await run.shrink?.(this.#asked);
-    if (smaller === undefined && !isCut) return this.#inferred(outcome.type === "failed" ? await told(outcome) : outcome, collected);
     const room = await seldom.open();
+    const smaller = this.#isShrunk || !room.isOverflow(outcome, this.#collector) ? undefined : await run.shrink?.(this.#asked);
+    if (smaller === undefined && !isCut) return this.#inferred(outcome.type === "failed" ? room.told(outcome) : outcome, collected);
     if (smaller !== undefined) {
       this.#isShrunk = true;
       this.#asked = smaller;
@@ -109,12 +109,6 @@ function isTruncated(outcome: StreamOutcome, { text, toolCalls, malformedCalls }
   return malformedCalls.length > 0 || fresh.trim() !== "";
 }
 
-/** Refused as too long, and no client has heard of a call. */
-function isOverflow(outcome: StreamOutcome, collector: Collector): boolean {
-  if (outcome.type !== "failed" || outcome.failure.type !== "context-overflow") return false;
-  return collector.inFlight.length + collector.completeCalls.length === 0;
-}
-
 const RUNS_HERE: CallFacts = Object.freeze({ runsAt: "server", dynamic: false });
 
 function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEvent {
@@ -125,12 +119,6 @@ function readyEvent(run: InferenceRun, { id, name, input }: ToolCall): AgentEven
 function filtered(outcome: StreamOutcome): StreamOutcome {
   if (outcome.type !== "ended" || outcome.reason !== "content-filter") return outcome;
   return { type: "failed", failure: { type: "content-filtered", message: "the provider's content filter stopped the answer" } };
-}
-
-/** A failure in words that stay the same and hold no key. */
-async function told({ type, failure }: Extract<StreamOutcome, { type: "failed" }>): Promise<StreamOutcome> {
-  const { failureText } = await seldom.open();
-  return { type, failure: { ...failure, message: failureText(failure) } };
 }
 
 function stopReasonOf(outcome: Exclude<StreamOutcome, { type: "failed" }>): StopReason {
@@ -148,7 +136,13 @@ function toTurn(collected: Collected, outcome: StreamOutcome, facts: AnswerFacts
   const { text, content, toolCalls, malformedCalls } = collected;
   const { usage, model, durationMs, response, servedBy } = facts;
   const body: Omit<Turn, "stopReason"> = {
-    ...{ text, content, toolCalls, malformedCalls, usage, model, durationMs },
+    text,
+    content,
+    toolCalls,
+    malformedCalls,
+    usage,
+    model,
+    durationMs,
     ...(response === undefined ? undefined : { response }),
     ...(servedBy === undefined ? undefined : { servedBy }),
   };

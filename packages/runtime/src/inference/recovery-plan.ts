@@ -1,5 +1,6 @@
 import { type InferenceFailure, type InferenceRequest, type Message, messageId } from "@awaken/contract";
 import type { Ids } from "../stream/ids.ts";
+import { callsInFlight, completeCalls } from "./calls-so-far.ts";
 import type { Collector } from "./collector.ts";
 import type { StreamCheckpoint } from "./stream-checkpoint.ts";
 import type { Recovery, Turning } from "./stream-outcome.ts";
@@ -35,7 +36,7 @@ export const breakText = (failure: InferenceFailure): string => knownCause(failu
 export type RecoveryPlan = "synthesize" | "continue" | "restart";
 
 export function recoveryPlan(collector: Collector, request: InferenceRequest): RecoveryPlan {
-  if (collector.completeCalls.length > 0) return "synthesize";
+  if (completeCalls(collector).length > 0) return "synthesize";
   // Vendors refuse a blank assistant message, and two halves of constrained JSON do not fit together.
   return collector.text.trim() === "" || request.responseFormat !== undefined ? "restart" : "continue";
 }
@@ -58,7 +59,7 @@ export function recover({ run, request, collector }: Turning, reason: BreakCause
     run.emit({ type: "stream-reset", reason });
     return { type: "ask", request: { ...request } };
   }
-  const lost = collector.inFlight;
+  const lost = callsInFlight(collector);
   for (const { id, name } of lost) run.emit({ type: "tool-call-cancel", toolCallId: id, toolName: name, reason });
   if (plan === "synthesize") {
     const last = lost.at(-1);

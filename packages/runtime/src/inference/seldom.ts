@@ -4,7 +4,7 @@
  */
 
 export { afterFailure, failureOf } from "./after-failure.ts";
-export { failureText } from "./failure-text.ts";
+export { isOverflow, told } from "./failed-answer.ts";
 export { openAgain } from "./open-again.ts";
 export { recordedTurn } from "./recorded-turn.ts";
 export { goOn, truncationPlea } from "./truncation.ts";

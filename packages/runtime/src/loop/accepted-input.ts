@@ -8,11 +8,14 @@ export interface Incoming {
 
 /** One event for what came in the same way and one after the other. */
 export function acceptedInput(incoming: readonly Incoming[]): readonly AgentEvent[] {
-  const events: { type: "input-accepted"; messages: Message[]; mode: InputMode }[] = [];
+  const events: AgentEvent[] = [];
+  let last: { type: "input-accepted"; messages: Message[]; mode: InputMode } | undefined;
   for (const { message, mode } of incoming) {
-    const last = events.at(-1);
     if (last?.mode === mode) last.messages.push(message);
-    else events.push({ type: "input-accepted", messages: [message], mode });
+    else {
+      last = { type: "input-accepted", messages: [message], mode };
+      events.push(last);
+    }
   }
   return events;
 }

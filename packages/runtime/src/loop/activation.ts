@@ -10,13 +10,14 @@ import type {
   RunOptions,
   ScopeId,
 } from "@awaken/contract";
-import type { ProfileStore, SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
+import type { SequencedMessage, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { Landing } from "../commit/land.ts";
 import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { Counted } from "../commit/tally.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { Reading } from "../state/persist.ts";
+import type { LateProfiles } from "../state/profile.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Door } from "../stream/door.ts";
@@ -88,7 +89,7 @@ export interface RunHandles {
   readonly landing: Landing;
   /** Undefined: no effects are kept. */
   readonly ledger?: RunLedger | undefined;
-  readonly profileStore: ProfileStore | undefined;
+  readonly profileStore: LateProfiles | undefined;
   readonly streams?: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */
   readonly wayOut?: WayOut | undefined;

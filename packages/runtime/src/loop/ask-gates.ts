@@ -60,5 +60,5 @@ async function gateByTool(
   const own = checked.type === "valid" ? await toolIntercept(ctx, live, tool, checked.value) : undefined;
   const strongest = own?.type === "block" || own?.type === "deny" ? own : (intercept ?? own);
   if (checked.type === "valid" && strongest !== undefined) return { type: "intercepted", intercept: strongest };
-  return admit(live, tool, checked);
+  return admit(ctx, live, tool, checked);
 }

@@ -79,5 +79,5 @@ class HeldBindings implements Bindings {
 /** Those of the agent that acts. */
 export function bindPlugins(ctx: RunContext): void {
   ctx.active.bindings ??= new HeldBindings(ctx);
-  ctx.active.bindings.bind(ctx.active.plan.env.plugins);
+  ctx.active.bindings.bind(ctx.active.plan.env.binding);
 }

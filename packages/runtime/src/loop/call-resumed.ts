@@ -1,16 +1,6 @@
-import type { AgentEvent, MessageId, TicketId, ToolCall, ToolResult } from "@awaken/contract";
+import type { AgentEvent } from "@awaken/contract";
+import type { CallEnding, EarlierCall } from "./earlier-call.ts";
 import { successText } from "./messages.ts";
-
-/** A call of an earlier activation, and the ticket that it waited with, if it did. */
-export interface EarlierCall {
-  readonly call: Pick<ToolCall, "id" | "name">;
-  /** The assistant message that asked for it. */
-  readonly messageId: MessageId;
-  readonly ticketId: TicketId | undefined;
-}
-
-/** What became of it. */
-export type CallEnding = ToolResult | { readonly type: "denied"; readonly reason: string | undefined };
 
 function told(ending: CallEnding): Pick<Extract<AgentEvent, { type: "tool-call-resumed" }>, "outcome" | "result" | "message" | "media"> {
   if (ending.type === "denied") {

@@ -1,24 +1,21 @@
 import type { RunId, ToolCallState, WaitingReason } from "@awaken/contract";
-import { childOf } from "../commit/open-tickets.ts";
+import { seldom } from "../commit/seldom-door.ts";
 import type { StateReader } from "../state/snapshot.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
-import type { ChildEnd } from "./children.ts";
-import type { RunContext } from "./run-context.ts";
+
+const NONE: readonly never[] = Object.freeze([]);
 
 export const waitingCalls = (state: StateReader): readonly ToolCallState[] =>
-  (state.get(toolCallStates)?.calls ?? []).filter(({ status }) => status === "suspended");
+  state.get(toolCallStates)?.calls.filter(({ status }) => status === "suspended") ?? NONE;
 
 /** Runs that calls of this one wait for. */
-export const openChildren = (state: StateReader): readonly RunId[] =>
-  waitingCalls(state).flatMap(({ suspension }) => childOf(suspension) ?? []);
+export function openChildren(state: StateReader): readonly RunId[] {
+  const waiting = waitingCalls(state);
+  return waiting.length === 0 ? NONE : seldom.here.childrenOf(waiting);
+}
 
 /** Why a run waits whose calls do: for people, as long as one of them can be decided. */
 export function waitingReason(state: StateReader): WaitingReason {
   const calls = waitingCalls(state);
-  return calls.length > 0 && calls.every(({ suspension }) => childOf(suspension) !== undefined) ? "child-run" : "suspended";
-}
-
-/** A child that is over is told as such, once: when whoever called it has its result. */
-export function tellEnd(ctx: RunContext, { child, ending }: ChildEnd): void {
-  if (ending !== undefined) ctx.emit({ type: "child-end", ...child, ...ending });
+  return calls.length > 0 && seldom.here.childrenOf(calls).length === calls.length ? "child-run" : "suspended";
 }

@@ -1,14 +1,16 @@
 import type { ToolResult } from "@awaken/contract";
 import { command } from "../phase/command.ts";
-import { closedTicket, pastTickets } from "../state/past-tickets.ts";
+import { closedTicket } from "../state/closed-ticket.ts";
+import { pastTickets } from "../state/past-tickets.ts";
 import { toolCallStates } from "../state/tool-call-states.ts";
 import { toolFailure } from "../tool/execute.ts";
 import { callsWith, editOf } from "./decided-calls.ts";
 import { knownDecided } from "./decisions/replay-decided.ts";
-import { closeCall, isOutcomeLost } from "./lost-call.ts";
+import { closeCall } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { isOpenCall } from "./open-calls.ts";
 import type { RunContext } from "./run-context.ts";
+import { isOutcomeLost } from "./unknown-call.ts";
 
 const NOTHING_KNOWN: ReadonlyMap<string, ToolResult> = new Map();
 

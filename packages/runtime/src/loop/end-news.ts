@@ -8,8 +8,9 @@ import {
 } from "@awaken/contract";
 import type { LedgerOutcome, SequencedMessage } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
+import { countedBy } from "../commit/counted.ts";
 import { endEvent, type SaidAll } from "../commit/ended-record.ts";
-import { countedBy, Tally } from "../commit/tally.ts";
+import { Tally } from "../commit/tally.ts";
 
 /** A run that began and is not over. */
 export type OpenRunRecord = Extract<RunRecord, { status: "running" | "waiting" }>;

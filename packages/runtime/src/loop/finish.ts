@@ -22,9 +22,10 @@ import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
+import type { Late } from "../stream/door.ts";
 import { openChildren } from "./child-calls.ts";
 import { hasOpenCalls } from "./open-calls.ts";
-import type { RunContext } from "./run-context.ts";
+import type { OutputCheck, RunContext } from "./run-context.ts";
 import type { StepSoFar } from "./step-progress.ts";
 import { cancelTasks } from "./task-news.ts";
 
@@ -84,24 +85,32 @@ export type LoopOutcome = LoopResult | LeftRun;
 
 export const isLeft = (outcome: LoopOutcome): outcome is LeftRun => "type" in outcome;
 
-/** The whole state, made only if somebody listens. */
-function tellState({ listeners, state, tell }: RunContext): void {
-  if (listeners.isHeard) tell({ type: "state-snapshot", snapshot: state.export("shared") });
+type StateTold = Extract<AgentEvent, { type: "state-snapshot" }>;
+
+/** The whole state, made only if somebody listens, and once for each revision. */
+function tellState({ listeners, state, tell }: RunContext, before?: StateTold): StateTold | undefined {
+  if (!listeners.isHeard) return undefined;
+  const isSame = before?.snapshot.revision === state.revision;
+  const event: StateTold = isSame ? before : { type: "state-snapshot", snapshot: state.export("shared") };
+  tell(event);
+  return event;
 }
 
-function tellStepEnd(ctx: RunContext): void {
+function tellStepEnd(ctx: RunContext): StateTold | undefined {
   const step = ctx.tally.untoldStep;
-  if (step === undefined) return;
+  if (step === undefined) return undefined;
   ctx.tally.untoldStep = undefined;
-  tellState(ctx);
+  const told = tellState(ctx);
   ctx.tell({ type: "step-end", step });
+  return told;
 }
 
 /** Commits the step that was closed last, then tells. */
-export async function commitStep(ctx: RunContext): Promise<void> {
-  await ctx.writer.write();
-  tellStepEnd(ctx);
-  if (ctx.tasks.hasOutbox) await ctx.tasks.deliver();
+export function commitStep(ctx: RunContext): Promise<void> {
+  return ctx.writer.write().then(() => {
+    tellStepEnd(ctx);
+    return ctx.tasks.hasOutbox ? ctx.tasks.deliver() : undefined;
+  });
 }
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
@@ -133,11 +142,17 @@ function runEnd(ctx: RunContext, termination: Termination, tickets: readonly Tic
 }
 
 /** What belongs to an end and cannot keep the run from it: that it failed is said in the log. */
-export async function attempt({ log, identity: { runId } }: RunContext, failed: string, work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work();
-  } catch (thrown) {
+export function attempt({ log, identity: { runId } }: RunContext, failed: string, work: () => Late<unknown>): Late<unknown> {
+  // Whatever a logger gives back is not waited for.
+  const tell = (thrown: unknown): void => {
     log.error(`${failed}: ${errorMessage(thrown)}`, { runId });
+  };
+  try {
+    const done = work();
+    return done instanceof Promise ? done.catch(tell) : done;
+  } catch (thrown) {
+    tell(thrown);
+    return undefined;
   }
 }
 
@@ -193,10 +208,20 @@ async function tryDeliver(ctx: RunContext): Promise<void> {
   }
 }
 
-async function cancelBelow(ctx: RunContext, given: Termination): Promise<void> {
+const closeCalls = (ctx: RunContext): Late<unknown> =>
+  attempt(ctx, "open calls could not be closed", async () => (await ctx.seldom.open()).closeCalls(ctx));
+
+function judgeEarly(ctx: RunContext, check: OutputCheck): Late<unknown> {
+  ctx.tally.output = undefined;
+  return attempt(ctx, "the answer could not be checked", async () => (await ctx.seldom.open()).judgeEarly(ctx, check));
+}
+
+const runEndHooks = (ctx: RunContext, termination: Termination): Late<unknown> =>
+  attempt(ctx, "a runEnd hook failed", () => ctx.phases.run("runEnd", { termination }));
+
+function cancelBelow(ctx: RunContext, given: Termination): Promise<void> | undefined {
   const children = openChildren(ctx.state);
-  if (children.length > 0) await ctx.children.cancel(children);
-  await cancelTasks(ctx, given);
+  return children.length > 0 ? ctx.children.cancel(children).then(() => cancelTasks(ctx, given)) : cancelTasks(ctx, given);
 }
 
 /**
@@ -209,18 +234,16 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   if (ctx.tasks.hasOutbox && !isElsewhere) await tryDeliver(ctx);
   if (ctx.tasks.hasAny) ctx.tally.begunBelow();
   if (isOver(ctx, given)) {
-    if (!isElsewhere) await cancelBelow(ctx, given);
-    if (hasOpenCalls(ctx)) await attempt(ctx, "open calls could not be closed", async () => (await ctx.seldom.open()).closeCalls(ctx));
+    const cancelling = isElsewhere ? undefined : cancelBelow(ctx, given);
+    if (cancelling !== undefined) await cancelling;
+    if (hasOpenCalls(ctx)) await closeCalls(ctx);
     if (ctx.state.get(runLifecycle)?.status !== "done")
       ctx.state.commit(command().update(runLifecycle, { type: "done", termination: given, at: ctx.clock.now() }));
   }
   let termination = ctx.state.get(runLifecycle)?.termination ?? given;
-  const { checkOutput } = ctx;
-  if (checkOutput !== undefined && termination.type === "behavior-requested") {
-    ctx.tally.output = undefined;
-    await attempt(ctx, "the answer could not be checked", async () => (await ctx.seldom.open()).judgeEarly(ctx, checkOutput));
-  }
-  await attempt(ctx, "a runEnd hook failed", async () => ctx.phases.run("runEnd", { termination }));
+  if (ctx.checkOutput !== undefined && termination.type === "behavior-requested") await judgeEarly(ctx, ctx.checkOutput);
+  const hooks = runEndHooks(ctx, termination);
+  if (hooks instanceof Promise) await hooks;
   const isAlone = openChildren(ctx.state).length === 0 && !ctx.tasks.hasRunning;
   const tickets = isAlone ? openTickets(ctx) : await allTickets(ctx);
   let event = runEnd(ctx, termination, tickets);
@@ -238,8 +261,7 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
     termination = taken?.termination ?? lostCommit(thrown);
     event = runEnd(ctx, termination, tickets);
   }
-  tellStepEnd(ctx);
-  tellState(ctx);
+  tellState(ctx, tellStepEnd(ctx));
   ctx.tell(event);
   const lifecycle = ctx.state.get(runLifecycle);
   return {

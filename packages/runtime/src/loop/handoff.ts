@@ -50,15 +50,18 @@ export function unbindPlugins(ctx: RunContext, staying: readonly Plugin[] = []):
 
 /** To be called when the keys of the agent's plugins are there. Undefined when there is nothing to wait for. */
 export function activateAgent(ctx: RunContext): Promise<void> | undefined {
-  const isBinding = ctx.active.plan.env.plugins.some(({ onBind }) => onBind !== undefined);
-  const bound = isBinding ? whenThere(ctx.seldom.open(), ({ bindPlugins }) => bindPlugins(ctx)) : undefined;
+  const { binding, arounds } = ctx.active.plan.env;
+  // With what binds plugins comes what runs work inside of what they put around it.
+  const isHeld = binding.length > 0 || arounds.inference.length > 0 || arounds.tool.length > 0;
+  const bound = isHeld ? whenThere(ctx.seldom.open(), ({ bindPlugins }) => bindPlugins(ctx)) : undefined;
   return bound instanceof Promise ? bound.then(() => submitActivation(ctx)) : submitActivation(ctx);
 }
 
 function submitActivation(ctx: RunContext): Promise<void> | undefined {
   const { env, agent } = ctx.active.plan;
+  if (env.activating.length === 0) return undefined;
   const state = ctx.state.snapshot();
-  const change = together(env.plugins, (plugin) => plugin.onActivate?.(agent, state));
+  const change = together(env.activating, (plugin) => plugin.onActivate?.(agent, state));
   return change === undefined ? undefined : ctx.phases.submit(change);
 }
 

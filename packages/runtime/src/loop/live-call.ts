@@ -14,10 +14,15 @@ export interface LiveCall {
   readonly edited?: EditedInput;
   /** Its message was committed by an earlier activation of the run: it waited, or the process died. */
   readonly isReplay: boolean;
+  /** What its effect is known by. Set when it may run. */
+  readonly idempotencyKey?: string;
 }
 
-/** A call that passed its gates: with its checked input, or with the result that it has already. */
-export type AllowedCall = LiveCall & ({ readonly prepared: PreparedCall; readonly tool: Tool } | { readonly reply: ToolReply });
+/** A call that may run, with its checked input. */
+export type ReadyCall = LiveCall & { readonly prepared: PreparedCall; readonly tool: Tool; readonly idempotencyKey: string };
+
+/** A call that passed its gates, or has its result already. */
+export type AllowedCall = ReadyCall | (LiveCall & { readonly reply: ToolReply });
 
 /** What became of a call before it ran. */
 export type Gated =

@@ -1,12 +1,5 @@
-import type { MessageId, ToolCall, ToolCallState, ToolFailure, ToolResult } from "@awaken/contract";
+import type { MessageId, ToolCall, ToolFailure, ToolResult } from "@awaken/contract";
 import type { RunLedger } from "../commit/run-ledger.ts";
-
-/** What a person is asked about when nobody knows whether a call had its effect. */
-export const UNKNOWN_OUTCOME = "unknown-outcome";
-
-/** Whether a call that waits, or was decided and not brought to its end, may have had its effect. */
-export const isOutcomeLost = (ledger: RunLedger | undefined, call: ToolCallState): boolean =>
-  call.suspension?.action === UNKNOWN_OUTCOME || ledger?.unknownOf({ messageId: call.messageId, call }) !== undefined;
 
 /** What a model reads about a call that was started and of which nobody knows more. It never vanishes: it would only be made again. */
 export const lostResult = (name: string): ToolFailure => ({
@@ -28,10 +21,3 @@ export function closeCall(
   else ledger?.settle({ messageId, call }, result);
   return result ?? lostResult(call.name);
 }
-
-/** The same, after somebody has found out. */
-export const notDoneResult = (name: string): ToolFailure => ({
-  type: "error",
-  code: "not_done",
-  message: `'${name}' was started and did not happen.`,
-});

@@ -16,8 +16,6 @@ import type { SequencedMessage } from "@awaken/contract/store";
 import type { LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 
-export const SUPERSEDED = "[tool call superseded]";
-
 /** What a message of a run is made with. */
 export interface MessageMaker {
   readonly ids: RunContext["ids"];
@@ -47,22 +45,6 @@ export function lastWords(messages: readonly SequencedMessage[], run: RunId): st
   return last?.metadata?.runId === run ? messageText(last) : "";
 }
 
-export function retraction(
-  ctx: Pick<RunContext, "ids" | "identity">,
-  call: { readonly id: ToolCall["id"]; readonly name: string },
-): ToolMessage {
-  return {
-    id: messageId(ctx.ids()),
-    role: "tool",
-    visibility: "internal",
-    toolCallId: call.id,
-    toolName: call.name,
-    status: "error",
-    content: [{ type: "text", text: SUPERSEDED }],
-    metadata: { runId: ctx.identity.runId },
-  };
-}
-
 const dataText = (data: JsonValue): string => (typeof data === "string" ? data : JSON.stringify(data));
 
 /** What the model reads of it, beside its media. */
@@ -77,12 +59,6 @@ function resultContent(name: string, result: ToolResult): readonly ToolContent[]
     case "pending":
       return [{ type: "text", text: result.message ?? `Tool '${name}' suspended: awaiting decision` }];
   }
-}
-
-/** The result of a call of an earlier activation, whose id may have been given again since. */
-export function lateResult(ctx: MessageMaker, call: ToolCall & Pick<LiveCall, "messageId" | "edited">, result: ToolResult): ToolMessage {
-  const message = toolMessage(ctx, call, result, call.edited);
-  return { ...message, metadata: { ...message.metadata, callMessageId: call.messageId } };
 }
 
 export function toolMessage(ctx: MessageMaker, call: ToolCall, result: ToolResult, edited?: LiveCall["edited"]): ToolMessage {

@@ -37,8 +37,9 @@ function openState(activation: Activation, log: Log): StateStore {
 }
 
 function openTranscript({ history, input }: Activation, given: readonly ToolMessage[]): Transcript {
-  const log = given.map((message, index) => ({ seq: history.messageCount + 1 + index, message }));
-  const transcript = new Transcript(log.length === 0 ? history.messages : effectiveMessages([...history.messages, ...log]));
+  const rowOf = (message: ToolMessage, index: number) => ({ seq: history.messageCount + 1 + index, message });
+  const view = given.length === 0 ? history.messages : effectiveMessages([...history.messages, ...given.map(rowOf)]);
+  const transcript = new Transcript(view);
   for (const message of given) transcript.retract(message);
   for (const message of input) transcript.append(message);
   return transcript;

@@ -1,12 +1,12 @@
 import { type AgentEvent, AwakenError, type BackendResult, type RunId, statusLabel, type ToolCallId } from "@awaken/contract";
-import { CHILD_RUN } from "../commit/open-tickets.ts";
+import { CHILD_RUN } from "../commit/tickets.ts";
 import type { ChildRequest, ChildResult, RunAgent } from "../tool/child-result.ts";
-import { tellEnd } from "./child-calls.ts";
+import { tellEnd } from "./child-end.ts";
 import { childStream } from "./child-stream.ts";
 import type { ChildEnd } from "./children.ts";
 import type { LiveCall } from "./live-call.ts";
+import { isProgressOf } from "./progress-of.ts";
 import type { Calling, RunContext } from "./run-context.ts";
-import { isProgressOf } from "./step-progress.ts";
 
 /** What a call waits with, until the run of this end is over. */
 function waitFor({ child, isDurable, result }: ChildEnd): Extract<ChildResult, { status: "waiting" }>["suspension"] {

@@ -10,23 +10,31 @@ import type {
   RunIdentity,
   RunOptions,
   ScopeId,
+  Suspension,
   Termination,
+  TicketId,
+  ToolCallId,
+  ToolCallState,
   ToolDescriptor,
+  ToolMessage,
   ToolResult,
   Validated,
 } from "@awaken/contract";
-import type { Boundary, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { Boundary, StreamCheckpointStore } from "@awaken/contract/store";
 import type { WayOut } from "../commit/holding.ts";
 import type { Landing } from "../commit/land.ts";
 import type { OpenEntry, RunLedger } from "../commit/run-ledger.ts";
 import type { RunWriter } from "../commit/run-writer.ts";
 import type { Tally } from "../commit/tally.ts";
 import type { Transcript } from "../commit/transcript.ts";
+import type { CheckpointSlot } from "../inference/stream-checkpoint.ts";
 import type { PhaseEngine } from "../phase/engine.ts";
 import type { RunScene } from "../phase/hook.ts";
+import type { Surround } from "../plugin/around.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import type { MadeMessages } from "../prompt/made-messages.ts";
+import type { LateProfiles } from "../state/profile.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
@@ -39,6 +47,7 @@ import type { PreparedCall, Tool } from "../tool/tool.ts";
 import type { Incoming } from "./accepted-input.ts";
 import type { Children } from "./children.ts";
 import type { AddressedDecision } from "./decisions/addressed-decision.ts";
+import type { CallEnding, EarlierCall } from "./earlier-call.ts";
 import type { Gated, LiveCall } from "./live-call.ts";
 import type { RunPlan } from "./run-plan.ts";
 import type { RunTasks } from "./run-tasks.ts";
@@ -134,7 +143,7 @@ export interface RunContext {
   readonly emit: (event: AgentEvent) => void;
   /** Whoever hears what is told. */
   readonly listeners: Listeners<AgentEvent>;
-  readonly profileStore: ProfileStore | undefined;
+  readonly profileStore: LateProfiles | undefined;
   /** Where answers in progress are kept; undefined: nowhere. */
   readonly streams: StreamCheckpointStore | undefined;
   /** How it leaves before its end; undefined: it does not. */
@@ -174,6 +183,22 @@ export interface Bindings {
   release(staying: readonly Plugin[]): void;
 }
 
+/** A suspension whose ticket has its id. */
+export type Ticketed = Suspension & { readonly id: TicketId };
+
+/** Calls that wait, with what abandons them. */
+export interface OpenCalls {
+  readonly calls: readonly ToolCallState[];
+  readonly closing: Message;
+  readonly ledger: RunLedger | undefined;
+  /** The run that they are of goes on. */
+  readonly isContinuation: boolean;
+  readonly identity: RunIdentity;
+  readonly steps: number;
+  readonly ids: Ids;
+  readonly now: number;
+}
+
 /** How a run waits and goes on, changes over to another agent, and asks others: `seldom.ts`, loaded in one piece by the first run that does. Handed down, because it uses the loop. */
 export interface Seldom {
   suspend(ctx: RunContext): Promise<Termination | undefined>;
@@ -189,7 +214,17 @@ export interface Seldom {
   closeCalls(ctx: RunContext): Promise<void>;
   askGates(ctx: RunContext, live: LiveCall, tool: Tool | undefined, begun?: Promise<Validated<PreparedCall>>): Promise<Gated>;
   takeIn(ctx: RunContext, at: Boundary): Promise<boolean>;
-  readNews(ctx: RunContext, messages: readonly Message[]): void;
+  readInput(ctx: RunContext): Promise<void>;
+  readTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined>;
+  awaitTasks(ctx: RunContext): Promise<Termination | undefined>;
+  surround: Surround;
   shrink(ctx: RunContext, refused: InferenceRequest): Promise<InferenceRequest | undefined>;
   bindPlugins(ctx: RunContext): void;
+  ticketed(ctx: RunContext, suspension: Suspension): Ticketed;
+  suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState;
+  announceTicket(ctx: RunContext, callId: ToolCallId): void;
+  holdCall(ctx: RunContext, live: LiveCall): void;
+  callResumed(call: EarlierCall, ending: CallEnding): AgentEvent;
+  abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[];
+  streamSlot(store: StreamCheckpointStore, identity: RunIdentity, step: number): CheckpointSlot;
 }

@@ -1,4 +1,13 @@
-import { AwakenError, errorMessage, errorTermination, type MessageId, messageId, type Termination } from "@awaken/contract";
+import {
+  type AgentEvent,
+  AwakenError,
+  type Backend,
+  errorMessage,
+  errorTermination,
+  type MessageId,
+  messageId,
+  type Termination,
+} from "@awaken/contract";
 import { command } from "../phase/command.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import type { Prompt } from "../prompt/assemble.ts";
@@ -18,7 +27,7 @@ import { finishOpenCalls } from "./resume/resume.ts";
 import type { RunContext } from "./run-context.ts";
 import { ask, endStep, prepareStep } from "./step.ts";
 import type { StepOutcome } from "./step-outcome.ts";
-import { isNews, openTasks, readInput } from "./task-news.ts";
+import { isNews, openTasks } from "./task-news.ts";
 
 /** Somebody else has the thread, or what the run was to begin with: nothing of it is on record, and nobody has heard of it. */
 class NotBegun extends Error {}
@@ -60,11 +69,13 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
         ending = reached;
         break;
       }
-      await closeStep(ctx, reached);
+      const closing = closeStep(ctx, reached);
+      if (closing instanceof Promise) await closing;
       const outcome = finalOutcome(ctx, reached);
       // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
       if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
-      ending = await follow(ctx, outcome);
+      const following = follow(ctx, outcome);
+      ending = following instanceof Promise ? await following : following;
     }
   } catch (thrown) {
     if (thrown instanceof NotBegun) {
@@ -78,8 +89,7 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
   // What somebody is about to be told that is decided, is.
   if (ctx.desk.taking !== undefined) await ctx.desk.taking;
   const { backend } = ctx.active.plan;
-  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted)
-    await attempt(ctx, "a remote run could not be told to stop", async () => (await ctx.seldom.open()).abortRemote(ctx, backend));
+  if (backend !== undefined && ending.type === "cancelled" && ctx.signal.aborted) await stopRemote(ctx, backend);
   try {
     if (ending.type !== "left") return await finish(ctx, ending);
     const { runId, threadId } = ctx.identity;
@@ -89,6 +99,10 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
     ctx.inbox.close();
   }
 }
+
+/** Apart from the loop: what a closure sees is kept for each run that waits there. */
+const stopRemote = (ctx: RunContext, backend: Backend): Late<unknown> =>
+  attempt(ctx, "a remote run could not be told to stop", async () => (await ctx.seldom.open()).abortRemote(ctx, backend));
 
 /** Between two steps. */
 function goes(ctx: RunContext): Termination | Leaving | undefined {
@@ -114,16 +128,33 @@ function failureOf(ctx: RunContext, thrown: unknown): Termination {
   return errorTermination(thrown);
 }
 
-const now = (ctx: RunContext) => ({ at: ctx.clock.now() });
+/** What is on record before anything is told. */
+interface Opening {
+  readonly started: AgentEvent;
+  readonly again: AgentEvent | undefined;
+  readonly accepted: readonly AgentEvent[];
+}
 
-/** Puts the run and what it was asked on record, and then says so: whatever happens from here on, they are there. */
-async function announce(ctx: RunContext): Promise<void> {
-  const { identity, input, tally, isContinuation, retry, writer } = ctx;
+function openingOf({ identity, input, tally, isContinuation, retry }: RunContext): Opening {
   const { threadId, runId } = identity;
-  const started = { type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation } as const;
-  const accepted = acceptedInput(input);
+  return {
+    started: { type: "run-start", threadId, runId, identity, answerId: tally.answerId, resumed: isContinuation },
+    again: retry === undefined ? undefined : { type: "run-retry", ...retry },
+    accepted: acceptedInput(input),
+  };
+}
+
+/** Up to the first step. Gives a termination when the run does not get there. */
+async function begin(ctx: RunContext): Promise<Termination | undefined> {
+  const { isContinuation, writer } = ctx;
+  const before = isContinuation ? ctx.state.get(runLifecycle) : undefined;
+  const at = ctx.clock.now();
+  const start = before !== undefined ? ({ type: "set-running", at } as const) : ({ type: "start", runId: ctx.identity.runId, at } as const);
+  ctx.state.commit(command().update(runLifecycle, start));
+  if (ctx.input.some(isNews)) await (await ctx.seldom.open()).readInput(ctx);
+  // The run and what it was asked are put on record, and then it is said so: whatever happens from here on, they are there.
+  const { started, again, accepted } = openingOf(ctx);
   writer.stage(started);
-  const again = retry === undefined ? undefined : ({ type: "run-retry", ...retry } as const);
   if (again !== undefined) writer.stage(again);
   for (const event of accepted) writer.stage(event);
   try {
@@ -137,19 +168,6 @@ async function announce(ctx: RunContext): Promise<void> {
   if (again !== undefined) ctx.tell(again);
   tellDecisions(ctx);
   for (const event of accepted) ctx.tell(event);
-}
-
-/** Up to the first step. Gives a termination when the run does not get there. */
-async function begin(ctx: RunContext): Promise<Termination | undefined> {
-  const { isContinuation } = ctx;
-  const before = isContinuation ? ctx.state.get(runLifecycle) : undefined;
-  const start =
-    before !== undefined
-      ? ({ type: "set-running", ...now(ctx) } as const)
-      : ({ type: "start", runId: ctx.identity.runId, ...now(ctx) } as const);
-  ctx.state.commit(command().update(runLifecycle, start));
-  if (ctx.input.some(isNews)) await readInput(ctx);
-  await announce(ctx);
   if (ctx.leftChildren.length > 0) await ctx.children.cancel(ctx.leftChildren);
   const activating = activateAgent(ctx);
   if (activating !== undefined) await activating;
@@ -157,10 +175,12 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   const open = finishOpenCalls(ctx);
   const ended = open === undefined ? undefined : await open;
   if (ended !== undefined) return ended;
-  if ((await ctx.phases.run("runStart", { isContinuation })) === "cancelled") return { type: "cancelled" };
+  const starting = ctx.phases.run("runStart", { isContinuation });
+  if ((starting instanceof Promise ? await starting : starting) === "cancelled") return { type: "cancelled" };
   // Decided ones, too: somebody may have been quicker than this.
   const isSuspended = hasSuspended(ctx) || hasNext(ctx);
-  const awaits = await openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
+  const opening = openTasks(ctx, before?.waitingReason === "awaiting-tasks", !isSuspended);
+  const awaits = opening instanceof Promise ? await opening : opening;
   if (isSuspended) return suspend(ctx);
   // What was said behind its tickets, or before it was cut: it is between two steps.
   if (isContinuation && awaits === undefined) await crossBoundary(ctx, "next-step");
@@ -200,7 +220,7 @@ function finalOutcome(ctx: RunContext, reached: TakenStep): TakenStep {
 }
 
 /** What comes after a step: undefined means another one. */
-async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination | undefined> {
+function follow(ctx: RunContext, outcome: TakenStep): Late<Termination | undefined> {
   switch (outcome.type) {
     case "ended":
       return outcome.termination;
@@ -209,48 +229,33 @@ async function follow(ctx: RunContext, outcome: TakenStep): Promise<Termination 
     case "waits":
       return { type: "suspended" };
     case "continue":
-      await crossBoundary(ctx, "next-step");
-      return undefined;
+      return whenThere(crossBoundary(ctx, "next-step"), () => undefined);
     case "natural-end":
       return endNaturally(ctx);
   }
 }
 
 /** The last look into the inbox and its closing are one: a message that was taken is read, or it was not taken. */
-async function leave(ctx: RunContext): Promise<Termination | undefined> {
-  while (ctx.inbox.size > 0) {
-    if (!(await crossBoundary(ctx, "on-natural-end"))) continue;
-    await commitStep(ctx);
-    return undefined;
-  }
+function leave(ctx: RunContext): Late<Termination | undefined> {
+  if (ctx.inbox.size > 0) return whenThere(crossBoundary(ctx, "on-natural-end"), (hasNews) => (hasNews ? goOn(ctx) : leave(ctx)));
   ctx.inbox.close();
   return { type: "natural-end" };
 }
 
-/** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
-async function endNaturally(ctx: RunContext): Promise<Termination | undefined> {
-  if (ctx.signal.aborted) return { type: "cancelled" };
-  const hasNews = await crossBoundary(ctx, "on-natural-end");
-  const judged = hasNews ? "again" : await judgeOutput(ctx);
-  if (judged === "again") {
-    await commitStep(ctx);
-    return undefined;
-  }
-  if (judged !== "fits") return judged;
-  if (ctx.state.get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
-  if (ctx.signal.aborted) return { type: "cancelled" };
-  // One with records of its own parks, and the call that waits for it too.
-  if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
-    ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", ...now(ctx) }));
-    return { type: "natural-end" };
-  }
+async function goOn(ctx: RunContext): Promise<undefined> {
   await commitStep(ctx);
-  do {
-    await ctx.inbox.ready(ctx.signal);
-    if (ctx.signal.aborted) return { type: "cancelled" };
-    if (ctx.inbox.isClosed && ctx.inbox.size === 0) return { type: "natural-end" };
-  } while (!(await crossBoundary(ctx, "on-natural-end")));
-  return undefined;
+}
+
+/** The model has nothing more to do. New messages, an answer that does not fit, or work in the background may keep the run going. */
+function endNaturally(ctx: RunContext): Late<Termination | undefined> {
+  if (ctx.signal.aborted) return { type: "cancelled" };
+  const judging = whenThere(crossBoundary(ctx, "on-natural-end"), (hasNews) => (hasNews ? "again" : judgeOutput(ctx)));
+  return whenThere(judging, (judged) => {
+    if (judged === "again") return goOn(ctx);
+    if (judged !== "fits") return judged;
+    if (ctx.state.get(pendingWork)?.hasPending !== true && !ctx.tasks.hasRunning) return leave(ctx);
+    return whenThere(ctx.seldom.open(), ({ awaitTasks }) => awaitTasks(ctx));
+  });
 }
 
 /** Some call waits for a decision. */

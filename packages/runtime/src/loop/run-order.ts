@@ -79,15 +79,6 @@ export interface FoundThread {
   readonly head: ThreadHead | undefined;
 }
 
-/** Goes on with a run, with nothing new but decisions. */
-export function resumeOrder(run: RunRecord, decisions: readonly AddressedDecision[]): RunOrder {
-  const { threadId, runId } = run;
-  return { threadId, intent: { type: "resume", runId, decisions, seen: run }, input: [], namedMessages: [], trace: {}, options: {} };
-}
-
-/** Takes a run up to end it. */
-export const endOrder = (run: RunRecord): RunOrder => ({ ...resumeOrder(run, []), isEnding: true });
-
 /** Where a run comes from, as its record keeps it: without what the record says itself. */
 export function traceOf(identity: RunIdentity): RunActivation["trace"] {
   const { origin, runMode, adapter, parentThreadId, parentToolCallId, agentPath, ancestors, taskId } = identity;

@@ -10,20 +10,19 @@ interface Running {
   reply: ToolReply | undefined;
 }
 
-export interface ReadyCall {
+interface EndedCall {
   readonly call: AllowedCall;
   readonly reply: ToolReply;
 }
 
-const NONE: readonly never[] = Object.freeze([]);
-
-const isReady = (entry: Running): entry is ReadyCall => entry.reply !== undefined;
+const isReady = (entry: Running): entry is EndedCall => entry.reply !== undefined;
 
 /** The calls of a round that are under way at the same time, in the order in which they began. */
 export class RunningCalls {
   readonly #clock: Clock;
   #entries: Running[] = [];
   #isLasting = false;
+  #unready = 0;
   /** Something happened since the last look. */
   #hasNews = false;
   #stopTimer: (() => void) | undefined;
@@ -37,19 +36,25 @@ export class RunningCalls {
     return this.#entries.length;
   }
 
+  /** Each of them has its reply. */
+  get areReady(): boolean {
+    return this.#unready === 0;
+  }
+
   get isLasting(): boolean {
     return this.#isLasting;
   }
 
-  /** `reply` never rejects. */
-  add(call: AllowedCall, reply: Promise<ToolReply>): void {
+  /** `begin` is given what takes the reply, and may call it at once. A call that cannot begin, because that throws, is none of them. */
+  add(call: AllowedCall, begin: (done: (reply: ToolReply) => void) => void): void {
     const entry: Running = { call, reply: undefined };
-    this.#entries.push(entry);
-    void reply.then((given) => {
-      entry.reply = given;
-      this.#hasNews = true;
-      this.#wake?.();
+    begin((reply) => {
+      entry.reply = reply;
+      this.#unready -= 1;
+      this.#ring();
     });
+    this.#entries.push(entry);
+    this.#unready += 1;
   }
 
   /** From now on it is noticed when they last. */
@@ -58,9 +63,15 @@ export class RunningCalls {
     this.#stopTimer = this.#clock.timer(LASTING_MS, () => {
       this.#isLasting = true;
       this.#stopTimer = undefined;
-      this.#hasNews = true;
-      this.#wake?.();
+      this.#ring();
     });
+  }
+
+  /** Once for all that come together: to fulfil what is fulfilled costs more than to look. */
+  #ring(): void {
+    this.#hasNews = true;
+    this.#wake?.();
+    this.#wake = undefined;
   }
 
   /** Resolves when one more is ready, or they last, since the last look. */
@@ -72,15 +83,18 @@ export class RunningCalls {
   }
 
   /** Those that are ready and have none before them that is not. When they last, or one waits for a decision, all that are ready. */
-  takeReady(): readonly ReadyCall[] {
-    if (!this.#hasNews) return NONE;
+  takeReady(): readonly EndedCall[] {
+    if (!this.#hasNews) return [];
     this.#hasNews = false;
     this.#isLasting ||= this.#entries.some(({ reply }, index) => index > 0 && reply?.result.type === "pending");
-    const end = this.#entries.findIndex((entry) => !isReady(entry));
-    const ready = this.#isLasting || end === -1 ? this.#entries.filter(isReady) : this.#entries.slice(0, end).filter(isReady);
-    if (ready.length > 0)
-      this.#entries = this.#isLasting ? this.#entries.filter((entry) => !isReady(entry)) : this.#entries.slice(ready.length);
-    if (this.#entries.length === 0) this.close();
+    const ready: EndedCall[] = [];
+    const left: Running[] = [];
+    for (const entry of this.#entries) {
+      if (isReady(entry) && (this.#isLasting || left.length === 0)) ready.push(entry);
+      else left.push(entry);
+    }
+    this.#entries = left;
+    if (left.length === 0) this.close();
     return ready;
   }
 

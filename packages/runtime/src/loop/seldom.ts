@@ -3,17 +3,33 @@
  * piece, behind the door of `run/seldom-door.ts`.
  */
 
+export { surround } from "../plugin/around.ts";
+export { abandonCalls } from "./abandon-calls.ts";
 export { askGates } from "./ask-gates.ts";
+export { awaitTasks, readInput, readTasks } from "./await-tasks.ts";
 export { bindPlugins } from "./bindings.ts";
+export { callResumed } from "./call-resumed.ts";
 export { closeCalls } from "./close-calls.ts";
 export { takeSeededDecisions } from "./decisions/take-decisions.ts";
 export { followHandoffs } from "./follow-handoffs.ts";
 export { judge, judgeEarly } from "./judge-output.ts";
-export { readNews } from "./read-news.ts";
 export { abortRemote, runRemoteStep } from "./remote-step.ts";
-export { checkParent, checkStands, closeLeft, findNamed, findWork, finishCalls, hintedRun, namedRun } from "./resume/seldom.ts";
+export {
+  checkParent,
+  checkStands,
+  closeLeft,
+  countedBy,
+  endingPlan,
+  findNamed,
+  findWork,
+  finishCalls,
+  hintedRun,
+  namedRun,
+} from "./resume/seldom.ts";
 export { agentRunner } from "./run-agent.ts";
 export { shrink } from "./shrink-request.ts";
+export { streamSlot } from "./stream-slot.ts";
 export { suspend } from "./suspend.ts";
+export { announceTicket, holdCall, suspendedState, ticketed } from "./suspended-calls.ts";
 export { takeIn } from "./take-in.ts";
 export { findOutcome, knownResults } from "./unknown-outcome.ts";

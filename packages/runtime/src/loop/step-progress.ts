@@ -1,4 +1,4 @@
-import { type AgentEvent, freezeJson, isJsonObject, type RunId } from "@awaken/contract";
+import { type AgentEvent, freezeJson } from "@awaken/contract";
 import type { Collector } from "../inference/collector.ts";
 import type { TurnPart } from "../inference/turn-part.ts";
 
@@ -8,10 +8,6 @@ export type StreamFact = Extract<AgentEvent, { type: "stream-reset" | "tool-call
 
 /** What a call tells of itself while it runs. */
 export type CallReport = Extract<AgentEvent, { type: "activity-snapshot" }>;
-
-/** Whether it is of a call of this run itself. */
-export const isProgressOf = (run: RunId, { activityType, content }: CallReport): boolean =>
-  activityType === "tool-call-progress" && isJsonObject(content) && content["runId"] === run;
 
 /** A step that is not on record, as far as it came. */
 export interface StepSoFar {

@@ -1,16 +1,24 @@
-import { errorMessage, freezeJson, INFERENCE_FAILURES, type InferenceRequest, type MessageId, type Turn } from "@awaken/contract";
+import {
+  type AssistantContent,
+  errorMessage,
+  freezeJson,
+  INFERENCE_FAILURES,
+  type InferenceRequest,
+  type MessageId,
+  type Turn,
+} from "@awaken/contract";
 import type { LeavingFailure } from "../commit/holding.ts";
 import type { Collector } from "../inference/collector.ts";
 import { type CallFacts, type InferenceRun, type Inferred, infer } from "../inference/infer.ts";
-import { surround } from "../plugin/around.ts";
 import { applyTransforms, assemblePrompt, type Prompt } from "../prompt/assemble.ts";
 import { runLifecycle, terminationOf } from "../state/run-lifecycle.ts";
 import { childController, onAbort } from "../stream/abort.ts";
+import { type Late, whenThere } from "../stream/door.ts";
+import { lateSlot } from "./late-slot.ts";
 import type { LiveCall } from "./live-call.ts";
 import { assistantMessage, note } from "./messages.ts";
 import type { RunContext } from "./run-context.ts";
 import type { StepOutcome } from "./step-outcome.ts";
-import { streamSlot } from "./stream-slot.ts";
 import { type RoundOutcome, runToolRound } from "./tool-round.ts";
 
 const CONTINUE: StepOutcome = { type: "continue" };
@@ -20,25 +28,29 @@ const CANCELLED: StepOutcome = { type: "ended", termination: { type: "cancelled"
 const MALFORMED =
   "One or more tool calls had arguments that are not valid JSON and were not executed. Send them again with valid arguments if they are still needed.";
 
-const BEFORE = ["stepStart", "beforeInference"] as const;
-
 /** What the run's own state says: a hook may have ended it. */
 function ending(ctx: RunContext): StepOutcome | undefined {
   const termination = terminationOf(ctx.state.get(runLifecycle));
   return termination === undefined ? undefined : { type: "ended", termination };
 }
 
-/** What the model is asked in this step. A hook may end it before. */
-export async function prepareStep(ctx: RunContext, messageId: MessageId): Promise<Prompt | StepOutcome> {
-  const { steps: step } = ctx.tally;
-  for (const phase of BEFORE) {
-    if ((await ctx.phases.run(phase, { step })) === "cancelled") return CANCELLED;
-    const ended = ending(ctx);
-    if (ended !== undefined) return ended;
-  }
-  const prompt = preparePrompt(ctx, messageId);
-  if (prompt.cleanup !== undefined) await ctx.phases.submit(prompt.cleanup);
-  return prompt;
+/** A phase before the model is asked. A hook may end the step. */
+function runBefore(ctx: RunContext, phase: "stepStart" | "beforeInference"): Late<StepOutcome | undefined> {
+  return whenThere(ctx.phases.run(phase, { step: ctx.tally.steps }), (outcome) => (outcome === "cancelled" ? CANCELLED : ending(ctx)));
+}
+
+/** What the model is asked in this step, at once where no hook is waited for. */
+export function prepareStep(ctx: RunContext, messageId: MessageId): Late<Prompt | StepOutcome> {
+  return whenThere(
+    runBefore(ctx, "stepStart"),
+    (ended) => ended ?? whenThere(runBefore(ctx, "beforeInference"), (endedLate) => endedLate ?? preparePrompt(ctx, messageId)),
+  );
+}
+
+/** Filters and overrides are of one step. */
+function preparePrompt(ctx: RunContext, messageId: MessageId): Late<Prompt> {
+  const prompt = makePrompt(ctx, messageId);
+  return prompt.cleanup === undefined ? prompt : ctx.phases.submit(prompt.cleanup).then(() => prompt);
 }
 
 /** What comes of the answer: its tool calls, and whether the run goes on. */
@@ -52,8 +64,8 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   // What comes of it is read after hooks have seen it.
   if (ctx.active.plan.env.hooks.afterInference.length > 0) freezeJson(turn);
   try {
-    const after = await ctx.phases.run("afterInference", { step, turn, offeredTools });
-    if (after === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
+    const after = ctx.phases.run("afterInference", { step, turn, offeredTools });
+    if ((after instanceof Promise ? await after : after) === "cancelled") return keepText(ctx, messageId, inferred, CANCELLED);
   } catch (thrown) {
     // Listeners have heard it already.
     keepText(ctx, messageId, inferred, CANCELLED);
@@ -63,11 +75,12 @@ export async function endStep(ctx: RunContext, messageId: MessageId, { offeredTo
   if (ended !== undefined) return keepText(ctx, messageId, inferred, ended);
   if (turn.toolCalls.length === 0) return concede(ctx, messageId, inferred);
   say(ctx, messageId, inferred, turn.content);
-  const calls = turn.toolCalls.map((call): LiveCall => ({ call, messageId, resume: undefined, isReplay: false }));
+  const calls: LiveCall[] = [];
+  for (const call of turn.toolCalls) calls.push({ call, messageId, resume: undefined, isReplay: false });
   return conclude(ctx, inferred, await runToolRound(ctx, calls));
 }
 
-function preparePrompt(ctx: RunContext, messageId: MessageId): Prompt {
+function makePrompt(ctx: RunContext, messageId: MessageId): Prompt {
   const { plan, descriptors, toolIds, requestLimit } = ctx.active;
   const { threadId, runId } = ctx.identity;
   const prompt = assemblePrompt({
@@ -117,7 +130,7 @@ class StepInference implements InferenceRun {
     this.log = ctx.log;
     this.emit = ctx.emit;
     this.reshape = transforms.length === 0 ? undefined : (messages) => applyTransforms(messages, request.tools, transforms);
-    this.checkpoints = ctx.streams === undefined ? undefined : streamSlot(ctx.streams, ctx.identity, ctx.tally.steps);
+    this.checkpoints = ctx.streams === undefined ? undefined : lateSlot(ctx, ctx.streams);
   }
 
   onBegin(turn: Collector): void {
@@ -161,7 +174,7 @@ export function ask(ctx: RunContext, request: InferenceRequest): Promise<Inferre
   const around = env.arounds.inference;
   if (around.length === 0) return work();
   const facts = { ...ctx.active.scene, step: ctx.tally.steps, provider: model.provider, request, models: model.specs };
-  return surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
+  return ctx.seldom.here.surround(around, facts, work, { read: ({ turn }) => turn, log: ctx.log });
 }
 
 function factsOf({ active }: RunContext, toolName: string): CallFacts {
@@ -202,9 +215,15 @@ function leaves({ wayOut, signal }: RunContext, { turn, isAborted }: Inferred): 
 
 /** What was said stays in the history; what was asked for is not, because it will not happen. */
 function keepText(ctx: RunContext, messageId: MessageId, inferred: Inferred, outcome: StepOutcome): StepOutcome {
-  const content = inferred.turn.content.filter((part) => part.type !== "tool-call" || part.executed !== undefined);
-  const isSaid = content.some((part) => part.type !== "reasoning" && (part.type !== "text" || part.text !== ""));
-  if (isSaid) say(ctx, messageId, inferred, content);
+  // A frozen list is filtered and searched outside of compiled code: 0.9 % of a short run.
+  const content: AssistantContent[] = [];
+  let isSaid = false;
+  for (const part of inferred.turn.content) {
+    if (part.type === "tool-call" && part.executed === undefined) continue;
+    content.push(part);
+    isSaid ||= part.type !== "reasoning" && (part.type !== "text" || part.text !== "");
+  }
+  if (isSaid) say(ctx, messageId, inferred, content.slice());
   return outcome;
 }
 

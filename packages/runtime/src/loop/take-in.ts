@@ -3,7 +3,7 @@ import { type Boundary, inputModeOf } from "@awaken/contract/store";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { copyOf } from "../plugin/sent.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
-import { tellEnd } from "./child-calls.ts";
+import { tellEnd } from "./child-end.ts";
 import { readNews, untold } from "./read-news.ts";
 import type { RunContext } from "./run-context.ts";
 import { endIn, taskMessage } from "./task-message.ts";

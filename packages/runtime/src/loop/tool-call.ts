@@ -1,35 +1,27 @@
 import {
+  errorMessage,
   type Suspension,
-  type TicketId,
   type ToolCallState,
   type ToolCallStatus,
   type ToolPending,
   type ToolResult,
-  ticketId,
   toolOutcome,
 } from "@awaken/contract";
-import { effectKey } from "@awaken/contract/store";
-import { openTicketOf } from "../commit/open-tickets.ts";
 import { command, extendCommand } from "../phase/command.ts";
-import type { ResumedCall } from "../phase/hook.ts";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
-import { surround } from "../plugin/around.ts";
 import { INTERRUPTED_RESULT } from "../prompt/interrupted-result.ts";
 import { findCall, toolCallStates } from "../state/tool-call-states.ts";
 import { withRoom } from "../stream/door.ts";
 import type { RunAgent } from "../tool/child-result.ts";
 import { executeCall, toolFailure } from "../tool/execute.ts";
-import type { Tool, ToolContext, ToolReply } from "../tool/tool.ts";
-import { callResumed } from "./call-resumed.ts";
-import { type AllowedCall, inputOf, type LiveCall } from "./live-call.ts";
-import { closeCall, UNKNOWN_OUTCOME } from "./lost-call.ts";
+import type { ToolContext, ToolReply } from "../tool/tool.ts";
+import { type AllowedCall, inputOf, type LiveCall, type ReadyCall } from "./live-call.ts";
+import { closeCall } from "./lost-call.ts";
 import { toolMessage } from "./messages.ts";
 import { Reporter } from "./report.ts";
-import type { RunContext } from "./run-context.ts";
+import type { RunContext, Ticketed } from "./run-context.ts";
 
-const STATUS: Record<ReturnType<typeof toolOutcome>, ToolCallStatus> = { succeeded: "succeeded", failed: "failed", suspended: "suspended" };
-
-function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolCallState {
+export function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolCallState {
   return {
     id: live.call.id,
     messageId: live.messageId,
@@ -42,41 +34,10 @@ function stateOf(ctx: RunContext, live: LiveCall, status: ToolCallStatus): ToolC
   };
 }
 
-/** A suspension whose ticket has its id. */
-type Ticketed = Suspension & { readonly id: TicketId };
-
-/** Vendors repeat the ids of calls, and plugins may repeat theirs: a decision must never reach another call than the one that was shown. */
-function ticketed(ctx: RunContext, { expiresInMs, expiresAt: _given, ...suspension }: Suspension): Ticketed {
-  const id = ticketId(ctx.ids());
-  return expiresInMs === undefined ? { ...suspension, id } : { ...suspension, expiresAt: ctx.clock.now() + expiresInMs, id };
-}
-
 type Ended = Exclude<ToolResult, ToolPending> | (ToolPending & { readonly suspension: Ticketed });
 
 const withTicket = (ctx: RunContext, result: ToolResult): Ended =>
-  result.type === "pending" ? { ...result, suspension: ticketed(ctx, result.suspension) } : result;
-
-function earlierOf(live: LiveCall, { suspension, decision }: ResumedCall): NonNullable<ToolCallState["earlier"]> {
-  const { resumeMode = "replay-tool-call", expiresInMs: _made, ...waited } = suspension;
-  return { suspension: { ...waited, id: suspension.id ?? ticketId(live.call.id) }, resumeMode, decision };
-}
-
-function suspendedState(ctx: RunContext, live: LiveCall, suspension: Ticketed): ToolCallState {
-  const { resumeMode, action, message, parameters, responseSchema, canEdit, expiresAt } = suspension;
-  const kept: ToolCallState["suspension"] = {
-    id: suspension.id,
-    action,
-    ...(message?.trim() ? { message } : {}),
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(responseSchema === undefined ? {} : { responseSchema }),
-    ...(canEdit === undefined ? {} : { canEdit }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-  };
-  const state = { ...stateOf(ctx, live, "suspended"), suspension: kept };
-  const earlier = action === UNKNOWN_OUTCOME && live.resume !== undefined ? { earlier: earlierOf(live, live.resume) } : {};
-  // An input that was edited on an earlier approval stays: the next approval is about what would run.
-  return { ...state, input: inputOf(live), resumeMode: resumeMode ?? "replay-tool-call", ...earlier };
-}
+  result.type === "pending" ? { ...result, suspension: ctx.seldom.here.ticketed(ctx, result.suspension) } : result;
 
 /** The result is in the transcript and told to listeners; that there is a ticket is told when it is on record. */
 function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
@@ -85,19 +46,18 @@ function publish(ctx: RunContext, live: LiveCall, result: Ended): void {
   ctx.transcript.answer(message, live.messageId);
   ctx.ledger?.settle(live, result);
   if (isReplay && result.type !== "pending") {
-    ctx.emit(callResumed({ call, messageId: live.messageId, ticketId: live.resume?.suspension.id }, result));
+    ctx.emit(ctx.seldom.here.callResumed({ call, messageId: live.messageId, ticketId: live.resume?.suspension.id }, result));
     return;
   }
   const outcome = toolOutcome(result);
   ctx.emit({ type: "tool-call-end", toolCallId: call.id, toolName: call.name, messageId: message.id, outcome, result });
-  if (result.type !== "pending") return;
-  const ticket = openTicketOf(ctx, call.id);
-  if (ticket !== undefined) ctx.writer.announce({ type: "ticket-open", ticket });
+  if (result.type === "pending") ctx.seldom.here.announceTicket(ctx, call.id);
 }
 
 /** One update from wherever the call stood to where its result puts it. Nobody ever sees it running alone. */
 function completion(ctx: RunContext, live: LiveCall, result: Ended) {
-  const call = result.type === "pending" ? suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, STATUS[toolOutcome(result)]);
+  const call =
+    result.type === "pending" ? ctx.seldom.here.suspendedState(ctx, live, result.suspension) : stateOf(ctx, live, toolOutcome(result));
   return command().update(toolCallStates, { type: "set", call });
 }
 
@@ -108,8 +68,7 @@ function checked(ctx: RunContext, reply: ToolReply): ToolReply {
     ctx.phases.check(reply.command);
     return reply;
   } catch (thrown) {
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
-    return { result: toolFailure("internal", `the tool's command was refused: ${detail}`), command: undefined };
+    return { result: toolFailure("internal", `the tool's command was refused: ${errorMessage(thrown)}`), command: undefined };
   }
 }
 
@@ -161,7 +120,7 @@ export function interruptCall(ctx: RunContext, live: LiveCall): void {
   recordCall(ctx, live, closeCall(ctx.ledger, live, isLost ? undefined : INTERRUPTED));
 }
 
-const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
+export const newState = (ctx: RunContext, live: LiveCall): ToolCallState => stateOf(ctx, live, "new");
 
 /** States of calls, and so their tickets, are kept in the order of their first update; those of these calls in the order given here. */
 export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
@@ -173,15 +132,6 @@ export function listCalls(ctx: RunContext, calls: readonly LiveCall[]): void {
   ctx.state.commit(change);
 }
 
-const HELD = "This call has not run yet: a call before it waits for a decision.";
-
-/** In sequence, calls behind one that waits are held: nobody has asked their gates, and they run when it is decided. */
-export function holdCall(ctx: RunContext, live: LiveCall): void {
-  ctx.state.commit(command().update(toolCallStates, { type: "set", call: newState(ctx, live) }));
-  const placeholder = toolMessage(ctx, live.call, { type: "pending", suspension: { action: "held" }, message: HELD });
-  ctx.transcript.answer(placeholder, live.messageId);
-}
-
 /** A gate asked for a decision: no hook runs, the tool has not begun. */
 export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspension): void {
   recordCall(ctx, live, { type: "pending", suspension });
@@ -189,14 +139,14 @@ export function suspendCall(ctx: RunContext, live: LiveCall, suspension: Suspens
 
 function toolContext(
   ctx: RunContext,
-  live: LiveCall,
+  live: ReadyCall,
   signal: AbortSignal,
   reporter: Reporter,
   traceParent: string | undefined,
 ): ToolContext {
   const { agent, scopeId, identity, principal, extras, messages, tools, clock, profile } = ctx.active.scene;
   const { progress, activity, output } = reporter;
-  const idempotencyKey = ctx.ledger?.keyOf(live) ?? effectKey(identity.runId, live.messageId, live.call.id, scopeId);
+  const { idempotencyKey } = live;
   // No getter: it would give each context a shape of its own.
   const { tasks, sendMessage } = ctx.tasks.forCall({ callId: live.call.id, agentId: agent.id, key: idempotencyKey, traceParent });
   let runAgent: RunAgent | undefined;
@@ -231,34 +181,40 @@ function toolContext(
   };
 }
 
-/** Never rejects. */
-export function execute(ctx: RunContext, allowed: AllowedCall): Promise<ToolReply> {
-  if ("reply" in allowed) return Promise.resolve(allowed.reply);
+/** `done` is told the reply, once: whatever happens, there is one. */
+export function execute(ctx: RunContext, allowed: AllowedCall, done: (reply: ToolReply) => void): void {
+  if ("reply" in allowed) {
+    done(allowed.reply);
+    return;
+  }
   ctx.tell({ type: "tool-call-run", toolCallId: allowed.call.id });
   const around = ctx.active.plan.env.arounds.tool;
-  if (around.length === 0) return executeTool(ctx, allowed);
+  if (around.length === 0) {
+    executeTool(ctx, allowed, done);
+    return;
+  }
   const call = { ...allowed.call, input: inputOf(allowed) };
   const facts = { ...ctx.active.scene, step: ctx.tally.steps, call, resume: allowed.resume, isReplay: allowed.isReplay };
-  return surround(around, facts, (traceParent) => executeTool(ctx, allowed, traceParent), { read: ({ result }) => result, log: ctx.log });
+  const work = (traceParent: string | undefined) => new Promise<ToolReply>((resolve) => executeTool(ctx, allowed, resolve, traceParent));
+  void ctx.seldom.here.surround(around, facts, work, { read: ({ result }) => result, log: ctx.log }).then(done);
 }
-
-type ToolCallAllowed = Extract<AllowedCall, { tool: Tool }>;
 
 /**
  * `traceParent`: of the span around the call, when there is one. The last look at the lease is as near to the tool as can be: a call before
  * it in the round may have kept the process, and what another process has taken over must not be begun here.
  */
-export function executeTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent?: string): Promise<ToolReply> {
+export function executeTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent?: string): void {
+  const begin = () => beginTool(ctx, allowed, done, traceParent);
   const assured = allowed.tool.traits.pure ? undefined : ctx.landing.assure();
-  if (assured === undefined) return beginTool(ctx, allowed, traceParent);
-  return assured.then(() => (ctx.signal.aborted ? { result: INTERRUPTED, command: undefined } : beginTool(ctx, allowed, traceParent)));
+  if (assured === undefined) begin();
+  else void assured.then(() => (ctx.signal.aborted ? done({ result: INTERRUPTED, command: undefined }) : begin()));
 }
 
-function beginTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent: string | undefined): Promise<ToolReply> {
+function beginTool(ctx: RunContext, allowed: ReadyCall, done: (reply: ToolReply) => void, traceParent: string | undefined): void {
   const reporter = new Reporter(ctx, allowed.call);
   const { timeoutMs } = allowed.tool.traits;
   const controller = timeoutMs === undefined ? undefined : new AbortController();
-  return executeCall({
+  const execution = {
     prepared: allowed.prepared,
     context: toolContext(ctx, allowed, controller?.signal ?? ctx.signal, reporter, traceParent),
     controller,
@@ -268,5 +224,6 @@ function beginTool(ctx: RunContext, allowed: ToolCallAllowed, traceParent: strin
     timeoutMs,
     graceMs: ctx.cancelGraceMs,
     reporter,
-  });
+  };
+  executeCall(execution, done);
 }

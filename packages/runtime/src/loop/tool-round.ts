@@ -1,4 +1,5 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
+import type { LedgerClaim } from "@awaken/contract/store";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
 import type { Late } from "../stream/door.ts";
 import { toolFailure } from "../tool/execute.ts";
@@ -8,7 +9,7 @@ import { gateCall } from "./gate-call.ts";
 import { type AllowedCall, type Gated, inputOf, type LiveCall } from "./live-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { RunningCalls } from "./running-calls.ts";
-import { completeCall, execute, holdCall, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
+import { completeCall, execute, interruptCall, listCalls, recordCall, suspendCall } from "./tool-call.ts";
 
 export type RoundOutcome =
   | { readonly type: "completed" }
@@ -25,13 +26,18 @@ export const runToolRound = (
   mode = ctx.active.plan.agent.toolExecution,
 ): Promise<RoundOutcome> => new Round(ctx, calls, mode === "sequential").run();
 
-const hasEffect = (call: AllowedCall): boolean => "tool" in call && !call.tool.traits.pure;
+/**
+ * What a tool gives without waiting for anything outside is there after so many turns of the queue: no timer is set for it, which is made
+ * and dropped at once (2 % of W2).
+ */
+const AT_ONCE = 4;
+const NOW = Promise.resolve();
 
 class Round {
   readonly #ctx: RunContext;
   readonly #calls: readonly LiveCall[];
-  /** Ids of calls without a result. */
-  readonly #open: Set<string>;
+  /** Ids of calls that have a result, or wait. A set of those that have none would be filled and emptied for nothing. */
+  readonly #settled: string[] = [];
   readonly #isSequential: boolean;
   readonly #running: RunningCalls;
   #allowed: AllowedCall[] = [];
@@ -46,15 +52,18 @@ class Round {
   constructor(ctx: RunContext, calls: readonly LiveCall[], isSequential: boolean) {
     this.#ctx = ctx;
     this.#calls = calls;
-    this.#open = new Set(calls.map((live) => live.call.id));
     this.#isSequential = isSequential;
     this.#running = new RunningCalls(ctx.clock);
   }
 
   async run(): Promise<RoundOutcome> {
     try {
-      const reason = await this.#pass();
-      if (reason !== undefined) return { type: "blocked", reason };
+      for (const live of this.#calls) {
+        if (this.#isStopped || this.#ctx.signal.aborted) break;
+        const passing = this.#pass(live);
+        const reason = passing instanceof Promise ? await passing : passing;
+        if (reason !== undefined) return { type: "blocked", reason };
+      }
       // After a break there is nothing to start, or the run is cancelled: what did not begin is interrupted, in call order.
       if (!this.#isStopped && !this.#ctx.signal.aborted) await this.#start();
       await this.#bringToEnd();
@@ -65,28 +74,27 @@ class Round {
       throw thrown;
     } finally {
       this.#running.close();
-      if (this.#ctx.signal.aborted && this.#open.size > 0) await this.#findOut();
-      this.#closeOpen();
+      if (this.#settled.length < this.#calls.length) await this.#closeOpen();
     }
   }
 
-  /** Each call passes its gates, in call order. Gives the reason when one is blocked: the run ends. */
-  async #pass(): Promise<string | undefined> {
-    for (const live of this.#calls) {
-      if (this.#ctx.signal.aborted) return undefined;
-      let gated = await gateCall(this.#ctx, live);
-      if (this.#ctx.signal.aborted) return undefined;
-      if (gated.type === "intercepted") {
-        gated = await this.#lookAgain(live, gated);
-        if (this.#isStopped || this.#ctx.signal.aborted) return undefined;
-      }
-      if (gated.type === "allowed") this.#allowed.push(gated.call);
-      else {
-        const reason = await this.#intercept(live, gated.intercept);
-        if (reason !== undefined) return reason;
-        if (this.#isStopped) return undefined;
-      }
+  /** Gives the reason when the call is blocked: the run ends. Without a promise when there was nobody to ask. */
+  #pass(live: LiveCall): Late<string | undefined> {
+    const gated = gateCall(this.#ctx, live);
+    if (gated instanceof Promise || gated.type !== "allowed") return this.#passAsked(live, gated);
+    this.#allowed.push(gated.call);
+    return undefined;
+  }
+
+  async #passAsked(live: LiveCall, gating: Late<Gated>): Promise<string | undefined> {
+    let gated = await gating;
+    if (this.#ctx.signal.aborted) return undefined;
+    if (gated.type === "intercepted") {
+      gated = await this.#lookAgain(live, gated);
+      if (this.#isStopped || this.#ctx.signal.aborted) return undefined;
     }
+    if (gated.type !== "allowed") return this.#intercept(live, gated.intercept);
+    this.#allowed.push(gated.call);
     return undefined;
   }
 
@@ -99,26 +107,25 @@ class Round {
     return gateCall(this.#ctx, live);
   }
 
-  /** The run was told to stop: calls of a process that is gone are not run again, and their tools may know what became of them. */
-  async #findOut(): Promise<void> {
-    const { ledger } = this.#ctx;
-    const lost = this.#calls.filter((live) => this.#open.has(live.call.id) && ledger?.unknownOf(live) !== undefined);
-    if (lost.length === 0) return;
-    const { knownResults } = await this.#ctx.seldom.open();
-    for (const [live, result] of await knownResults(this.#ctx, lost)) {
-      this.#open.delete(live.call.id);
-      recordCall(this.#ctx, live, result);
-    }
+  /**
+   * The run was told to stop: calls of a process that is gone are not run again, and their tools may know what became of them. Gives those
+   * of which nothing is known.
+   */
+  async #findOut(open: readonly LiveCall[]): Promise<readonly LiveCall[]> {
+    const lost = open.filter((live) => this.#ctx.ledger?.unknownOf(live) !== undefined);
+    if (lost.length === 0) return open;
+    const known = await (await this.#ctx.seldom.open()).knownResults(this.#ctx, lost);
+    for (const [live, result] of known) recordCall(this.#ctx, live, result);
+    return open.filter((live) => !known.has(live));
   }
 
   /** Calls that nobody got to, or that a failure cut off. Behind one that waits they have their turn when it is decided. */
-  #closeOpen(): void {
+  async #closeOpen(): Promise<void> {
+    const settled = new Set(this.#settled);
+    const open = this.#calls.filter((live) => !settled.has(live.call.id));
+    const left = this.#ctx.signal.aborted ? await this.#findOut(open) : open;
     const isHeld = this.#isStopped && this.#failure === undefined && !this.#ctx.signal.aborted;
-    for (const live of this.#calls) {
-      if (!this.#open.delete(live.call.id)) continue;
-      if (isHeld) holdCall(this.#ctx, live);
-      else interruptCall(this.#ctx, live);
-    }
+    for (const live of left) (isHeld ? this.#ctx.seldom.here.holdCall : interruptCall)(this.#ctx, live);
   }
 
   /** Gives the reason when the call is blocked: the run ends. */
@@ -132,7 +139,7 @@ class Round {
         return undefined;
       case "suspend":
         this.#keepOrder();
-        this.#open.delete(live.call.id);
+        this.#settled.push(live.call.id);
         suspendCall(this.#ctx, live, intercept.suspension);
         this.#note({ type: "pending", suspension: intercept.suspension });
         this.#isStopped = this.#isSequential;
@@ -143,13 +150,15 @@ class Round {
     }
   }
 
-  #complete(live: LiveCall, result: ToolResult): Promise<void> {
+  #complete(live: LiveCall, result: ToolResult): Late<void> {
     return this.#finish(live, { result, command: undefined });
   }
 
-  async #finish(live: LiveCall, reply: ToolReply): Promise<void> {
-    this.#open.delete(live.call.id);
-    this.#note(await completeCall(this.#ctx, live, reply));
+  /** Without a promise when no hook has to be waited for. */
+  #finish(live: LiveCall, reply: ToolReply): Late<void> {
+    this.#settled.push(live.call.id);
+    const result = completeCall(this.#ctx, live, reply);
+    return result instanceof Promise ? result.then((told) => this.#note(told)) : this.#note(result);
   }
 
   #note(result: ToolResult): void {
@@ -167,8 +176,8 @@ class Round {
   async #runInSequence(allowed: readonly AllowedCall[]): Promise<void> {
     for (const call of allowed) {
       if (this.#ctx.signal.aborted) return;
-      if ((await this.#before(call)) === "cancelled" || !(await this.#claim([call]))) return;
-      this.#running.add(call, execute(this.#ctx, call));
+      if ((await this.#before(call)) === "cancelled" || (await this.#claim([call])) === false) return;
+      this.#begin(call);
       await this.#bringToEnd();
       if (this.#isSuspended) {
         this.#isStopped = true;
@@ -180,10 +189,19 @@ class Round {
   /** All at once on one snapshot. */
   async #startTogether(allowed: readonly AllowedCall[]): Promise<void> {
     if (allowed.length === 0) return;
-    for (const call of allowed) if ((await this.#before(call)) === "cancelled") return;
-    if (this.#ctx.signal.aborted || !(await this.#claim(allowed))) return;
+    for (const call of allowed) {
+      const before = this.#before(call);
+      if ((before instanceof Promise ? await before : before) === "cancelled") return;
+    }
+    if (this.#ctx.signal.aborted) return;
+    const claiming = this.#claim(allowed);
+    if (claiming !== undefined && !(await claiming)) return;
     if (this.#isSuspended) await this.#putOnRecord();
-    for (const call of allowed) this.#running.add(call, execute(this.#ctx, call));
+    for (const call of allowed) this.#begin(call);
+  }
+
+  #begin(call: AllowedCall): void {
+    this.#running.add(call, (done) => execute(this.#ctx, call, done));
   }
 
   /**
@@ -192,10 +210,19 @@ class Round {
    */
   async #bringToEnd(mayLast = false): Promise<void> {
     const running = this.#running;
+    // For all of them: those that answer together are looked at together, in call order.
+    for (let turn = 0; turn < AT_ONCE && !running.areReady; turn++) await NOW;
     while (running.size > 0) {
-      if (running.size > 1 || mayLast || this.#isDirty) running.watch();
-      for (const { call, reply } of running.takeReady()) {
-        await this.#finishOne(call, reply);
+      const ready = running.takeReady();
+      const isAlone = ready.length + running.size === 1;
+      if (running.size > 0 && (!isAlone || mayLast || this.#isDirty)) running.watch();
+      for (const { call, reply } of ready) {
+        try {
+          const finishing = this.#finishOne(call, reply);
+          if (finishing instanceof Promise) await finishing;
+        } catch (thrown) {
+          this.#failure ??= { thrown };
+        }
       }
       if (running.size === 0) break;
       if ((running.isLasting || this.#isSuspended) && !this.#ctx.signal.aborted) await this.#putOnRecord();
@@ -205,18 +232,18 @@ class Round {
     if (this.#failure !== undefined) throw this.#failure.thrown;
   }
 
-  /** Neither throws nor rejects: behind a failure, results are recorded and no more. */
-  async #finishOne(call: AllowedCall, reply: ToolReply): Promise<void> {
+  /** Behind a failure, results are recorded and no more. */
+  #finishOne(call: AllowedCall, reply: ToolReply): Late<void> {
+    // What a call needs that waits.
+    const opening = reply.result.type === "pending" ? this.#ctx.seldom.open() : undefined;
+    if (opening instanceof Promise) return opening.then(() => this.#finishOne(call, reply));
     if (this.#failure !== undefined) {
-      if (this.#open.delete(call.call.id)) recordCall(this.#ctx, call, reply.result);
+      this.#settled.push(call.call.id);
+      recordCall(this.#ctx, call, reply.result);
       return;
     }
-    try {
-      if (this.#running.isLasting) this.#keepOrder();
-      await this.#finish(call, reply);
-    } catch (thrown) {
-      this.#failure = { thrown };
-    }
+    if (this.#running.isLasting) this.#keepOrder();
+    return this.#finish(call, reply);
   }
 
   /** Tickets come in the order of the calls, whichever waits first. */
@@ -244,15 +271,14 @@ class Round {
 
   /**
    * Puts on record that these calls are about to run: after a crash, whoever goes on knows that they may have had their effect. False
-   * when the run was cancelled meanwhile.
+   * when the run was cancelled meanwhile; undefined when there is nothing to put on record.
    */
-  #claim(calls: readonly AllowedCall[]): boolean | Promise<boolean> {
+  #claim(calls: readonly AllowedCall[]): Promise<boolean> | undefined {
     const { ledger, writer, tally, signal } = this.#ctx;
-    const effects = calls.filter(hasEffect);
-    if (ledger === undefined || effects.length === 0) return true;
-    const claims = effects.map((live) =>
-      ledger.claim({ messageId: live.messageId, call: { ...live.call, input: inputOf(live) } }, tally.steps),
-    );
+    if (ledger === undefined) return undefined;
+    const claims: LedgerClaim[] = [];
+    for (const call of calls) if ("tool" in call && !call.tool.traits.pure) claims.push(ledger.claim(call, inputOf(call), tally.steps));
+    if (claims.length === 0) return undefined;
     this.#isDirty = false;
     return writer.claim(claims).then(() => !signal.aborted);
   }

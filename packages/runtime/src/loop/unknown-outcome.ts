@@ -3,11 +3,12 @@ import type { OpenEntry } from "../commit/run-ledger.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "../tool/tool.ts";
 import { toolData } from "../tool/tool-data.ts";
 import { suspend } from "../tool/verdict.ts";
+import { readyCall } from "./gate-call.ts";
 import { type Gated, inputOf, type LiveCall } from "./live-call.ts";
-import { notDoneResult, UNKNOWN_OUTCOME } from "./lost-call.ts";
 import { prepareCall } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { executeTool } from "./tool-call.ts";
+import { notDoneResult, UNKNOWN_OUTCOME } from "./unknown-call.ts";
 
 const UNKNOWN: Reconciled = { type: "unknown" };
 
@@ -37,7 +38,7 @@ async function reconcile(ctx: RunContext, live: LiveCall, tool: Tool, call: Prep
       return found.type === "done" ? { result: { type: "success", data: toolData(tool.id, found.data) }, command: undefined } : NOTHING;
     },
   };
-  const { result } = await executeTool(ctx, { ...live, tool, prepared: asked });
+  const { result } = await new Promise<ToolReply>((resolve) => executeTool(ctx, readyCall(ctx, live, tool, asked), resolve));
   const [type = "unknown"] = told;
   if (result.type === "success") return type === "done" ? { type, data: result.data } : { type };
   if (result.type === "error") {
@@ -93,7 +94,7 @@ export async function findOutcome(ctx: RunContext, live: LiveCall, claim: OpenEn
       const result = { type: "success", data: found.data } as const;
       return { type: "allowed", call: { ...live, reply: { result, command: undefined } } };
     }
-    if (tool.traits.idempotent || tool.traits.pure) return { type: "allowed", call: { ...live, tool, prepared: call } };
+    if (tool.traits.idempotent || tool.traits.pure) return { type: "allowed", call: readyCall(ctx, live, tool, call) };
   }
   const { idempotencyKey, attempt } = claim;
   return {

@@ -11,10 +11,10 @@ import {
 } from "@awaken/contract";
 import type { DispatchRecord, NewWish, QueuedDispatch, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
-import { endOrder } from "../loop/run-order.ts";
+import { endOrder } from "../loop/resume-order.ts";
 import { isNews } from "../loop/task-news.ts";
+import { beginRun } from "../run/begin-run.ts";
 import { RunBell } from "../run/run-bell.ts";
-import { beginRun } from "../run/start-run.ts";
 import { within } from "../stream/within.ts";
 import { endRecord } from "./end-record.ts";
 import { giveHint, inOne } from "./in-one.ts";

@@ -69,7 +69,8 @@ export class Hold implements Holding, Lease {
   readonly #opening: Opening | undefined;
   readonly #leave: Leave;
   readonly #entrance: ((ports: Ports, at: number | undefined) => Promise<unknown>) | undefined;
-  readonly #wishes: OpenWishes;
+  /** What others want; most runs are over before anybody wants anything. */
+  #wishes: OpenWishes | undefined;
   #run: ActiveRun | undefined;
   #isAwaited = false;
   #fence: Fence | undefined;
@@ -91,8 +92,15 @@ export class Hold implements Holding, Lease {
     this.#opening = opening;
     this.#leave = leaveOf(init, opening);
     this.#dispatchId = opening?.claimed.dispatchId ?? dispatchId(uuidIds());
-    this.#wishes = new OpenWishes({ holder: this, ask: init.ask, log: init.log }, opening?.wishes ?? NOTHING);
-    if (opening !== undefined) this.#hold(opening.claimed, opening.askedAt);
+    if (opening === undefined) return;
+    if (opening.wishes.length > 0) this.#openWishes(opening.wishes);
+    this.#hold(opening.claimed, opening.askedAt);
+  }
+
+  #openWishes(found: readonly WishRecord[]): OpenWishes {
+    const { ask, log } = this.#init;
+    this.#wishes ??= new OpenWishes({ holder: this, ask, log }, found);
+    return this.#wishes;
   }
 
   /** Of the run that it is for; its id may turn out to be another one. */
@@ -198,7 +206,7 @@ export class Hold implements Holding, Lease {
       return riders;
     }
     const dispatch = this.#change(runId, isFirst && run !== undefined, result);
-    const takes = this.#wishes.takes(run);
+    const takes = this.#wishes?.takes(run) ?? NOTHING;
     if (fence !== undefined) riders.fence = fence;
     if (dispatch !== undefined) riders.dispatch = dispatch;
     if (takes.length > 0) riders.takes = takes;
@@ -213,7 +221,7 @@ export class Hold implements Holding, Lease {
     const isFirst = !this.#hasLanded;
     this.#hasLanded = true;
     this.#init.watchers.ended(run, dispatch?.type === "dead-letter" ? "dead_letter" : undefined);
-    this.#wishes.landed(takes);
+    this.#wishes?.landed(takes);
     const isOwn = this.#run?.runIds.includes(runId) === true;
     if (this.#run !== undefined && isOwn) {
       this.#written(this.#run, run, threadState);
@@ -272,15 +280,15 @@ export class Hold implements Holding, Lease {
 
   /** Somebody wants something of the run. Never rejects, and waits for nothing. */
   wanted(): void {
-    if (this.#run !== undefined) this.#wishes.look(this.#run);
+    if (this.#run !== undefined) this.#openWishes(NOTHING).look(this.#run);
   }
 
   get looking(): Promise<void> | undefined {
-    return this.#wishes.reading;
+    return this.#wishes?.reading;
   }
 
   refuse(decisions: readonly string[]): void {
-    this.#wishes.refuse(decisions);
+    this.#wishes?.refuse(decisions);
   }
 
   lost(why: string): void {
@@ -337,10 +345,9 @@ export class Hold implements Holding, Lease {
   }
 }
 
-function leaveOf({ clock, yieldBefore, maxAttempts: ofNew, hasWorkers }: HoldInit, opening: Opening | undefined): Leave {
-  const { attemptCount, maxAttempts } = opening?.claimed ?? { attemptCount: 0, maxAttempts: ofNew };
-  const hasTries = attemptCount + 1 < maxAttempts;
-  return new Leave({ clock, yieldBefore, hasTries, isAwaited: opening === undefined, hasWorkers });
+function leaveOf(init: HoldInit, opening: Opening | undefined): Leave {
+  const { attemptCount, maxAttempts } = opening?.claimed ?? { attemptCount: 0, maxAttempts: init.maxAttempts };
+  return new Leave(init, attemptCount + 1 < maxAttempts, opening === undefined);
 }
 
 /** A run that nobody waits for and that its model refused, for good or too often, is put before people as a dead letter. */

@@ -9,13 +9,10 @@ export function isPast(yieldBefore: YieldBefore | undefined, now: number): boole
   return at !== undefined && at <= now;
 }
 
+/** What all runs of a process share. */
 export interface LeaveInit {
   readonly clock: Clock;
   readonly yieldBefore: YieldBefore | undefined;
-  /** Whether it may fail once more. */
-  readonly hasTries: boolean;
-  /** Somebody waits for his own run: he is told what its model says, and not that its store failed for a moment. */
-  readonly isAwaited: boolean;
   /** Whether this process takes up what waits in the queue. */
   readonly hasWorkers: boolean;
 }
@@ -26,14 +23,20 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** How one run leaves this process before its end: at its deadline, when the process is closed, or after a failure that may pass. */
 export class Leave implements WayOut {
   readonly #init: LeaveInit;
+  /** Whether it may fail once more. */
+  readonly #hasTries: boolean;
+  /** Somebody waits for his own run: he is told what its model says, and not that its store failed for a moment. */
+  readonly #isAwaited: boolean;
   readonly #deadline: AbortController | undefined;
   #isAsked = false;
   #isHeld = false;
   #isBegunAgain = false;
   #stopTimer: (() => void) | undefined;
 
-  constructor(init: LeaveInit) {
+  constructor(init: LeaveInit, hasTries: boolean, isAwaited: boolean) {
     this.#init = init;
+    this.#hasTries = hasTries;
+    this.#isAwaited = isAwaited;
     if (init.yieldBefore === undefined) return;
     this.#deadline = new AbortController();
     this.#watch(init.yieldBefore);
@@ -42,7 +45,8 @@ export class Leave implements WayOut {
   /** Between two steps; the time may have moved since it was last asked for. */
   get isDue(): boolean {
     const { yieldBefore, clock } = this.#init;
-    return this.#isAsked || this.#deadline?.signal.aborted === true || isPast(yieldBefore, clock.now());
+    if (this.#isAsked || yieldBefore === undefined) return this.#isAsked;
+    return this.#deadline?.signal.aborted === true || isPast(yieldBefore, clock.now());
   }
 
   get signal(): AbortSignal | undefined {
@@ -65,11 +69,11 @@ export class Leave implements WayOut {
   }
 
   takesBack({ mayPass, of, code }: LeavingFailure): TakenBack | undefined {
-    const { hasTries, isAwaited, hasWorkers } = this.#init;
-    if (!mayPass || !hasTries || (isAwaited && of === "model")) return undefined;
+    const isAwaited = this.#isAwaited;
+    if (!mayPass || !this.#hasTries || (isAwaited && of === "model")) return undefined;
     if (!this.#isHeld) return this.#isBegunAgain && code !== "storage_too_new" ? "later" : undefined;
     // This process can neither go on with it nor see what becomes of it.
-    const isForOthers = !hasWorkers || code === "storage_too_new";
+    const isForOthers = !this.#init.hasWorkers || code === "storage_too_new";
     return isAwaited && isForOthers ? "elsewhere" : "later";
   }
 

@@ -2,7 +2,7 @@ import { threads } from "../builtin/background/task-table.ts";
 import { compacting } from "../builtin/compaction/compacting-door.ts";
 import { judging } from "../builtin/stop-policy/stop-policy.ts";
 import { toolWork } from "../builtin/tool-work-door.ts";
-import { ledgers } from "../commit/ledger-door.ts";
+import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { pools } from "../inference/pool/pool-cache.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { whole } from "../phase/whole-door.ts";
@@ -11,13 +11,14 @@ import { discovery } from "../registry/remote-agents-door.ts";
 import { following } from "../relay/relay-door.ts";
 import { moreRoom } from "../run/more-door.ts";
 import { seldom } from "../run/seldom-door.ts";
+import { profiles } from "../state/profiles-door.ts";
 import type { Door } from "../stream/door.ts";
-import { jsonSchema } from "../tool/json-schema.ts";
+import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
-  ...[inferenceSeldom, seldom, ledgers, whole, moreRoom, following, pools, jsonSchema],
-  ...[compacting, judging, threads, toolWork, fitting, discovery],
+  ...[inferenceSeldom, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
+  ...[compacting, judging, threads, toolWork, fitting, discovery, profiles],
 ];
 
 /**

@@ -3,6 +3,7 @@ import type { ClaimedDispatch, Retention, ScopedHint } from "@awaken/contract/st
 import type { Holds } from "../run/holds.ts";
 import type { RunParts } from "../run/run-parts.ts";
 import { keyIn } from "../stream/scope-key.ts";
+import { askWithin } from "./ask-within.ts";
 import { type Failure, judgeFailure, Unknowns } from "./attempts.ts";
 import { cancelByWish, decideElsewhere, keepDecisions } from "./control.ts";
 import { executeDispatch, keepCancel } from "./execute.ts";
@@ -19,7 +20,7 @@ import { startOrder } from "./submit.ts";
 import { Sweeper } from "./sweeper.ts";
 import { postAgentMessage, postTask } from "./task-post.ts";
 import { beginningOn, giveBackUnknown, makeRoom, type Tenant, takeBack, untilTurn } from "./tenant.ts";
-import { askWithin, type QueueOfAll } from "./tenant-queue.ts";
+import type { QueueOfAll } from "./tenant-queue.ts";
 import { Turns } from "./turns.ts";
 import { findUnbegun } from "./unbegun.ts";
 import { type QueueWatcher, Watchers } from "./watchers.ts";

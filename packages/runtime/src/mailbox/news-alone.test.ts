@@ -43,8 +43,10 @@ function office(store: QueueStore) {
     },
   });
   const many = (step: ScriptStep) => scripted(new Array<ScriptStep>(20).fill(step));
+  // It is at work until the run is: news that come between two of its steps are read there, and nothing of this would happen.
+  const helper = () => ({ items: [{ type: "until", promise: reached.promise } as const, ...text("helped").items] });
   const runtime = createRuntime({
-    providers: { lead: many(lead), clerk: many(clerk), helper: many(() => text("helped")) },
+    providers: { lead: many(lead), clerk: many(clerk), helper: many(helper) },
     models: { l: { provider: "lead", model: "m" }, c: { provider: "clerk", model: "m" }, h: { provider: "helper", model: "m" } },
     agents: {
       lead: { model: "l", delegates: ["clerk"] },

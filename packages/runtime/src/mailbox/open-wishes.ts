@@ -1,7 +1,7 @@
 import { type AwakenError, errorMessage, type Log, type RunProjection } from "@awaken/contract";
 import type { Fence, WishRecord } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
-import { keepForStep } from "../loop/decisions/early-decisions.ts";
+import { keepForStep } from "../loop/decisions/keep-for-step.ts";
 import { isKnown, isUnderWay, takeDecisions } from "../loop/decisions/take-decisions.ts";
 import type { ActiveRun } from "../run/active-runs.ts";
 import { isRefusal } from "./refusals.ts";

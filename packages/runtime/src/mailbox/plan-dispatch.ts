@@ -12,7 +12,8 @@ import {
   selectPending,
   type WishRecord,
 } from "@awaken/contract/store";
-import { endOrder, type RunOrder, resumeOrder } from "../loop/run-order.ts";
+import { endOrder, resumeOrder } from "../loop/resume-order.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import { isNews } from "../loop/task-news.ts";
 import { isOrphan } from "../run/called-run.ts";
 import { hasTicket } from "../run/known-tickets.ts";

@@ -1,6 +1,5 @@
 import type { ScopeId } from "@awaken/contract";
 import type { DispatchQueue, QueuePorts, QueueStore, ScopedQueueStore, StorePorts } from "@awaken/contract/store";
-import type { Bounds } from "../stream/bounds.ts";
 
 /** What the mailbox calls of a store, for one tenant. */
 export interface TenantQueue extends Pick<StorePorts, "runs" | "threads" | "messages" | "events" | "wishes" | "commit">, QueuePorts {
@@ -21,13 +20,3 @@ export function servesQueue(store: object): store is QueueOfAll {
 
 /** A store that does not answer has failed: nobody waits for it without an end. */
 export type Ask = <T>(what: string, asked: Promise<T>) => Promise<T>;
-
-export const askWithin =
-  (bounds: Bounds): Ask =>
-  (what, asked) =>
-    bounds.wait(asked, {
-      limit: "storeMs",
-      onAbort: "record",
-      code: "storage_io",
-      name: () => `the store, which was asked to ${what},`,
-    });

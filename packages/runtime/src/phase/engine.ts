@@ -55,7 +55,7 @@ export class PhaseEngine implements LockedEngine {
     this.maxRounds = init.maxRounds ?? DEFAULT_MAX_ROUNDS;
     this.store.register(OWN_KEYS);
     this.bounds = init.bounds ?? defaultBounds(init.seat.scene);
-    this.#submitter = new Submitter(init.store, init.seat, init.log, this.bounds);
+    this.#submitter = new Submitter(this);
   }
 
   get failedEffects(): number {
@@ -127,25 +127,24 @@ export class PhaseEngine implements LockedEngine {
 
   /** The same, for whoever has the lock. Commits at once; the promise, if there is one, is that of the effects. */
   submitNow(given: Command): Promise<void> | undefined {
-    return this.#submitter.submit(this.table, given);
+    return this.#submitter.submit(given);
   }
 
   /** Throws what `submit` would throw before it commits. */
   check(given: Command): void {
-    this.#submitter.check(this.table, given);
+    this.#submitter.check(given);
   }
 
   inputs<P extends HookPhase>(phase: P, facts: PhaseFacts[P]) {
     return (state: Snapshot): HookInput<P> => {
       const { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile } = this.seat.scene;
-      const scene = { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile };
-      const own: RunScene & { state: Snapshot; phase: P } = Object.assign(scene, { state, phase });
-      return Object.assign(own, facts);
+      const scene = { agent, scopeId, identity, principal, extras, messages, tools, signal, clock, profile, state, phase };
+      return Object.assign(scene, facts);
     };
   }
 
   isCancelled(phase: HookPhase): boolean {
-    return !CLOSING.has(phase) && this.seat.scene.signal.aborted;
+    return this.seat.scene.signal.aborted && !CLOSING.has(phase);
   }
 
   #hasDue(phase: HookPhase): boolean {

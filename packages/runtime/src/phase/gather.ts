@@ -45,7 +45,8 @@ export function call<P extends HookPhase>(entry: HookEntry<P>, input: HookInput<
 export function callHooks<P extends HookPhase>(store: StateStore, entries: readonly HookEntry<P>[], inputOf: InputOf<P>): CalledHooks<P> {
   const snapshot = store.snapshot();
   const input = inputOf(snapshot);
-  const given = entries.map((entry) => call(entry, input, snapshot.revision));
+  const given: Given[] = [];
+  for (const entry of entries) given.push(call(entry, input, snapshot.revision));
   return { entries, given, revision: snapshot.revision, phase: input.phase };
 }
 

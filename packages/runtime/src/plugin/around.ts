@@ -97,6 +97,8 @@ export function surround<W extends AroundWork, R>(
       return inner();
     };
   }
-  begin();
-  return start();
+  // Whoever surrounds the work hears of its end before the run goes on.
+  return begin().then(start, start);
 }
+
+export type Surround = typeof surround;

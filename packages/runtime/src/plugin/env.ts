@@ -11,6 +11,10 @@ import type { ReadSource } from "./tool-source.ts";
 /** All that an agent's plugins brought, compiled once per resolution and frozen. */
 export interface Env extends PhaseTable {
   readonly plugins: readonly Plugin[];
+  /** Those of them that have `onActivate`. */
+  readonly activating: readonly Plugin[];
+  /** Those of them that have `onBind`. */
+  readonly binding: readonly Plugin[];
   readonly stateKeys: readonly AnyStateKey[];
   readonly profileKeys: ReadonlyMap<string, AnyProfileKey>;
   readonly gates: readonly GateEntry[];

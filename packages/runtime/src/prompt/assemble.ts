@@ -57,7 +57,9 @@ export function applyTransforms(
   tools: readonly ToolDescriptor[],
   transforms: readonly Transform[],
 ): readonly Message[] {
-  return openWithUser(transforms.reduce((list, transform) => transform(list, tools), messages));
+  let list = messages;
+  for (const transform of transforms) list = transform(list, tools);
+  return openWithUser(list);
 }
 
 /**

@@ -30,8 +30,9 @@ function compare(a: ContextMessage, b: ContextMessage): number {
 
 /** How many system messages the list begins with. */
 export function countLeadingSystem(messages: readonly Message[]): number {
-  const first = messages.findIndex((message) => message.role !== "system");
-  return first === -1 ? messages.length : first;
+  let count = 0;
+  while (messages[count]?.role === "system") count++;
+  return count;
 }
 
 /** Puts each entry where its target says: before everything, behind the leading system messages, or at the end. */

@@ -102,7 +102,7 @@ export function createResolver(init: ResolverInit): LiveResolver {
 
   const resolve = (set: RegistrySet, agentId: string, readTools = readNow): RunPlan => {
     const plans = compiled.get(set) ?? new BoundedMap<RunPlan>(MAX_PLANS);
-    compiled.set(set, plans);
+    if (plans.size === 0) compiled.set(set, plans);
     const plan = plans.getOrCreate(agentId, () => compile(set, agentId, readTools));
     if (plan.env.sources.every(({ source, tools }) => readTools(source) === tools)) return plan;
     return plans.replace(agentId, compile(set, agentId, readTools));

@@ -13,7 +13,6 @@ import type { RunContext } from "../loop/run-context.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { Listeners } from "../stream/listeners.ts";
 import { Queue } from "../stream/queue.ts";
-import { keyIn } from "../stream/scope-key.ts";
 
 /** How a run is on record. */
 export interface Written {
@@ -130,83 +129,94 @@ export interface RunAudience {
   ended(run: ActiveRun): void;
 }
 
-/** The runs of all tenants. There is nothing in it for a tenant without an active run. */
+/** The runs of a tenant. */
 interface Slots {
-  /** Who wants to know that a tenant has runs here, and has them no more. */
-  audience: RunAudience | undefined;
   readonly byThread: Map<string, ActiveRun>;
   readonly byRun: Map<string, ActiveRun>;
+}
+
+/** The runs of all tenants. There is nothing in it for a tenant without an active run. */
+interface Tenants {
+  /** Who wants to know that a tenant has runs here, and has them no more. */
+  audience: RunAudience | undefined;
+  /** An id as it is has its hash already: one that is put together with its tenant's is hashed by each look. */
+  readonly slots: Map<ScopeId, Slots>;
 }
 
 /** The runs of this process that are of one tenant: at most one per thread and one per run id. */
 export class ActiveRuns {
   readonly #scopeId: ScopeId;
-  readonly #slots: Slots;
+  readonly #tenants: Tenants;
 
-  constructor(scopeId: ScopeId = DEFAULT_SCOPE, slots: Slots = { audience: undefined, byThread: new Map(), byRun: new Map() }) {
+  constructor(scopeId: ScopeId = DEFAULT_SCOPE, tenants: Tenants = { audience: undefined, slots: new Map() }) {
     this.#scopeId = scopeId;
-    this.#slots = slots;
+    this.#tenants = tenants;
   }
 
   /** Those of another tenant. */
   scoped(scopeId: ScopeId): ActiveRuns {
-    return new ActiveRuns(scopeId, this.#slots);
+    return new ActiveRuns(scopeId, this.#tenants);
   }
 
   /** Of all tenants. */
   tell(audience: RunAudience): void {
-    this.#slots.audience = audience;
+    this.#tenants.audience = audience;
   }
 
   /** Of all tenants. */
   get size(): number {
-    return this.#slots.byThread.size;
+    return this.all().length;
   }
 
   /** Of all tenants. */
   all(): readonly ActiveRun[] {
-    return [...this.#slots.byThread.values()];
+    return [...this.#tenants.slots.values()].flatMap(({ byThread }) => [...byThread.values()]);
   }
 
   /** Takes the thread, in one synchronous step. */
   claim(threadId: ThreadId, runId: RunId): ActiveRun {
-    if (this.onThread(threadId) !== undefined) {
+    const own = this.#own ?? { byThread: new Map(), byRun: new Map() };
+    if (own.byThread.has(threadId)) {
       throw new AwakenError("thread_already_running", `thread already has an active run: ${threadId}`, { details: { threadId } });
     }
-    this.#refuseActive(runId);
+    refuseActive(own, runId);
     const run = new ActiveRun(threadId, runId, this.#scopeId);
-    this.#slots.byThread.set(this.#key(threadId), run);
-    this.#slots.byRun.set(this.#key(runId), run);
-    this.#slots.audience?.began(run);
+    own.byThread.set(threadId, run);
+    own.byRun.set(runId, run);
+    this.#tenants.slots.set(this.#scopeId, own);
+    this.#tenants.audience?.began(run);
     return run;
   }
 
   /** The claim turned out to be for a run that exists already. The id of the claim stays an alias. */
   adopt(run: ActiveRun, runId: RunId): void {
     if (run.runId === runId) return;
-    this.#refuseActive(runId);
-    this.#slots.byRun.set(this.#key(runId), run);
+    refuseActive(this.#own, runId);
+    this.#own?.byRun.set(runId, run);
     run.runIds.push(runId);
     run.runId = runId;
   }
 
   /** Frees what this very run holds: a late release cannot free a newer run. */
   release(run: ActiveRun): void {
-    const { byThread, byRun } = this.#slots;
-    if (this.onThread(run.threadId) === run) {
-      byThread.delete(this.#key(run.threadId));
-      this.#slots.audience?.ended(run);
+    const { slots, audience } = this.#tenants;
+    const own = this.#own;
+    for (const id of run.runIds) if (own?.byRun.get(id) === run) own.byRun.delete(id);
+    if (own?.byThread.get(run.threadId) === run) {
+      own.byThread.delete(run.threadId);
+      // The default tenant comes again.
+      if (own.byThread.size === 0 && this.#scopeId !== DEFAULT_SCOPE) slots.delete(this.#scopeId);
+      audience?.ended(run);
     }
-    for (const id of run.runIds) if (this.byRun(id) === run) byRun.delete(this.#key(id));
     run.close();
   }
 
   onThread(threadId: string): ActiveRun | undefined {
-    return this.#slots.byThread.get(this.#key(threadId));
+    return this.#own?.byThread.get(threadId);
   }
 
   byRun(runId: string): ActiveRun | undefined {
-    return this.#slots.byRun.get(this.#key(runId));
+    return this.#own?.byRun.get(runId);
   }
 
   /** By run id or thread id. One id that names two runs names none. */
@@ -218,12 +228,12 @@ export class ActiveRuns {
     return run === undefined ? { type: "none" } : { type: "found", run };
   }
 
-  #key(id: string): string {
-    return keyIn(this.#scopeId, id);
+  get #own(): Slots | undefined {
+    return this.#tenants.slots.get(this.#scopeId);
   }
+}
 
-  #refuseActive(runId: RunId): void {
-    if (this.byRun(runId) === undefined) return;
+function refuseActive(slots: Slots | undefined, runId: RunId): void {
+  if (slots?.byRun.has(runId) === true)
     throw new AwakenError("thread_already_running", `run is already active: ${runId}`, { details: { runId } });
-  }
 }

@@ -13,7 +13,8 @@ import {
 import { MemoryThreads } from "../commit/memory-threads.ts";
 import type { ChildEnd, ChildOrder, Children } from "../loop/children.ts";
 import { countedOf, isLeft, type LoopOutcome } from "../loop/finish.ts";
-import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { Resolution } from "../resolve/resolver.ts";

@@ -1,18 +1,6 @@
-import {
-  AwakenError,
-  checkOptions,
-  describeType,
-  type Message,
-  type PartRules,
-  RULES,
-  type RunRecord,
-  threadId,
-  runId as toRunId,
-} from "@awaken/contract";
-import { endOrder } from "../loop/run-order.ts";
+import { AwakenError, checkOptions, describeType, type Message, type PartRules, RULES } from "@awaken/contract";
 import type { ActiveRun } from "./active-runs.ts";
 import type { RunParts } from "./run-parts.ts";
-import { beginRun } from "./start-run.ts";
 
 const CANCEL_WAIT_MS = 5_000;
 
@@ -23,14 +11,6 @@ export interface WaitOptions {
 
 export const WAIT_OPTIONS: PartRules<WaitOptions> = { timeoutMs: RULES.millis };
 
-/** The run that waits under this run id or thread id. */
-async function waitingRun(parts: RunParts, id: string): Promise<RunRecord | undefined> {
-  const byRun = await parts.records.runs.load(toRunId(id));
-  const onThread = (await parts.records.threads.loadHead(threadId(id)))?.openRun;
-  const found = [byRun, onThread].filter((run) => run?.status === "waiting");
-  return found.length > 1 && found[0]?.runId !== found[1]?.runId ? undefined : found[0];
-}
-
 /** A run id or a thread id. A blank one names nothing. */
 function checkControlId(id: unknown): void {
   if (typeof id === "string") return;
@@ -38,7 +18,7 @@ function checkControlId(id: unknown): void {
 }
 
 /** Tells a run to stop: an active one in the synchronous part of the call; one that waits is taken up only to be ended. */
-async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined> {
+export async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined> {
   checkControlId(id);
   const found = parts.active.find(id);
   if (found.type === "found") {
@@ -47,14 +27,7 @@ async function stop(parts: RunParts, id: string): Promise<ActiveRun | undefined>
   }
   if (found.type === "ambiguous") parts.log.warn(`cancel: '${id}' names two runs, none is cancelled`);
   if (found.type === "ambiguous" || id.trim() === "") return undefined;
-  const waiting = await waitingRun(parts, id);
-  if (waiting === undefined) return undefined;
-  // Somebody may have taken it up meanwhile.
-  if (parts.active.byRun(waiting.runId) !== undefined || parts.active.find(id).type !== "none") return stop(parts, id);
-  const { run, begun } = beginRun(parts, endOrder(waiting));
-  run.cancel();
-  await begun;
-  return run;
+  return parts.more.stopWaiting(parts, id);
 }
 
 /** True when a run was found and told to stop. An id that names two runs stops none. */

@@ -3,9 +3,10 @@ import { sameJson } from "@awaken/contract/store";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
 import { isRepeated } from "../loop/decisions/same-decision.ts";
 import { takeDecisions } from "../loop/decisions/take-decisions.ts";
-import { resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
 import type { ActiveRun } from "./active-runs.ts";
+import { beginRun } from "./begin-run.ts";
 import { isOrphan } from "./called-run.ts";
 import { cancel } from "./control.ts";
 import { readDecisions, type TicketDecision } from "./decision-input.ts";
@@ -16,7 +17,6 @@ import { keepEarly } from "./keep-early.ts";
 import { hasTicket, isBelow, isOpen, notOpen, tooLate, unknownTicket } from "./known-tickets.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunStream } from "./run-stream.ts";
-import { beginRun } from "./start-run.ts";
 import { followRun } from "./stream-of-run.ts";
 
 /** Decisions about tickets of one run. */

@@ -3,7 +3,7 @@ import { memoryStore } from "@awaken/stores/memory";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { STATELESS_REMOTE_PROFILE } from "../backend/profile.ts";
-import { ledgers } from "../commit/ledger-door.ts";
+import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { createRuntime, type RuntimeInit } from "../create-runtime.ts";
 import { command } from "../phase/command.ts";
 import { whole } from "../phase/whole-door.ts";
@@ -62,7 +62,7 @@ describe("a part that cannot be loaded when a run needs it", () => {
     ["gates", "gate", seldom, "failed"],
     ["what plugins hold of a run", "holder", seldom, "failed"],
     ["hooks that are waited for", "waiter", whole, "failed"],
-    ["the ledger", "plain", ledgers, "refused"],
+    ["the ledger", "plain", commitSeldom, "refused"],
   ] as const)("%s: the run ends once, and the next one on the thread finds it and goes well", async (_, agent, door, becomes) => {
     const { runtime, model } = open([toolCall("book", {}), toolCall("book", {}), text("done")].slice(agent === "gate" ? 0 : 1));
     gone(door);

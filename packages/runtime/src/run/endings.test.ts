@@ -80,3 +80,32 @@ describe("the end of a run is on record once, in its last commit", () => {
     expect(await store.runs.load(died.runId)).toMatchObject({ outcome: { termination: { type: "behavior-requested" } } });
   });
 });
+
+describe("a logger that gives something back", () => {
+  const failing = definePlugin({
+    id: "failing",
+    register(r) {
+      r.hook("runEnd", () => Promise.reject(new Error("hook")));
+    },
+  });
+
+  it.each([
+    ["a promise that nobody keeps", () => new Promise<void>(() => {})],
+    ["a promise that is kept much later", () => new Promise<void>((resolve) => setTimeout(resolve, 60_000).unref())],
+  ])("keeps no run from its end: %s", async (_, error) => {
+    const store = memoryStore();
+    const runtime = open(scripted([text("ok")]), {
+      store,
+      plugins: [failing],
+      agents: { default: { model: "fast", plugins: ["failing"] } },
+      log: { warn() {}, error },
+    });
+    const run = runtime.stream({ thread: "t", input: "x" });
+    const ends: string[] = [];
+    for await (const { type } of run) if (type === "run-end") ends.push(type);
+    expect(ends).toEqual(["run-end"]);
+    expect((await run.result).status).toBe("done");
+    expect((await store.runs.load(run.id))?.status).toBe("done");
+    await runtime.close();
+  });
+});

@@ -1,5 +1,5 @@
 import type { RunRecord } from "@awaken/contract";
-import { childOf } from "../commit/open-tickets.ts";
+import { childOf } from "../commit/tickets.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
 import type { RunBell } from "./run-bell.ts";

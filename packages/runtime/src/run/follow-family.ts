@@ -1,7 +1,7 @@
 import { type AgentEvent, AwakenError, type RunId, type RunRecord } from "@awaken/contract";
-import { childOf } from "../commit/open-tickets.ts";
+import { childOf } from "../commit/tickets.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
-import { resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { Hearer, Listen } from "../stream/listeners.ts";

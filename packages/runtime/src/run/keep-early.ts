@@ -1,7 +1,7 @@
 import { AwakenError, openTicketsOf, type RunId, type RunRecord, runId, ticketId } from "@awaken/contract";
-import { LOCAL_PROFILE } from "../backend/profile.ts";
+import { LOCAL_PROFILE } from "../backend/local-profile.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
-import { keepForStep } from "../loop/decisions/early-decisions.ts";
+import { keepForStep } from "../loop/decisions/keep-for-step.ts";
 import { isKnown, isUnderWay } from "../loop/decisions/take-decisions.ts";
 import type { RunContext } from "../loop/run-context.ts";
 import type { ActiveRun } from "./active-runs.ts";

@@ -10,6 +10,7 @@ export { openTasks } from "./open-tasks.ts";
 export { reconcile } from "./reconcile.ts";
 export { rewind } from "./rewind.ts";
 export { followedElsewhere } from "./settled.ts";
+export { stopWaiting } from "./stop-waiting.ts";
 export { tellOwner } from "./tell-owner.ts";
 export { resume, wait } from "./wait.ts";
 export { wakeThread } from "./wake-thread.ts";

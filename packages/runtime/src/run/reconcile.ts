@@ -1,9 +1,9 @@
 import { AwakenError, copyJson, isJson, type JsonValue, type RunRecord, runIdentity, type ToolResult, ticketId } from "@awaken/contract";
 import { type LedgerEntry, sameJson } from "@awaken/contract/store";
 import { Landing } from "../commit/land.ts";
-import { notDoneResult } from "../loop/lost-call.ts";
-import { lateResult } from "../loop/messages.ts";
+import { lateResult } from "../loop/closing-messages.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
+import { notDoneResult } from "../loop/unknown-call.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** What somebody found out about a call whose outcome was lost: it happened, and this is what it gave; or it did not. */

@@ -14,11 +14,11 @@ import {
 import { type LedgerEntry, MAX_LIMIT, type Page, type RunPosition, type ThreadHead } from "@awaken/contract/store";
 import type { News } from "../commit/compose.ts";
 import { type OpenEntry, RunLedger } from "../commit/run-ledger.ts";
+import { abandonCall } from "../loop/abandon-calls.ts";
+import { lateResult } from "../loop/closing-messages.ts";
 import { endNews, type OpenRunRecord } from "../loop/end-news.ts";
 import { closeCall } from "../loop/lost-call.ts";
-import { lateResult } from "../loop/messages.ts";
-import { abandonCall } from "../loop/supersede.ts";
-import { closedTicket } from "../state/past-tickets.ts";
+import { closedTicket } from "../state/closed-ticket.ts";
 import { storedCalls, toolCallStates } from "../state/tool-call-states.ts";
 import type { RunParts } from "./run-parts.ts";
 

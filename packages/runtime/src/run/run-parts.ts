@@ -1,5 +1,5 @@
 import type { AgentEvent, Backend, Log, RunIdentity, ScopeId } from "@awaken/contract";
-import type { LiveStore, ProfileStore, StreamCheckpointStore } from "@awaken/contract/store";
+import type { LiveStore, StreamCheckpointStore } from "@awaken/contract/store";
 import type { RootNeeds } from "../backend/check-profile.ts";
 import type { MessagePort } from "../builtin/background/open-tasks.ts";
 import type { TenantTasks } from "../builtin/background/task-table.ts";
@@ -9,6 +9,7 @@ import type { RunOrder } from "../loop/run-order.ts";
 import type { RunRecords } from "../loop/run-records.ts";
 import type { RunTasks, TaskScene } from "../loop/run-tasks.ts";
 import type { Resolution, Resolver } from "../resolve/resolver.ts";
+import type { LateProfiles } from "../state/profile.ts";
 import type { Bounds, Limits } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -30,9 +31,11 @@ export interface RunInit {
   /** What was registered when the run began. */
   readonly resolution: Resolution;
   readonly start: StartRun;
+  /** What was opened for it, to be closed when it is over here. */
+  tasks: readonly OpenedTasks[];
 }
 
-/** To be closed when the run is over here. */
+/** Background work of a run, while that is at work here. */
 export interface OpenedTasks extends RunTasks {
   close(): void;
 }
@@ -47,6 +50,8 @@ export interface More {
   tasks(init: RunInit, scene: TaskScene): OpenedTasks;
   /** Where nothing rides in commits, the thread that a task belongs to is told of its end when that is on record. */
   tellOwner(parts: RunParts, identity: RunIdentity): Promise<void>;
+  /** Takes a run up that waits under this run id or thread id, to end it. */
+  stopWaiting(parts: RunParts, id: string): Promise<ActiveRun | undefined>;
   /** What a run has used, with all that it started. */
   withFamily(parts: RunParts, result: LoopResult): Promise<LoopResult>;
   /** What becomes of a run that went on elsewhere. */
@@ -77,7 +82,7 @@ export interface RunParts {
   readonly scopeId: ScopeId;
   readonly resolver: Resolver;
   readonly records: RunRecords;
-  readonly profiles: ProfileStore;
+  readonly profiles: LateProfiles;
   readonly streams: StreamCheckpointStore | undefined;
   /** Wakes whoever waits for a run of another process. */
   readonly live: LiveStore | undefined;

@@ -160,13 +160,13 @@ function readOptions({ overrides, frontendTools, frontendContext, extras, output
     const checked = validateSync(inferenceOverrideSchema, overrides);
     if (checked.type === "invalid") refuse(`overrides: ${checked.message}`);
   }
-  return {
-    ...(overrides === undefined ? undefined : { overrides: copyJson(overrides) }),
-    ...(frontendTools === undefined ? undefined : { frontendTools: frontendTools.map(readTool) }),
-    ...(frontendContext === undefined ? undefined : { frontendContext: copyJson(frontendContext) }),
-    ...(extras === undefined ? undefined : { extras: copyJson(extras) }),
-    ...(outputRetries === undefined ? undefined : { outputRetries }),
-  };
+  const options: { -readonly [Name in keyof RunOptions]?: RunOptions[Name] } = {};
+  if (overrides !== undefined) options.overrides = copyJson(overrides);
+  if (frontendTools !== undefined) options.frontendTools = frontendTools.map(readTool);
+  if (frontendContext !== undefined) options.frontendContext = copyJson(frontendContext);
+  if (extras !== undefined) options.extras = copyJson(extras);
+  if (outputRetries !== undefined) options.outputRetries = outputRetries;
+  return options;
 }
 
 function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
@@ -180,12 +180,12 @@ function toOrder(request: RunRequest, ids: Ids, clock: Clock): RunOrder {
   if (intent.type === "new" && input.length === 0) refuse("there is no input");
   return {
     threadId: threadId(thread ?? ids()),
-    ...(thread === undefined ? { isNewThread: true as const } : undefined),
+    isNewThread: thread === undefined ? true : undefined,
     intent,
     input,
     namedMessages: namedMessages(request.input),
     trace,
-    ...(principal === undefined ? undefined : { principal: copyJson(principal) }),
+    principal: copyJson(principal),
     agentId: agent,
     options,
     signal,

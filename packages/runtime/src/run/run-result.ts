@@ -88,20 +88,18 @@ const toRunTicket = (ticket: Ticket): RunTicket => ({
 
 /** The caller's own: the record shares nothing with it. `readOutput` is asked for the answer of a run that is done. */
 export function toRunResult<O>(given: LoopResult, readOutput: (recorded: JsonValue | undefined) => O): RunResult<O> {
-  const ended = copyJson(given);
-  const { runId, threadId, text, steps, usageByAgent } = ended;
-  const usage = usageByAgent.length === 1 ? ended.usage : sumOf(usageByAgent);
+  const { runId, threadId, text, steps, status, waitingReason, output } = given;
+  const usageByAgent = copyJson(given.usageByAgent);
+  const usage = usageByAgent.length === 1 ? { ...given.usage } : sumOf(usageByAgent);
   const facts: RunFacts = { runId, threadId, text, steps, usage, usageByAgent };
-  const conclusion = conclude({ ...ended, isOutputMissing: ended.isOutputAsked && ended.output === undefined });
+  const isOutputMissing = given.isOutputAsked && output === undefined;
+  const conclusion = conclude({ termination: { ...given.termination }, status, waitingReason, isOutputMissing });
   switch (conclusion.status) {
     case "done":
-      return { ...facts, ...conclusion, output: readOutput(ended.output) };
+      return { ...facts, ...conclusion, output: readOutput(copyJson(output)) };
     case "waiting":
-      return { ...facts, ...conclusion, tickets: ended.tickets.map(toRunTicket) };
+      return { ...facts, ...conclusion, tickets: copyJson(given.tickets).map(toRunTicket) };
     default:
       return { ...facts, ...conclusion };
   }
 }
-
-/** As the record has it: whoever did not ask does not know its type. */
-export const toUntypedResult = (ended: LoopResult): RunResult => toRunResult<unknown>(ended, (recorded) => recorded);

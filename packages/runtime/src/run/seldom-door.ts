@@ -1,4 +1,5 @@
+import { openSeldom } from "../loop/open-seldom.ts";
 import { Door } from "../stream/door.ts";
 
 /** One for all runtimes of the process. */
-export const seldom = new Door(() => import("../loop/seldom.ts"));
+export const seldom = new Door(openSeldom);

@@ -1,7 +1,7 @@
 import { type AgentEvent, AwakenError, errorMessage, runId } from "@awaken/contract";
 import { cancelTaskTool } from "../builtin/background/cancel-task-tool.ts";
 import type { Holding } from "../commit/holding.ts";
-import { isLeft, type LeftRun, type LoopOutcome, type LoopResult, type ToldRun } from "../loop/finish.ts";
+import { isLeft, type LeftRun, type LoopOutcome, type LoopResult } from "../loop/finish.ts";
 import { type TakeUp, takeUp } from "../loop/resume/resume.ts";
 import type { AgentPlans, RunContext } from "../loop/run-context.ts";
 import { runLoop } from "../loop/run-loop.ts";
@@ -10,6 +10,7 @@ import type { RunPlan } from "../loop/run-plan.ts";
 import { describeTools, listIds } from "../loop/to-plan.ts";
 import { onAbort } from "../stream/abort.ts";
 import { Bounds, type Work } from "../stream/bounds.ts";
+import type { Late } from "../stream/door.ts";
 import type { Ear, Listen } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
 import { defaultAgent } from "./default-agent.ts";
@@ -39,21 +40,14 @@ export function startRun(
   return { run, result };
 }
 
-/** The same. `begun` resolves when the run is set up and what it goes on with is on record; it rejects when the run cannot begin. */
-export function beginRun(parts: RunParts, order: RunOrder): StartedRun & { readonly begun: Promise<void> } {
-  const begun = Promise.withResolvers<void>();
-  const { run, result } = startRun(parts, order, undefined, begun.resolve);
-  // Whoever wants to know looks at one of the two.
-  begun.promise.catch(() => {});
-  result.catch(begun.reject);
-  return { run, result, begun: begun.promise };
-}
-
 /** How often a thread is tried for whose holder turned out to be gone, or that was rewound while it was read. */
 const MAX_HOLDS = 3;
 
 /** The run has not begun, and there is something else to find now. */
 const AGAIN: ReadonlySet<string> = new Set(["fence_lost", "message_version_conflict"]);
+
+/** Apart from the frame below: what a closure sees is kept for each run that waits there. */
+const cancelWith = ({ controller }: ActiveRun, signal: AbortSignal): (() => void) => onAbort(signal, () => controller.abort(signal.reason));
 
 /** Holds the thread against other processes while the run is at work. One that nobody is at work on any more is taken from whoever had it. */
 async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onBegun: (() => void) | undefined): Promise<LoopOutcome> {
@@ -62,25 +56,28 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
   let off: (() => void) | undefined;
   bounds.hold();
   try {
-    if (signal !== undefined) off = onAbort(signal, () => run.controller.abort(signal.reason));
+    if (signal !== undefined) off = cancelWith(run, signal);
     const parts = ofRuntime.boundTo(bounds);
     const { holds } = parts;
     // In the synchronous part of the call: what is registered from now on is not for this run.
-    const init = { parts, ofRuntime, run, resolution: parts.resolver.open(), start: startRun };
+    const init: RunInit = { parts, ofRuntime, run, resolution: parts.resolver.open(), start: startRun, tasks: NO_TASKS };
     for (let tries = 1; ; tries++) {
-      const held = holds === undefined ? order.holding : await holds.open(run, order.holding, order.isAwaited === true);
-      let prepared: Prepared | undefined;
+      // Whoever starts a run has it in his hands before anything happens in it.
+      const held = await (holds === undefined ? order.holding : holds.open(run, order.holding, order.isAwaited === true));
+      let ctx: RunContext | undefined;
       let isOver = true;
       try {
-        prepared = await prepare(init, { ...order, holding: held, isNewThread: tries === 1 ? order.isNewThread : undefined });
+        ctx = await prepare(init, { ...order, holding: held, isNewThread: tries === 1 ? order.isNewThread : undefined });
+        run.ctx = ctx;
         onBegun?.();
-        return await outcomeOf(parts, prepared.ctx, held, await runLoop(prepared.ctx));
+        const outcome = outcomeOf(parts, ctx, held, await runLoop(ctx));
+        return outcome instanceof Promise ? await outcome : outcome;
       } catch (thrown) {
         if (order.holding !== undefined || !AwakenError.is(thrown) || !AGAIN.has(thrown.code) || tries === MAX_HOLDS) throw thrown;
         isOver = false;
         if (thrown.code === "fence_lost") await holds?.makeRoom(run.threadId);
       } finally {
-        const closing = prepared === undefined ? undefined : close(parts, run, prepared, isOver);
+        const closing = ctx === undefined ? undefined : close(init, ctx, isOver);
         if (closing !== undefined) await closing;
         const leaving = held === undefined ? undefined : holds?.leave(held);
         if (leaving !== undefined) await leaving;
@@ -93,29 +90,27 @@ async function execute(ofRuntime: RunParts, run: ActiveRun, order: RunOrder, onB
   }
 }
 
-/** A run that is set up, with what was opened for it and the runs that it left behind. */
-interface Prepared {
-  readonly ctx: RunContext;
-  readonly tasks: readonly OpenedTasks[];
-}
-
-async function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | undefined, ended: LoopOutcome): Promise<LoopOutcome> {
-  const isLeftUnkept = !isLeft(ended) && !ended.isKept && holding?.isTriedAgain === true;
-  if (isLeft(ended) || isLeftUnkept) return { ...(isLeft(ended) ? ended : leftUnkept(ended)), told: await toldOf(ctx, holding) };
+function outcomeOf(parts: RunParts, ctx: RunContext, holding: Holding | undefined, ended: LoopOutcome): Late<LoopOutcome> {
+  if (isLeft(ended)) return withTold(ended, ctx, holding);
+  if (!ended.isKept && holding?.isTriedAgain === true) return withTold(leftUnkept(ended), ctx, holding);
   rememberOutput(parts, ctx, ended);
-  if (parts.holds === undefined && ctx.identity.taskId !== undefined) await parts.more.tellOwner(parts, ctx.identity);
-  return ended;
+  const isUntold = parts.holds === undefined && ctx.identity.taskId !== undefined;
+  return isUntold ? parts.more.tellOwner(parts, ctx.identity).then(() => ended) : ended;
 }
 
 /** What was sent to a run that is begun once more is still in its inbox then. */
-function close(parts: RunParts, run: ActiveRun, { ctx, tasks }: Prepared, isOver: boolean): Promise<void> | undefined {
+function close(init: RunInit, ctx: RunContext, isOver: boolean): Promise<void> | undefined {
+  const { parts, run, tasks } = init;
+  init.tasks = NO_TASKS;
   for (const each of tasks) each.close();
   return isOver && run.inbox.size > 0 ? keepUnread(parts, run, ctx) : undefined;
 }
 
-async function toldOf({ identity: { runId }, progress }: RunContext, holding: Holding | undefined): Promise<ToldRun> {
+async function withTold(left: LeftRun, ctx: RunContext, holding: Holding | undefined): Promise<LeftRun> {
+  const { identity, progress } = ctx;
   const step = progress.current;
-  return { runId, place: (await holding?.place?.()) ?? { type: "unknown" }, step };
+  const place = (await holding?.place?.()) ?? { type: "unknown" };
+  return { ...left, told: { runId: identity.runId, place, step } };
 }
 
 /** A run whose last commit could not be written is not over, whatever it says of itself. */
@@ -155,12 +150,11 @@ function inBackground(plan: RunPlan): RunPlan {
 const NO_TASKS: readonly OpenedTasks[] = Object.freeze([]);
 
 /** Everything before the loop. What throws here leaves the run as it was on record. */
-async function prepare(init: RunInit, order: RunOrder): Promise<Prepared> {
+function prepare(init: RunInit, order: RunOrder): Promise<RunContext> {
   const { parts, run, resolution } = init;
-  let tasks: readonly OpenedTasks[] = NO_TASKS;
   tellRefused(run, parts.tasks);
   const plans = new ResolvedPlans(init, isTask(order));
-  const { ctx } = await takeUp({
+  return takeUp({
     order,
     threadId: run.threadId,
     runId: run.runId,
@@ -170,22 +164,10 @@ async function prepare(init: RunInit, order: RunOrder): Promise<Prepared> {
     check: (plan) => checkBackend(parts, plan, order),
     defaultAgent: defaultAgent(resolution),
     ready: (agentId) => plans.ready(agentId),
-    handles: {
-      ...handlesOf(parts, run, plans),
-      wayOut: order.holding?.wayOut,
-      children: parts.more.children(init),
-      tasks: (scene) => {
-        const opened = parts.more.tasks(init, scene);
-        // A list that is joined has room for its items alone; one that grows has room for sixteen.
-        tasks = tasks.concat(opened);
-        return opened;
-      },
-    },
+    handles: handlesOf(init, order, plans),
     seldom,
     adopt: (id) => parts.active.adopt(run, id),
   });
-  run.ctx = ctx;
-  return { ctx, tasks };
 }
 
 /** News of tasks that came too late for the run wait for the next one. */
@@ -225,7 +207,8 @@ class ResolvedPlans implements AgentPlans {
   }
 }
 
-function handlesOf(parts: RunParts, run: ActiveRun, plans: AgentPlans): TakeUp["handles"] {
+function handlesOf(init: RunInit, order: RunOrder, plans: AgentPlans): TakeUp["handles"] {
+  const { parts, run } = init;
   return {
     scopeId: parts.scopeId,
     signal: run.controller.signal,
@@ -240,6 +223,13 @@ function handlesOf(parts: RunParts, run: ActiveRun, plans: AgentPlans): TakeUp["
     cancelGraceMs: parts.cancelGraceMs,
     seldom,
     plans,
+    wayOut: order.holding?.wayOut,
+    children: parts.more.children(init),
+    tasks: (scene) => {
+      const opened = parts.more.tasks(init, scene);
+      init.tasks = init.tasks.length === 0 ? [opened] : [...init.tasks, opened];
+      return opened;
+    },
   };
 }
 

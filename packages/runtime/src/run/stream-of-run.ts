@@ -3,8 +3,9 @@ import type { LoopResult } from "../loop/finish.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { Hearer } from "../stream/listeners.ts";
 import type { ActiveRun } from "./active-runs.ts";
-import { type RunResult, toUntypedResult } from "./run-result.ts";
+import type { RunResult } from "./run-result.ts";
 import { type EventsHolder, RunStream } from "./run-stream.ts";
+import { toUntypedResult } from "./untyped-result.ts";
 
 /** What a run knows of somebody who may read its events: until he does, only his handle keeps them. */
 class Reader<O> implements EventsHolder<O>, Hearer<AgentEvent> {

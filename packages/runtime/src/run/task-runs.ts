@@ -1,6 +1,7 @@
 import { AwakenError, errorMessage, type RunId, type RunIdentity, type RunRecord, runId, type TaskEvent, threadId } from "@awaken/contract";
 import type { TaskFate, TaskRunOrder, TaskRuns } from "../builtin/background/task-runs.ts";
-import { type RunOrder, resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
+import type { RunOrder } from "../loop/run-order.ts";
 import type { Resolution } from "../resolve/resolver.ts";
 import { derivedId } from "../stream/derived-id.ts";
 import { agentPathOf, checkDepth } from "./agent-path.ts";

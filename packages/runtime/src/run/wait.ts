@@ -1,11 +1,12 @@
 import { AwakenError, checkOptions, type RunRecord, runId as toRunId } from "@awaken/contract";
-import { resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
 import { WAIT_OPTIONS, type WaitOptions } from "./control.ts";
 import { withFamily } from "./family-usage.ts";
 import type { RunParts } from "./run-parts.ts";
-import { type RunResult, toUntypedResult } from "./run-result.ts";
+import type { RunResult } from "./run-result.ts";
 import { followed, loadRun, settled } from "./settled.ts";
 import { startRun } from "./start-run.ts";
+import { toUntypedResult } from "./untyped-result.ts";
 
 const WAIT_MS = 300_000;
 

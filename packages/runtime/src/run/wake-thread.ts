@@ -1,5 +1,5 @@
 import type { ThreadId } from "@awaken/contract";
-import { resumeOrder } from "../loop/run-order.ts";
+import { resumeOrder } from "../loop/resume-order.ts";
 import type { RunParts } from "./run-parts.ts";
 import { startRun } from "./start-run.ts";
 

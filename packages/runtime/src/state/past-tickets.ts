@@ -1,4 +1,4 @@
-import { type ClosedTicket, type Decided, type DecidedTicket, decidedSchema, type MessageId, type ToolCallState } from "@awaken/contract";
+import { type ClosedTicket, type Decided, type DecidedTicket, decidedSchema } from "@awaken/contract";
 import { defineRuntimeState } from "./key.ts";
 
 export type PastTicketsUpdate =
@@ -14,9 +14,3 @@ export const pastTickets = defineRuntimeState("decided", {
   apply: (value, { type, ticket }: PastTicketsUpdate): Decided =>
     type === "decided" ? { ...value, entries: [...value.entries, ticket] } : { ...value, closed: [...(value.closed ?? []), ticket] },
 });
-
-/** What is on record of a call that nobody can decide about any more; nothing when it has been decided. */
-export function closedTicket({ status, suspension, id }: ToolCallState, closedBy?: MessageId): readonly ClosedTicket[] {
-  if (status !== "suspended" || suspension === undefined) return [];
-  return [{ ticketId: suspension.id, toolCallId: id, ...(closedBy === undefined ? {} : { closedBy }) }];
-}

@@ -38,7 +38,7 @@ const keys = new Map<string, typeof mood | typeof notes>([
 
 function opened() {
   const store = memoryProfiles();
-  return { store, profile: createProfileAccess({ store, keys: new Map(Object.entries({ mood, notes })) }) };
+  return { store, profile: createProfileAccess({ store: () => store, keys: new Map(Object.entries({ mood, notes })) }) };
 }
 
 describe("sharedScope", () => {
@@ -123,7 +123,7 @@ describe("profile access", () => {
     const loose = defineProfile("loose", { schema: z.map(z.string(), z.number()), initial: () => new Map<string, number>() });
     const number = defineProfile("number", { schema: z.number(), initial: () => 0 });
     const big = defineProfile("big", { schema: z.bigint(), initial: () => 0n });
-    const profile = createProfileAccess({ store, keys: new Map(Object.entries({ loose, number, big })) });
+    const profile = createProfileAccess({ store: () => store, keys: new Map(Object.entries({ loose, number, big })) });
     for (const work of [
       () => profile.write(loose, "ana", new Map([["a", 1]])),
       () => profile.write(number, "ana", Number.NaN),
@@ -137,7 +137,7 @@ describe("profile access", () => {
   it("passes on what the store throws", async () => {
     const { store } = opened();
     const failing: ProfileStore = { ...store, put: () => Promise.reject(new AwakenError("storage_io", "disk")) };
-    const profile = createProfileAccess({ store: failing, keys: new Map(Object.entries({ mood })) });
+    const profile = createProfileAccess({ store: () => failing, keys: new Map(Object.entries({ mood })) });
     expect((await thrownBy(() => profile.write(mood, "ana", { level: 1 }))).code).toBe("storage_io");
   });
 });

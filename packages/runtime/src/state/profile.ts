@@ -1,30 +1,10 @@
-import {
-  AwakenError,
-  checkOptions,
-  errorMessage,
-  type JsonValue,
-  needed,
-  type PartRules,
-  RULES,
-  type Schema,
-  shorten,
-  toJson,
-  validate,
-} from "@awaken/contract";
-import { type ProfileStore, profileOwner } from "@awaken/contract/store";
+import { checkOptions, needed, type PartRules, RULES, type Schema, shorten } from "@awaken/contract";
+import { withRoom } from "../stream/door.ts";
 import { checkName, type Value } from "./key.ts";
+import type { AnyProfileKey, ProfileAccessInit, ProfileKey } from "./profile-key.ts";
+import { profiles } from "./profiles-door.ts";
 
-/** A typed namespace of data that outlives threads: one value per instance string. */
-export interface ProfileKey<T> {
-  /** Unique among profiles; values are stored under it. */
-  readonly name: string;
-  /** What every value fits, when it is written and when it is read. */
-  readonly schema: Schema<T>;
-  /** What a missing entry reads as. */
-  initial(): T;
-}
-
-export type AnyProfileKey = ProfileKey<unknown>;
+export type { AnyProfileKey, LateProfiles, ProfileKey } from "./profile-key.ts";
 
 const PROFILE: PartRules<Omit<AnyProfileKey, "name">> = { schema: needed(RULES.schema), initial: needed(RULES.code) };
 
@@ -69,28 +49,9 @@ export interface ProfileAccess {
   clear(instance: string): Promise<void>;
 }
 
-/** Refuses what JSON would change so that it could not be read back: a Map, a NaN. */
-async function encoded<T>(key: ProfileKey<T>, value: T): Promise<JsonValue> {
-  const refuse = (message: string, cause?: unknown): never => {
-    throw new AwakenError("key_encode", `profile key '${key.name}': ${message}`, { cause, details: { key: key.name, message } });
-  };
-  let json: JsonValue;
-  try {
-    json = toJson(value);
-  } catch (cause) {
-    return refuse(errorMessage(cause), cause);
-  }
-  const result = await validate(key.schema, json);
-  return result.type === "valid" ? json : refuse(`the value cannot be read back: ${result.message}`);
-}
-
-export interface ProfileAccessInit {
-  readonly store: ProfileStore | undefined;
-  readonly keys: ReadonlyMap<string, AnyProfileKey>;
-}
-
 export const createProfileAccess = (init: ProfileAccessInit): ProfileAccess => Object.freeze(new Profiles(init));
 
+/** What it does is loaded with the first call. */
 class Profiles implements ProfileAccess {
   readonly #init: ProfileAccessInit;
 
@@ -99,39 +60,22 @@ class Profiles implements ProfileAccess {
   }
 
   async read<T>(key: ProfileKey<T>, instance: string): Promise<T> {
-    const entry = await this.#open(key.name).load(profileOwner(instance), key.name);
-    if (entry === undefined) return key.initial();
-    const result = await validate(key.schema, entry.value);
-    if (result.type === "valid") return result.value;
-    throw new AwakenError("key_decode", `profile key '${key.name}' of '${instance}': ${result.message}`, {
-      details: { key: key.name, instance, message: result.message },
-    });
+    return (await profiles.open()).read(this.#init, key, instance);
   }
 
   async write<T>(key: ProfileKey<T>, instance: string, value: T): Promise<void> {
-    const store = this.#open(key.name);
-    await store.put(profileOwner(instance), key.name, await encoded(key, value));
+    return withRoom(profiles.open(), value, (room, given) => room.write(this.#init, key, instance, given));
   }
 
   async delete<T>(key: ProfileKey<T>, instance: string): Promise<void> {
-    await this.#open(key.name).delete(profileOwner(instance), key.name);
+    return (await profiles.open()).remove(this.#init, key.name, instance);
   }
 
   async list(instance: string): Promise<readonly string[]> {
-    const entries = await this.#open().list(profileOwner(instance));
-    return entries.map((entry) => entry.key).filter((name) => this.#init.keys.has(name));
+    return (await profiles.open()).list(this.#init, instance);
   }
 
   async clear(instance: string): Promise<void> {
-    await this.#open().clear(profileOwner(instance));
-  }
-
-  #open(name?: string): ProfileStore {
-    const { store, keys } = this.#init;
-    if (name !== undefined && !keys.has(name)) {
-      throw new AwakenError("profile_key_not_registered", `profile key not registered: ${name}`, { details: { key: name } });
-    }
-    if (store !== undefined) return store;
-    throw new AwakenError("storage_not_found", "no profile store is configured: give the runtime a store");
+    return (await profiles.open()).clear(this.#init, instance);
   }
 }

@@ -38,8 +38,8 @@ export class StateStore implements StateReader {
     this.#log = log;
     if (table === EMPTY) return;
     this.#table = table;
-    this.#values = new Array<undefined>(table.keys.length).fill(undefined);
-    this.#changedAt = new Array<number>(table.keys.length).fill(0);
+    this.#values = table.keys.map(() => undefined);
+    this.#changedAt = table.keys.map(() => 0);
     this.#snapshot = new Snapshot(0, table, this.#values);
   }
 
@@ -92,10 +92,10 @@ export class StateStore implements StateReader {
   commit(batch: Batch): number {
     const { revision: before } = this.#snapshot;
     if (batch.updates.length === 0) return before;
-    const { values, slots } = this.#applied(batch);
+    const values = this.#applied(batch);
     const revision = before + 1;
-    for (const slot of slots) this.#changedAt[slot] = revision;
-    this.#publish(revision, values, slots.length);
+    for (const { key } of batch.updates) this.#changedAt[this.#slot(key)] = revision;
+    this.#publish(revision, values, batch.updates.length);
     return revision;
   }
 
@@ -121,7 +121,13 @@ export class StateStore implements StateReader {
 
   /** Replaces everything, revision too. All or nothing. */
   restore(state: PersistedState, unknown: UnknownKeys, reading?: Reading): void {
-    const values = this.#decoded(state, unknown, "full", new Array(this.#table.keys.length).fill(undefined), reading);
+    const values = this.#decoded(
+      state,
+      unknown,
+      "full",
+      this.#table.keys.map(() => undefined),
+      reading,
+    );
     this.#reset(state.revision, values);
     this.#kept ??= new KeptKeys();
     this.#kept.keep("run", state, this.#table);
@@ -151,8 +157,8 @@ export class StateStore implements StateReader {
     return slot;
   }
 
-  /** All values as they would be, and the slots that were updated. */
-  #applied({ updates, baseRevision }: Batch): { readonly values: readonly unknown[]; readonly slots: readonly number[] } {
+  /** All values as they would be. */
+  #applied({ updates, baseRevision }: Batch): readonly unknown[] {
     if (baseRevision !== undefined && baseRevision !== this.#snapshot.revision) {
       throw new AwakenError("revision_conflict", `computed from revision ${baseRevision}, but the state is at ${this.revision}`, {
         details: { expected: baseRevision, actual: this.revision },
@@ -160,18 +166,19 @@ export class StateStore implements StateReader {
     }
     if (updates.length > 1) for (const { key } of updates) this.#slot(key);
     const values = this.#values.slice();
-    const slots: number[] = [];
+    let untrusted: Set<AnyStateKey> | undefined;
     for (const { key, update } of updates) {
       const slot = this.#slot(key);
-      values[slot] = this.#reduce(this.#table.keys[slot] ?? key, values[slot], update);
-      slots.push(slot);
+      const own = this.#table.keys[slot] ?? key;
+      values[slot] = this.#reduce(own, values[slot], update);
+      if (!own.trusted) untrusted = (untrusted ?? new Set()).add(own);
     }
     // Each value once: what came of its last update is what is going to be stored.
-    slots.forEach((slot, index) => {
-      const key = this.#table.keys[slot];
-      if (key?.trusted === false && values[slot] !== this.#values[slot] && slots.indexOf(slot) === index) checkValue(key, values[slot]);
-    });
-    return { values, slots };
+    for (const key of untrusted ?? []) {
+      const slot = this.#slot(key);
+      if (values[slot] !== this.#values[slot]) checkValue(key, values[slot]);
+    }
+    return values;
   }
 
   #reduce(key: AnyStateKey, current: unknown, update: unknown): unknown {
@@ -232,7 +239,7 @@ export class StateStore implements StateReader {
 
   #reset(revision: number, values: readonly unknown[]): void {
     this.#values = values;
-    this.#changedAt = new Array<number>(values.length).fill(revision);
+    this.#changedAt = values.map(() => revision);
     this.#snapshot = new Snapshot(revision, this.#table, values);
   }
 }

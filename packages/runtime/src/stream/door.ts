@@ -1,30 +1,11 @@
+import { AwakenError, asItIsNow } from "@awaken/contract";
+
 /** What is there already, or comes. */
 export type Late<T> = T | Promise<T>;
 
 /** At once when it is there: nothing is awaited that need not be. */
 export const whenThere = <T, U>(late: Late<T>, use: (value: T) => Late<U>): Late<U> =>
   late instanceof Promise ? late.then(use) : use(late);
-
-const PLAIN: ReadonlySet<unknown> = new Set([Object.prototype, Array.prototype, null]);
-
-/** Data alone, all the way down: what has methods would lose them. */
-const isData = (given: unknown): boolean =>
-  typeof given === "object" && given !== null
-    ? ArrayBuffer.isView(given) || (PLAIN.has(Object.getPrototypeOf(given)) && Object.values(given).every(isData))
-    : typeof given !== "function" && typeof given !== "symbol";
-
-/** What is no data, and what cannot be read, stays as it is. */
-function asItIsNow<T>(given: T): T {
-  try {
-    if (isData(given)) return structuredClone(given);
-    if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype) return given;
-    const copy = { ...given };
-    for (const key in copy) copy[key] = asItIsNow(copy[key]);
-    return copy;
-  } catch {
-    return given;
-  }
-}
 
 /** What is handed in is read as it was then, also when the room comes later: it is the caller's, who may change it. */
 export const withRoom = <Room, Given, T>(late: Late<Room>, given: Given, use: (room: Room, given: Given) => T | Promise<T>): Late<T> => {
@@ -58,6 +39,13 @@ export class Door<Room> {
   /** Undefined as long as nobody needed it. */
   get room(): Room | undefined {
     return this.#room;
+  }
+
+  /** For those who ask for it only when it is there: what leads to it has opened it. */
+  get here(): Room {
+    const { room } = this;
+    if (room === undefined) throw new AwakenError("internal", "a part of the runtime is not loaded");
+    return room;
   }
 
   open(): Late<Room> {

@@ -124,7 +124,7 @@ export class EventStream<E, R> implements AsyncIterable<E>, Hearer<E> {
   #take(): E {
     const event = this.#buffer[this.#head++] as E;
     if (this.#head === this.#buffer.length) {
-      this.#buffer.length = 0;
+      this.#buffer = [];
       this.#head = 0;
     } else if (this.#head >= MIN_CUT && this.#head * 2 >= this.#buffer.length) {
       this.#buffer = this.#buffer.slice(this.#head);

@@ -37,7 +37,7 @@ export class Listeners<E> {
   add(listen: Listen<E> | Ear<E>): () => void {
     const ear = typeof listen === "function" ? { push: listen } : listen;
     // A list that is joined has room for its items alone; one that grows has room for sixteen.
-    this.#all = this.#all.concat(ear);
+    this.#all = this.#all.length === 0 ? [ear] : this.#all.concat(ear);
     return () => {
       this.#all = this.#all.filter((each) => each !== ear);
     };

@@ -26,16 +26,19 @@ import { Landing } from "../commit/land.ts";
 import { DEFAULT_INFERENCE_POLICY } from "../inference/infer.ts";
 import type { Activation } from "../loop/activation.ts";
 import type { AddressedDecision } from "../loop/decisions/addressed-decision.ts";
-import { keepForStep } from "../loop/decisions/early-decisions.ts";
+import { keepForStep } from "../loop/decisions/keep-for-step.ts";
 import { takeSeededDecisions } from "../loop/decisions/take-decisions.ts";
 import { isLeft, type LoopResult } from "../loop/finish.ts";
+import { isOpenCall } from "../loop/open-calls.ts";
 import { openRun } from "../loop/open-run.ts";
+import { openSeldom } from "../loop/open-seldom.ts";
 import { runLoop } from "../loop/run-loop.ts";
 import type { RunPlan } from "../loop/run-plan.ts";
 import { toPlan } from "../loop/to-plan.ts";
 import { compileEnv } from "../plugin/compile-env.ts";
 import type { Plugin } from "../plugin/define-plugin.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
+import { storedCalls } from "../state/tool-call-states.ts";
 import type { Clock } from "../stream/clock.ts";
 import { Door } from "../stream/door.ts";
 import type { Ids } from "../stream/ids.ts";
@@ -198,6 +201,9 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     init.onEvent?.(event, (batch) => keepForStep(ctx, batch));
   });
   const activation = activationOf(init, init.model ?? model ?? scripted([]), thread, ids);
+  const seldom = new Door(openSeldom);
+  // As whatever loads a thread does.
+  if (storedCalls(activation.history.threadState).some(isOpenCall)) await seldom.open();
   const ctx = openRun(activation, {
     scopeId: DEFAULT_SCOPE,
     signal: init.signal ?? new AbortController().signal,
@@ -209,7 +215,7 @@ export async function runScripted(init: ScriptedRunInit): Promise<ScriptedRun> {
     landing: landingOf(init, activation, thread, clock),
     profileStore: undefined,
     cancelGraceMs: 30_000,
-    seldom: new Door(() => import("../loop/seldom.ts")),
+    seldom,
     plans: { replan: (agentId) => replan(init, agentId) },
   });
   await takeSeededDecisions(ctx, activation);

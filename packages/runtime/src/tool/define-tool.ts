@@ -20,7 +20,7 @@ import type { HookScene } from "../phase/hook.ts";
 import { type AnyStateKey, isKeyList } from "../state/key.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
 import type { JsonOnly } from "./json-only.ts";
-import { Reply } from "./reply.ts";
+import { Reply } from "./plain-reply.ts";
 import type { PreparedCall, Reconciled, Tool, ToolContext, ToolReply } from "./tool.ts";
 import { toolData } from "./tool-data.ts";
 import { guessToolKind, TOOL_KINDS, type ToolKind } from "./tool-kind.ts";

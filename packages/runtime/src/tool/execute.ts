@@ -59,26 +59,23 @@ function begin({ prepared, context }: Execution): Promise<ToolReply> {
 }
 
 /**
- * Runs a tool and gives its reply, whatever happens: a throw, a timeout and a cancel are results. The tool's own signal aborts with the
+ * Runs a tool and tells its reply once, whatever happens: a throw, a timeout and a cancel are results. The tool's own signal aborts with the
  * run and at the timeout. A tool that does not stop is left behind; what it does later is ignored.
  */
-export const executeCall = (execution: Execution): Promise<ToolReply> =>
-  new Promise((resolve) => {
-    new Executing(execution, resolve).begin();
-  });
+export const executeCall = (execution: Execution, done: (reply: ToolReply) => void): void => new Executing(execution, done).begin();
 
 const NOTHING = () => {};
 
 class Executing {
   readonly #execution: Execution;
-  readonly #resolve: (reply: ToolReply) => void;
+  #done: (reply: ToolReply) => void;
   #stopTimer = NOTHING;
   #stopGrace = NOTHING;
   #stopListening = NOTHING;
 
-  constructor(execution: Execution, resolve: (reply: ToolReply) => void) {
+  constructor(execution: Execution, done: (reply: ToolReply) => void) {
     this.#execution = execution;
-    this.#resolve = resolve;
+    this.#done = done;
   }
 
   begin(): void {
@@ -111,6 +108,8 @@ class Executing {
     this.#stopGrace();
     this.#stopListening();
     this.#execution.reporter.close();
-    this.#resolve(reply);
+    const done = this.#done;
+    this.#done = NOTHING;
+    done(reply);
   }
 }

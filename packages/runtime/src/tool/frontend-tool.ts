@@ -1,31 +1,10 @@
 import type { JsonValue, ToolDescriptor, Validated } from "@awaken/contract";
 import { checkJsonSchema } from "./json-schema.ts";
-import { Reply } from "./reply.ts";
-import type { PreparedCall, Tool } from "./tool.ts";
+import { seldom } from "./seldom-door.ts";
+import type { Tool } from "./tool.ts";
 import { guessToolKind } from "./tool-kind.ts";
-import { allow } from "./verdict.ts";
 
 type Check = (input: JsonValue) => Validated<unknown> | Promise<Validated<unknown>>;
-
-function waitForClient(id: string, input: JsonValue): PreparedCall {
-  return {
-    input,
-    approve: async () => allow(),
-    reconcile: async () => ({ type: "not-done" }),
-    execute: async () =>
-      new Reply(
-        {
-          type: "pending",
-          suspension: {
-            action: `tool:${id}`,
-            parameters: input,
-            resumeMode: "use-decision-as-tool-result",
-          },
-        },
-        undefined,
-      ),
-  };
-}
 
 /**
  * A tool that the client runs: a call waits for the client's answer, which becomes its result. The client gets the input as the model
@@ -49,7 +28,7 @@ export function frontendTool(descriptor: ToolDescriptor, check: Check = (input) 
     async prepare(given) {
       const input = given ?? {};
       const checked = await check(input);
-      return checked.type === "valid" ? { type: "valid", value: waitForClient(id, input) } : checked;
+      return checked.type === "valid" ? { type: "valid", value: (await seldom.open()).waitForClient(id, input) } : checked;
     },
   };
 }

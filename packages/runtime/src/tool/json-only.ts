@@ -1,5 +1,5 @@
 import type { JsonValue } from "@awaken/contract";
-import type { Reply } from "./reply.ts";
+import type { Reply } from "./plain-reply.ts";
 
 /** What JSON carries, and what says itself what is left of it, as a Date does. */
 type Carried = JsonValue | undefined | void | { toJSON(): unknown } | Reply;

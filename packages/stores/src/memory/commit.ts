@@ -1,34 +1,40 @@
-import type { RunRecord } from "@awaken/contract";
+import { asItIsNow, type RunRecord } from "@awaken/contract";
 import {
   type CommitResult,
   type CommitThread,
-  checkCommit,
+  checkPlainCommit,
   type DispatchRecord,
   type EventCursor,
   isComposed,
+  isPlainCommit,
   type QueuedDispatch,
   type StoredEvent,
   type ThreadCommit,
 } from "@awaken/contract/store";
 import { type CommitPlan, planCommit } from "../plan/commit-plan.ts";
-import { writeCommitted, writeDispatch } from "./dispatch-rows.ts";
+import type { DispatchMove } from "../plan/dispatch-plan.ts";
 import type { EventBatch } from "./event-batch.ts";
 import { appendEvents, readAll } from "./events.ts";
+import { hasSeldom, openSeldom, seldom } from "./late-ports.ts";
 import { writeLedger } from "./ledger.ts";
 import { appendMessages } from "./messages.ts";
-import { writeOutbound } from "./outbound.ts";
 import { ownUnless, share } from "./own.ts";
-import { writePending } from "./pending.ts";
+import { placeDispatch } from "./place-dispatch.ts";
 import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
-import { dropCheckpoint } from "./stream-checkpoints.ts";
-import { type Access, type Change, threadRow } from "./tables.ts";
-import { takeWishes } from "./wishes.ts";
+import { type Access, type Change, NONE, type ThreadRow, threadRow } from "./tables.ts";
 
 export const commitPort =
-  ({ write }: Access): CommitThread =>
-  (commit) =>
-    write((change) => commitThread(change, commit));
+  ({ write, transaction }: Access): CommitThread =>
+  (commit) => {
+    if (isPlainCommit(commit) || hasSeldom()) return write((change) => commitThread(change, commit));
+    // What is handed over stays as it is.
+    const given = isComposed(commit) ? commit : asItIsNow(commit);
+    return transaction(async (inside) => {
+      await openSeldom();
+      return inside.write((change) => commitThread(change, given));
+    });
+  };
 
 interface CommittedRows {
   readonly run: RunRecord | undefined;
@@ -72,14 +78,24 @@ class Committed implements CommitResult {
   }
 }
 
+const rare = () => seldom().rarePlans;
+
+/** What a composed commit leads to is the store's own. */
+function writeCommitted(change: Change, row: ThreadRow, { before, after }: DispatchMove, isHandedOver: boolean): DispatchRecord {
+  if (!isHandedOver) return seldom().writeDispatch(change, after);
+  placeDispatch(change, row, before, after);
+  return after;
+}
+
 /** Writes what the plan says, in the order in which it was decided. */
 function commitThread(change: Change, commit: ThreadCommit): CommitResult {
-  checkCommit(commit);
+  if (isPlainCommit(commit)) checkPlainCommit(commit);
+  else seldom().checkCommit(commit);
   const { tables, journal, now } = change;
   const { threadState, landedStep } = commit;
   const isHandedOver = isComposed(commit);
   const row = threadRow(tables, commit.threadId);
-  const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids });
+  const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids, rare });
   const { outbound } = plan;
   appendMessages(change, row, commit, isHandedOver);
   const run = plan.run && writeRun(change, row, plan.run, isHandedOver);
@@ -90,13 +106,13 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
     row.state = ownUnless(isHandedOver, threadState);
   }
   writeLedger(change, plan.ledger, isHandedOver);
-  writePending(change, row, plan.pending);
-  const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch.after, isHandedOver);
-  takeWishes(change, plan.wishes.taken);
-  if (landedStep !== undefined) dropCheckpoint(change, commit.runId, landedStep);
-  writeOutbound(change, outbound);
-  const events = appendEvents(change, commit.events ?? [], isHandedOver);
+  if (commit.pending !== undefined) seldom().writePending(change, row, plan.pending);
+  const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch, isHandedOver);
+  if (plan.wishes.taken.length > 0) seldom().takeWishes(change, plan.wishes.taken);
+  if (landedStep !== undefined && tables.streamCheckpoints.size > 0) seldom().dropCheckpoint(change, commit.runId, landedStep);
+  if (outbound.ids.length > 0) seldom().writeOutbound(change, outbound);
+  const events = commit.events === undefined ? NONE : appendEvents(change, commit.events, { isHandedOver, row });
   if (outbound.events.length > 0) appendEvents(change, outbound.events);
-  const next = plan.next && writeDispatch(change, plan.next);
+  const next = plan.next && seldom().writeDispatch(change, plan.next);
   return new Committed(row.messages.length, plan, { run, dispatch, next, events });
 }

@@ -8,9 +8,10 @@ import {
 } from "@awaken/contract/store";
 import { own, share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
-import type { Access, Change, ScopedConfigKey } from "./tables.ts";
+import type { Access, Change } from "./tables.ts";
 
-export function configPort({ scopeId, read, write, closing, configChanges }: Access): ConfigStore {
+/** But for what watches it. */
+export function configRows({ read, write }: Access): Omit<ConfigStore, "watch"> {
   return {
     load: ({ namespace, id }) => read((tables) => share(tables.config.get(namespace)?.get(id))),
 
@@ -48,13 +49,7 @@ export function configPort({ scopeId, read, write, closing, configChanges }: Acc
         announce(change, { namespace, id });
         return true;
       }),
-
-    watch: ({ signal }) => keysOf(configChanges.listen([signal, closing], (change) => change.scopeId === scopeId)),
   };
-}
-
-async function* keysOf(changes: AsyncIterable<ScopedConfigKey>): AsyncGenerator<ConfigKey, void, undefined> {
-  for await (const { key } of changes) yield key;
 }
 
 function announce({ tables, journal }: Change, key: ConfigKey): void {

@@ -2,6 +2,7 @@ import { AwakenError, type RunId, type RunRecord, type ThreadId } from "@awaken/
 import type { ChildStrategy } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
 import { directChildren, familyOf } from "./family.ts";
+import { markDeleted, removeFrom } from "./log-reads.ts";
 import { forgetIn, writeTickets } from "./runs.ts";
 import type { Change, Tables } from "./tables.ts";
 
@@ -83,13 +84,13 @@ function cutLog(change: Change, id: RunId, isGone: (batch: EventBatch) => boolea
     journal.delete(tables.runEvents, id);
   } else if (gone.length > 0) {
     for (const { key } of gone) if (key !== undefined) journal.delete(tables.eventsByKey, key);
-    log.remove(isGone, journal);
+    removeFrom(log, isGone, journal);
   }
 }
 
 function dropLog({ tables, journal }: Change, log: RowLog): void {
   for (const { key } of log.batches) if (key !== undefined) journal.delete(tables.eventsByKey, key);
-  journal.after(() => log.markDeleted());
+  journal.after(() => markDeleted(log));
 }
 
 /** A checkpoint may stand for a run that has no record. */

@@ -116,7 +116,7 @@ function* waitingThreads(tenants: Iterable<Tables>, accepts: (availableAt: numbe
   for (const tables of tenants) {
     for (const threadId of tables.busyThreads) {
       const row = tables.threads.get(threadId);
-      if (row === undefined || row.claimedId !== undefined) continue;
+      if (row === undefined || row.claimed !== undefined) continue;
       const queued = [...openDispatches(tables, row)].filter((dispatch): dispatch is QueuedDispatch => dispatch.status === "queued");
       const availableAt = Math.min(...queued.map((dispatch) => dispatch.availableAt));
       if (queued.length > 0 && accepts(availableAt)) yield { tables, threadId, availableAt };
@@ -127,9 +127,8 @@ function* waitingThreads(tenants: Iterable<Tables>, accepts: (availableAt: numbe
 function* heldRows(tenants: Iterable<Tables>, accepts: (claimed: ClaimedDispatch) => boolean): Iterable<Held> {
   for (const tables of tenants) {
     for (const threadId of tables.busyThreads) {
-      const id = tables.threads.get(threadId)?.claimedId;
-      const claimed = id === undefined ? undefined : tables.dispatches.get(id);
-      if (claimed?.status === "claimed" && accepts(claimed)) yield { tables, claimed };
+      const claimed = tables.threads.get(threadId)?.claimed;
+      if (claimed !== undefined && accepts(claimed)) yield { tables, claimed };
     }
   }
 }

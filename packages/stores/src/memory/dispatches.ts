@@ -129,7 +129,7 @@ function freshRows(change: Change, threadId: ThreadId): readonly QueuedDispatch[
   return fresh;
 }
 
-const isFree = (tables: Tables, threadId: ThreadId): boolean => tables.threads.get(threadId)?.claimedId === undefined;
+const isFree = (tables: Tables, threadId: ThreadId): boolean => tables.threads.get(threadId)?.claimed === undefined;
 
 function claimNext(change: Change, threadId: ThreadId, request: ClaimRequest): ClaimedDispatch | undefined {
   const fresh = freshRows(change, threadId);
@@ -179,6 +179,5 @@ function interrupt(change: Change, threadId: ThreadId): InterruptedThread {
   for (const dispatch of [...openDispatches(tables, row)].sort(compareDispatches)) {
     if (dispatch.status === "queued") superseded.push(share(writeDispatch(change, supersedeDispatch(dispatch, INTERRUPTED, change.now))));
   }
-  const claimed = row.claimedId === undefined ? undefined : tables.dispatches.get(row.claimedId);
-  return { epoch, superseded, ...(claimed?.status === "claimed" ? { claimed: share(claimed) } : undefined) };
+  return { epoch, superseded, ...(row.claimed === undefined ? undefined : { claimed: share(row.claimed) }) };
 }

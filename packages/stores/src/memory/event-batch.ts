@@ -8,7 +8,7 @@ import {
   type StoredEvent,
 } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
-import { own, share } from "./own.ts";
+import { ownUnless, share } from "./own.ts";
 
 function targetOf(draft: EventDraft): EventTarget {
   if (draft.threadId === undefined) return { runId: draft.runId };
@@ -32,9 +32,8 @@ export class EventPlace {
     this.run = run;
   }
 
-  fits({ threadId, runId, origin }: EventDraft, thread: RowLog | undefined, run: RowLog | undefined): boolean {
-    const isHere = this.thread === thread && this.run === run && this.origin === origin;
-    return isHere && this.target.threadId === threadId && this.target.runId === runId;
+  fits({ threadId, runId, origin }: EventDraft): boolean {
+    return this.origin === origin && this.target.threadId === threadId && this.target.runId === runId;
   }
 }
 
@@ -72,11 +71,12 @@ export class HeadLists {
 }
 
 /** Looked at before a list is made of them: most are known. */
-const isSame = (known: Heads, appends: readonly EventAppend[]): boolean =>
-  known.length === appends.length && appends.every((append, index) => known[index] === headOf(append));
-
-const payloadOf = ({ draft }: EventAppend): JsonObject => draft.payload;
-const ownPayload = (append: EventAppend): JsonObject => own(payloadOf(append));
+function isSame(known: Heads, appends: readonly EventAppend[]): boolean {
+  if (known.length !== appends.length) return false;
+  let index = 0;
+  for (const append of appends) if (known[index++] !== headOf(append)) return false;
+  return true;
+}
 
 interface BatchInit extends Pick<EventBatch, "place" | "createdAt" | "key"> {
   /** The payloads are the store's own already. */
@@ -103,7 +103,7 @@ export class EventBatch {
     this.place = place;
     this.createdAt = createdAt;
     this.key = key;
-    this.payloads = appends.map(isHandedOver ? payloadOf : ownPayload);
+    this.payloads = appends.map(({ draft }) => ownUnless(isHandedOver, draft.payload));
     this.#heads = heads;
     this.#threadFirst = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runFirst = place.run === undefined ? 0 : place.run.last + 1;

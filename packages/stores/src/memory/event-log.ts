@@ -1,4 +1,3 @@
-import { AwakenError } from "@awaken/contract";
 import { type EventCursor, eventCursor } from "@awaken/contract/store";
 import type { Journal } from "./journal.ts";
 
@@ -33,14 +32,14 @@ export class Tags {
 }
 
 /** Those who read a log now. */
-interface Audience {
+export interface Audience {
   count: number;
   readonly wakes: Set<() => void>;
 }
 
-/** The events of one thread or run in their order. */
+/** The events of one thread or run in their order. Reading them is in `log-reads.ts`. */
 export class EventLog<Batch extends Stretch> {
-  /** For reading: `append`, `remove` and `purge` change it. */
+  /** For reading: `append`, and `removeFrom` and `purge` of `log-reads.ts`, change it. */
   batches: Batch[] = [];
   readonly type: LogType;
   /** The newest position that went with a deleted thread. */
@@ -48,10 +47,10 @@ export class EventLog<Batch extends Stretch> {
   readonly #tags: Tags;
   readonly #tag: number;
   /** The position of the oldest event that is kept; positions start at 1 and are never used again. */
-  #first = 1;
-  #isDeleted = false;
+  first = 1;
+  isDeleted = false;
   /** Absent until somebody reads: most logs have no reader. */
-  #audience: Audience | undefined;
+  audience: Audience | undefined;
 
   constructor(type: LogType, tags: Tags) {
     this.type = type;
@@ -71,7 +70,7 @@ export class EventLog<Batch extends Stretch> {
   /** The position of the newest event that is kept. */
   get newest(): number {
     const batch = this.batches.at(-1);
-    return batch === undefined ? this.#first - 1 : batch.firstIn(this.type) + batch.count - 1;
+    return batch === undefined ? this.first - 1 : batch.firstIn(this.type) + batch.count - 1;
   }
 
   /** When the newest event that is kept was appended. */
@@ -79,123 +78,46 @@ export class EventLog<Batch extends Stretch> {
     return this.batches.at(-1)?.createdAt ?? 0;
   }
 
-  get first(): number {
-    return this.#first;
-  }
-
-  /** Nothing would be lost with it. */
-  get isIdle(): boolean {
-    return this.batches.length === 0 && (this.#audience?.count ?? 0) === 0;
+  /** What its cursors begin with. */
+  get tag(): string {
+    return this.#tags.textOf(this.#tag);
   }
 
   cursorAt(position: number): EventCursor {
-    return eventCursor(`${this.#tags.textOf(this.#tag)}-${position}`);
+    return eventCursor(`${this.tag}-${position}`);
   }
 
   append(batch: Batch, journal: Journal): void {
     journal.keepField<EventLog<Batch>, "batches">(this, "batches", this.batches);
     this.batches = journal.extended(this.batches, [batch]);
-    if (this.#audience !== undefined && this.#audience.wakes.size > 0) journal.after(() => this.wake());
-  }
-
-  /** Where the cursor stands; `cursor_expired` unless its event is kept here. */
-  positionOf(cursor: EventCursor): number {
-    const position = Number(cursor.slice(this.#tags.textOf(this.#tag).length + 1));
-    const batch = this.batches[batchOf(this, position)];
-    if (batch !== undefined && position >= batch.firstIn(this.type) && this.cursorAt(position) === cursor) return position;
-    throw expired(`event cursor '${cursor}' is unknown or expired`);
-  }
-
-  /** The events after a position that a reader has reached; `cursor_expired` when some behind it are gone. */
-  *readAfter(position: number): Generator<readonly [batch: Batch, index: number], void, undefined> {
-    if (this.#isDeleted || position + 1 < this.#first) throw expired("events were deleted before they were read");
-    const { batches } = this;
-    let index = position + 1;
-    for (let at = batchOf(this, position + 1); at < batches.length; at++) {
-      const batch = batches[at];
-      if (batch === undefined) return;
-      const first = batch.firstIn(this.type);
-      index = Math.max(index, first);
-      for (; index < first + batch.count; index++) yield [batch, index - first];
-    }
-  }
-
-  /** Takes away what went with a deleted thread; the others keep their positions. */
-  remove(isGone: (batch: Batch) => boolean, journal: Journal): void {
-    journal.keepField<EventLog<Batch>, "batches">(this, "batches", this.batches);
-    journal.keepField<EventLog<Batch>, "removed">(this, "removed", this.removed);
-    this.removed = this.last;
-    this.batches = this.batches.filter((batch) => !isGone(batch));
-  }
-
-  /** Takes away the oldest events as long as `isOld` says so. */
-  purge(isOld: (batch: Batch) => boolean): readonly Batch[] {
-    const found = this.batches.findIndex((batch) => !isOld(batch));
-    const { last } = this;
-    const purged = this.batches.splice(0, found === -1 ? this.batches.length : found);
-    if (purged.length > 0) this.#first = this.batches[0]?.firstIn(this.type) ?? last + 1;
-    return purged;
-  }
-
-  /** Its readers get `cursor_expired`. */
-  markDeleted(): void {
-    this.#isDeleted = true;
-    this.wake();
-  }
-
-  enter(): void {
-    this.#audience ??= { count: 0, wakes: new Set() };
-    this.#audience.count++;
-  }
-
-  leave(): void {
-    if (this.#audience !== undefined) this.#audience.count--;
-  }
-
-  /** Resolves at the next append that stays, or when a signal aborts. */
-  changed(signals: readonly AbortSignal[]): Promise<void> {
-    this.#audience ??= { count: 0, wakes: new Set() };
-    const { wakes } = this.#audience;
-    return new Promise((resolve) => {
-      const wake = () => {
-        wakes.delete(wake);
-        for (const signal of signals) signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      wakes.add(wake);
-      for (const signal of signals) signal.addEventListener("abort", wake);
-      if (signals.some((signal) => signal.aborted)) wake();
-    });
+    if (this.audience !== undefined && this.audience.wakes.size > 0) journal.after(() => this.wake());
   }
 
   /** Calls `wake` at every append that stays. */
   listen(wake: () => void): () => void {
-    this.enter();
-    const wakes = this.#audience?.wakes;
+    const { wakes } = enter(this);
     // A function of its own, so that two who give the same one are two.
     const own = () => wake();
-    wakes?.add(own);
+    wakes.add(own);
     return () => {
-      if (wakes?.delete(own)) this.leave();
+      if (wakes.delete(own)) leave(this);
     };
   }
 
   wake(): void {
-    for (const wake of [...(this.#audience?.wakes ?? [])]) wake();
+    for (const wake of [...(this.audience?.wakes ?? [])]) wake();
   }
 }
 
-/** Which batch holds the position; behind the last one for a position that is yet to come. */
-function batchOf<Batch extends Stretch>({ batches, type }: EventLog<Batch>, position: number): number {
-  let low = 0;
-  let high = batches.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const batch = batches[middle];
-    if (batch !== undefined && batch.firstIn(type) + batch.count <= position) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+type Heard = Pick<EventLog<Stretch>, "audience">;
+
+/** Somebody reads it. */
+export function enter(log: Heard): Audience {
+  log.audience ??= { count: 0, wakes: new Set() };
+  log.audience.count++;
+  return log.audience;
 }
 
-const expired = (message: string): AwakenError => new AwakenError("cursor_expired", message);
+export function leave({ audience }: Heard): void {
+  if (audience !== undefined) audience.count--;
+}

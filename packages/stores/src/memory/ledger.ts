@@ -19,9 +19,9 @@ export function ledgerPort({ read }: Access): LedgerStore {
 export function writeLedger({ tables, journal }: Change, { added, changed }: LedgerPlan, isHandedOver: boolean): void {
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
-    journal.set(tables.ledger, key, ownUnless(isHandedOver, entry));
+    journal.put(tables.ledger, key, ownUnless(isHandedOver, entry), undefined);
     const keys = tables.ledgerByRun.get(runId);
-    if (keys === undefined) journal.set(tables.ledgerByRun, runId, [key]);
+    if (keys === undefined) journal.put(tables.ledgerByRun, runId, [key], undefined);
     else journal.push(keys, key);
   }
   for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, ownUnless(isHandedOver, entry));

@@ -282,4 +282,12 @@ describe("memory", () => {
     expect(after - before).toBeGreaterThan(100_000);
     expect(after - before).toBeLessThan(101_000);
   });
+
+  test.each([undefined, null, "a commit", {}])("a commit that is none is refused by its promise: %j", async (given) => {
+    const store = memoryStore();
+    const answer: unknown = Reflect.apply(store.commit, store, [given]);
+    expect(answer).toBeInstanceOf(Promise);
+    await expect(answer).rejects.toBeInstanceOf(Error);
+    await store.close();
+  });
 });

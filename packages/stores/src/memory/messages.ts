@@ -1,73 +1,10 @@
 import { AwakenError, type Message, type MessageId, type ThreadId } from "@awaken/contract";
-import {
-  clampLimit,
-  foldedUpTo,
-  GrowingView,
-  MESSAGE_SCHEMA_VERSION,
-  type MessageFilter,
-  type MessageRecord,
-  type MessageStore,
-  type SequencedMessage,
-  type ThreadCommit,
-} from "@awaken/contract/store";
+import { foldedUpTo, GrowingView, type SequencedMessage, type ThreadCommit } from "@awaken/contract/store";
 import { flat, ownWith, share } from "./own.ts";
-import type { Access, Change, ThreadRow } from "./tables.ts";
-
-export function messagePort({ read }: Access): MessageStore {
-  return {
-    list: (threadId, { order = "ascending", limit, ...filter }) =>
-      read((tables) => {
-        const size = clampLimit(limit);
-        const row = tables.threads.get(threadId);
-        const found: number[] = [];
-        for (const seq of walk(row, filter, order === "descending")) if (found.push(seq) > size) break;
-        const items = found.slice(0, size).flatMap((seq) => recordAt(threadId, row, seq) ?? []);
-        const last = found.length > size ? items.at(-1) : undefined;
-        return { items, ...(last === undefined ? undefined : { next: last.seq }) };
-      }),
-
-    count: (threadId, filter = {}) =>
-      read((tables) => {
-        let count = 0;
-        for (const _ of walk(tables.threads.get(threadId), filter, false)) count++;
-        return count;
-      }),
-
-    load: (threadId, ids) =>
-      read((tables) => {
-        const row = tables.threads.get(threadId);
-        const seqs = new Set(ids.map((id) => seqOf(row, id) ?? 0));
-        return [...seqs].sort((a, b) => a - b).flatMap((seq) => recordAt(threadId, row, seq) ?? []);
-      }),
-  };
-}
-
-/** A row of the log, made for a reader. */
-function recordAt(threadId: ThreadId, row: ThreadRow | undefined, seq: number): MessageRecord | undefined {
-  const message = row?.messages[seq - 1];
-  const age = row?.ages[seq - 1];
-  if (row === undefined || message === undefined || age === undefined) return undefined;
-  return share({ schemaVersion: MESSAGE_SCHEMA_VERSION, threadId, seq, createdAt: madeAt(row, 0) + age, message });
-}
+import type { Change, ThreadRow } from "./tables.ts";
 
 /** The commit that brings the first message makes the thread. */
-const madeAt = ({ record }: ThreadRow, now: number): number => record?.metadata.createdAt ?? now;
-
-function* walk(row: ThreadRow | undefined, filter: MessageFilter, isBackwards: boolean): Iterable<number> {
-  if (row === undefined) return;
-  const first = Math.max(filter.afterSeq ?? 0, 0) + 1;
-  const last = Math.min(filter.beforeSeq ?? Number.POSITIVE_INFINITY, row.messages.length + 1) - 1;
-  for (let step = 0; step <= last - first; step++) {
-    const seq = isBackwards ? last - step : first + step;
-    const message = row.messages[seq - 1];
-    if (message !== undefined && matches(message, filter)) yield seq;
-  }
-}
-
-function matches(message: Message, { visibility = "all", runId }: MessageFilter): boolean {
-  if (runId !== undefined && message.metadata?.runId !== runId) return false;
-  return visibility === "all" || (visibility === "internal") === (message.visibility === "internal");
-}
+export const madeAt = ({ record }: ThreadRow, now: number): number => record?.metadata.createdAt ?? now;
 
 /** Where the message stands in the log; undefined when it is not there. */
 export function seqOf(row: ThreadRow | undefined, id: MessageId): number | undefined {
@@ -112,14 +49,19 @@ export function effectiveOf(row: ThreadRow): readonly SequencedMessage[] {
   return growing.messages;
 }
 
-/** It was handed over: whoever wrote it has the same one. */
-function flatTexts(message: Message): Message {
-  for (const part of message.content) if ("text" in part) flat(part.text);
-  return message;
+/** They were handed over: whoever wrote them has the same ones. */
+function flatTexts(messages: readonly Message[]): readonly Message[] {
+  for (const { content } of messages) {
+    for (let index = 0; index < content.length; index++) {
+      const part = content[index];
+      if (part?.type === "text" || part?.type === "reasoning") flat(part.text);
+    }
+  }
+  return messages;
 }
 
 /** The messages of a step mostly have the same metadata. */
-function ownMessages(row: ThreadRow, messages: readonly Message[]): Message[] {
+function ownMessages(row: ThreadRow, messages: readonly Message[]): readonly Message[] {
   let like = row.messages.at(-1)?.metadata;
   return messages.map((message) => {
     const owned = ownWith(message, "metadata", like);
@@ -134,16 +76,15 @@ export function appendMessages({ journal, now }: Change, row: ThreadRow, commit:
   if (messageDelta === undefined) return;
   const { messages } = messageDelta;
   if (messages.length === 0) return;
-  const added = isHandedOver ? messages.map(flatTexts) : ownMessages(row, messages);
+  const added = isHandedOver ? flatTexts(messages) : ownMessages(row, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
   const age = now - madeAt(row, now);
+  if (row.ages.at(-1)?.ms !== age) {
+    journal.keepField(row, "ages", row.ages);
+    row.ages = journal.extended(row.ages, [{ fromSeq: row.messages.length + 1, ms: age }]);
+  }
   journal.keepField(row, "messages", row.messages);
-  row.messages = journal.extended(row.messages, added);
-  journal.keepField(row, "ages", row.ages);
-  row.ages = journal.extended(
-    row.ages,
-    added.map(() => age),
-  );
+  row.messages = journal.extended(row.messages, [...added]);
   const folded = foldedUpTo(added, row.folded);
   if (folded !== row.folded) journal.assign(row, "folded", folded);
 }

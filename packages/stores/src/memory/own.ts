@@ -99,6 +99,6 @@ export function share(row: unknown): unknown {
   if (typeof row !== "object" || row === null || Object.isFrozen(row)) return row;
   Object.freeze(row);
   if (isList(row)) for (const item of row) share(item);
-  else if (isPlain(row)) for (const key in row) share(row[key]);
+  else if (isPlain(row)) for (const key in row) if (typeof row[key] === "object") share(row[key]);
   return row;
 }

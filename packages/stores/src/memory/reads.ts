@@ -7,7 +7,7 @@ import type { PendingReads } from "../plan/pending-plan.ts";
 import type { OpenWish } from "../plan/wish-plan.ts";
 import { ancestorsOf } from "./lineage.ts";
 import { seqOf } from "./messages.ts";
-import type { Tables, ThreadRow } from "./tables.ts";
+import { NONE, type Tables, type ThreadRow } from "./tables.ts";
 
 export function* openDispatches(tables: Tables, row: ThreadRow | undefined): Iterable<DispatchRecord> {
   for (const id of row?.openIds ?? []) {
@@ -47,7 +47,7 @@ export class ThreadReads implements QueueReads, PendingReads {
   }
 
   hasClaim(): boolean {
-    return this.row?.claimedId !== undefined;
+    return this.row?.claimed !== undefined;
   }
 
   hasQueued(): boolean {
@@ -80,7 +80,9 @@ export class TableReads extends ThreadReads implements CommitReads {
   }
 
   run(): RunRecord | undefined {
-    return this.tables.runs.get(this.commit.runId);
+    const { runId } = this.commit;
+    const latest = this.row?.latestRun;
+    return latest?.runId === runId ? latest : this.tables.runs.get(runId);
   }
 
   lineage(id: ThreadId): readonly ThreadId[] {
@@ -88,7 +90,8 @@ export class TableReads extends ThreadReads implements CommitReads {
   }
 
   dispatch(id: DispatchId): DispatchRecord | undefined {
-    return this.tables.dispatches.get(id);
+    const claimed = this.row?.claimed;
+    return claimed?.dispatchId === id ? claimed : this.tables.dispatches.get(id);
   }
 
   ledger(key: string): LedgerEntry | undefined {
@@ -96,6 +99,7 @@ export class TableReads extends ThreadReads implements CommitReads {
   }
 
   openWishes(): readonly OpenWish[] {
+    if (this.tables.wishesByRun.size === 0) return NONE;
     return openWishes(this.tables, this.commit.runId).map((wish) => ({
       wishId: wish.wishId,
       ticketId: wish.type === "decision" ? wish.ticketId : undefined,

@@ -1,90 +1,16 @@
-import {
-  openTicketsOf,
-  type RunActivation,
-  type RunId,
-  type RunRecord,
-  type RunStatus,
-  type TicketId,
-  ticketIdsOf,
-} from "@awaken/contract";
-import type { RunFilter, RunPosition, RunStore } from "@awaken/contract/store";
+import { openTicketsOf, type RunActivation, type RunId, type RunRecord, type TicketId, ticketIdsOf } from "@awaken/contract";
+import type { RunStore } from "@awaken/contract/store";
 import type { RunMove } from "../plan/commit-plan.ts";
 import type { Journal } from "./journal.ts";
 import { isSame, ownWith, share } from "./own.ts";
-import { compareText, pickFirst } from "./pick.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
 
-/** A ticket id that vendors repeat may name many runs. */
-const MAX_RUNS_OF_TICKET = 10;
+/** What runs ask for. */
+export const runReads = ({ read }: Access): Pick<RunStore, "load"> => ({
+  load: (id) => read((tables) => share(tables.runs.get(id))),
+});
 
-export function runPort({ read }: Access): RunStore {
-  return {
-    load: (id) => read((tables) => share(tables.runs.get(id))),
-
-    list: ({ after, limit, ...filter }) =>
-      read((tables) => {
-        const isBehind = (run: RunRecord) => after === undefined || compareRuns(run, after) > 0;
-        const page = pickFirst(select(tables, filter, isBehind), compareRuns, limit);
-        const last = page.hasMore ? page.items.at(-1) : undefined;
-        const next = last === undefined ? undefined : { next: { createdAt: last.createdAt, runId: last.runId } };
-        return { items: page.items.map(share), ...next };
-      }),
-
-    count: (filter) => read((tables) => [...select(tables, filter)].length),
-
-    countByStatus: () => read((tables) => countRuns(tables.runs.values())),
-
-    loadLatest: (threadId) =>
-      read((tables) => {
-        const latestId = tables.threads.get(threadId)?.latestRunId;
-        return latestId === undefined ? undefined : share(tables.runs.get(latestId));
-      }),
-
-    listByTicket: (id) =>
-      read((tables) => {
-        const runs = [...(tables.runsByTicket.get(id) ?? [])].flatMap((runId) => tables.runs.get(runId) ?? []);
-        const rank = (run: RunRecord) => (run.status === "waiting" ? 0 : 1);
-        return runs
-          .sort((a, b) => rank(a) - rank(b) || compareRuns(b, a))
-          .slice(0, MAX_RUNS_OF_TICKET)
-          .map(share);
-      }),
-
-    listOpenTickets: (root) =>
-      read((tables) => {
-        const family = [root, ...(tables.runsByRoot.get(root) ?? [])].flatMap((id) => tables.runs.get(id) ?? []).sort(compareRuns);
-        return family.flatMap(openTicketsOf).map(share);
-      }),
-  };
-}
-
-export function countRuns(runs: Iterable<RunRecord>): Record<RunStatus, number> {
-  const counts = { created: 0, running: 0, waiting: 0, done: 0 };
-  for (const run of runs) counts[run.status]++;
-  return counts;
-}
-
-const compareRuns = (a: RunPosition, b: RunPosition): number => a.createdAt - b.createdAt || compareText(a.runId, b.runId);
-
-function* select(tables: Tables, filter: RunFilter, accepts = (_: RunRecord) => true): Iterable<RunRecord> {
-  const { threadId, statuses, parentRunId, rootRunId } = filter;
-  for (const run of candidates(tables, filter)) {
-    if (threadId !== undefined && run.threadId !== threadId) continue;
-    if (parentRunId !== undefined && run.parentRunId !== parentRunId) continue;
-    if (rootRunId !== undefined && run.rootRunId !== rootRunId) continue;
-    if ((statuses === undefined || statuses.includes(run.status)) && accepts(run)) yield run;
-  }
-}
-
-/** As few as an index gives. */
-function candidates(tables: Tables, { threadId, parentRunId, rootRunId }: RunFilter): Iterable<RunRecord> {
-  const listed = (ids: Iterable<RunId> = []) => [...ids].flatMap((id) => tables.runs.get(id) ?? []);
-  if (parentRunId !== undefined) return listed(tables.runsByParent.get(parentRunId));
-  if (rootRunId !== undefined) return listed(tables.runsByRoot.get(rootRunId));
-  return threadId === undefined ? tables.runs.values() : runsOf(tables, tables.threads.get(threadId));
-}
-
-function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord> {
+export function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<RunRecord> {
   for (const runId of row?.runIds ?? []) {
     const run = tables.runs.get(runId);
     if (run !== undefined) yield run;
@@ -97,7 +23,7 @@ export function writeRun(change: Change, row: ThreadRow, { before, after: run }:
   const { runId, activation } = run;
   const owned = isHandedOver ? run : ownWith(run, "activation", tables.lastActivation);
   if (isHandedOver) run.activation = sharedActivation(tables, activation);
-  journal.set(tables.runs, runId, owned, before);
+  journal.put(tables.runs, runId, owned, before);
   tables.lastGiven = activation;
   tables.lastActivation = owned.activation;
   if (before === undefined) {
@@ -124,7 +50,7 @@ function noteFamily({ tables, journal }: Change, { runId, parentRunId, rootRunId
 function noteIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: Id | undefined, runId: RunId): void {
   if (id === undefined) return;
   const runs = index.get(id);
-  if (runs === undefined) journal.set(index, id, new Set([runId]));
+  if (runs === undefined) journal.put(index, id, new Set([runId]), undefined);
   else journal.add(runs, runId);
 }
 
@@ -136,13 +62,16 @@ export function forgetIn<Id>(journal: Journal, index: Map<Id, Set<RunId>>, id: I
 }
 
 function writeLatest({ tables, journal }: Change, row: ThreadRow, before: RunRecord | undefined, run: RunRecord): void {
-  const isLatest = row.latestRunId === run.runId;
-  if (isLatest && before !== undefined && run.updatedAt >= before.updatedAt) return;
-  // Another node's clock may put the latest run back behind an older one.
-  const others = isLatest ? runsOf(tables, row) : [row.latestRunId === undefined ? run : (tables.runs.get(row.latestRunId) ?? run)];
+  const known = row.latestRun;
   let latest = run;
-  for (const other of others) if (isLater(other, latest)) latest = other;
-  if (latest.runId !== row.latestRunId) journal.assign(row, "latestRunId", latest.runId);
+  if (known !== undefined && known.runId !== run.runId) {
+    if (isLater(known, run)) return;
+  } else if (before !== undefined && run.updatedAt < before.updatedAt) {
+    // Another node's clock may put the latest run back behind an older one.
+    for (const other of runsOf(tables, row)) if (isLater(other, latest)) latest = other;
+  }
+  journal.keepField(row, "latestRun", known);
+  row.latestRun = latest;
 }
 
 const isLater = (a: RunRecord, b: RunRecord): boolean =>

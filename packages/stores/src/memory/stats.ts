@@ -1,6 +1,6 @@
 import type { QueueStoreStats } from "@awaken/contract/store";
 import { countDispatches } from "./dispatch-rows.ts";
-import { countRuns } from "./runs.ts";
+import { countRuns } from "./run-queries.ts";
 import type { Tables } from "./tables.ts";
 
 /** Rows that are weighed for the estimate of bytes. */

@@ -4,36 +4,41 @@ import { Parcels } from "../parcels.ts";
 import { type PortMakers, portsOf } from "../ports.ts";
 import { Broadcast } from "./broadcast.ts";
 import { commitPort } from "./commit.ts";
-import { configPort } from "./config-records.ts";
-import { dispatchPort } from "./dispatches.ts";
 import { HeadLists } from "./event-batch.ts";
 import { Tags } from "./event-log.ts";
-import { eventPort } from "./events.ts";
 import { Gate, type Runner } from "./gate.ts";
+import {
+  lateCheckpoints,
+  lateConfig,
+  lateDispatches,
+  lateEvents,
+  lateMessages,
+  latePending,
+  lateProfiles,
+  lateRuns,
+  lateThreads,
+  lateWishes,
+  openSeldom,
+} from "./late-ports.ts";
 import { lateQueue, type Queue } from "./late-queue.ts";
 import { ledgerPort } from "./ledger.ts";
 import { livePort } from "./live.ts";
-import { messagePort } from "./messages.ts";
-import { pendingPort } from "./pending.ts";
-import { profilePort } from "./profiles.ts";
-import { runPort } from "./runs.ts";
-import { streamCheckpointPort } from "./stream-checkpoints.ts";
+import { runReads } from "./runs.ts";
 import { type Access, type ScopedConfigKey, Tenants } from "./tables.ts";
-import { threadPort } from "./threads.ts";
-import { wishPort } from "./wishes.ts";
+import { threadReads } from "./threads.ts";
 
 const MAKERS: PortMakers<Access> = {
-  threads: threadPort,
-  messages: messagePort,
-  runs: runPort,
-  pending: pendingPort,
-  events: eventPort,
-  dispatches: dispatchPort,
-  streamCheckpoints: streamCheckpointPort,
+  threads: (access) => ({ ...lateThreads(access), ...threadReads(access) }),
+  messages: lateMessages,
+  runs: (access) => ({ ...lateRuns(access), ...runReads(access) }),
+  pending: latePending,
+  events: lateEvents,
+  dispatches: lateDispatches,
+  streamCheckpoints: lateCheckpoints,
   ledger: ledgerPort,
-  wishes: wishPort,
-  profiles: profilePort,
-  config: configPort,
+  wishes: lateWishes,
+  profiles: lateProfiles,
+  config: lateConfig,
   commit: commitPort,
 };
 
@@ -61,7 +66,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   }
 
   let queue: Queue | undefined;
-  const queueOn = async (runner: Runner) => (await import("./seldom.ts")).dispatchQueue(runner, () => tenants.all(), clock);
+  const queueOn = async (runner: Runner) => (await openSeldom()).dispatchQueue(runner, () => tenants.all(), clock);
   const askQueue = <T>(work: (queue: Queue) => Promise<T>): Promise<T> =>
     queue === undefined
       ? gate.transaction(async (inside) => {
@@ -72,13 +77,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): QueueStore {
   const sweep = (retention: Retention) => {
     const asked = { ...retention };
     return gate.transaction(async (inside) => {
-      const { sweepAll } = await import("./seldom.ts");
+      const { sweepAll } = await openSeldom();
       return inside.write(() => sweepAll(tenants, asked, clock()));
     });
   };
   const stats = () =>
     gate.transaction(async (inside) => {
-      const { statsOf } = await import("./seldom.ts");
+      const { statsOf } = await openSeldom();
       return inside.read(() => statsOf(tenants.all()));
     });
   const close = () => gate.close();

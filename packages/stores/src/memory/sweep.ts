@@ -1,5 +1,6 @@
 import type { Retention, SweepResult } from "@awaken/contract/store";
 import type { EventBatch, RowLog } from "./event-batch.ts";
+import { isIdle, purge } from "./log-reads.ts";
 import type { Tables, Tenants, ThreadRow } from "./tables.ts";
 
 /** Takes away what is past its time, of all tenants. */
@@ -11,7 +12,7 @@ export function sweepAll(tenants: Tenants, retention: Retention, now: number): S
 
 /** Nothing would be lost with it. */
 const isVoid = ({ record, pending, epoch, openIds, overIds, events }: ThreadRow): boolean =>
-  record === undefined && epoch === 0 && pending.length + openIds.length + overIds.length === 0 && (events?.isIdle ?? true);
+  record === undefined && epoch === 0 && pending.length + openIds.length + overIds.length === 0 && (events === undefined || isIdle(events));
 
 function sum(results: readonly SweepResult[]): SweepResult {
   const total = (key: keyof SweepResult) => results.reduce((count, result) => count + result[key], 0);
@@ -41,16 +42,16 @@ function sweepTables(tables: Tables, retention: Retention, now: number): SweepRe
 
 function sweepEvents(tables: Tables, cutoff: number): number {
   const purged = new Set<EventBatch>();
-  const purge = (log: RowLog) => {
-    for (const batch of log.purge(({ createdAt }) => createdAt < cutoff)) purged.add(batch);
+  const purgeLog = (log: RowLog) => {
+    for (const batch of purge(log, ({ createdAt }) => createdAt < cutoff)) purged.add(batch);
   };
   for (const row of tables.threads.values()) {
-    if (row.events !== undefined) purge(row.events);
-    if (row.events?.isIdle) row.events = undefined;
+    if (row.events !== undefined) purgeLog(row.events);
+    if (row.events !== undefined && isIdle(row.events)) row.events = undefined;
   }
   for (const [id, log] of tables.runEvents) {
-    purge(log);
-    if (log.isIdle) tables.runEvents.delete(id);
+    purgeLog(log);
+    if (isIdle(log)) tables.runEvents.delete(id);
   }
   let count = 0;
   for (const batch of purged) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Parcels } from "../parcels.ts";
 import { Broadcast } from "./broadcast.ts";
 import { HeadLists } from "./event-batch.ts";
-import { Tags } from "./event-log.ts";
+import { enter, Tags } from "./event-log.ts";
 import { openLog } from "./events.ts";
 import { sweepAll } from "./sweep.ts";
 import { type ScopedConfigKey, Tenants, threadRow } from "./tables.ts";
@@ -25,7 +25,7 @@ test("a sweep lets go of rows with nothing in them, and of tenants that have no 
   const [idle, read, held] = ["idle", "read", "held"].map((name) => tenants.open(scopeId(name)));
   const scope = { type: "thread", threadId: threadId("t") } as const;
   for (const tables of tenants.all()) openLog(tables, scope);
-  if (read !== undefined) openLog(read, scope).enter();
+  if (read !== undefined) enter(openLog(read, scope));
   if (held !== undefined) threadRow(held, scope.threadId).epoch = 1;
   sweepAll(tenants, {}, 0);
   expect(tenants.all()).toEqual([read, held]);

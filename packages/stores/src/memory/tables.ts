@@ -11,6 +11,7 @@ import type {
   TicketId,
 } from "@awaken/contract";
 import type {
+  ClaimedDispatch,
   ConfigEntry,
   ConfigKey,
   DispatchRecord,
@@ -48,14 +49,20 @@ export interface ScopedConfigKey {
   readonly key: ConfigKey;
 }
 
+/** How long after their thread the messages from a row on were made: a small number takes no room of its own. */
+interface Age {
+  readonly fromSeq: number;
+  readonly ms: number;
+}
+
 /** All that belongs to one thread id. The record is absent while only queues know the thread. */
 export interface ThreadRow {
   record: ThreadRecord | undefined;
   state: PersistedState | undefined;
   /** By seq. A row of the log is made for whoever reads it. */
   messages: Message[];
-  /** How many milliseconds after the thread each message was made: a small number takes no room of its own. */
-  ages: number[];
+  /** When each message was made: those of one commit at the same time. */
+  ages: Age[];
   /** Absent as long as the ids rise, as time-ordered ones do. It may hold ids that were taken back: `seqOf` knows. */
   seqs: Map<MessageId, number> | undefined;
   /** `foldedUpTo` of the log. */
@@ -64,10 +71,10 @@ export interface ThreadRow {
   view: { readonly growing: GrowingView; count: number; last: Message | undefined } | undefined;
   /** By ordinal. */
   runIds: RunId[];
-  latestRunId: RunId | undefined;
+  latestRun: RunRecord | undefined;
   pending: readonly PendingRecord[];
   epoch: number;
-  claimedId: DispatchId | undefined;
+  claimed: ClaimedDispatch | undefined;
   /** Dispatches that are not over, and those that are. */
   openIds: DispatchId[];
   overIds: DispatchId[];
@@ -196,7 +203,7 @@ const isEmpty = (tables: Tables): boolean =>
   Object.values(tables).every((table) => !(table instanceof Map || table instanceof Set) || table.size === 0);
 
 /** A list that nothing was put into yet: one for all. What is added makes another. */
-const NONE: never[] = [];
+export const NONE: never[] = [];
 
 /** The row of a thread, made when it is not there yet. One with nothing in it does no harm, so it stays when the work is taken back. */
 export function threadRow({ threads }: Tables, id: ThreadId): ThreadRow {
@@ -211,10 +218,10 @@ export function threadRow({ threads }: Tables, id: ThreadId): ThreadRow {
     folded: 0,
     view: undefined,
     runIds: NONE,
-    latestRunId: undefined,
+    latestRun: undefined,
     pending: NONE,
     epoch: 0,
-    claimedId: undefined,
+    claimed: undefined,
     openIds: NONE,
     overIds: NONE,
     events: undefined,

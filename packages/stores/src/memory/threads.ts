@@ -1,81 +1,18 @@
-import { AwakenError } from "@awaken/contract";
-import {
-  checkLineage,
-  patchThread,
-  type ThreadFilter,
-  type ThreadHead,
-  type ThreadPosition,
-  type ThreadRecord,
-  type ThreadStore,
-  toThreadRecord,
-} from "@awaken/contract/store";
-import { ancestorsOf } from "./lineage.ts";
+import type { ThreadHead, ThreadStore } from "@awaken/contract/store";
 import { effectiveOf } from "./messages.ts";
-import { own, share } from "./own.ts";
-import { compareText, pickFirst } from "./pick.ts";
-import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
+import { share } from "./own.ts";
+import type { Access, Tables, ThreadRow } from "./tables.ts";
 
-export function threadPort({ read, write, transaction }: Access): ThreadStore {
+/** What runs ask for. */
+export function threadReads({ read }: Access): Pick<ThreadStore, "load" | "loadState" | "loadHead"> {
   return {
-    create: (thread) =>
-      write((change) => {
-        const row = threadRow(change.tables, thread.id);
-        if (row.record !== undefined) throw new AwakenError("storage_already_exists", `thread '${thread.id}' exists already`);
-        return writeRecord(change, row, toThreadRecord(thread, change.now));
-      }),
-
     load: (id) => read((tables) => share(tables.threads.get(id)?.record)),
-
-    update: (id, patch) =>
-      write((change) => {
-        const row = change.tables.threads.get(id);
-        if (row?.record === undefined) throw new AwakenError("storage_not_found", `thread '${id}' does not exist`);
-        return writeRecord(change, row, patchThread(row.record, patch, change.now));
-      }),
-
-    delete: (id, children) =>
-      transaction(async (inside) => {
-        const { deleteThread } = await import("./seldom.ts");
-        return inside.write((change) => deleteThread(change, id, children));
-      }),
-
-    list: ({ after, limit, ...filter }) =>
-      read((tables) => {
-        const isBehind = (thread: ThreadRecord) => after === undefined || compareThreads(positionOf(thread), after) > 0;
-        const behind = select(tables, (thread) => matches(thread, filter) && isBehind(thread));
-        const page = pickFirst(behind, (a, b) => compareThreads(positionOf(a), positionOf(b)), limit);
-        const last = page.hasMore ? page.items.at(-1) : undefined;
-        return { items: page.items.map(share), ...(last === undefined ? undefined : { next: positionOf(last) }) };
-      }),
-
-    count: (filter) => read((tables) => [...select(tables, (thread) => matches(thread, filter))].length),
 
     loadState: (id) => read((tables) => share(tables.threads.get(id)?.state)),
 
     loadHead: (id) => read((tables) => headOf(tables, tables.threads.get(id))),
   };
 }
-
-function writeRecord({ tables, journal }: Change, row: ThreadRow, record: ThreadRecord): ThreadRecord {
-  checkLineage(record, ancestorsOf(tables, record.id, record.parentThreadId));
-  const owned = own(record);
-  journal.assign(row, "record", owned);
-  return share(owned);
-}
-
-function* select(tables: Tables, accepts: (thread: ThreadRecord) => boolean): Iterable<ThreadRecord> {
-  for (const { record } of tables.threads.values()) if (record !== undefined && accepts(record)) yield record;
-}
-
-function matches(thread: ThreadRecord, { resourceId, lineage }: ThreadFilter): boolean {
-  if (resourceId !== undefined && thread.resourceId !== resourceId) return false;
-  if (lineage === undefined) return true;
-  return thread.parentThreadId === (lineage.type === "root" ? undefined : lineage.threadId);
-}
-
-const positionOf = ({ id, metadata }: ThreadRecord): ThreadPosition => ({ updatedAt: metadata.updatedAt, id });
-
-const compareThreads = (a: ThreadPosition, b: ThreadPosition): number => b.updatedAt - a.updatedAt || compareText(a.id, b.id);
 
 export function headOf(tables: Tables, row: ThreadRow | undefined): ThreadHead | undefined {
   if (row?.record === undefined || (row.messages.length === 0 && row.runIds.length === 0)) return undefined;

@@ -2,7 +2,6 @@ import { AwakenError, checkRunTransition, type DispatchId, type RunActivation, t
 import {
   checkLineage,
   type DispatchRecord,
-  followUp,
   isAside,
   isEnding,
   type LedgerEntry,
@@ -14,12 +13,13 @@ import {
   type ThreadRecord,
   toThreadRecord,
 } from "@awaken/contract/store";
-import { fenceLost, fenceMissing } from "../worker-moves.ts";
-import { type DispatchMove, planDispatch, planFollowUp, type QueueReads } from "./dispatch-plan.ts";
+import { fenceLost, fenceMissing } from "../fence-errors.ts";
+import { type DispatchMove, planDispatch, type QueueReads } from "./dispatch-plan.ts";
 import { type LedgerPlan, planLedger } from "./ledger-plan.ts";
-import { type OutboundPlan, type OutboundReads, planOutbound } from "./outbound-plan.ts";
-import { type PendingPlan, type PendingReads, planPending } from "./pending-plan.ts";
-import { type OpenWish, planTakes, type WishPlan } from "./wish-plan.ts";
+import type { OutboundPlan, OutboundReads } from "./outbound-plan.ts";
+import type { PendingPlan, PendingReads } from "./pending-plan.ts";
+import type { RarePlans } from "./rare-plans.ts";
+import type { OpenWish, WishPlan } from "./wish-plan.ts";
 
 /** A thread as a commit finds it, with the lengths of its log and of its list of runs. */
 export interface FoundThread {
@@ -66,51 +66,36 @@ export interface RunMove {
 export interface PlanParts {
   readonly now: number;
   readonly ids: () => string;
+  /** What few commits need. */
+  readonly rare: () => RarePlans;
 }
+
+const NOTHING: readonly never[] = Object.freeze([]);
+const NO_PENDING: PendingPlan = Object.freeze({ added: NOTHING, removed: NOTHING });
+const NO_WISHES: WishPlan = Object.freeze({ taken: NOTHING, open: NOTHING });
+const NO_OUTBOUND: OutboundPlan = Object.freeze({ ids: NOTHING, deliveries: NOTHING, events: NOTHING });
 
 /**
  * The order of `CommitThread`, spelled once: decides the whole commit without writing anything; `checkCommit` has passed. Whether a message
  * id is new is found out when it is written.
  */
-export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids }: PlanParts): CommitPlan {
+export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids, rare }: PlanParts): CommitPlan {
   const fenced = checkFence(commit, reads);
   const found = reads.thread();
   const messageCount = checkCount(commit, found?.messageCount ?? 0);
   const run = planRun(commit, reads, (found?.runCount ?? 0) + 1);
   const thread = planThread({ commit, found: found?.record, run, now }, reads);
   const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), reads, now);
-  const pending = planPending(commit, reads, now);
-  const hasPending = commit.pending?.consume === undefined ? undefined : leftPending(reads, pending).length > 0;
+  const pending = commit.pending === undefined ? NO_PENDING : rare().planPending(commit, reads, now);
+  const hasPending = commit.pending?.consume === undefined ? undefined : rare().leftPending(reads, pending).length > 0;
   const dispatch = commit.dispatch && planDispatch(commit.dispatch, { commit, fenced, now, token: ids }, reads);
-  const wishes = planTakes(commit, reads.openWishes(), run?.before);
-  const outbound = planOutbound(commit.outbound, reads, now);
-  const next = planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads);
+  const open = reads.openWishes();
+  const hasTakes = open.length > 0 || (commit.takes !== undefined && commit.takes.length > 0);
+  const wishes = hasTakes ? rare().planTakes(commit, open, run?.before) : NO_WISHES;
+  const outbound = commit.outbound === undefined ? NO_OUTBOUND : rare().planOutbound(commit.outbound, reads, now);
+  const isLeft = wishes.open.length > 0 || (commit.run?.status === "done" && pending.added.length + reads.pending().length > 0);
+  const next = isLeft ? rare().planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads) : undefined;
   return { thread, messageCount, run, ledger, pending, hasPending, dispatch, wishes, outbound, next };
-}
-
-interface Ending extends PlanParts {
-  readonly commit: ThreadCommit;
-  readonly fenced: DispatchRecord | undefined;
-  readonly openWishes: readonly string[];
-  readonly pending: PendingPlan;
-}
-
-const NO_PENDING: readonly never[] = [];
-
-function planNext({ commit, fenced, openWishes, pending, now, ids }: Ending, reads: CommitReads): QueuedDispatch | undefined {
-  const isOver = commit.run?.status === "done";
-  const left = isOver ? leftPending(reads, pending) : NO_PENDING;
-  if (left.length + openWishes.length === 0) return undefined;
-  const wanted = followUp(commit, { openWishes, pending: left, ids });
-  if (wanted === undefined || (isOver && reads.hasQueued())) return undefined;
-  return planFollowUp(wanted, { fenced: fenced?.dispatchId, isSettled: commit.dispatch !== undefined, now }, reads);
-}
-
-function leftPending(reads: PendingReads, { added, removed }: PendingPlan): ReturnType<PendingReads["pending"]> {
-  const queue = reads.pending();
-  if (added.length + removed.length === 0) return queue;
-  const gone = new Set(removed);
-  return [...queue.filter((entry) => !gone.has(entry.pendingId)), ...added];
 }
 
 /** The claim must be on this very run, unless the commit only ends another one, which the run that has the thread leaves behind. */

@@ -5,10 +5,11 @@ import {
   type DispatchChange,
   type DispatchRecord,
   deadLetterDispatch,
+  isComposed,
   type NewDispatch,
   type QueuedDispatch,
   queueDispatch,
-  recordResult,
+  queueVouched,
   type ThreadCommit,
 } from "@awaken/contract/store";
 
@@ -40,7 +41,7 @@ export function planDispatch(change: DispatchChange, { commit, fenced, now, toke
     case "enqueue":
       return { before: undefined, after: planEnqueue(change.dispatch, reads, now) };
     case "enqueue-claimed": {
-      const queued = planEnqueue(change.dispatch, reads, now);
+      const queued = planEnqueue(change.dispatch, reads, now, isComposed(commit) ? queueVouched : queueDispatch);
       if (reads.hasClaim()) throw new AwakenError("fence_lost", `a dispatch of thread '${commit.threadId}' is claimed already`);
       const { consumer, leaseMs } = change.claim;
       return { before: undefined, after: claimQueued(queued, { claimToken: token(), claimedBy: consumer, leaseMs, now }) };
@@ -48,15 +49,14 @@ export function planDispatch(change: DispatchChange, { commit, fenced, now, toke
     case "ack":
     case "dead-letter": {
       if (fenced?.status !== "claimed") throw new AwakenError("fence_lost", "there is no claim to settle");
-      const after =
-        change.type === "ack" ? ackDispatch(recordResult(fenced, change.result, now), now) : deadLetterDispatch(fenced, change.error, now);
+      const after = change.type === "ack" ? ackDispatch(fenced, now, change.result) : deadLetterDispatch(fenced, change.error, now);
       return { before: fenced, after };
     }
   }
 }
 
-export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number): QueuedDispatch {
-  const queued = queueDispatch(init, { epoch: reads.epoch(), now });
+export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number, queue = queueDispatch): QueuedDispatch {
+  const queued = queue(init, { epoch: reads.epoch(), now });
   if (reads.isKnown(init.dispatchId)) throw taken(init, `dispatch '${init.dispatchId}' exists`);
   if (init.dedupeKey !== undefined && reads.holder(init.dedupeKey) !== undefined) {
     throw taken(init, `an open dispatch of thread '${init.threadId}' holds dedupe key '${init.dedupeKey}'`);
@@ -66,19 +66,3 @@ export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number): 
 
 const taken = ({ dispatchId, threadId }: NewDispatch, what: string): AwakenError =>
   new AwakenError("storage_already_exists", what, { details: { dispatchId, threadId } });
-
-export interface FollowUp {
-  /** The dispatch of the commit's own fence, and whether the commit settles it. */
-  readonly fenced: DispatchId | undefined;
-  readonly isSettled: boolean;
-  readonly now: number;
-}
-
-/** Undefined when an open dispatch does the same. The writer's own, which is still claimed, does not: it may have looked already. */
-export function planFollowUp(wanted: NewDispatch, { fenced, isSettled, now }: FollowUp, reads: QueueReads): QueuedDispatch | undefined {
-  const { dedupeKey: key, ...keyless } = wanted;
-  const holder = key === undefined ? undefined : reads.holder(key);
-  if (holder !== undefined && holder !== fenced) return undefined;
-  const isFree = holder === undefined || isSettled;
-  return queueDispatch(isFree ? wanted : keyless, { epoch: reads.epoch(), now });
-}

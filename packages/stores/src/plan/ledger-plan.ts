@@ -1,5 +1,5 @@
 import { AwakenError, type RunRecord } from "@awaken/contract";
-import { claimEffect, type LedgerEntry, settleEffect, type ThreadCommit } from "@awaken/contract/store";
+import { claimEffect, isComposed, type LedgerEntry, settleEffect, type ThreadCommit } from "@awaken/contract/store";
 
 /** Rows of effects that nobody claimed before, and rows that others know already. */
 export interface LedgerPlan {
@@ -20,18 +20,22 @@ export function planLedger(commit: ThreadCommit, run: RunRecord | undefined, rea
     const why = run === undefined ? "does not exist" : "is done";
     throw new AwakenError("illegal_transition", `run '${runId}' ${why} and cannot claim effects`, { details: { runId } });
   }
-  const known = new Map([...ledger.claims, ...ledger.outcomes].map(({ idempotencyKey: key }) => [key, reads.ledger(key)]));
-  const entries = new Map<string, LedgerEntry>();
+  const isVouched = isComposed(commit);
+  const added: LedgerEntry[] = [];
+  const changed: LedgerEntry[] = [];
   for (const claim of ledger.claims) {
-    entries.set(claim.idempotencyKey, claimEffect(known.get(claim.idempotencyKey), claim, { threadId, runId, now }));
+    const before = reads.ledger(claim.idempotencyKey);
+    (before === undefined ? added : changed).push(claimEffect(before, claim, { threadId, runId, now }, isVouched));
   }
+  const claimed = new Map([...added, ...changed].map((entry) => [entry.idempotencyKey, entry]));
   for (const outcome of ledger.outcomes) {
-    const before = entries.get(outcome.idempotencyKey) ?? known.get(outcome.idempotencyKey);
-    entries.set(outcome.idempotencyKey, settleEffect(before, outcome, now));
+    const own = claimed.get(outcome.idempotencyKey);
+    const settled = settleEffect(own ?? reads.ledger(outcome.idempotencyKey), outcome, now, isVouched);
+    const entries = own !== undefined && added.includes(own) ? added : changed;
+    if (own === undefined) entries.push(settled);
+    else entries[entries.indexOf(own)] = settled;
   }
-  const isNew = ({ idempotencyKey }: LedgerEntry) => known.get(idempotencyKey) === undefined;
-  const all = [...entries.values()];
-  return { added: all.filter(isNew), changed: all.filter((entry) => !isNew(entry)) };
+  return { added, changed };
 }
 
 /** The time of its last change. */

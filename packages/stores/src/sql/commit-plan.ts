@@ -1,5 +1,6 @@
 import { type EventAppend, foldedUpTo, MESSAGE_SCHEMA_VERSION, type MessageRecord, type ThreadCommit } from "@awaken/contract/store";
 import { type CommitPlan, type CommitReads, type FoundThread, planCommit } from "../plan/commit-plan.ts";
+import { rarePlans } from "../plan/rare-plans.ts";
 import { type Env, newIncarnation } from "./env.ts";
 import { type EventPlan, type EventReads, planEvents } from "./event-log.ts";
 
@@ -25,12 +26,13 @@ export interface RowPlan extends Omit<CommitPlan, "thread" | "messageCount"> {
   readonly isFreed: boolean;
 }
 
+const rare = () => rarePlans;
 const NO_EVENTS: readonly EventAppend[] = [];
 
 /** Decides the whole commit without writing anything; `checkCommit` has passed. */
 export function planRows(commit: ThreadCommit, reads: RowReads, env: Env): RowPlan {
   const now = env.clock();
-  const plan = planCommit(commit, reads, { now, ids: env.ids });
+  const plan = planCommit(commit, reads, { now, ids: env.ids, rare });
   const { thread: record, messageCount } = plan;
   const before = reads.thread();
   const messages = toRows(commit, messageCount, now);

@@ -38,7 +38,8 @@ export class TaskTable {
   }
 
   find(scopeId: ScopeId, threadId: ThreadId): ThreadTasks | undefined {
-    return this.#threads.get(keyIn(scopeId, threadId));
+    // Mostly there is none at all, and then no key is made.
+    return this.#threads.size === 0 ? undefined : this.#threads.get(keyIn(scopeId, threadId));
   }
 
   open(scopeId: ScopeId, threadId: ThreadId, post: TaskPost, make: MakeThread): ThreadTasks {

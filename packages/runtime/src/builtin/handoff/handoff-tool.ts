@@ -4,7 +4,7 @@ import { command } from "../../phase/command.ts";
 import { HANDOFF_TOOL } from "../../registry/agent-tool-ids.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { defineTool } from "../../tool/define-tool.ts";
-import { reply } from "../../tool/reply.ts";
+import { reply } from "../../tool/plain-reply.ts";
 import type { Tool } from "../../tool/tool.ts";
 
 const line = (agent: AgentSpec): string => `- ${agent.id}: ${displayDescription(agent)}`;

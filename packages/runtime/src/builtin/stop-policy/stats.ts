@@ -21,14 +21,18 @@ export const stopStats = defineTrustedState("stop_condition_stats", {
     if (update.type === "start") return { ...value, startTimeMs: update.at };
     const { turn, keptTexts } = update;
     const isError = turn.stopReason === "error";
-    return {
+    const counted = {
       ...value,
       stepCount: value.stepCount + 1,
       totalInputTokens: value.totalInputTokens + turn.usage.inputTokens,
       totalOutputTokens: value.totalOutputTokens + turn.usage.outputTokens,
       consecutiveErrors: isError ? value.consecutiveErrors + 1 : 0,
-      ...(keptTexts === 0 ? undefined : { recentCalls: [...(value.recentCalls ?? []), callMark(turn)].slice(-keptTexts) }),
-      recentTexts: keptTexts === 0 || turn.text === "" ? value.recentTexts : [...value.recentTexts, turn.text].slice(-keptTexts),
+    };
+    if (keptTexts === 0) return counted;
+    return {
+      ...counted,
+      recentCalls: [...(value.recentCalls ?? []), callMark(turn)].slice(-keptTexts),
+      recentTexts: turn.text === "" ? value.recentTexts : [...value.recentTexts, turn.text].slice(-keptTexts),
     };
   },
 });

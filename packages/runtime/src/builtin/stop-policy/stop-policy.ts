@@ -1,4 +1,3 @@
-import type { StopStats } from "@awaken/contract";
 import type { StopCondition } from "@awaken/contract/spec";
 import { command } from "../../phase/command.ts";
 import { definePlugin, type Plugin } from "../../plugin/define-plugin.ts";
@@ -11,7 +10,7 @@ import { stopStats } from "./stats.ts";
 export const judging = new Door(() => import("./evaluate.ts"));
 
 /** Every agent has a limit of steps. */
-const overSteps = ({ stepCount }: StopStats, maxSteps: number): Stop | undefined =>
+const overSteps = (stepCount: number, maxSteps: number): Stop | undefined =>
   maxSteps > 0 && stepCount >= maxSteps ? { type: "stopped", code: "max-steps", detail: `${stepCount} of ${maxSteps} steps` } : undefined;
 
 /**
@@ -19,9 +18,12 @@ const overSteps = ({ stepCount }: StopStats, maxSteps: number): Stop | undefined
  * A resumed run keeps its clock and its counts.
  */
 export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[] = []): Plugin {
-  const judge = (evidence: Evidence): Late<Stop | undefined> =>
-    overSteps(evidence.stats, maxSteps) ??
-    (conditions.length === 0 ? undefined : whenThere(judging.open(), ({ firstStop }) => firstStop(conditions, evidence)));
+  const judge = (stepCount: number, gather: () => Evidence): Late<Stop | undefined> => {
+    const stop = overSteps(stepCount, maxSteps);
+    if (stop !== undefined || conditions.length === 0) return stop;
+    const evidence = gather();
+    return whenThere(judging.open(), ({ firstStop }) => firstStop(conditions, evidence));
+  };
   const keptTexts = conditions.reduce((most, one) => (one.type === "loop-detection" ? Math.max(most, one.window) : most), 0);
   return definePlugin({
     id: conditions.length === 0 ? "stop-condition:max-steps" : "stop-condition",
@@ -32,8 +34,9 @@ export function stopPolicy(maxSteps: number, conditions: readonly StopCondition[
       );
       r.hook("afterInference", ({ state, turn, clock }) => {
         const update = { type: "turn", turn, keptTexts } as const;
-        const stats = stopStats.apply(state.get(stopStats) ?? stopStats.initial(), update);
-        return whenThere(judge({ stats, turn, now: clock.now() }), (reason) => {
+        const before = state.get(stopStats) ?? stopStats.initial();
+        const gather = () => ({ stats: stopStats.apply(before, update), turn, now: clock.now() });
+        return whenThere(judge(before.stepCount + 1, gather), (reason) => {
           const change = command().update(stopStats, update);
           return reason === undefined ? change : change.update(runLifecycle, { type: "done", termination: reason, at: clock.now() });
         });

@@ -16,7 +16,7 @@ export class BoundedMap<V> {
   /** Counts as a use. */
   get(key: string): V | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || this.#entries.size === 1) return value;
     this.#entries.delete(key);
     this.#entries.set(key, value);
     return value;

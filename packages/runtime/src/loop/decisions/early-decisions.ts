@@ -6,13 +6,6 @@ import type { AddressedDecision } from "./addressed-decision.ts";
  * they are looked at where the run stops, and are over with the step.
  */
 
-/** False when the run is leaving: its record knows more then. */
-export function keepForStep({ desk }: RunContext, batch: readonly AddressedDecision[]): boolean {
-  if (desk.isClosed) return false;
-  desk.early = [...desk.early, batch];
-  return true;
-}
-
 const NONE: readonly never[] = Object.freeze([]);
 
 /** All that lies there: it does not lie there any more. */

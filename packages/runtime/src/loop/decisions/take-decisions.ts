@@ -9,8 +9,8 @@ import {
   ticketId,
 } from "@awaken/contract";
 import { decisionTaken } from "../../commit/decision-taken.ts";
-import { canEdit } from "../../commit/open-tickets.ts";
 import type { TakenDecisions } from "../../commit/run-writer.ts";
+import { canEdit } from "../../commit/tickets.ts";
 import { command } from "../../phase/command.ts";
 import { pastTickets } from "../../state/past-tickets.ts";
 import { runLifecycle } from "../../state/run-lifecycle.ts";

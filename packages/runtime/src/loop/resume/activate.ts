@@ -11,6 +11,7 @@ import {
   type ThreadId,
 } from "@awaken/contract";
 import { Landing } from "../../commit/land.ts";
+import type { Reading } from "../../state/persist.ts";
 import type { Clock } from "../../stream/clock.ts";
 import { checkJsonSchema } from "../../tool/json-schema.ts";
 import type { Activation } from "../activation.ts";
@@ -65,14 +66,15 @@ function optionsOf({ order: { options } }: Asked, { resumed }: LoadedThread, out
   const frontendContext = options.frontendContext ?? stored?.frontendContext;
   const extras = options.extras ?? stored?.extras;
   const outputRetries = options.outputRetries ?? stored?.outputRetries ?? OUTPUT_RETRIES;
-  return {
+  const asked: { -readonly [Name in keyof RunOptions]: RunOptions[Name] } = {
     frontendTools: options.frontendTools ?? stored?.frontendTools ?? NOTHING,
-    ...(frontendContext === undefined ? undefined : { frontendContext }),
-    ...(extras === undefined ? undefined : { extras }),
-    ...(overrides === undefined ? undefined : { overrides }),
-    ...(output === undefined ? undefined : { output: output.schema }),
-    ...(output === undefined || outputRetries === OUTPUT_RETRIES ? undefined : { outputRetries }),
   };
+  if (frontendContext !== undefined) asked.frontendContext = frontendContext;
+  if (extras !== undefined) asked.extras = extras;
+  if (overrides !== undefined) asked.overrides = overrides;
+  if (output !== undefined) asked.output = output.schema;
+  if (output !== undefined && outputRetries !== OUTPUT_RETRIES) asked.outputRetries = outputRetries;
+  return asked;
 }
 
 /** Without what the log has already. */
@@ -86,7 +88,7 @@ function newOf(input: readonly Message[], { logged, renamed }: LoadedThread): re
 }
 
 /** What to run, as data: the order with what the records add to it. */
-export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Activation {
+export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan, reading: Reading): Activation {
   const { resumed, history } = loaded;
   const { input, intent } = asked.order;
   const output = outputOf(asked, loaded);
@@ -103,6 +105,7 @@ export function activate(asked: Asked, loaded: LoadedThread, plan: RunPlan): Act
     seededDecisions: intent.type === "resume" ? intent.decisions : NOTHING,
     seed: resumed === undefined ? asked.order.seed : undefined,
     retry: asked.order.retry,
+    reading,
   };
 }
 
@@ -128,7 +131,7 @@ export function openLanding(
     identity,
     principal,
     activation,
-    input: order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
+    input: loaded.renamed.size === 0 ? order.input.map(({ id }) => id) : order.input.map(({ id }) => loaded.renamed.get(id) ?? id),
     resumed: loaded.resumed,
     isNewThread: order.isNewThread === true,
     messageCount: loaded.history.messageCount,

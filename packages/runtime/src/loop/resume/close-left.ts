@@ -6,8 +6,8 @@ import { Queue } from "../../stream/queue.ts";
 import type { RunHandles } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
 import { openRun } from "../open-run.ts";
+import { resumeOrder } from "../resume-order.ts";
 import type { RunContext } from "../run-context.ts";
-import { resumeOrder } from "../run-order.ts";
 import type { RunPlan } from "../run-plan.ts";
 import type { RunRecords } from "../run-records.ts";
 import { type Asked, activate } from "./activate.ts";
@@ -52,8 +52,8 @@ export async function closeLeft(leaving: Leaving): Promise<void> {
 function openLeft({ left, plan, asked, resolve, handles }: Leaving, loaded: LoadedThread, landing: Landing): RunContext | undefined {
   const { bounds: _own, streams: _none, ...live } = handles;
   try {
-    const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan);
-    return openRun({ ...activation, reading: "lenient" }, { ...live, listeners: new Listeners(), inbox: new Queue(), landing });
+    const activation = activate({ ...asked, order: resumeOrder(left, []) }, loaded, ownPlan(resolve, loaded) ?? plan, "lenient");
+    return openRun(activation, { ...live, listeners: new Listeners(), inbox: new Queue(), landing });
   } catch (thrown) {
     handles.log.warn(`run ${left.runId} was left behind and its tools cannot be asked: ${errorMessage(thrown)}`, { runId: left.runId });
     return undefined;

@@ -11,18 +11,20 @@ import {
 import type { SaidAll } from "../../commit/ended-record.ts";
 import type { Landing } from "../../commit/land.ts";
 import { type OpenEntry, RunLedger } from "../../commit/run-ledger.ts";
-import { closedTicket } from "../../state/past-tickets.ts";
+import { closedTicket } from "../../state/closed-ticket.ts";
 import { storedCalls, toolCallStates } from "../../state/tool-call-states.ts";
 import { toolFailure } from "../../tool/execute.ts";
 import type { RunHandles } from "../activation.ts";
-import { type CallEnding, callResumed } from "../call-resumed.ts";
+import { callResumed } from "../call-resumed.ts";
+import { lateResult } from "../closing-messages.ts";
 import { editOf } from "../decided-calls.ts";
 import { resumedWith } from "../decisions/replay-decided.ts";
+import type { CallEnding } from "../earlier-call.ts";
 import { endNews, type OpenRunRecord, type RunEnd } from "../end-news.ts";
 import type { LiveCall } from "../live-call.ts";
-import { closeCall, UNKNOWN_OUTCOME } from "../lost-call.ts";
-import { lateResult } from "../messages.ts";
+import { closeCall } from "../lost-call.ts";
 import type { RunContext } from "../run-context.ts";
+import { UNKNOWN_OUTCOME } from "../unknown-call.ts";
 import { knownResult } from "../unknown-outcome.ts";
 import type { LoadedThread } from "./load-thread.ts";
 

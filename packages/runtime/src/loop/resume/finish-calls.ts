@@ -1,8 +1,9 @@
 import { decisionId, type Termination, toJson } from "@awaken/contract";
-import { childOf } from "../../commit/open-tickets.ts";
+import { childOf } from "../../commit/tickets.ts";
 import { command } from "../../phase/command.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
-import { tellEnd, waitingCalls } from "../child-calls.ts";
+import { waitingCalls } from "../child-calls.ts";
+import { tellEnd } from "../child-end.ts";
 import { replayDecided } from "../decisions/replay-decided.ts";
 import { childResult } from "../run-agent.ts";
 import type { RunContext } from "../run-context.ts";

@@ -1,13 +1,14 @@
 import type { MessageId, PersistedState, RunId, RunRecord, ScopeId, ThreadId } from "@awaken/contract";
 import type { ThreadHead } from "@awaken/contract/store";
-import { ledgers } from "../../commit/ledger-door.ts";
 import type { RunLedger } from "../../commit/run-ledger.ts";
-import { countedBy } from "../../commit/tally.ts";
+import { seldom as commitSeldom } from "../../commit/seldom-door.ts";
+import type { Counted } from "../../commit/tally.ts";
 import { activeAgent } from "../../state/active-agent.ts";
 import { storedCalls } from "../../state/tool-call-states.ts";
 import { type Door, type Late, whenThere } from "../../stream/door.ts";
 import type { ThreadHistory } from "../activation.ts";
 import type { OpenRunRecord } from "../end-news.ts";
+import { isOpenCall } from "../open-calls.ts";
 import type { RunOrder } from "../run-order.ts";
 import type { RunRecords } from "../run-records.ts";
 import type { ResumeIntent } from "./named-run.ts";
@@ -96,19 +97,24 @@ export async function loadThread(
   if (intent.type === "new" && parentThreadId !== undefined && order.isAwaited !== true)
     await (await seldom.open()).checkParent(records, parentThreadId);
   const named = intent.type === "resume" ? await (await seldom.open()).namedRun(records, order, intent) : undefined;
-  const head = found === undefined ? await loadHead(records, order) : found.head;
+  const reading = found === undefined ? loadHead(records, order) : found.head;
+  const head = reading instanceof Promise ? await reading : reading;
   if (named !== undefined && found === undefined) await (await seldom.open()).checkStands(records, head, named);
-  const resumed = named ?? (await askedRun(records, order, head, seldom));
-  const { messages, cutCalls, ledger } = await openWork(records, head, resumed, seldom);
+  const asked = named ?? askedRun(records, order, head, seldom);
+  const resumed = asked instanceof Promise ? await asked : asked;
+  // Calls that wait, which it goes on with or abandons.
+  if (storedCalls(head?.state).some(isOpenCall)) await seldom.open();
+  const work = openWork(records, head, resumed, seldom);
+  const { messages, cutCalls, ledger } = work instanceof Promise ? await work : work;
   const history: ThreadHistory = {
     messages,
     messageCount: head?.messageCount ?? 0,
     threadState: head?.state,
-    run: resumed === undefined ? undefined : { state: resumed.state, counted: countedBy(resumed, messages) },
+    run: resumed && { state: resumed.state, counted: (await seldom.open()).countedBy(resumed, messages) },
     cutCalls,
     ledger,
   };
-  const keeping = ledger && ledgers.open();
+  const keeping = ledger && commitSeldom.open();
   const kept = keeping instanceof Promise ? await keeping : keeping;
   const isNamed = head !== undefined && order.namedMessages.length > 0;
   const { logged, renamed } = isNamed ? await (await seldom.open()).findNamed(records, order, head) : NONE_NAMED;
@@ -136,6 +142,7 @@ export interface ThreadRoom extends WorkRoom {
   checkStands(records: RunRecords, head: ThreadHead | undefined, named: RunRecord): Promise<void>;
   hintedRun(records: RunRecords, threadId: ThreadId, runId: RunId, created: RunRecord | undefined): Promise<RunRecord | undefined>;
   checkParent(records: RunRecords, id: ThreadId): Promise<void>;
+  countedBy(run: RunRecord, messages: ThreadHistory["messages"]): Counted;
 }
 
 /** Messages of a request that its thread may have already. */

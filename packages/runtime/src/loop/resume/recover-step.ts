@@ -4,7 +4,8 @@ import { runLifecycle, terminationOf } from "../../state/run-lifecycle.ts";
 import { toolCallStates } from "../../state/tool-call-states.ts";
 import type { LiveCall } from "../live-call.ts";
 import type { RunContext } from "../run-context.ts";
-import { holdCall, interruptCall, listCalls } from "../tool-call.ts";
+import { holdCall } from "../suspended-calls.ts";
+import { interruptCall, listCalls } from "../tool-call.ts";
 import { type RoundOutcome, runToolRound } from "../tool-round.ts";
 
 /** States of calls of another message are those of a run that used the thread since, and is over. */

@@ -11,7 +11,6 @@ import type { RunRecords } from "../run-records.ts";
 import { isSuperseding } from "../supersede.ts";
 import { type Asked, activate, openLanding } from "./activate.ts";
 import type { Leaving } from "./close-left.ts";
-import { endingPlan } from "./ending-plan.ts";
 import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts";
 
 /*
@@ -28,6 +27,7 @@ import { type LoadedThread, loadThread, type ThreadRoom } from "./load-thread.ts
 /** What is loaded for threads on which something is open. */
 export interface ResumeRoom extends ThreadRoom {
   closeLeft(leaving: Leaving): Promise<void>;
+  endingPlan(agentId: string): RunPlan;
   takeSeededDecisions(ctx: RunContext, activation: Pick<Activation, "seededDecisions">): Promise<void>;
 }
 
@@ -47,13 +47,13 @@ export interface TakeUp extends Asked {
   readonly adopt: (run: RunId) => void;
 }
 
-export interface OpenedRun {
+interface OpenedRun {
   readonly activation: Activation;
   readonly ctx: RunContext;
 }
 
 /** Stages 1 to 4. What throws here leaves the run as it was on record. */
-export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
+export async function takeUp(taking: TakeUp): Promise<RunContext> {
   const { records, order, defaultAgent } = taking;
   let loaded = await loadThread(records, order, defaultAgent, taking.seldom);
   const opening = taking.ready(loaded.actingAgentId);
@@ -71,7 +71,7 @@ export async function takeUp(taking: TakeUp): Promise<OpenedRun> {
   if (opened.activation.seededDecisions.length > 0) await (await taking.seldom.open()).takeSeededDecisions(opened.ctx, opened.activation);
   // Of two who take the run up only one gets past this.
   if (resumed !== undefined) await opened.ctx.writer.write();
-  return opened;
+  return opened.ctx;
 }
 
 /** Stage 5. Gives the termination when a gate or a hook ends the run on the way. Undefined when no call is open. */
@@ -85,7 +85,7 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   const { order, handles, records, runId } = taking;
   const { actingAgentId } = loaded;
   const openWith = (plan: RunPlan, reading: Reading): OpenedRun => {
-    const activation = { ...activate(taking, loaded, plan), reading };
+    const activation = activate(taking, loaded, plan, reading);
     const landing = openLanding({ records, clock: handles.clock }, activation, order, loaded);
     return {
       activation,
@@ -97,7 +97,8 @@ function open(taking: TakeUp, loaded: LoadedThread): OpenedRun {
   } catch (thrown) {
     if (order.isEnding === undefined) throw thrown;
     handles.log.warn(`run '${runId}' is ended without the hooks of its agent: ${errorMessage(thrown)}`, { runId });
-    return openWith(endingPlan(actingAgentId), "lenient");
+    // Whoever named the run that is to be ended has loaded it.
+    return openWith(taking.seldom.here.endingPlan(actingAgentId), "lenient");
   }
 }
 

@@ -1,0 +1,51 @@
+import type { Termination } from "@awaken/contract";
+import { command } from "../phase/command.ts";
+import { runLifecycle } from "../state/run-lifecycle.ts";
+import { crossBoundary } from "./boundary.ts";
+import { commitStep } from "./finish.ts";
+import { readNews } from "./read-news.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Also what the run begins with may be news: what they say of a task is on record with them. */
+export async function readInput(ctx: RunContext): Promise<void> {
+  await ctx.tasks.ready();
+  readNews(
+    ctx,
+    ctx.input.map(({ message }) => message),
+  );
+}
+
+const waitForTasks = (ctx: RunContext): Termination => {
+  ctx.state.commit(command().update(runLifecycle, { type: "set-waiting", reason: "awaiting-tasks", at: ctx.clock.now() }));
+  return { type: "natural-end" };
+};
+
+/** What `openTasks` comes to when the thread has some. */
+export async function readTasks(ctx: RunContext, wasAwaiting: boolean, canRead: boolean): Promise<Termination | undefined> {
+  const { tasks } = ctx;
+  ctx.landing.lookAgain();
+  // Before those of this process, which came later.
+  let isNew = canRead && (await crossBoundary(ctx, "next-step"));
+  const earlier = await tasks.open();
+  if (earlier.length > 0) ctx.inbox.push({ type: "messages", messages: earlier });
+  if (!canRead) return undefined;
+  isNew = (await crossBoundary(ctx, "next-step")) || isNew;
+  if (!wasAwaiting || isNew || ctx.input.length > 0 || !tasks.hasRunning) return undefined;
+  return waitForTasks(ctx);
+}
+
+/** The model has nothing more to do, and something is at work in the background. */
+export async function awaitTasks(ctx: RunContext): Promise<Termination | undefined> {
+  if (ctx.signal.aborted) return { type: "cancelled" };
+  // One with records of its own parks, and the call that waits for it too.
+  if (ctx.identity.origin !== "subagent" || ctx.landing.isHeld) {
+    return waitForTasks(ctx);
+  }
+  await commitStep(ctx);
+  do {
+    await ctx.inbox.ready(ctx.signal);
+    if (ctx.signal.aborted) return { type: "cancelled" };
+    if (ctx.inbox.isClosed && ctx.inbox.size === 0) return { type: "natural-end" };
+  } while (!(await crossBoundary(ctx, "on-natural-end")));
+  return undefined;
+}

@@ -1,0 +1,6 @@
+/*
+ * What tools of ours, which run here and check their input themselves, do without. Loaded in one piece, behind the door of `seldom-door.ts`.
+ */
+export { checkJson } from "@awaken/contract/json-schema";
+export { waitForClient } from "./client-call.ts";
+export { approveForeign, checkForeign, runForeign } from "./foreign-work.ts";
