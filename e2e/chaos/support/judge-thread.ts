@@ -87,11 +87,11 @@ function judgeBlocks(messages: readonly Message[]): string[] {
 }
 
 /** What was accepted is there once, in the order in which it was accepted. */
-function judgeOrder({ thread, rows, runs }: History, { said, cancelled }: Deeds): string[] {
+function judgeOrder({ thread, rows, runs, dispatches }: History, { said, cancelled }: Deeds): string[] {
   const faults: string[] = [];
   const seqs = new Map<string, number>(rows.map(({ seq, message }) => [message.id, seq]));
   const texts = new Map(runs.map((run) => [String(run.runId), run]));
-  const accepted: { readonly at: number; readonly seq: number; readonly message: string }[] = [];
+  const accepted: { readonly at: number; readonly seq: number; readonly message: string; readonly run: string | undefined }[] = [];
   for (const { deed, begunAt, end } of said) {
     if (deed.op !== "start" && deed.op !== "send") continue;
     const seq = seqs.get(deed.message);
@@ -104,8 +104,11 @@ function judgeOrder({ thread, rows, runs }: History, { said, cancelled }: Deeds)
     }
     if (deed.op !== "start" || kindOf(thread) !== "line") continue;
     const late = accepted.find((other) => other.at < begunAt && other.seq > seq);
-    if (late !== undefined) faults.push(`message ${deed.message} overtook ${late.message}, which was accepted before`);
-    if (end.type === "accepted") accepted.push({ at: end.at, seq, message: deed.message });
+    if (late !== undefined) {
+      const queued = dispatches.filter(({ runId }) => runId === deed.run || runId === late.run).map((row) => JSON.stringify(row));
+      faults.push(`message ${deed.message} overtook ${late.message}, which was accepted before: ${queued.join(", ")}`);
+    }
+    if (end.type === "accepted") accepted.push({ at: end.at, seq, message: deed.message, run: deed.run });
   }
   return faults;
 }

@@ -21,6 +21,10 @@ export const LEFT_TO_OTHERS_MS = 1_000;
 export class Unknowns {
   readonly #since = new Map<string, number>();
 
+  has(id: string): boolean {
+    return this.#since.has(id);
+  }
+
   /** For how long it was tried in vain; from now on, if it was not. */
   triedFor(id: string, now: number): number {
     for (const [other, at] of this.#since) {

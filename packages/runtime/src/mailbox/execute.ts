@@ -1,5 +1,5 @@
 import { AwakenError, errorMessage } from "@awaken/contract";
-import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS, type QueuedDispatch } from "@awaken/contract/store";
+import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS } from "@awaken/contract/store";
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { startRun } from "../run/start-run.ts";
@@ -8,7 +8,7 @@ import { type Failure, judgeFailure } from "./attempts.ts";
 import { type Executor, type Fate, fenceOf } from "./executor.ts";
 import { Hold, type Opening } from "./hold.ts";
 import { batchesOf } from "./open-wishes.ts";
-import { lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
+import { type DispatchPlan, lookAgain, type PlanScene, planDispatch } from "./plan-dispatch.ts";
 import { isRefusal } from "./refusals.ts";
 import { settleFailure } from "./settle-failure.ts";
 import { BLOCKED_MS, dropMessages, endUnbegun, moveMessages, passOn, settleNothing, voidBarrier } from "./settle-plan.ts";
@@ -38,9 +38,10 @@ const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "a
 async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<Fate> {
   const { queue, ask } = executor;
   const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
+  const isUnknown: PlanScene["isUnknown"] = (id) => executor.unknowns.has(id);
   if (AwakenError.is(found)) throw found;
   for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {
-    const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost });
+    const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost, isUnknown });
     try {
       if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
       else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
@@ -48,7 +49,7 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-nobody") await dropMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-another") await passOn(executor, claimed, plan);
-      else if (plan.type === "behind") return await giveWay(executor, claimed, plan.first);
+      else if (plan.type === "behind") return await giveWay(executor, claimed, plan);
       else if (plan.type === "blocked") await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), BLOCKED_MS));
       else if (plan.type === "void-barrier") {
         await voidBarrier(executor, plan.barrier);
@@ -61,11 +62,13 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
   }
 }
 
-/** Puts the dispatch back and executes the one that comes first; while that one is not due, both wait. */
-async function giveWay(executor: Executor, claimed: ClaimedDispatch, first: QueuedDispatch): Promise<Fate> {
+type Behind = Extract<DispatchPlan, { type: "behind" }>;
+
+/** Puts the dispatch back and executes the one that comes first; while that one is neither due nor ready, both wait. */
+async function giveWay(executor: Executor, claimed: ClaimedDispatch, { first, isReady }: Behind): Promise<Fate> {
   const { queue, ask, holdInit, log } = executor;
   const { consumer, leaseMs } = holdInit;
-  const untilDue = Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
+  const untilDue = isReady ? 0 : Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
   await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), untilDue));
   if (untilDue > 0) return "settled";
   const askedAt = executor.clock.now();

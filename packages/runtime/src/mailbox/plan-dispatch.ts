@@ -1,4 +1,4 @@
-import type { Message, RunId, RunRecord, TaskRecord } from "@awaken/contract";
+import type { DispatchId, Message, RunId, RunRecord, TaskRecord } from "@awaken/contract";
 import {
   type Boundary,
   type ClaimedDispatch,
@@ -46,8 +46,8 @@ export type DispatchPlan =
   | { readonly type: "for-nobody"; readonly messages: readonly PendingRecord[] }
   /** The run is over, and another one of the thread waits for what this is about; undefined: a new one has messages to read. */
   | { readonly type: "for-another"; readonly run: RunRecord | undefined; readonly runId: RunId | undefined }
-  /** Another run of the thread has begun and is not over, or was tried before: what is queued for it comes first. */
-  | { readonly type: "behind"; readonly first: QueuedDispatch }
+  /** Another run of the thread has begun and is not over, was tried before, or had to wait for one of these: what is queued for it comes first. */
+  | { readonly type: "behind"; readonly first: QueuedDispatch; readonly isReady: boolean }
   /** What waits in front is for a run that may still come: it is tried again later. */
   | { readonly type: "blocked" }
   /** The run that nothing may overtake this for is over: it does not hold anybody back any more. */
@@ -64,6 +64,8 @@ export interface PlanScene {
   readonly askedAt: number;
   /** Whether a task that is code is known to have ended with its process. */
   isLost(task: TaskRecord): boolean;
+  /** Whether this process is known not to know what a dispatch is for. */
+  isUnknown(id: DispatchId): boolean;
 }
 
 const NO_WISHES: readonly WishRecord[] = Object.freeze([]);
@@ -165,11 +167,10 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   const { claimed, askedAt, records } = scene;
   const { pending: entries } = records;
   const { threadId, runId } = claimed;
-  const first = standsBefore(scene);
-  if (first !== undefined) return { type: "behind", first };
+  const before = await standsBefore(scene);
+  if (before !== undefined) return before;
   const entering = selectPending(entries, "new-run", runId);
-  const isOwn = ({ deliveryMode }: PendingRecord): boolean => deliveryMode.targetRunId === runId;
-  if (entering.length === 0 && entries.some(isOwn)) return planBlocked(scene, entries);
+  if (entering.length === 0 && hasOwn(entries, runId)) return planBlocked(scene);
   if (records.head === undefined && entering.length > 0 && entering.every(isNews)) return { type: "for-nobody", messages: entering };
   // The messages that it was for are read or retracted.
   const isAlone = entering.length === 0 || isForWaiting(scene, entering);
@@ -195,9 +196,12 @@ async function planNew(scene: PlanScene, run: RunRecord | undefined): Promise<Di
   return { type: "run", order: withInput(base, entering), opening, isCancelled: false };
 }
 
+const hasOwn = (entries: readonly PendingRecord[], runId: RunId): boolean =>
+  entries.some(({ deliveryMode }) => deliveryMode.targetRunId === runId);
+
 /** The run has messages of its own, and a barrier in front of them is for another run. */
-async function planBlocked({ tenant, ask }: PlanScene, entries: readonly PendingRecord[]): Promise<DispatchPlan> {
-  const barrier = entries.find(({ deliveryMode }) => deliveryMode.barrier);
+async function planBlocked({ tenant, ask, records: { pending } }: PlanScene): Promise<DispatchPlan> {
+  const barrier = pending.find(({ deliveryMode }) => deliveryMode.barrier);
   const target = barrier?.deliveryMode.targetRunId;
   const run = target === undefined ? undefined : await ask("load a run", tenant.runs.load(target));
   const isVoid = target !== undefined && (run === undefined || run.status === "done");
@@ -206,15 +210,26 @@ async function planBlocked({ tenant, ask }: PlanScene, entries: readonly Pending
 
 /**
  * A run that was cut off, or was decided, may have a dispatch that is younger than those of runs that were queued meanwhile. One that
- * failed before it began, and is not due yet, keeps its place.
+ * failed before it began, and is not due yet, keeps its place. So does one that was put back for such a run: when that is gone it is ready,
+ * whatever its time says.
  */
-function standsBefore({ claimed, records: { queued, head } }: PlanScene): QueuedDispatch | undefined {
+async function standsBefore(scene: PlanScene): Promise<DispatchPlan | undefined> {
+  const { claimed, records } = scene;
+  const { queued, head } = records;
   if (queued.length === 0) return undefined;
-  const failed = queued.find((row) => row.attemptCount > 0 && compareDispatches(row, claimed) < 0);
-  if (failed !== undefined) return failed;
   const open = head?.openRun;
-  if (open === undefined || open.runId === claimed.runId || open.status === "created") return undefined;
-  return queued.find(({ runId }) => runId === open.runId);
+  const hasBegun = open !== undefined && open.runId !== claimed.runId && open.status !== "created";
+  const begun = hasBegun ? queued.find(({ runId }) => runId === open.runId) : undefined;
+  if (begun !== undefined) return { type: "behind", first: begun, isReady: false };
+  for (const row of queued) {
+    if (compareDispatches(row, claimed) > 0) return undefined;
+    if (row.attemptCount > 0) return { type: "behind", first: row, isReady: false };
+    // What is due was passed by on purpose.
+    if (row.availableAt <= claimed.updatedAt || scene.isUnknown(row.dispatchId)) continue;
+    const isStuck = hasOwn(records.pending, row.runId) && selectPending(records.pending, "new-run", row.runId).length === 0;
+    if (!isStuck || (await planBlocked(scene)).type !== "blocked") return { type: "behind", first: row, isReady: true };
+  }
+  return undefined;
 }
 
 function withInput(order: RunOrder, entering: readonly PendingRecord[]): RunOrder {

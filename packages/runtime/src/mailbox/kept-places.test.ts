@@ -1,0 +1,98 @@
+import { AwakenError, dispatchId, messageText, threadId } from "@awaken/contract";
+import type { QueueStore } from "@awaken/contract/store";
+import { describe, expect, test } from "vitest";
+import { createRuntime } from "../create-runtime.ts";
+import type { Clock } from "../stream/clock.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { text } from "../testing/script.ts";
+import { type ScriptStep, scripted } from "../testing/scripted.ts";
+import { STORES } from "./stores.test-support.ts";
+
+const T = threadId("t");
+const DOWN = new AwakenError("storage_io", "the network is down");
+
+const open = (store: QueueStore, turns: readonly ScriptStep[], clock: Clock, agents: readonly string[] = ["default"], workers = true) =>
+  createRuntime({
+    clock,
+    providers: { scripted: scripted(turns) },
+    models: { fast: { provider: "scripted", model: "m" } },
+    agents: Object.fromEntries(agents.map((id) => [id, { model: "fast" }])),
+    log: { warn() {}, error() {} },
+    store,
+    workers,
+  });
+
+const said = async (store: QueueStore) =>
+  (await store.messages.list(T, {})).items.flatMap(({ message }) => (message.role === "user" ? [messageText(message)] : []));
+
+const dispatchOf = (store: QueueStore, runId: string) => store.dispatches.load(dispatchId(runId));
+
+/** Whoever claims the dispatch of this run is told that the store is away. */
+const failingFor = (store: QueueStore, runId: string): QueueStore => ({
+  ...store,
+  dispatches: {
+    ...store.dispatches,
+    async claim(id, request) {
+      const claim = await store.dispatches.claim(id, request);
+      return claim?.dispatch.runId === runId ? { ...claim, records: DOWN } : claim;
+    },
+  },
+});
+
+// Time stands still: what was put back for later is not due in any of these.
+describe.each(STORES)("runs of a thread that had to wait for one in front of them, on %s", (_, make) => {
+  test("keep their places when that one is gone, whoever comes", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "default", thread: "t", input: "first" });
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    const third = await talker.start({ agent: "default", thread: "t", input: "third" });
+    await using worker = open(failingFor(store, first.runId), [text("2"), text("3"), text("4")], clock);
+    for (const run of [first, second, third])
+      await expect.poll(async () => (await dispatchOf(store, run.runId))?.availableAt).toBeGreaterThan(clock.now());
+    await talker.cancel(first.runId);
+    const fourth = await talker.start({ agent: "default", thread: "t", input: "fourth" });
+    const ended = await Promise.all([second, third, fourth].map(({ runId }) => worker.wait(runId)));
+    expect(ended.map(({ status }) => status)).toEqual(["done", "done", "done"]);
+    expect(await said(store)).toEqual(["second", "third", "fourth"]);
+    expect(await store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, "dead-letter": 0 });
+  });
+
+  test("keep their places behind one that is tried again, whoever comes", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "default", thread: "t", input: "first" });
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    let isFailing = true;
+    const failing = failingFor(store, first.runId);
+    const claim: QueueStore["dispatches"]["claim"] = (...args) => (isFailing ? failing : store).dispatches.claim(...args);
+    await using worker = open({ ...store, dispatches: { ...store.dispatches, claim } }, [text("1"), text("2"), text("3")], clock);
+    for (const run of [first, second])
+      await expect.poll(async () => (await dispatchOf(store, run.runId))?.availableAt).toBeGreaterThan(clock.now());
+    const third = await talker.start({ agent: "default", thread: "t", input: "third" });
+    await expect.poll(async () => (await dispatchOf(store, third.runId))?.availableAt).toBeGreaterThan(clock.now());
+    isFailing = false;
+    await clock.advance(1_000);
+    for (const { runId } of [first, second, third]) expect(await worker.wait(runId)).toMatchObject({ status: "done" });
+    expect(await said(store)).toEqual(["first", "second", "third"]);
+  });
+
+  test("hold nobody back when nobody here knows their agent", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "elsewhere", thread: "t", input: "first" });
+    await using worker = open(store, [text("2"), text("3")], clock);
+    await expect.poll(async () => (await dispatchOf(store, first.runId))?.availableAt).toBeGreaterThan(clock.now());
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    expect(await worker.wait(second.runId)).toMatchObject({ status: "done", text: "2" });
+    // Another process, which has never heard of it, finds that out once.
+    await worker.close();
+    await using other = open(store, [text("3")], clock);
+    const third = await talker.start({ agent: "default", thread: "t", input: "third" });
+    expect(await other.wait(third.runId)).toMatchObject({ status: "done", text: "3" });
+    expect(await said(store)).toEqual(["second", "third"]);
+  });
+});
