@@ -69,7 +69,7 @@ export interface Holding {
    * It is on record. Without a result the store's answer was lost, and the commit was found there. Nothing else is committed before this
    * is over. It must not throw.
    */
-  landed(commit: ThreadCommit, result: CommitResult | undefined): void | Promise<void>;
+  landed(commit: ThreadCommit, result: CommitResult | undefined): Promise<void> | undefined;
   /**
    * Looked at before anything is begun outside that cannot be taken back: whoever stood still may have lost the thread meanwhile, and the
    * signal of the run is aborted then. Undefined: it is held for sure. Never rejects.

@@ -1,5 +1,6 @@
 import { AwakenError, type JsonObject, type MessageId, type RunActivation, type RunIdentity, type RunRecord } from "@awaken/contract";
 import {
+  answerOf,
   type Boundary,
   type CommitResult,
   type DispatchResult,
@@ -10,6 +11,7 @@ import {
 } from "@awaken/contract/store";
 import { composedCommit } from "@awaken/contract/writer";
 import type { Clock } from "../stream/clock.ts";
+import type { Late } from "../stream/door.ts";
 import { type CommitPorts, type CommitStore, inTransaction } from "./commit-store.ts";
 import { type Addition, compose, composeAddition, type Draft, type News, type RunBasis, type Standing, withTriggers } from "./compose.ts";
 import type { Holding } from "./holding.ts";
@@ -141,7 +143,8 @@ export class Landing {
     return this.#holding === undefined ? NOTHING : this.#holding.waiting(at);
   }
 
-  land(news: News): Promise<Landed> {
+  /** At once when the store answers at once; what is wrong with the commit itself is thrown. */
+  land(news: News): Late<Landed> {
     return this.#land("as-read", () => {
       // Each record is later than the one before, so that no two are the same and a lost answer can be looked up.
       const at = Math.max(wholeMs(this.#clock.now()), this.#standing.at + 1);
@@ -173,25 +176,45 @@ export class Landing {
     return composedCommit(commit);
   }
 
-  async #land(stands: Stands, next: () => ThreadCommit): Promise<Landed> {
+  #land(stands: Stands, next: () => ThreadCommit): Late<Landed> {
+    const sent = next();
+    const asked = this.#ask(sent);
+    const result = answerOf(asked);
+    return result === undefined ? this.#landLater(stands, next, sent, asked) : this.#landed(sent, result);
+  }
+
+  async #landLater(stands: Stands, next: () => ThreadCommit, first: ThreadCommit, asked: Promise<CommitResult>): Promise<Landed> {
     let unsure: readonly ThreadCommit[] = NOTHING;
+    let [sent, answer] = [first, asked];
     for (let attempt = 1; ; attempt++) {
-      const sent = next();
       let commit: ThreadCommit | undefined = sent;
       let result: CommitResult | undefined;
       try {
-        result = await this.#send(sent);
+        result = await answer;
       } catch (thrown) {
         if (AwakenError.is(thrown) && thrown.code === "commit_unknown") unsure = [...unsure, sent];
         commit = await this.#landedAfterAll(unsure);
         if (commit === undefined) await this.#goBehind(stands, thrown, attempt);
       }
-      if (commit === undefined) continue;
-      const rowsBefore = commit.messageDelta?.expectedMessageCount ?? this.#standing.count;
-      this.#note(commit, result);
-      const told = this.#holding?.landed(commit, result);
-      if (told !== undefined) await told;
-      return { commit, rowsBefore };
+      if (commit !== undefined) return this.#landed(commit, result);
+      sent = next();
+      answer = this.#ask(sent);
+    }
+  }
+
+  #landed(commit: ThreadCommit, result: CommitResult | undefined): Late<Landed> {
+    const landed = { commit, rowsBefore: commit.messageDelta?.expectedMessageCount ?? this.#standing.count };
+    this.#note(commit, result);
+    const told = this.#holding?.landed(commit, result);
+    return told === undefined ? landed : told.then(() => landed);
+  }
+
+  /** A store of others may throw where it should reject. */
+  #ask(commit: ThreadCommit): Promise<CommitResult> {
+    try {
+      return this.#send(commit);
+    } catch (thrown) {
+      return Promise.reject(thrown);
     }
   }
 

@@ -1,19 +1,12 @@
-import {
-  type AgentEvent,
-  AwakenError,
-  type Decided,
-  type Message,
-  type RunIdentity,
-  type RunLifecycle,
-  type Termination,
-} from "@awaken/contract";
-import { type Boundary, type LedgerClaim, type LedgerOutcome, MAX_COMMIT_ATTEMPTS, type PendingRecord } from "@awaken/contract/store";
+import type { AgentEvent, Decided, Message, RunIdentity, RunLifecycle, Termination } from "@awaken/contract";
+import type { LedgerClaim, LedgerOutcome } from "@awaken/contract/store";
 import type { Batch } from "../state/batch.ts";
 import { pastTickets } from "../state/past-tickets.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
 import type { StateStore } from "../state/store.ts";
+import type { Late } from "../stream/door.ts";
 import type { TakenIn } from "./compose.ts";
-import type { Landing } from "./land.ts";
+import type { Landed, Landing } from "./land.ts";
 import { NewTickets, type TicketOpen, tellTickets } from "./new-tickets.ts";
 import { openTickets } from "./open-tickets.ts";
 import type { RunLedger } from "./run-ledger.ts";
@@ -50,16 +43,22 @@ const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_DECISIONS: Decided = Object.freeze({ entries: [] });
 const NOTHING_MORE: Wanted = Object.freeze({ claims: NO_CLAIMS, ending: undefined, decisions: undefined, takenIn: undefined });
 
-const NOTHING_TO_DO: Promise<void> = Promise.resolve();
+const NOW: Promise<void> = Promise.resolve();
 
-const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): TakenIn => ({
-  messages: waiting.map(({ message }) => message),
-  consume: { boundary, entries: waiting.map(({ pendingId, revision }) => ({ pendingId, revision })) },
-});
+/** What a commit takes out of what is new. */
+interface Riding {
+  readonly wanted: Wanted;
+  readonly tickets: readonly TicketOpen[];
+  readonly staged: AgentEvent[];
+  readonly outcomes: readonly LedgerOutcome[];
+  /** Messages of the transcript. */
+  readonly size: number;
+}
 
 /**
- * What the loop writes with: it says what is new in the run, and has it on record when the promise is fulfilled. Writes come one after
- * the other; a decision may come, and a call may end, while something is written: that rides in the next one.
+ * What the loop writes with: it says what is new in the run, and has it on record when it has waited for it, which it need not do where
+ * the store answers at once. Writes come one after the other; a decision may come, and a call may end, while something is written: that
+ * rides in the next one.
  */
 export class RunWriter {
   readonly #init: RunWriterInit;
@@ -67,6 +66,7 @@ export class RunWriter {
   #staged: AgentEvent[] = [];
   /** The write that is under way, if one is. Never rejects. */
   #writing: Promise<void> | undefined;
+  #isAtWork = false;
 
   constructor(init: RunWriterInit) {
     this.#init = init;
@@ -84,32 +84,38 @@ export class RunWriter {
   }
 
   /** `ending` makes it the last one. */
-  write(ending?: Termination): Promise<void> {
+  write(ending?: Termination): Late<undefined> {
     return this.#inTurn(() => this.#write(ending === undefined ? NOTHING_MORE : { ...NOTHING_MORE, ending }));
   }
 
   /** The same, and these calls may run when it is done. */
-  claim(claims: readonly LedgerClaim[]): Promise<void> {
+  claim(claims: readonly LedgerClaim[]): Late<undefined> {
     return this.#inTurn(() => this.#write({ ...NOTHING_MORE, claims }));
   }
 
   /** The same with what decisions change: it is so when it is on record, and not before. When it rejects, nothing has changed. */
-  decide(decisions: TakenDecisions): Promise<void> {
+  decide(decisions: TakenDecisions): Late<undefined> {
     return this.#inTurn(() => this.#write({ ...NOTHING_MORE, decisions }));
   }
 
-  /** The same with what waits in the thread's queue and enters here. The model sees it when it is on record; `entering` sees it before. */
-  takeIn(at: Boundary, entering: (messages: readonly Message[]) => void): Promise<readonly PendingRecord[]> {
-    return this.#inTurn(() => this.#takeIn(at, entering));
+  /**
+   * For whoever looks what waits in the thread's queue: nothing else is written from his look on. What he gives is the same with that, and
+   * the model sees it when it is on record.
+   */
+  takeIn<T>(work: (write: (takenIn: TakenIn) => Late<undefined>) => Promise<T>): Late<T> {
+    return this.#inTurn(() => work((takenIn) => this.#write({ ...NOTHING_MORE, takenIn })));
   }
 
   /** Puts messages into the log that the model is not going to read in this run. */
-  append(messages: readonly Message[]): Promise<void> {
+  append(messages: readonly Message[]): Late<void> {
     return this.#inTurn(() => this.#init.landing.append({ messages }));
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#writing === undefined ? work() : this.#writing.then(work);
+  #inTurn<T>(work: () => Late<T>): Late<T> {
+    // Somebody who hears of a write wants another one before this one is through.
+    if (this.#isAtWork) return NOW.then(() => this.#inTurn(work));
+    const done = this.#writing === undefined ? this.#begin(work) : this.#writing.then(() => this.#begin(work));
+    if (!(done instanceof Promise)) return done;
     const over = () => {
       if (this.#writing === writing) this.#writing = undefined;
     };
@@ -118,33 +124,28 @@ export class RunWriter {
     return done;
   }
 
-  async #takeIn(at: Boundary, entering: (messages: readonly Message[]) => void): Promise<readonly PendingRecord[]> {
-    for (let attempt = 1; ; attempt++) {
-      const waiting = await this.#init.landing.waiting(at);
-      if (waiting.length === 0) return waiting;
-      const takenIn = takenInOf(at, waiting);
-      entering(takenIn.messages);
-      try {
-        await this.#write({ ...NOTHING_MORE, takenIn });
-        return waiting;
-      } catch (thrown) {
-        const isOvertaken = AwakenError.is(thrown) && thrown.code === "pending_selection_conflict";
-        if (!isOvertaken || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
-      }
+  #begin<T>(work: () => Late<T>): Late<T> {
+    this.#isAtWork = true;
+    try {
+      return work();
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    } finally {
+      this.#isAtWork = false;
     }
   }
 
-  #write(wanted: Wanted): Promise<void> {
+  #write(wanted: Wanted): Late<undefined> {
     const lifecycle = this.#init.state.get(runLifecycle);
-    if (lifecycle === undefined) return NOTHING_TO_DO;
+    if (lifecycle === undefined) return undefined;
     // A hook may have ended the run; its record says so once, in the last write.
     const isEarly = lifecycle.status === "done" && wanted.ending === undefined;
-    if (isEarly && wanted.claims.length === 0 && wanted.decisions === undefined && wanted.takenIn === undefined) return NOTHING_TO_DO;
+    if (isEarly && wanted.claims.length === 0 && wanted.decisions === undefined && wanted.takenIn === undefined) return undefined;
     return this.#commit(lifecycle, wanted);
   }
 
-  async #commit(lifecycle: RunLifecycle, wanted: Wanted): Promise<void> {
-    const { landing, identity, transcript, ledger, state, tally, tell } = this.#init;
+  #commit(lifecycle: RunLifecycle, wanted: Wanted): Late<undefined> {
+    const { landing, identity, transcript, ledger, state, tally } = this.#init;
     const { claims, decisions, ending, takenIn } = wanted;
     // Nothing runs beside a run that is about to leave: its tickets are shown when it has left, so that whoever decides finds it waiting.
     const isLeaving = lifecycle.status === "waiting" && ending === undefined;
@@ -154,10 +155,11 @@ export class RunWriter {
     const staged = this.#staged;
     this.#staged = [];
     const outcomes = ledger?.takeOutcomes() ?? NO_OUTCOMES;
-    let rowsBefore: number;
+    const riding: Riding = { wanted, tickets, staged, outcomes, size };
+    let landed: Late<Landed>;
     try {
       const told = decisions === undefined ? state : state.with(decisions.change);
-      const landed = await landing.land({
+      landed = landing.land({
         messages: (count) => transcript.delta(count, size),
         takenIn,
         lifecycle,
@@ -171,20 +173,33 @@ export class RunWriter {
         outcomes,
         ending,
       });
-      rowsBefore = landed.rowsBefore;
     } catch (thrown) {
-      // They ride in the next one. The calls that were to be claimed do not run, and the decisions are not taken.
-      this.#tickets.putBack(tickets);
-      this.#staged = [...staged, ...this.#staged];
-      ledger?.putBack(outcomes);
-      throw thrown;
+      return this.#putBack(riding, thrown);
     }
-    // On record: whatever fails from here on, none of it rides again.
+    if (!(landed instanceof Promise)) return this.#landed(riding, landed);
+    return landed.then(
+      (there) => this.#landed(riding, there),
+      (thrown: unknown) => this.#putBack(riding, thrown),
+    );
+  }
+
+  /** It rides in the next one. The calls that were to be claimed do not run, and the decisions are not taken. */
+  #putBack({ tickets, staged, outcomes }: Riding, thrown: unknown): never {
+    this.#tickets.putBack(tickets);
+    this.#staged = [...staged, ...this.#staged];
+    this.#init.ledger?.putBack(outcomes);
+    throw thrown;
+  }
+
+  /** On record: whatever fails from here on, none of it rides again. */
+  #landed({ wanted: { claims, decisions, takenIn }, tickets, size }: Riding, { rowsBefore }: Landed): undefined {
+    const { ledger, transcript, state, tell } = this.#init;
     ledger?.begin(claims);
     transcript.landed(rowsBefore, size);
     let seq = rowsBefore + size;
     for (const message of takenIn?.messages ?? NO_MESSAGES) transcript.show({ seq: ++seq, message });
     if (decisions !== undefined) state.commit(decisions.change);
     tellTickets(this.#init, tickets, tell);
+    return undefined;
   }
 }

@@ -22,7 +22,7 @@ import { openTickets } from "../commit/open-tickets.ts";
 import type { Tally } from "../commit/tally.ts";
 import { command } from "../phase/command.ts";
 import { runLifecycle } from "../state/run-lifecycle.ts";
-import type { Late } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import { openChildren } from "./child-calls.ts";
 import { hasOpenCalls } from "./open-calls.ts";
 import type { OutputCheck, RunContext } from "./run-context.ts";
@@ -106,12 +106,11 @@ function tellStepEnd(ctx: RunContext): StateTold | undefined {
 }
 
 /** Commits the step that was closed last, then tells. */
-export function commitStep(ctx: RunContext): Promise<void> {
-  return ctx.writer.write().then(() => {
+export const commitStep = (ctx: RunContext): Late<void> =>
+  whenThere(ctx.writer.write(), () => {
     tellStepEnd(ctx);
     return ctx.tasks.hasOutbox ? ctx.tasks.deliver() : undefined;
   });
-}
 
 /** A run that waits for something else than a decision stays waiting; a cancelled one never does. */
 function isOver(ctx: RunContext, termination: Termination): boolean {
@@ -250,7 +249,8 @@ export async function finish(ctx: RunContext, end: Termination | Elsewhere): Pro
   let isKept = !isElsewhere;
   ctx.writer.stage(event);
   try {
-    if (isKept) await ctx.writer.write(termination);
+    const writing = isKept ? ctx.writer.write(termination) : undefined;
+    if (writing instanceof Promise) await writing;
   } catch (thrown) {
     isKept = false;
     const { runId, threadId } = ctx.identity;

@@ -73,7 +73,10 @@ export async function runLoop(ctx: RunContext): Promise<LoopOutcome> {
       if (closing instanceof Promise) await closing;
       const outcome = finalOutcome(ctx, reached);
       // A natural end is mostly the end of the run, and an ending always: then one commit is enough for both.
-      if (outcome.type === "continue" || outcome.type === "suspended") await commitStep(ctx);
+      if (outcome.type === "continue" || outcome.type === "suspended") {
+        const committing = commitStep(ctx);
+        if (committing instanceof Promise) await committing;
+      }
       const following = follow(ctx, outcome);
       ending = following instanceof Promise ? await following : following;
     }
@@ -158,7 +161,8 @@ async function begin(ctx: RunContext): Promise<Termination | undefined> {
   if (again !== undefined) writer.stage(again);
   for (const event of accepted) writer.stage(event);
   try {
-    await writer.write();
+    const writing = writer.write();
+    if (writing instanceof Promise) await writing;
   } catch (thrown) {
     if (!isContinuation && AwakenError.is(thrown) && REFUSED.has(thrown.code)) throw new NotBegun("not begun", { cause: thrown });
     ctx.tell(started);

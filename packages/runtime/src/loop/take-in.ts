@@ -1,7 +1,9 @@
-import { type Message, messageId } from "@awaken/contract";
-import { type Boundary, inputModeOf } from "@awaken/contract/store";
+import { AwakenError, type Message, messageId } from "@awaken/contract";
+import { type Boundary, inputModeOf, MAX_COMMIT_ATTEMPTS, type PendingRecord } from "@awaken/contract/store";
+import type { TakenIn } from "../commit/compose.ts";
 import type { InboxItem } from "../plugin/inbox.ts";
 import { copyOf } from "../plugin/sent.ts";
+import type { Late } from "../stream/door.ts";
 import { acceptedInput, type Incoming } from "./accepted-input.ts";
 import { tellEnd } from "./child-end.ts";
 import { readNews, untold } from "./read-news.ts";
@@ -46,6 +48,28 @@ async function tellAgents(ctx: RunContext, messages: readonly Message[]): Promis
 const toldOf = async ({ transcript, landing }: RunContext, at: Boundary): Promise<readonly Message[]> =>
   (await landing.waiting(at)).map(({ message }) => message).concat(transcript.messages);
 
+const takenInOf = (boundary: Boundary, waiting: readonly PendingRecord[]): TakenIn => ({
+  messages: waiting.map(({ message }) => message),
+  consume: { boundary, entries: waiting.map(({ pendingId, revision }) => ({ pendingId, revision })) },
+});
+
+/** Looks again when somebody changed the queue meanwhile. */
+async function takeQueued(ctx: RunContext, at: Boundary, write: (takenIn: TakenIn) => Late<undefined>): Promise<readonly PendingRecord[]> {
+  for (let attempt = 1; ; attempt++) {
+    const waiting = await ctx.landing.waiting(at);
+    if (waiting.length === 0) return waiting;
+    const takenIn = takenInOf(at, waiting);
+    readNews(ctx, takenIn.messages);
+    try {
+      await write(takenIn);
+      return waiting;
+    } catch (thrown) {
+      const isOvertaken = AwakenError.is(thrown) && thrown.code === "pending_selection_conflict";
+      if (!isOvertaken || attempt === MAX_COMMIT_ATTEMPTS) throw thrown;
+    }
+  }
+}
+
 /** As `crossBoundary`, when there is something. */
 export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   const arrived: Message[] = [];
@@ -57,7 +81,7 @@ export async function takeIn(ctx: RunContext, at: Boundary): Promise<boolean> {
   for (const message of fresh) ctx.transcript.append(message);
   const sent = fresh.map((message) => ({ message, mode: "steer" }) as const);
   if (sent.length > 0) accept(ctx, sent);
-  const queued = await ctx.writer.takeIn(at, (messages) => readNews(ctx, messages));
+  const queued = await ctx.writer.takeIn((write) => takeQueued(ctx, at, write));
   if (queued.length > 0)
     accept(
       ctx,

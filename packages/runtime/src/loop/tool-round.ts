@@ -1,7 +1,7 @@
 import { errorMessage, type ToolResult } from "@awaken/contract";
 import type { LedgerClaim } from "@awaken/contract/store";
 import type { PhaseOutcome } from "../phase/whole-phase-parts.ts";
-import type { Late } from "../stream/door.ts";
+import { type Late, whenThere } from "../stream/door.ts";
 import { toolFailure } from "../tool/execute.ts";
 import type { ToolReply } from "../tool/tool.ts";
 import type { Intercept } from "../tool/verdict.ts";
@@ -195,7 +195,7 @@ class Round {
     }
     if (this.#ctx.signal.aborted) return;
     const claiming = this.#claim(allowed);
-    if (claiming !== undefined && !(await claiming)) return;
+    if (claiming !== undefined && !(claiming instanceof Promise ? await claiming : claiming)) return;
     if (this.#isSuspended) await this.#putOnRecord();
     for (const call of allowed) this.#begin(call);
   }
@@ -273,14 +273,14 @@ class Round {
    * Puts on record that these calls are about to run: after a crash, whoever goes on knows that they may have had their effect. False
    * when the run was cancelled meanwhile; undefined when there is nothing to put on record.
    */
-  #claim(calls: readonly AllowedCall[]): Promise<boolean> | undefined {
+  #claim(calls: readonly AllowedCall[]): Late<boolean> | undefined {
     const { ledger, writer, tally, signal } = this.#ctx;
     if (ledger === undefined) return undefined;
     const claims: LedgerClaim[] = [];
     for (const call of calls) if ("tool" in call && !call.tool.traits.pure) claims.push(ledger.claim(call, inputOf(call), tally.steps));
     if (claims.length === 0) return undefined;
     this.#isDirty = false;
-    return writer.claim(claims).then(() => !signal.aborted);
+    return whenThere(writer.claim(claims), () => !signal.aborted);
   }
 
   #before(call: AllowedCall): Late<PhaseOutcome> {

@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import type { CommitResult, StreamCheckpointStore, ThreadCommit } from "@awaken/contract/store";
+import { answerOf, type CommitResult, type StreamCheckpointStore, type ThreadCommit } from "@awaken/contract/store";
 import type { CommitPorts } from "../commit/commit-store.ts";
 import type { LastingRecords } from "../loop/run-records.ts";
 import type { Bounds, Work } from "../stream/bounds.ts";
@@ -98,7 +98,8 @@ class BoundRecords implements LastingRecords {
   }
 
   commit(commit: ThreadCommit): Promise<CommitResult> {
-    return this.#bounds.wait(this.#records.commit(commit), COMMIT);
+    const asked = this.#records.commit(commit);
+    return answerOf(asked) === undefined ? this.#bounds.wait(asked, COMMIT) : asked;
   }
 
   transaction<T>(work: (ports: CommitPorts) => Promise<T>): Promise<T> {
