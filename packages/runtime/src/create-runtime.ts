@@ -2,7 +2,7 @@ import { AwakenError, consoleLog, scopeId } from "@awaken/contract";
 import { PoolCache } from "./inference/pool/pool-cache.ts";
 import { plainNode } from "./mailbox/node.ts";
 import type { QueueWatcher } from "./mailbox/watchers.ts";
-import { OpenPlugins } from "./plugin/open-plugins.ts";
+import { PluginsToOpen } from "./plugin/plugins-to-open.ts";
 import { readRegistry } from "./registry/create-registry-set.ts";
 import { diagnoseRegistry, validationError } from "./registry/diagnostics.ts";
 import { Problems } from "./registry/problems.ts";
@@ -63,7 +63,7 @@ const POOL_FAILURES = 2;
 interface OpenRegistry {
   readonly registry: RegistryHandle;
   readonly resolver: LiveResolver;
-  readonly plugins: OpenPlugins;
+  readonly plugins: PluginsToOpen;
 }
 
 const isNotFound = ({ code }: AwakenError): boolean => code.endsWith("_not_found");
@@ -79,7 +79,7 @@ function openRegistry(init: RuntimeInit, problems: Problems, closing: AbortSigna
     const { provider, upstream } = resolveModel(registry.snapshot().registries, id, pools);
     return { provider, model: upstream };
   };
-  const plugins = new OpenPlugins({ clock, log, signal: closing, model });
+  const plugins = new PluginsToOpen({ clock, log, signal: closing, model });
   const resolver = createResolver({
     snapshot: () => registry.snapshot(),
     log,

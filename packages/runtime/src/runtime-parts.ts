@@ -4,7 +4,7 @@ import { TaskTable } from "./builtin/background/task-table.ts";
 import type { TaskPost } from "./builtin/background/thread-tasks.ts";
 import type { MessageSink } from "./loop/message-sink.ts";
 import type { NodeIdentity } from "./mailbox/node.ts";
-import type { OpenPlugins } from "./plugin/open-plugins.ts";
+import type { PluginsToOpen } from "./plugin/plugins-to-open.ts";
 import type { RelayStore } from "./relay/relay-store.ts";
 import { Relays } from "./relay/relays.ts";
 import type { Resolver } from "./resolve/resolver.ts";
@@ -156,7 +156,7 @@ export function openRelays({ store }: RuntimeInit, { active, clock, ids, bounds,
 const nameOf = ({ scopeId, runId }: ActiveRun): string => (scopeId === DEFAULT_SCOPE ? runId : `${runId} of tenant ${scopeId}`);
 
 /** A plugin that does not close is left behind. */
-async function closePlugins(plugins: OpenPlugins, { clock, log }: RunParts): Promise<void> {
+async function closePlugins(plugins: PluginsToOpen, { clock, log }: RunParts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stopTimer = clock.timer(CLOSE_MS, () => {
     log.error("the runtime was closed, but not all of its plugins");
@@ -168,7 +168,7 @@ async function closePlugins(plugins: OpenPlugins, { clock, log }: RunParts): Pro
 }
 
 /** Whatever a run of whatever tenant does not end for, the runtime is closed: what is left behind of it reaches nobody. */
-export async function closeParts(parts: RunParts, plugins: OpenPlugins): Promise<void> {
+export async function closeParts(parts: RunParts, plugins: PluginsToOpen): Promise<void> {
   const { active, log, clock, cancelGraceMs, tasks } = parts;
   tasks.table.close();
   const runs = active.all();

@@ -6,6 +6,7 @@ import { seldom as commitSeldom } from "../commit/seldom-door.ts";
 import { pools } from "../inference/pool/pool-cache.ts";
 import { seldom as inferenceSeldom } from "../inference/seldom-door.ts";
 import { whole } from "../phase/whole-door.ts";
+import { opening } from "../plugin/plugins-to-open.ts";
 import { fitting } from "../prompt/fitting-door.ts";
 import { discovery } from "../registry/remote-agents-door.ts";
 import { following } from "../relay/relay-door.ts";
@@ -18,7 +19,7 @@ import { seldom as toolSeldom } from "../tool/seldom-door.ts";
 /** Every door but the one that this stands behind; first what a run needs when something failed. */
 const DOORS: readonly Door<unknown>[] = [
   ...[inferenceSeldom, seldom, commitSeldom, whole, moreRoom, following, pools, toolSeldom],
-  ...[compacting, judging, threads, toolWork, fitting, discovery, profiles],
+  ...[compacting, judging, threads, toolWork, fitting, discovery, profiles, opening],
 ];
 
 /**

@@ -28,8 +28,8 @@ export class OpenPlugins {
   }
 
   /** Undefined when all of them are open. One that failed before is tried again; all are waited for, and the first failure is thrown. */
-  open(plugins: Iterable<Plugin>): Promise<void> | undefined {
-    const opening = [...plugins].filter(({ onInitialize }) => onInitialize !== undefined).map((plugin) => this.#begin(plugin));
+  open(plugins: readonly Plugin[]): Promise<void> | undefined {
+    const opening = plugins.map((plugin) => this.#begin(plugin));
     const pending = opening.filter(({ isOpen }) => !isOpen);
     return pending.length === 0 ? undefined : allSettled(pending.map(({ opened }) => opened));
   }

@@ -1,7 +1,9 @@
 import { errorMessage, type ToolErrorCode, type ToolResult } from "@awaken/contract";
 import type { Bounds } from "../stream/bounds.ts";
 import type { Clock } from "../stream/clock.ts";
-import { plainResult } from "./plain.ts";
+import { type Late, whenThere, withRoom } from "../stream/door.ts";
+import { plainData } from "./plain-data.ts";
+import { seldom } from "./seldom-door.ts";
 import type { PreparedCall, ToolContext, ToolReply } from "./tool.ts";
 
 const WORDS: Record<ToolErrorCode, string> = {
@@ -41,13 +43,20 @@ export interface Execution {
   readonly reporter: { close(): void };
 }
 
-function plainReply(tool: string, given: ToolReply): ToolReply {
+function plainReply(tool: string, reply: ToolReply): Late<ToolReply> {
+  const giver = `tool '${tool}'`;
   try {
-    return { result: plainResult(`tool '${tool}'`, given.result), command: given.command };
+    const { result, command } = reply;
+    const data = plainData(giver, result);
+    if (data !== undefined) return { result: data, command };
+    const plain = withRoom(seldom.open(), result, ({ plainResult }, given) => ({ result: plainResult(giver, given), command }));
+    return plain instanceof Promise ? plain.catch(refused) : plain;
   } catch (thrown) {
-    return { result: toolFailure("internal", errorMessage(thrown)), command: undefined };
+    return refused(thrown);
   }
 }
+
+const refused = (thrown: unknown): ToolReply => ({ result: toolFailure("internal", errorMessage(thrown)), command: undefined });
 
 /** Also a tool that throws before it gives a promise. */
 function begin({ prepared, context }: Execution): Promise<ToolReply> {
@@ -83,7 +92,7 @@ class Executing {
     this.#stopListening = bounds.onAbort(() => this.#cancel());
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
-      (reply) => this.#end(plainReply(context.toolName, reply)),
+      (reply) => whenThere(plainReply(context.toolName, reply), (plain) => this.#end(plain)),
       (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
     );
   }

@@ -1,21 +1,6 @@
-import {
-  copyJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type MediaContent,
-  RESUME_MODES,
-  type Suspension,
-  type ToolResult,
-} from "@awaken/contract";
+import { isJsonObject, type JsonObject, type MediaContent, RESUME_MODES, type Suspension, type ToolResult } from "@awaken/contract";
 import { isMediaList } from "@awaken/contract/store";
-import { wholeJson } from "./tool-data.ts";
-
-// Tools and gates may come from untyped code. What they hand in is stored, shown to people and read back by other processes, so it is
-// made plain and our own here, or refused with a TypeError that names the giver.
-
-/** The giver may keep what it gave, and change it. */
-const plainCopy = (giver: string, value: unknown): JsonValue => copyJson(wholeJson(giver, value));
+import { plainCopy, plainData } from "./plain-data.ts";
 
 function checkTexts(giver: string, texts: { readonly [name: string]: unknown }): void {
   for (const [name, text] of Object.entries(texts)) {
@@ -51,10 +36,9 @@ export function plainSuspension(giver: string, given: Suspension): Suspension {
 
 /** Of known fields alone: what is stored with the call must be read again by anybody. */
 export function plainResult(giver: string, given: ToolResult): ToolResult {
+  const data = plainData(giver, given);
+  if (data !== undefined) return data;
   const { message } = given;
-  // What most tools give, and the least to look at.
-  if (given.type === "success" && message === undefined && given.metadata === undefined && given.media === undefined)
-    return { type: "success", data: plainCopy(giver, given.data) };
   checkTexts(giver, { message });
   const more = {
     ...(message === undefined ? {} : { message }),

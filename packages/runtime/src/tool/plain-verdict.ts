@@ -1,7 +1,7 @@
-import { plainResult, plainSuspension } from "./plain.ts";
+import { plainResult, plainSuspension } from "./plain-result.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** As `plain.ts` does for results: what a gate says, made plain and our own. */
+/** As `plain-result.ts` does for results: what a gate says, made plain and our own. */
 export function plainVerdict(giver: string, given: Verdict): Verdict {
   switch (given.type) {
     case "allow":

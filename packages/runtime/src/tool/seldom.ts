@@ -1,6 +1,7 @@
 /*
- * What tools of ours, which run here and check their input themselves, do without. Loaded in one piece, behind the door of `seldom-door.ts`.
+ * What tools of ours, which run here, check their input themselves and give data alone, do without. Loaded in one piece, behind the door of `seldom-door.ts`.
  */
 export { checkJson } from "@awaken/contract/json-schema";
 export { waitForClient } from "./client-call.ts";
 export { approveForeign, checkForeign, runForeign } from "./foreign-work.ts";
+export { plainResult } from "./plain-result.ts";
