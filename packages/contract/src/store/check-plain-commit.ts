@@ -6,7 +6,11 @@ import { checkMessageDelta } from "./thread.ts";
 
 /** One that a run's own writer composed, with nothing for a queue, for other threads or about wishes: what most are. */
 export const isPlainCommit = (commit: ThreadCommit): boolean =>
-  isComposed(commit) && commit.pending === undefined && commit.outbound === undefined && commit.takes === undefined;
+  isComposed(commit) &&
+  commit.pending === undefined &&
+  commit.outbound === undefined &&
+  commit.takes === undefined &&
+  commit.dispatch?.type !== "enqueue";
 
 /** What `checkCommit` comes to for such a one, in a store that has a queue. */
 export function checkPlainCommit(commit: ThreadCommit): void {

@@ -6,16 +6,33 @@ import type {
   QueuedDispatch,
   SupersededDispatch,
 } from "./dispatch-record.ts";
-import { deadLetterDispatch, unclaimed } from "./dispatch-transitions.ts";
+import { deadLetterDispatch, type Enqueued, type NewDispatch, queueDispatch, unclaimed } from "./dispatch-transitions.ts";
 
 // The moves of a dispatch that workers make, and those who look after a queue.
 
 /** A lease that ends now still holds. */
 export const isLeaseOver = (dispatch: ClaimedDispatch, now: number): boolean => dispatch.leaseUntil < now;
 
-/** Lower priority number first, then the older one; ids keep ties in one order. */
+/** Lower priority number first, then the one that was queued first, which `createdAt` and the id say (`queueBehind`). */
 export function compareDispatches(a: DispatchRecord, b: DispatchRecord): number {
   return a.priority - b.priority || a.createdAt - b.createdAt || (a.dispatchId < b.dispatchId ? -1 : 1);
+}
+
+/** Of the dispatches that are open on a thread the last, by creation. */
+export type LastOpen = Pick<DispatchRecord, "createdAt" | "dispatchId" | "availableAt">;
+
+/** Nobody waits longer than this for the clock of another process. */
+const MAX_AHEAD_MS = 1_000;
+
+/** `queueDispatch` for one that has to wait its turn: it stands behind what is open, whatever clocks say. They differ, and are set back. */
+export function queueBehind(last: LastOpen | undefined, init: NewDispatch, enqueued: Enqueued): QueuedDispatch {
+  if (last === undefined) return queueDispatch(init, enqueued);
+  const { now } = enqueued;
+  // Not before the last one was due at first; a delay of that one is its own.
+  const dueAt = Math.min(last.createdAt, last.availableAt, now + MAX_AHEAD_MS);
+  const queued = queueDispatch({ availableAt: Math.max(now, dueAt), ...init }, enqueued);
+  const isBehind = last.createdAt < now || (last.createdAt === now && last.dispatchId < init.dispatchId);
+  return isBehind ? queued : { ...queued, createdAt: last.createdAt + 1 };
 }
 
 export function extendLease(dispatch: ClaimedDispatch, leaseMs: number, now: number): ClaimedDispatch {

@@ -45,6 +45,7 @@ interface DispatchBody {
   readonly attemptCount: number;
   readonly maxAttempts: number;
   readonly lastError?: string;
+  /** By the clock of whoever queued it, or just after the one that it stands behind, if that clock says less. */
   readonly createdAt: number;
   readonly updatedAt: number;
 }

@@ -21,12 +21,12 @@ export interface NewDispatch {
   readonly runId: RunId;
   readonly priority?: number;
   readonly dedupeKey?: string;
-  /** Not before this time; now when absent. */
+  /** Not before this time; when absent now, or when the one that it stands behind was due at first, by the clock of whoever queued that. */
   readonly availableAt?: number;
   readonly maxAttempts?: number;
 }
 
-interface Enqueued {
+export interface Enqueued {
   readonly epoch: number;
   readonly now: number;
 }

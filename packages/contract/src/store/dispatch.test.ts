@@ -7,6 +7,7 @@ import {
   extendLease,
   isLeaseOver,
   nackDispatch,
+  queueBehind,
   recordStart,
   releaseDispatch,
   supersedeDispatch,
@@ -48,6 +49,33 @@ const states: readonly DispatchRecord[] = [
   supersedeDispatch(queued(), "interrupted", 300),
   supersedeDispatch(recordStart(claimed(), "i1", 210), "interrupted", 300),
 ];
+
+describe("a new dispatch stands behind the last that is open", () => {
+  const behind = (createdAt: number, id: string, availableAt = createdAt) => {
+    const last = { createdAt, dispatchId: dispatchId(id), availableAt };
+    const { createdAt: at, availableAt: dueAt, updatedAt } = queueBehind(last, init, { epoch: 0, now: 5_000 });
+    return { at, dueAt, updatedAt };
+  };
+  const now = { at: 5_000, dueAt: 5_000, updatedAt: 5_000 };
+
+  test.each([
+    ["older", behind(4_999, "z"), now],
+    ["of this millisecond, with a lower id", behind(5_000, "c9"), now],
+    ["of this millisecond, with a higher id", behind(5_000, "d2"), { ...now, at: 5_001 }],
+    ["of a clock that is ahead", behind(5_300, "a"), { ...now, at: 5_301, dueAt: 5_300 }],
+    ["of a clock that was set back since", behind(90_000, "a"), { ...now, at: 90_001, dueAt: 6_000 }],
+    ["moved behind others itself", behind(5_007, "a", 5_000), { ...now, at: 5_008 }],
+    ["delayed", behind(4_000, "a", 90_000), now],
+    ["delayed, of a clock that is ahead", behind(5_300, "a", 90_000), { ...now, at: 5_301, dueAt: 5_300 }],
+  ])("%s", (_, made, expected) => {
+    expect(made).toEqual(expected);
+  });
+
+  test("and a time that it is given stays", () => {
+    const last = { createdAt: 5_300, dispatchId: dispatchId("a"), availableAt: 5_300 };
+    expect(queueBehind(last, { ...init, availableAt: 7 }, { epoch: 0, now: 5_000 })).toMatchObject({ availableAt: 7 });
+  });
+});
 
 describe("the record", () => {
   test("each state that a move leads to can be stored and read back", () => {

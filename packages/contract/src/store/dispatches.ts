@@ -78,8 +78,8 @@ export interface DispatchPosition {
  */
 export interface DispatchStore {
   /**
-   * Durable when it returns; stamped with the thread's epoch (0 for a new thread). `storage_already_exists` for a known id, or a
-   * `dedupeKey` that a dispatch of this thread holds which is not over.
+   * Durable when it returns; stamped with the thread's epoch (0 for a new thread). It stands behind what is open on the thread, whatever
+   * clocks say. `storage_already_exists` for a known id, or a `dedupeKey` that a dispatch of this thread holds which is not over.
    */
   enqueue(dispatch: NewDispatch): Promise<QueuedDispatch>;
 

@@ -18,6 +18,7 @@ import { outboundConformance, queueOutboundConformance } from "./outbound.ts";
 import { pendingConformance } from "./pending.ts";
 import { allQueuesConformance } from "./queue.ts";
 import { queueCommitConformance } from "./queue-commits.ts";
+import { queueOrderConformance } from "./queue-order.ts";
 import { rewindConformance } from "./rewind.ts";
 import { runConformance } from "./runs.ts";
 import { queueScopeConformance, scopeConformance } from "./scopes.ts";
@@ -74,6 +75,7 @@ export function queueConformance<S extends QueueStore>(
   describe(`${name}: conformance of the queue`, () => {
     pendingConformance(it);
     dispatchConformance(it);
+    queueOrderConformance(it);
     claimConformance(it);
     deadLetterConformance(it);
     allQueuesConformance(it, hooks);

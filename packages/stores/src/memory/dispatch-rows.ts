@@ -11,7 +11,7 @@ import {
   type QueuedDispatch,
   readClaim,
 } from "@awaken/contract/store";
-import { planEnqueue } from "../plan/dispatch-plan.ts";
+import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { own } from "./own.ts";
 import { placeDispatch } from "./place-dispatch.ts";
 import { ThreadReads } from "./reads.ts";

@@ -1,5 +1,5 @@
 import type { DispatchId, MessageId, RunId, RunRecord, ThreadId } from "@awaken/contract";
-import type { DispatchRecord, LedgerEntry, PendingRecord, ThreadCommit, WishRecord } from "@awaken/contract/store";
+import type { DispatchRecord, LastOpen, LedgerEntry, PendingRecord, ThreadCommit, WishRecord } from "@awaken/contract/store";
 import type { CommitReads, FoundThread } from "../plan/commit-plan.ts";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import type { OutboundReads } from "../plan/outbound-plan.ts";
@@ -22,6 +22,9 @@ export const wishesOf = (tables: Tables, runId: RunId): readonly WishRecord[] =>
 /** Those of the run that nobody took, the oldest first. */
 export const openWishes = (tables: Tables, runId: RunId): readonly WishRecord[] =>
   tables.wishesByRun.size === 0 ? [] : wishesOf(tables, runId).filter(({ takenAt }) => takenAt === undefined);
+
+const isNewer = (a: LastOpen, b: LastOpen): boolean =>
+  a.createdAt > b.createdAt || (a.createdAt === b.createdAt && a.dispatchId > b.dispatchId);
 
 /** What plans ask about one thread. Classes, because every commit makes one: methods cost nothing then. */
 export class ThreadReads implements QueueReads, PendingReads {
@@ -53,6 +56,12 @@ export class ThreadReads implements QueueReads, PendingReads {
   hasQueued(): boolean {
     for (const { status } of openDispatches(this.tables, this.row)) if (status === "queued") return true;
     return false;
+  }
+
+  newest(): LastOpen | undefined {
+    let newest: LastOpen | undefined;
+    for (const open of openDispatches(this.tables, this.row)) if (newest === undefined || isNewer(open, newest)) newest = open;
+    return newest;
   }
 
   pending(): readonly PendingRecord[] {

@@ -88,7 +88,7 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids,
   const ledger = planLedger(commit, run?.after ?? (commit.ledger && reads.run()), reads, now);
   const pending = commit.pending === undefined ? NO_PENDING : rare().planPending(commit, reads, now);
   const hasPending = commit.pending?.consume === undefined ? undefined : rare().leftPending(reads, pending).length > 0;
-  const dispatch = commit.dispatch && planDispatch(commit.dispatch, { commit, fenced, now, token: ids }, reads);
+  const dispatch = commit.dispatch && planDispatch(commit.dispatch, { commit, fenced, now, token: ids, rare }, reads);
   const open = reads.openWishes();
   const hasTakes = open.length > 0 || (commit.takes !== undefined && commit.takes.length > 0);
   const wishes = hasTakes ? rare().planTakes(commit, open, run?.before) : NO_WISHES;

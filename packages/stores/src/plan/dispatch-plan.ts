@@ -6,6 +6,7 @@ import {
   type DispatchRecord,
   deadLetterDispatch,
   isComposed,
+  type LastOpen,
   type NewDispatch,
   type QueuedDispatch,
   queueDispatch,
@@ -21,6 +22,8 @@ export interface QueueReads {
   holder(dedupeKey: string): string | undefined;
   hasClaim(): boolean;
   hasQueued(): boolean;
+  /** What a new one stands behind. */
+  newest(): LastOpen | undefined;
 }
 
 export interface DispatchOrder {
@@ -29,6 +32,7 @@ export interface DispatchOrder {
   readonly fenced: DispatchRecord | undefined;
   readonly now: number;
   readonly token: () => string;
+  readonly rare: () => { planEnqueue(init: NewDispatch, reads: QueueReads, now: number): QueuedDispatch };
 }
 
 export interface DispatchMove {
@@ -36,12 +40,14 @@ export interface DispatchMove {
   readonly after: DispatchRecord;
 }
 
-export function planDispatch(change: DispatchChange, { commit, fenced, now, token }: DispatchOrder, reads: QueueReads): DispatchMove {
+export function planDispatch(change: DispatchChange, { commit, fenced, now, token, rare }: DispatchOrder, reads: QueueReads): DispatchMove {
   switch (change.type) {
     case "enqueue":
-      return { before: undefined, after: planEnqueue(change.dispatch, reads, now) };
+      return { before: undefined, after: rare().planEnqueue(change.dispatch, reads, now) };
     case "enqueue-claimed": {
-      const queued = planEnqueue(change.dispatch, reads, now, isComposed(commit) ? queueVouched : queueDispatch);
+      const queue = isComposed(commit) ? queueVouched : queueDispatch;
+      // It does not wait, so it stands behind nothing.
+      const queued = checkNew(queue(change.dispatch, { epoch: reads.epoch(), now }), reads);
       if (reads.hasClaim()) throw new AwakenError("fence_lost", `a dispatch of thread '${commit.threadId}' is claimed already`);
       const { consumer, leaseMs } = change.claim;
       return { before: undefined, after: claimQueued(queued, { claimToken: token(), claimedBy: consumer, leaseMs, now }) };
@@ -55,14 +61,14 @@ export function planDispatch(change: DispatchChange, { commit, fenced, now, toke
   }
 }
 
-export function planEnqueue(init: NewDispatch, reads: QueueReads, now: number, queue = queueDispatch): QueuedDispatch {
-  const queued = queue(init, { epoch: reads.epoch(), now });
-  if (reads.isKnown(init.dispatchId)) throw taken(init, `dispatch '${init.dispatchId}' exists`);
-  if (init.dedupeKey !== undefined && reads.holder(init.dedupeKey) !== undefined) {
-    throw taken(init, `an open dispatch of thread '${init.threadId}' holds dedupe key '${init.dedupeKey}'`);
+export function checkNew(queued: QueuedDispatch, reads: QueueReads): QueuedDispatch {
+  const { dispatchId, threadId, dedupeKey } = queued;
+  if (reads.isKnown(dispatchId)) throw taken(queued, `dispatch '${dispatchId}' exists`);
+  if (dedupeKey !== undefined && reads.holder(dedupeKey) !== undefined) {
+    throw taken(queued, `an open dispatch of thread '${threadId}' holds dedupe key '${dedupeKey}'`);
   }
   return queued;
 }
 
-const taken = ({ dispatchId, threadId }: NewDispatch, what: string): AwakenError =>
+const taken = ({ dispatchId, threadId }: QueuedDispatch, what: string): AwakenError =>
   new AwakenError("storage_already_exists", what, { details: { dispatchId, threadId } });

@@ -4,7 +4,7 @@ import {
   followUp,
   type NewDispatch,
   type QueuedDispatch,
-  queueDispatch,
+  queueBehind,
   type ThreadCommit,
 } from "@awaken/contract/store";
 import type { QueueReads } from "./dispatch-plan.ts";
@@ -54,5 +54,5 @@ function planFollowUp(wanted: NewDispatch, { fenced, isSettled, now }: FollowUp,
   const holder = key === undefined ? undefined : reads.holder(key);
   if (holder !== undefined && holder !== fenced) return undefined;
   const isFree = holder === undefined || isSettled;
-  return queueDispatch(isFree ? wanted : keyless, { epoch: reads.epoch(), now });
+  return queueBehind(reads.newest(), isFree ? wanted : keyless, { epoch: reads.epoch(), now });
 }

@@ -5,16 +5,18 @@ import {
   type Outbound,
   type PendingRecord,
   type QueuedDispatch,
-  queueDispatch,
+  queueBehind,
   toPendingRecords,
 } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
 import type { PendingReads } from "./pending-plan.ts";
 
+type QueueOf = Pick<QueueReads, "epoch" | "isKnown" | "holder" | "newest">;
+
 /** What a commit asks about the threads that it puts something on. */
 export interface OutboundReads {
   isDelivered(id: string): boolean;
-  thread(id: ThreadId): Pick<QueueReads, "epoch" | "isKnown" | "holder"> & PendingReads;
+  thread(id: ThreadId): QueueOf & PendingReads;
 }
 
 /** What is put on one thread. */
@@ -74,17 +76,13 @@ function deliver(threadId: ThreadId, items: readonly Outbound[], { reads, now }:
   };
 }
 
-function planDispatches(
-  wanted: readonly NewDispatch[],
-  thread: Pick<QueueReads, "epoch" | "isKnown" | "holder">,
-  now: number,
-): readonly QueuedDispatch[] {
+function planDispatches(wanted: readonly NewDispatch[], thread: QueueOf, now: number): readonly QueuedDispatch[] {
   const queued: QueuedDispatch[] = [];
   for (const init of wanted) {
     const { dispatchId, dedupeKey } = init;
     const isThere = queued.some((other) => other.dispatchId === dispatchId || (dedupeKey !== undefined && other.dedupeKey === dedupeKey));
     if (isThere || thread.isKnown(dispatchId) || (dedupeKey !== undefined && thread.holder(dedupeKey) !== undefined)) continue;
-    queued.push(queueDispatch(init, { epoch: thread.epoch(), now }));
+    queued.push(queueBehind(queued.at(-1) ?? thread.newest(), init, { epoch: thread.epoch(), now }));
   }
   return queued;
 }

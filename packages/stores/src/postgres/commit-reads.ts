@@ -80,7 +80,7 @@ export async function loadForCommit(
   const parent = parentOf(commit);
   const isEnqueued = dispatch?.type === "enqueue" || dispatch?.type === "enqueue-claimed";
   const isLast = commit.run?.status === "waiting" || commit.run?.status === "done";
-  const added = isEnqueued ? newcomer(dispatch.dispatch) : { keys: isLast ? [resumeKey(runId)] : [] };
+  const added = isEnqueued ? newcomer(dispatch.dispatch, dispatch.type === "enqueue-claimed") : { keys: isLast ? [resumeKey(runId)] : [] };
   const ids: readonly MessageId[] = pending?.append?.map(({ message }) => message.id) ?? [];
   const keys = [...(ledger?.claims ?? []), ...(ledger?.outcomes ?? [])].map((row) => row.idempotencyKey);
   const needsQueue = fence !== undefined || dispatch !== undefined || isLast;

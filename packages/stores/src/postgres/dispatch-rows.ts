@@ -1,7 +1,7 @@
 import { type DispatchId, isJsonObject, perObject, type ScopeId, type ThreadId } from "@awaken/contract";
 import { type DispatchRecord, dispatchRecord, isDispatchOver, type NewDispatch, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
-import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
+import { DISPATCH_COLUMNS, dispatchRow, readLastOpen } from "../sql/columns.ts";
 import { jsonOf, numberOf, type Row, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
 import type { Finish } from "./attempt.ts";
@@ -34,12 +34,23 @@ export const readEpoch = ([row]: readonly Row[]): number => (row === undefined |
 export interface Newcomer {
   readonly dispatchId?: DispatchId;
   readonly keys: readonly string[];
+  /** It stands in no line. */
+  readonly isClaimed?: boolean;
 }
 
+const OF_THREAD = "FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2";
+const LAST_FIRST = "ORDER BY created_at DESC, dispatch_id DESC LIMIT 1";
+/** What a new one stands behind. Each of both is found by an index, however much of the thread is over. */
+const NEWEST = `(SELECT row_to_json(open) FROM (
+    (SELECT created_at, dispatch_id, available_at ${OF_THREAD} AND status = 'queued' ${LAST_FIRST})
+    UNION ALL SELECT created_at, dispatch_id, available_at ${OF_THREAD} AND status = 'claimed'
+  ) AS open ${LAST_FIRST})`;
+
 /** What a queue knows when something is to be added to it. */
-export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, { dispatchId, keys }: Newcomer): Statement =>
+export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, { dispatchId, keys, isClaimed }: Newcomer): Statement =>
   sql(
-    `SELECT (SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2) AS epoch,
+    `SELECT ${isClaimed === true ? "" : `${NEWEST} AS newest,`}
+        (SELECT epoch FROM ~thread_epoch WHERE scope_id = $1 AND thread_id = $2) AS epoch,
        EXISTS (SELECT 1 FROM ~dispatch WHERE scope_id = $1 AND dispatch_id = $3) AS is_known,
        (SELECT json_object_agg(dedupe_key, dispatch_id) FROM ~dispatch WHERE scope_id = $1 AND thread_id = $2
          AND dedupe_key = ANY ($4::text[]) AND dedupe_key IS NOT NULL AND status IN ('queued', 'claimed')) AS holders,
@@ -48,8 +59,9 @@ export const selectQueueState = (scopeId: ScopeId, threadId: ThreadId, { dispatc
     ...[scopeId, threadId, dispatchId ?? null, keys],
   );
 
-export const newcomer = ({ dispatchId, dedupeKey }: NewDispatch): Newcomer => ({
+export const newcomer = ({ dispatchId, dedupeKey }: NewDispatch, isClaimed = false): Newcomer => ({
   dispatchId,
+  isClaimed,
   keys: dedupeKey === undefined ? [] : [dedupeKey],
 });
 
@@ -64,6 +76,7 @@ export function readQueueState(rows: readonly Row[]): QueueReads {
     },
     hasClaim: () => row["has_claim"] === true,
     hasQueued: () => row["has_queued"] === true,
+    newest: () => (isJsonObject(row["newest"]) ? readLastOpen(row["newest"]) : undefined),
   };
 }
 

@@ -73,6 +73,8 @@ function isAllKnown(commit: ThreadCommit, known: KnownThread): boolean {
 
 const isClaimed = ({ ledger }: ThreadCommit, key: string): boolean => ledger?.claims.some((claim) => claim.idempotencyKey === key) === true;
 
+const NO_QUEUE = { epoch: () => 0, isKnown: () => false, holder: () => undefined, newest: () => undefined };
+
 function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
   const isRunKnown = known.run?.runId === commit.runId;
   const nothing: readonly never[] = [];
@@ -88,12 +90,13 @@ function readsOf(commit: ThreadCommit, known: KnownThread): RowReads {
     holder: () => undefined,
     hasClaim: () => commit.fence !== undefined,
     hasQueued: () => false,
+    newest: () => undefined,
     pending: () => known.pending ?? nothing,
     committed: () => new Set(),
     events: { known: () => undefined, head: (log) => known.heads.get(logKey(log)) ?? EMPTY_LOG },
     outbound: {
       isDelivered: () => false,
-      thread: () => ({ epoch: () => 0, isKnown: () => false, holder: () => undefined, pending: () => nothing, committed: () => new Set() }),
+      thread: () => ({ ...NO_QUEUE, pending: () => nothing, committed: () => new Set() }),
     },
   };
 }
@@ -103,8 +106,8 @@ const IS_LOCKED = "current_setting('awaken.locked', true) = '1'";
 
 /**
  * Gives one row, or makes all of the commit fail: when the thread is not locked, a row that was to be changed was not the one that is known,
- * a log came further, or something is there that was not. It comes last in the statement that it judges, whose parts have the names that
- * it asks for.
+ * a log came further, something is there that was not, or what is queued would not stand behind what is. It comes last in the statement
+ * that it judges, whose parts have the names that it asks for.
  */
 function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<GuessedCommit, "guard">): Statement {
   const { threadId, runId, fence, dispatch } = commit;
@@ -119,10 +122,14 @@ function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<Guessed
   const ofThread = "WHERE scope_id = $1 AND thread_id = $2";
   const needsPending = commit.run?.status === "done" || commit.pending !== undefined;
   const waiting = known.pending ?? [];
+  const queued = plan.dispatch?.after.status === "queued" ? plan.dispatch.after : undefined;
   const absent = [
     "~wish WHERE scope_id = $1 AND run_id = $3 AND taken_at IS NULL",
     ...(fence === undefined ? [`~dispatch ${ofThread} AND status = 'claimed'`] : []),
     ...(plan.dispatch?.before === undefined ? [] : [`~dispatch ${ofThread} AND status = 'queued'`]),
+    ...(queued === undefined
+      ? []
+      : [`~dispatch ${ofThread} AND status = 'queued' AND ${isBehind(bind(queued.createdAt), bind(queued.dispatchId))}`]),
     ...(needsPending && waiting.length === 0 ? [`~pending ${ofThread}`] : []),
   ];
   const needsEpoch = fence !== undefined || dispatch !== undefined;
@@ -139,6 +146,8 @@ function refuseOthers(commit: ThreadCommit, { known, plan, reads }: Omit<Guessed
   ];
   return sql(`SELECT CASE WHEN ${conditions.join(" AND ")} THEN 1 ELSE ~refuse() END`, ...values);
 }
+
+const isBehind = (createdAt: string, id: string): string => `(created_at, dispatch_id) >= (${createdAt}, ${id})`;
 
 /** What tells one queue of messages from another; as `PENDING_MARKS`. */
 const pendingMark = ({ pendingId, revision }: PendingRecord): string => `${pendingId} ${revision}`;

@@ -194,6 +194,9 @@ export const MIGRATIONS: readonly string[] = [
   `CREATE FUNCTION ~bodies(scope text, parts text) RETURNS json LANGUAGE sql STABLE AS $$
      SELECT json_object_agg(hash, (SELECT b.body FROM ~blob b WHERE b.scope_id = scope AND b.hash = used.hash))
      FROM (SELECT DISTINCT m[1] AS hash FROM regexp_matches(parts, '[0-9a-f]{64}', 'g') AS m) AS used $$`,
+  // What a new dispatch stands behind, among however many that are over. A run that is claimed when it begins is never in it.
+  `CREATE INDEX dispatch_queued ON ~dispatch (scope_id, thread_id, created_at, dispatch_id) WHERE status = 'queued';
+   ${keyLast("dispatch (scope_id, dispatch_id)")}`,
 ];
 
 const ignore = () => {};

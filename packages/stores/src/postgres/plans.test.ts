@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { append, dispatch, runs, user } from "../conformance/records.ts";
+import { append, dispatch, runs, T1, user } from "../conformance/records.ts";
 import { SELECT_NEXT } from "./claims.ts";
 import { SELECT_DUE } from "./dispatch-queue.ts";
+import { newcomer, readQueueState, selectQueueState } from "./dispatch-rows.ts";
 import { createPool, type PgClient, type PgPool } from "./driver.ts";
 import { SELECT_HEAD } from "./heads.ts";
 import { postgresStore } from "./store.ts";
@@ -95,6 +96,30 @@ describe("a statement that is prepared while a table is almost empty, and kept w
       await runSql(`ANALYZE ${schema}.dispatch`);
     }
     await client.query("DEALLOCATE due");
+  });
+
+  test("finds what a new dispatch stands behind without a look at what is over", async () => {
+    await using store = postgresStore(await serverUrl(), { schema });
+    const queued = await store.dispatches.enqueue(dispatch("last"));
+    const { text, values } = selectQueueState(store.scopeId, T1, newcomer(dispatch("new")));
+    await client.query("SET plan_cache_mode = force_generic_plan");
+    const ask = { name: "state", text: text.replaceAll("~", `${schema}.`), values: [...values] };
+    const newest = async () => readQueueState((await client.query(ask)).rows).newest();
+    expect(await newest()).toEqual({ createdAt: queued.createdAt, dispatchId: "last", availableAt: queued.availableAt });
+    await runSql(`INSERT INTO ${schema}.dispatch SELECT scope_id, 'over' || n, thread_id, 'acked', priority, dedupe_key, epoch, available_at,
+      lease_until, created_at + n, updated_at, record FROM ${schema}.dispatch, generate_series(1, 500) AS n WHERE dispatch_id = 'last'`);
+    const indexes = ["dispatch_order", "dispatch_queued", "dispatch_claim", "dispatch_due", "dispatch_pkey"];
+    const read = async () => {
+      let sum = 0;
+      for (const index of indexes) sum += await entriesRead(index);
+      return sum;
+    };
+    for (const _ of ["as it was prepared", "as it is planned now"]) {
+      const before = await read();
+      expect(await newest()).toMatchObject({ dispatchId: "last" });
+      expect((await read()) - before).toBeLessThanOrEqual(4);
+      await runSql(`ANALYZE ${schema}.dispatch`);
+    }
   });
 
   test("moves a run by its key", async () => {

@@ -1,6 +1,6 @@
 import { dispatchId, type RunId, type ScopeId, type ThreadId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
-import { planEnqueue } from "../plan/dispatch-plan.ts";
+import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { readRun } from "../sql/run-row.ts";
 import { readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";

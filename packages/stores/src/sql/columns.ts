@@ -1,8 +1,9 @@
-import { isJsonObject } from "@awaken/contract";
+import { dispatchId, isJsonObject } from "@awaken/contract";
 import {
   type DispatchPosition,
   type DispatchRecord,
   dispatchRecord,
+  type LastOpen,
   type LedgerEntry,
   ledgerEntry,
   type MessageRecord,
@@ -50,13 +51,19 @@ export const DISPATCH_COLUMNS =
 /** `write` makes the JSON of the row. */
 export function dispatchRow(dispatch: DispatchRecord, write: (record: DispatchRecord) => string = JSON.stringify): Values {
   const record = dispatchRecord.check(dispatch);
-  const { dispatchId, threadId: thread, status, priority, dedupeKey, epoch, availableAt, createdAt, updatedAt } = record;
+  const { dispatchId: id, threadId: thread, status, priority, dedupeKey, epoch, availableAt, createdAt, updatedAt } = record;
   const leaseUntil = record.status === "claimed" ? record.leaseUntil : null;
-  const queue = [dispatchId, thread, status, priority, orNull(dedupeKey), epoch, availableAt, leaseUntil];
+  const queue = [id, thread, status, priority, orNull(dedupeKey), epoch, availableAt, leaseUntil];
   return [...queue, createdAt, updatedAt, write(record)];
 }
 
-export const dispatchPosition = ({ createdAt, dispatchId }: DispatchRecord): DispatchPosition => ({ createdAt, dispatchId });
+export const readLastOpen = (row: Row): LastOpen => ({
+  createdAt: numberOf(row, "created_at"),
+  dispatchId: dispatchId(textOf(row, "dispatch_id")),
+  availableAt: numberOf(row, "available_at"),
+});
+
+export const dispatchPosition = ({ createdAt, dispatchId: id }: DispatchRecord): DispatchPosition => ({ createdAt, dispatchId: id });
 
 export const LEDGER_COLUMNS = "idempotency_key, thread_id, run_id, status, updated_at, record, parts";
 

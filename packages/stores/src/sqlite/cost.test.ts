@@ -1,7 +1,8 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { QueueStore } from "@awaken/contract/store";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { append, assistant, event, R1, result, runs, summary, T1, T2, user } from "../conformance/records.ts";
+import { append, assistant, dispatch, event, R1, result, runs, summary, T1, T2, user } from "../conformance/records.ts";
+import { SELECT_NEWEST } from "./dispatch-rows.ts";
 import { sqliteStore } from "./store.ts";
 import { fileOf, openTestStore } from "./test-store.ts";
 
@@ -63,6 +64,19 @@ describe("cost", () => {
     }
     expect(costs[0]).toEqual({ statements: 7, rows: 0 });
     expect(costs).toEqual([costs[0], costs[0], costs[0]]);
+  });
+
+  test("what a new dispatch stands behind is found without a look at what is over", async () => {
+    await using store = openTestStore();
+    await store.dispatches.enqueue(dispatch("d1"));
+    const db = new DatabaseSync(fileOf(store));
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${SELECT_NEWEST}`).all(store.scopeId, T1);
+    db.close();
+    const searched = plan.map(({ detail }) => String(detail)).filter((detail) => /SEARCH|SCAN/.test(detail));
+    expect(searched.filter((detail) => detail.includes(" dispatch "))).toEqual([
+      expect.stringContaining("INDEX dispatch_queued (scope_id=? AND thread_id=?)"),
+      expect.stringContaining("INDEX dispatch_claim (scope_id=? AND thread_id=?)"),
+    ]);
   });
 
   test("loading a compacted thread reads from the last summary on", async () => {

@@ -1,7 +1,7 @@
 import type { DispatchId, ScopeId, ThreadId } from "@awaken/contract";
-import { type DispatchRecord, dispatchRecord, isDispatchOver, type QueuedDispatch } from "@awaken/contract/store";
+import { type DispatchRecord, dispatchRecord, isDispatchOver, type LastOpen, type QueuedDispatch } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
-import { DISPATCH_COLUMNS, dispatchRow } from "../sql/columns.ts";
+import { DISPATCH_COLUMNS, dispatchRow, readLastOpen } from "../sql/columns.ts";
 import { bellKey } from "../sql/event-log.ts";
 import { jsonOf, numberOf, type Row, readRecord, textIn, textOf } from "../sql/rows.ts";
 import type { Access } from "./access.ts";
@@ -56,6 +56,17 @@ export function loadEpoch(tx: Tx, scopeId: ScopeId, threadId: ThreadId): number 
   return epoch;
 }
 
+const LAST_OPEN = "SELECT created_at, dispatch_id, available_at FROM dispatch WHERE scope_id = ?1 AND thread_id = ?2";
+/** Exported for the test of its plan. */
+export const SELECT_NEWEST = `SELECT * FROM (
+    ${LAST_OPEN} AND status = 'queued' ORDER BY created_at DESC, dispatch_id DESC LIMIT 1)
+  UNION ALL ${LAST_OPEN} AND status = 'claimed' ORDER BY created_at DESC, dispatch_id DESC LIMIT 1`;
+
+function loadNewest(tx: Tx, scopeId: ScopeId, threadId: ThreadId): LastOpen | undefined {
+  const row = tx.get(SELECT_NEWEST, scopeId, threadId);
+  return row && readLastOpen(row);
+}
+
 export const queueReads = (tx: Tx, scopeId: ScopeId, threadId: ThreadId): QueueReads => ({
   epoch: () => loadEpoch(tx, scopeId, threadId),
   isKnown: (id) => tx.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND dispatch_id = ?", scopeId, id) !== undefined,
@@ -68,6 +79,7 @@ export const queueReads = (tx: Tx, scopeId: ScopeId, threadId: ThreadId): QueueR
   hasClaim: () => hasClaim(tx, scopeId, threadId),
   hasQueued: () =>
     tx.get("SELECT 1 FROM dispatch WHERE scope_id = ? AND thread_id = ? AND status = 'queued' LIMIT 1", scopeId, threadId) !== undefined,
+  newest: () => loadNewest(tx, scopeId, threadId),
 });
 
 export function hasClaim(db: Connection, scopeId: ScopeId, threadId: ThreadId): boolean {

@@ -14,7 +14,7 @@ import {
   readClaim,
   supersedeDispatch,
 } from "@awaken/contract/store";
-import { planEnqueue } from "../plan/dispatch-plan.ts";
+import { planEnqueue } from "../plan/enqueue-plan.ts";
 import { dispatchPosition } from "../sql/columns.ts";
 import { Conditions, dispatchConditions } from "../sql/conditions.ts";
 import { toPage } from "../sql/rows.ts";

@@ -48,7 +48,7 @@ describe("a thread without a number, made by an older program that has the file 
     CREATE INDEX thread_resource ON thread (scope_id, resource_id) WHERE resource_id IS NOT NULL;
     CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id) WHERE parent_thread_id IS NOT NULL;
     DROP INDEX event_run; DROP INDEX event_stretch; ALTER TABLE event DROP COLUMN begins;
-    CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL;`;
+    CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL; DROP INDEX dispatch_queued;`;
 
   function withFile(file: string, sql: string): void {
     const db = new DatabaseSync(file);

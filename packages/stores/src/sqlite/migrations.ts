@@ -211,6 +211,8 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX thread_resource ON thread (scope_id, resource_id, half_minute DESC) WHERE resource_id IS NOT NULL;
   CREATE INDEX thread_parent ON thread (scope_id, parent_thread_id, half_minute DESC) WHERE parent_thread_id IS NOT NULL;
   `,
+  // What a new dispatch stands behind, among however many that are over. A run that is claimed when it begins is never in it.
+  "CREATE INDEX dispatch_queued ON dispatch (scope_id, thread_id, created_at, dispatch_id) WHERE status = 'queued'",
 ];
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[name] ?? 0);

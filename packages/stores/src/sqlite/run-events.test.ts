@@ -98,7 +98,8 @@ describe("the log of a run, whose events are found through the logs of threads",
     const begins = () => db.prepare("SELECT rowid, begins FROM event ORDER BY rowid").all();
     const stretches = begins();
     db.exec(`DROP INDEX event_run; DROP INDEX event_stretch; ALTER TABLE event DROP COLUMN begins;
-      CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL; PRAGMA user_version = 10`);
+      CREATE UNIQUE INDEX event_run ON event (scope_id, run_id, run_seq) WHERE run_id IS NOT NULL; DROP INDEX dispatch_queued;
+      PRAGMA user_version = 10`);
     const path = `${fileOf(file)}.old`;
     db.exec(`VACUUM INTO '${path}'`);
     await using old = sqliteStore(path);

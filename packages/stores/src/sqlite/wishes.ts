@@ -1,6 +1,6 @@
 import { dispatchId, type RunId, type ScopeId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
-import { planEnqueue } from "../plan/dispatch-plan.ts";
+import { planEnqueue } from "../plan/enqueue-plan.ts";
 import type { OpenWish } from "../plan/wish-plan.ts";
 import { readOpenWish, readWish, WISH_COLUMNS, WISH_ROW, wishValues } from "../sql/wish-rows.ts";
 import type { Access } from "./access.ts";
