@@ -15,7 +15,7 @@ export interface Outbound {
   readonly threadId: ThreadId;
   /** A message that is pending or in the log already is left out. */
   readonly pending?: readonly NewPending[];
-  /** Left out when its id is known, or an open dispatch of that thread holds its dedupe key. */
+  /** Left out when its id is known, also of the commit's own dispatch or of one before it, or an open dispatch of that thread holds its dedupe key. */
   readonly dispatch?: NewDispatch;
   readonly events?: readonly EventAppend[];
 }

@@ -117,6 +117,25 @@ function delivering(it: QueueTest): void {
     expect((await store.dispatches.list(T2, {})).map(({ dispatchId }) => dispatchId)).toEqual(["d0"]);
   });
 
+  it("a dispatch whose id the commit itself makes known is left out: its own, or one that it named before", async ({ store }) => {
+    const to = (id: typeof T2, name: string): Outbound => ({
+      id: `${id}-${name}`,
+      threadId: id,
+      dispatch: dispatch(name, { threadId: id }),
+    });
+    const own = [
+      { type: "enqueue", dispatch: dispatch("d1") },
+      { type: "enqueue-claimed", dispatch: dispatch("d2"), claim: { consumer: "a", leaseMs: 10 } },
+    ] as const;
+    const ids = async (id: typeof T2) => (await store.dispatches.list(id, {})).map((row) => [row.dispatchId, row.threadId]);
+    for (const [index, change] of own.entries()) {
+      const name = change.dispatch.dispatchId;
+      const commit = post(index, [to(T2, name), to(T3, `x${index}`), to(T2, `x${index}`)], { dispatch: change });
+      expect((await store.commit(commit)).dispatch).toMatchObject({ dispatchId: name, threadId: T1 });
+    }
+    expect(await Promise.all([T1, T2, T3].map(ids))).toEqual([["d1", "d2"].map((id) => [id, T1]), [], ["x0", "x1"].map((id) => [id, T3])]);
+  });
+
   it("a dispatch is of the thread that it is for", async ({ store }) => {
     await failure(store.commit(post(0, [{ id: "o1", threadId: T2, dispatch: dispatch("d1") }])), "storage_validation");
     expect(await store.dispatches.list(T1, {})).toEqual([]);

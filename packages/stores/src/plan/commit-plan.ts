@@ -92,7 +92,7 @@ export function planCommit(commit: ThreadCommit, reads: CommitReads, { now, ids,
   const open = reads.openWishes();
   const hasTakes = open.length > 0 || (commit.takes !== undefined && commit.takes.length > 0);
   const wishes = hasTakes ? rare().planTakes(commit, open, run?.before) : NO_WISHES;
-  const outbound = commit.outbound === undefined ? NO_OUTBOUND : rare().planOutbound(commit.outbound, reads, now);
+  const outbound = commit.outbound === undefined ? NO_OUTBOUND : rare().planOutbound(commit, reads, now);
   const isLeft = wishes.open.length > 0 || (commit.run?.status === "done" && pending.added.length + reads.pending().length > 0);
   const next = isLeft ? rare().planNext({ commit, fenced, openWishes: wishes.open, pending, now, ids }, reads) : undefined;
   return { thread, messageCount, run, ledger, pending, hasPending, dispatch, wishes, outbound, next };

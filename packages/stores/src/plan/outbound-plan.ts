@@ -6,6 +6,7 @@ import {
   type PendingRecord,
   type QueuedDispatch,
   queueBehind,
+  type ThreadCommit,
   toPendingRecords,
 } from "@awaken/contract/store";
 import type { QueueReads } from "../plan/dispatch-plan.ts";
@@ -40,49 +41,56 @@ interface Asked {
 }
 
 /** Nothing of it makes the commit fail that is there already: a message, a dispatch, a wake under the same key. */
-export function planOutbound(outbound: readonly Outbound[] | undefined, asked: Asked, now: number): OutboundPlan {
+export function planOutbound({ outbound, dispatch }: ThreadCommit, asked: Asked, now: number): OutboundPlan {
   if (outbound === undefined || outbound.length === 0) return NO_OUTBOUND;
   const { outbound: reads } = asked;
   const fresh = outbound.filter(({ id }) => !reads.isDelivered(id));
+  const queued = planDispatches(fresh, dispatch !== undefined && "dispatch" in dispatch ? dispatch.dispatch : undefined, { reads, now });
   const threads = new Set(fresh.map(({ threadId }) => threadId));
   return {
     ids: fresh.map(({ id }) => id),
-    deliveries: [...threads].map((threadId) =>
-      deliver(
+    deliveries: [...threads].map((threadId) => ({
+      threadId,
+      pending: planMessages(
         threadId,
         fresh.filter((item) => item.threadId === threadId),
         { reads, now },
       ),
-    ),
+      dispatches: queued.filter((each) => each.threadId === threadId),
+    })),
     events: fresh.flatMap(({ events }) => events ?? []),
   };
 }
 
-function deliver(threadId: ThreadId, items: readonly Outbound[], { reads, now }: { reads: OutboundReads; now: number }): Delivery {
-  const thread = reads.thread(threadId);
-  const messages = items.flatMap(({ pending }) => pending ?? []);
-  const queue = messages.length === 0 ? [] : thread.pending();
-  const taken = new Set<string>(queue.map((entry) => entry.pendingId));
-  for (const id of messages.length === 0 ? [] : thread.committed(messages.map(({ message }) => message.id))) taken.add(id);
-  const fresh = messages.filter(({ message }) => !taken.has(message.id) && taken.add(message.id));
-  return {
-    threadId,
-    pending: toPendingRecords(fresh, { threadId, length: queue.length, now }),
-    dispatches: planDispatches(
-      items.flatMap(({ dispatch }) => dispatch ?? []),
-      thread,
-      now,
-    ),
-  };
+interface Posting {
+  readonly reads: OutboundReads;
+  readonly now: number;
 }
 
-function planDispatches(wanted: readonly NewDispatch[], thread: QueueOf, now: number): readonly QueuedDispatch[] {
+function planMessages(threadId: ThreadId, items: readonly Outbound[], { reads, now }: Posting): readonly PendingRecord[] {
+  const messages = items.flatMap(({ pending }) => pending ?? []);
+  if (messages.length === 0) return [];
+  const thread = reads.thread(threadId);
+  const queue = thread.pending();
+  const taken = new Set<string>(queue.map((entry) => entry.pendingId));
+  for (const id of thread.committed(messages.map(({ message }) => message.id))) taken.add(id);
+  const fresh = messages.filter(({ message }) => !taken.has(message.id) && taken.add(message.id));
+  return toPendingRecords(fresh, { threadId, length: queue.length, now });
+}
+
+/** In their order, whatever threads they are of: an id is known from the first that has it on, or from the commit's own dispatch. */
+function planDispatches(items: readonly Outbound[], own: NewDispatch | undefined, { reads, now }: Posting): readonly QueuedDispatch[] {
   const queued: QueuedDispatch[] = [];
-  for (const init of wanted) {
-    const { dispatchId, dedupeKey } = init;
-    const isThere = queued.some((other) => other.dispatchId === dispatchId || (dedupeKey !== undefined && other.dedupeKey === dedupeKey));
-    if (isThere || thread.isKnown(dispatchId) || (dedupeKey !== undefined && thread.holder(dedupeKey) !== undefined)) continue;
-    queued.push(queueBehind(queued.at(-1) ?? thread.newest(), init, { epoch: thread.epoch(), now }));
+  const known = new Set(own === undefined ? [] : [own.dispatchId]);
+  for (const init of items.flatMap(({ dispatch }) => dispatch ?? [])) {
+    const { threadId, dispatchId, dedupeKey } = init;
+    const thread = reads.thread(threadId);
+    if (known.has(dispatchId) || thread.isKnown(dispatchId)) continue;
+    const before = queued.filter((each) => each.threadId === threadId);
+    const isHeld = (key: string) => thread.holder(key) !== undefined || before.some((each) => each.dedupeKey === key);
+    if (dedupeKey !== undefined && isHeld(dedupeKey)) continue;
+    known.add(dispatchId);
+    queued.push(queueBehind(before.at(-1) ?? thread.newest(), init, { epoch: thread.epoch(), now }));
   }
   return queued;
 }
