@@ -166,7 +166,10 @@ export interface Consumer {
   readonly leaseEndsInMs: number;
 }
 
-/** The queues of all tenants, for the scheduler of the host; nothing of it may reach a client. */
+/**
+ * The queues of all tenants, for the scheduler of the host; nothing of it may reach a client. Where a list says what comes first, those of
+ * which that is the same may come in any order, and those of a list that says nothing in any.
+ */
 export interface DispatchQueue {
   /** Threads that have a dispatch to claim and none claimed; the longest available first. */
   listDue(limit?: number): Promise<readonly ScopedThread[]>;

@@ -106,7 +106,7 @@ async function compare(seed: number, count: number, engines: readonly Engine[], 
     const answers: unknown[] = [];
     for (const engine of engines) {
       const store = engine.stores[who] ?? engine.stores[0];
-      if (isWhole) answers.push(await answer(engine, whole(store)));
+      if (isWhole) answers.push(await answer(engine, whole(store, engine.names)));
       else if (one !== undefined && size === 1) answers.push(await answer(engine, one(store.scoped(id), engine.names)));
       else answers.push(await together(several, isUndone)(store.scoped(id), engine));
     }
