@@ -57,6 +57,21 @@ function deletion(it: StoreTest): void {
     expect(await kindsIn(store, OF_T2)).toEqual(["2", "b", "d", "4"]);
   });
 
+  it("are listed behind an event before those that went with a deleted thread", async ({ store }) => {
+    await store.commit(write(runs.done()));
+    const places = [T2, T1, T2, T1, T2] as const;
+    const written = await store.events.append(places.map((threadId, index) => said(`${index}`, { threadId, runId: R2 })));
+    await store.threads.delete(T1, "detach");
+    for (const [index, kinds] of [
+      [0, ["2", "4"]],
+      [2, ["4"]],
+      [4, []],
+    ] as const) {
+      expect(await kindsIn(store, OF_R2, written[index]?.cursors.run)).toEqual(kinds);
+    }
+    expect(await kindsIn(store, OF_R2)).toEqual(["0", "2", "4"]);
+  });
+
   it("have all of theirs when the deletion is taken back", async ({ store }) => {
     await store.commit(write(runs.done()));
     await store.events.append([said("1", { threadId: T1, runId: R2 }), said("2", { threadId: T2, runId: R2 })]);

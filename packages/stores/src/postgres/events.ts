@@ -205,8 +205,8 @@ export function eventPort(access: Access): EventStore {
       let at = after === undefined ? 0 : await positionOf(session, scopeId, log, after);
       while (found.length <= size) {
         const events = await loadFrom(session, scopeId, log, at + 1);
-        // Swept since the cursor was found.
-        if (after !== undefined && events[0] !== undefined && events[0].seq > at + 1) throw expiredCursor(after);
+        // Swept since the cursor was found, with its event; or gone with a deleted thread, which takes its events out of the middle.
+        if (after !== undefined && events[0] !== undefined && events[0].seq > at + 1) await positionOf(session, scopeId, log, after);
         found.push(...events.map(({ event }) => event).filter((event) => isVisible(event, visibilities)));
         at = events.at(-1)?.seq ?? at;
         if (events.length === 0) break;
