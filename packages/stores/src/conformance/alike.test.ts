@@ -9,8 +9,10 @@ import { serverUrl } from "../postgres/test-server.ts";
 import { openTestStore as openPostgres, schemaOf } from "../postgres/test-store.ts";
 import { sqliteStore } from "../sqlite/store.ts";
 import { tempFolder } from "../sqlite/test-store.ts";
-import { type Call, RandomCalls, wholeCall } from "./random-calls.ts";
+import { RandomCalls } from "./random-calls.ts";
 import { Chance, Names, Pool } from "./random-names.ts";
+import type { Call } from "./random-pending.ts";
+import { wholeCall } from "./random-whole-calls.ts";
 
 /** Stores of the same data, each as if it were of a process of its own. */
 interface Engine {

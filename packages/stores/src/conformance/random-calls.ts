@@ -18,23 +18,16 @@ import {
   eventCursor,
   type Fence,
   type Page,
-  type QueuePorts,
-  type QueueStore,
   type RunPosition,
-  type ScopedThread,
-  type StorePorts,
   type ThreadCommit,
   type ThreadPosition,
 } from "@awaken/contract/store";
 import type { Chance, Names, Pool } from "./random-names.ts";
+import { type Call, NO_CHANGE, type Ports, RandomPending } from "./random-pending.ts";
 import { ACKED, ACTIVATION, runs, ticket, user } from "./records.ts";
 
 const RUN_STATUSES = ["created", "running", "waiting", "done"] as const;
 const VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
-
-export type Ports = StorePorts & QueuePorts;
-/** A call that every engine is asked for, with names that are known to all. */
-export type Call = (ports: Ports, names: Names) => Promise<unknown>;
 
 async function allPages<T, P extends object | string>(list: (after?: P) => Promise<Page<T, P>>): Promise<readonly (readonly T[])[]> {
   const pages: (readonly T[])[] = [];
@@ -53,6 +46,7 @@ export class RandomCalls {
   readonly #pool: Pool;
   /** The ports that are asked what a writer would have read first. */
   readonly #seen: () => Ports;
+  readonly #pending: RandomPending;
   #tick = 1;
   #key = 0;
 
@@ -60,6 +54,7 @@ export class RandomCalls {
     this.#chance = chance;
     this.#pool = pool;
     this.#seen = seen;
+    this.#pending = new RandomPending(chance, () => seen().pending, { message: this.#message, run: this.#run });
   }
 
   async next(): Promise<Call> {
@@ -69,7 +64,8 @@ export class RandomCalls {
     if (kind < 0.42) return this.#append();
     if (kind < 0.56) return this.#queueMove();
     if (kind < 0.64) return this.#threadWrite();
-    if (kind < 0.7) return this.#wish();
+    if (kind < 0.68) return this.#wish();
+    if (kind < 0.76) return this.#pending.next(this.#thread());
     return this.#read();
   }
 
@@ -126,7 +122,8 @@ export class RandomCalls {
     const fields = { runId: run, threadId: thread, updatedAt, steps: chance.below(5), activation: ACTIVATION };
     const waits = [ticket(`tk${run}`, { runId: run, threadId: thread, id: ticketId(`tk${run}`) })];
     const record = chance.of([runs.running(fields), runs.running(fields), runs.waiting(fields, waits), runs.done(fields)]);
-    const messages = Array.from({ length: chance.below(3) }, () => user(this.#message()));
+    const { change: pending, taken } = chance.is(0.25) ? await this.#pending.change(thread, run) : NO_CHANGE;
+    const messages = [...taken, ...Array.from({ length: chance.below(3) }, () => user(this.#message()))];
     const other = { dispatchId: this.#dispatch(), threadId: thread, runId: run };
     const dispatch: readonly ThreadCommit["dispatch"][] = [
       { type: "enqueue", dispatch: other },
@@ -143,6 +140,7 @@ export class RandomCalls {
             threadId: this.#thread(),
             events: this.#events(this.#thread(), this.#run()),
             dispatch: { dispatchId: this.#dispatch(), threadId: thread, runId: run },
+            ...(chance.is(0.3) && { pending: [this.#pending.message()] }),
           },
         ]
       : [];
@@ -153,6 +151,7 @@ export class RandomCalls {
       ...(chance.is(0.8) && { run: record }),
       events: this.#events(thread, run),
       ...(change && { dispatch: change }),
+      ...(pending && { pending }),
       ...(open.length > 0 && { takes: open.map(({ wishId }) => wishId) }),
       ...(outbound.length > 0 && {
         outbound: outbound.map((each) => ({ ...each, dispatch: { ...each.dispatch, threadId: each.threadId } })),
@@ -258,41 +257,4 @@ export class RandomCalls {
     ];
     return chance.is(0.3) ? (calls[0] ?? chance.of(calls)) : chance.of(calls);
   }
-}
-
-type WholeCall = (store: QueueStore, names: Names) => Promise<unknown>;
-
-/** In one order where the port leaves it open: by what every engine calls them. */
-const sorted = <T>(items: readonly T[], names: Names): readonly T[] =>
-  items
-    .map((item) => ({ item, name: JSON.stringify(names.told(item)) }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ item }) => item);
-
-/** Those that became available together, one group after the other. */
-async function dueGroups(store: QueueStore, names: Names): Promise<readonly unknown[]> {
-  const groups: { readonly since: number; threads: readonly ScopedThread[] }[] = [];
-  for (const thread of await store.queue.listDue()) {
-    const queued = await store.scoped(thread.scopeId).dispatches.list(thread.threadId, { statuses: ["queued"] });
-    const since = Math.min(...queued.map(({ availableAt }) => availableAt));
-    const last = groups.at(-1);
-    if (last?.since === since) last.threads = sorted([...last.threads, thread], names);
-    else groups.push({ since, threads: [thread] });
-  }
-  return groups;
-}
-
-/** What is asked of the whole store. */
-export function wholeCall(chance: Chance): WholeCall {
-  const kept = chance.of([0, 10, 1_000, 40_000]);
-  const calls: readonly [WholeCall, ...WholeCall[]] = [
-    dueGroups,
-    ({ queue }) => queue.nextDueInMs(),
-    async ({ queue }, names) => sorted(await queue.reclaimExpired(), names),
-    async ({ queue }, names) => sorted(await queue.reclaimExpired(10, ["node-2"]), names),
-    (store) => store.stats(),
-    (store) => store.sweep({ eventsMs: kept }),
-    (store) => store.sweep({ eventsMs: kept, dispatchesMs: kept, wishesMs: kept, outboundMs: kept }),
-  ];
-  return chance.of(calls);
 }
