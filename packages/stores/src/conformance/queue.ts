@@ -13,6 +13,7 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
     unended(it);
     awaitingTasks(it);
     consumers(it);
+    lateConsumers(it);
     hints(it, hearsPeers);
   });
 }
@@ -140,6 +141,22 @@ function consumers(it: QueueTest): void {
     expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: WORKER.leaseMs - 10 }]);
     clock.advance(WORKER.leaseMs);
     expect(await store.queue.listConsumers()).toEqual([{ name: "alive", leaseEndsInMs: 0 }]);
+  });
+}
+
+function lateConsumers(it: QueueTest): void {
+  it("tells of those whose leases are over too by which ended first", async ({ store, clock }) => {
+    const leases = [
+      ["a", 30],
+      ["b", 10],
+      ["c", 20],
+    ] as const;
+    for (const [name, leaseMs] of leases) {
+      await store.dispatches.enqueue(dispatch(name, { threadId: threadId(`t-${name}`) }));
+      await takeNext(store, threadId(`t-${name}`), { consumer: name, leaseMs });
+    }
+    clock.advance(40);
+    expect(await store.queue.listConsumers()).toEqual(["b", "c", "a"].map((name) => ({ name, leaseEndsInMs: 0 })));
   });
 }
 

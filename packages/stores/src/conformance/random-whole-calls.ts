@@ -3,39 +3,47 @@ import type { Chance, Names } from "./random-names.ts";
 
 type WholeCall = (store: QueueStore, names: Names) => Promise<unknown>;
 
-/** In one order where the port leaves it open: by what every engine calls them. */
-const sorted = <T>(items: readonly T[], names: Names): readonly T[] =>
-  items
-    .map((item) => ({ item, name: JSON.stringify(names.told(item)) }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ item }) => item);
+interface Ranked<T> {
+  readonly rank: number;
+  readonly items: readonly T[];
+}
 
-/** Those that became available together, one group after the other. */
-async function dueGroups(store: QueueStore, names: Names): Promise<readonly unknown[]> {
-  const groups: { readonly since: number; threads: readonly ScopedThread[] }[] = [];
-  for (const thread of await store.queue.listDue()) {
-    const queued = await store.scoped(thread.scopeId).dispatches.list(thread.threadId, { statuses: ["queued"] });
-    const since = Math.min(...queued.map(({ availableAt }) => availableAt));
+/** As they came, but for those of one rank, which the port leaves in any order: by what every engine calls them. */
+function byRank<T>(items: readonly T[], names: Names, rankOf: (item: T) => number = () => 0): readonly Ranked<T>[] {
+  const groups: { readonly rank: number; readonly items: T[] }[] = [];
+  for (const item of items) {
+    const rank = rankOf(item);
     const last = groups.at(-1);
-    if (last?.since === since) last.threads = sorted([...last.threads, thread], names);
-    else groups.push({ since, threads: [thread] });
+    if (last?.rank === rank) last.items.push(item);
+    else groups.push({ rank, items: [item] });
   }
-  return groups;
+  const nameOf = (item: T): string => JSON.stringify(names.told(item));
+  return groups.map((group) => ({ ...group, items: group.items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) }));
+}
+
+async function listDue(store: QueueStore, names: Names): Promise<readonly Ranked<ScopedThread>[]> {
+  const due = await store.queue.listDue();
+  const since = new Map<ScopedThread, number>();
+  for (const thread of due) {
+    const queued = await store.scoped(thread.scopeId).dispatches.list(thread.threadId, { statuses: ["queued"] });
+    since.set(thread, Math.min(...queued.map(({ availableAt }) => availableAt)));
+  }
+  return byRank(due, names, (thread) => since.get(thread) ?? 0);
 }
 
 /** What is asked of the whole store. */
 export function wholeCall(chance: Chance): WholeCall {
   const kept = chance.of([0, 10, 1_000, 40_000]);
   const calls: readonly [WholeCall, ...WholeCall[]] = [
-    dueGroups,
+    listDue,
     ({ queue }) => queue.nextDueInMs(),
-    async ({ queue }, names) => sorted(await queue.reclaimExpired(), names),
-    async ({ queue }, names) => sorted(await queue.reclaimExpired(10, ["node-2"]), names),
-    ({ queue }) => queue.listConsumers(),
+    async ({ queue }, names) => byRank(await queue.reclaimExpired(), names),
+    async ({ queue }, names) => byRank(await queue.reclaimExpired(10, ["node-2"]), names),
+    async ({ queue }, names) => byRank(await queue.listConsumers(), names, ({ leaseEndsInMs }) => leaseEndsInMs),
     ({ queue }) => queue.listStranded({}),
     ({ queue }) => queue.listAwaitingTasks({}),
-    async ({ queue }, names) => sorted(await queue.listUnended(), names),
-    async ({ queue }, names) => sorted(await queue.listOver({}), names),
+    async ({ queue }, names) => byRank(await queue.listUnended(), names),
+    async ({ queue }, names) => byRank(await queue.listOver({}), names, ({ dispatch }) => dispatch.updatedAt),
     (store) => store.stats(),
     (store) => store.sweep({ eventsMs: kept }),
     (store) => store.sweep({ eventsMs: kept, dispatchesMs: kept, wishesMs: kept, outboundMs: kept }),

@@ -4,9 +4,7 @@ import type { ClaimedDispatch, Consumer } from "@awaken/contract/store";
 export function toConsumers(claims: readonly ClaimedDispatch[], now: number): readonly Consumer[] {
   const ends = new Map<string, number>();
   for (const { claimedBy, leaseUntil } of claims) ends.set(claimedBy, Math.min(ends.get(claimedBy) ?? leaseUntil, leaseUntil));
-  return [...ends]
-    .map(([name, end]) => ({ name, leaseEndsInMs: Math.max(0, end - now) }))
-    .sort((a, b) => a.leaseEndsInMs - b.leaseEndsInMs);
+  return [...ends].sort(([, a], [, b]) => a - b).map(([name, end]) => ({ name, leaseEndsInMs: Math.max(0, end - now) }));
 }
 
 /** So many claims are looked at to find out who holds some: a process has one name for all of its own. */
