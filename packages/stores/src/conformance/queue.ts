@@ -1,8 +1,8 @@
-import { dispatchId, type RunProjection, runId, scopeId, threadId } from "@awaken/contract";
+import { dispatchId, runId, scopeId, threadId } from "@awaken/contract";
 import type { DispatchStatus, QueueStore } from "@awaken/contract/store";
 import { describe, expect } from "vitest";
 import { claimed, fenceOf } from "./dispatches.ts";
-import { ACKED, append, dispatch, R1, runs, T1, T2, T3, takeNext, takeOne, user, WORKER, write } from "./records.ts";
+import { ACKED, append, awaitingTasks, dispatch, R1, runs, T1, T2, T3, takeNext, takeOne, user, WORKER, write } from "./records.ts";
 import { type ConformanceHooks, type QueueTest, take } from "./world.ts";
 
 export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick<ConformanceHooks, "hearsPeers">): void {
@@ -11,7 +11,8 @@ export function allQueuesConformance(it: QueueTest, { hearsPeers = false }: Pick
     crowded(it);
     reclaiming(it);
     unended(it);
-    awaitingTasks(it);
+    waitingForTasks(it);
+    awaitingBehindAnother(it);
     consumers(it);
     lateConsumers(it);
     hints(it, hearsPeers);
@@ -94,19 +95,15 @@ function unended(it: QueueTest): void {
   });
 }
 
-function awaitingTasks(it: QueueTest): void {
+function waitingForTasks(it: QueueTest): void {
   it("threads whose run waits for background tasks are listed, of all tenants, and not those that somebody comes to", async ({ store }) => {
     const awaiting = async (query: Parameters<QueueStore["queue"]["listAwaitingTasks"]>[0] = {}) =>
       (await store.queue.listAwaitingTasks(query)).map((each) => `${each.scopeId}/${each.threadId}`);
-    const waits = (fields: Parameters<typeof runs.waiting>[0]): RunProjection => {
-      const run = runs.waiting(fields, []);
-      return run.status === "waiting" ? { ...run, waiting: { reason: "awaiting-tasks", tickets: [] } } : run;
-    };
     const nul = { principal: { name: "\u0000" } };
     await store.commit(write(runs.waiting({ threadId: T1 })));
-    await store.commit(write(waits({ threadId: T2, runId: runId("r2"), ...nul })));
-    await store.commit(write(waits({ threadId: T3, runId: runId("r3") })));
-    await store.scoped(OTHER).commit(write(waits({ threadId: T1 })));
+    await store.commit(write(awaitingTasks({ threadId: T2, runId: runId("r2"), ...nul })));
+    await store.commit(write(awaitingTasks({ threadId: T3, runId: runId("r3") })));
+    await store.scoped(OTHER).commit(write(awaitingTasks({ threadId: T1 })));
     expect(await awaiting()).toEqual(["default/t2", "default/t3", "other/t1"]);
     expect(await awaiting({ limit: 1 })).toEqual(["default/t2"]);
     expect(await awaiting({ after: { scopeId: store.scopeId, threadId: T3 } })).toEqual(["other/t1"]);
@@ -114,6 +111,21 @@ function awaitingTasks(it: QueueTest): void {
     expect(await awaiting()).toEqual(["default/t2", "other/t1"]);
     await store.commit(write(runs.done({ threadId: T2, runId: runId("r2"), updatedAt: 9, ...nul })));
     expect(await awaiting()).toEqual(["other/t1"]);
+  });
+}
+
+function awaitingBehindAnother(it: QueueTest): void {
+  it("a thread whose run waits for background tasks is listed though another run of it came since", async ({ store }) => {
+    const awaiting = async () => (await store.queue.listAwaitingTasks({})).map((each) => each.threadId);
+    await store.commit(write(awaitingTasks()));
+    await store.commit(write(runs.running({ runId: runId("r2"), createdAt: 2, updatedAt: 2 })));
+    expect((await store.threads.load(T1))?.openRunId).toBe("r2");
+    expect(await awaiting()).toEqual([T1]);
+    await store.commit(write(awaitingTasks({ runId: runId("r2"), createdAt: 2, updatedAt: 3 })));
+    expect(await awaiting()).toEqual([T1]);
+    await store.commit(write(runs.done({ updatedAt: 4 })));
+    await store.commit(write(runs.done({ runId: runId("r2"), createdAt: 2, updatedAt: 5 })));
+    expect(await awaiting()).toEqual([]);
   });
 }
 

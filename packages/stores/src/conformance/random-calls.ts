@@ -24,7 +24,7 @@ import {
 } from "@awaken/contract/store";
 import type { Chance, Names, Pool } from "./random-names.ts";
 import { type Call, NO_CHANGE, type Ports, RandomPending } from "./random-pending.ts";
-import { ACKED, ACTIVATION, runs, ticket, user } from "./records.ts";
+import { ACKED, ACTIVATION, awaitingTasks, runs, ticket, user } from "./records.ts";
 
 const RUN_STATUSES = ["created", "running", "waiting", "done"] as const;
 const VISIBILITIES = ["public", "internal", "audit", "sensitive"] as const;
@@ -121,7 +121,8 @@ export class RandomCalls {
     const updatedAt = ++this.#tick;
     const fields = { runId: run, threadId: thread, updatedAt, steps: chance.below(5), activation: ACTIVATION };
     const waits = [ticket(`tk${run}`, { runId: run, threadId: thread, id: ticketId(`tk${run}`) })];
-    const record = chance.of([runs.running(fields), runs.running(fields), runs.waiting(fields, waits), runs.done(fields)]);
+    const parked = chance.is(0.3) ? awaitingTasks(fields) : runs.waiting(fields, waits);
+    const record = chance.of([runs.running(fields), runs.running(fields), parked, runs.done(fields)]);
     const { change: pending, taken } = chance.is(0.25) ? await this.#pending.change(thread, run) : NO_CHANGE;
     const messages = [...taken, ...Array.from({ length: chance.below(3) }, () => user(this.#message()))];
     const other = { dispatchId: this.#dispatch(), threadId: thread, runId: run };

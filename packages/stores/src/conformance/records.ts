@@ -139,6 +139,12 @@ export const runs = {
   }),
 } as const;
 
+/** One that waits for its background tasks. */
+export function awaitingTasks(fields: RunFields = {}): RunProjection {
+  const run = runs.waiting(fields, []);
+  return run.status === "waiting" ? { ...run, waiting: { reason: "awaiting-tasks", tickets: [] } } : run;
+}
+
 /** A commit of `R1` on `T1` that appends behind `expected` rows. */
 export const append = (expected: number, messages: readonly Message[], more: Partial<ThreadCommit> = {}): ThreadCommit => ({
   threadId: T1,

@@ -171,14 +171,12 @@ const isAttended = (tables: Tables, row: ThreadRow): boolean =>
     return status === "running" || status === "waiting";
   });
 
+/** Of any run: the one that waits need not be the one that came last. */
 function* awaitingThreads(tenants: Iterable<Tables>): Iterable<ScopedThread> {
-  for (const tables of tenants) {
-    for (const [threadId, row] of tables.threads) {
-      const openRunId = row.record?.openRunId;
-      const open = openRunId === undefined ? undefined : tables.runs.get(openRunId);
-      const isAwaiting = open?.status === "waiting" && open.waiting.reason === "awaiting-tasks";
-      if (isAwaiting && row.openIds.length === 0) yield { scopeId: tables.scopeId, threadId };
-    }
+  for (const { scopeId, threads, runs } of tenants) {
+    const awaiting = new Set<ThreadId>();
+    for (const run of runs.values()) if (run.status === "waiting" && run.waiting.reason === "awaiting-tasks") awaiting.add(run.threadId);
+    for (const threadId of awaiting) if ((threads.get(threadId)?.openIds.length ?? 0) === 0) yield { scopeId, threadId };
   }
 }
 
