@@ -3,11 +3,11 @@ import {
   type Boundary,
   type DeliveryMode,
   type NewPending,
-  type PendingChange,
   type PendingStore,
   type QueuePorts,
   type StorePorts,
   selectPending,
+  type ThreadCommit,
 } from "@awaken/contract/store";
 import type { Chance, Names } from "./random-names.ts";
 import { user } from "./records.ts";
@@ -20,7 +20,7 @@ const BOUNDARIES: readonly [Boundary, ...Boundary[]] = ["new-run", "interrupt", 
 
 /** What a commit does to the queue of its thread, and the messages that it takes out of it. */
 export interface RandomChange {
-  readonly change: PendingChange | undefined;
+  readonly change: ThreadCommit["pending"];
   readonly taken: readonly Message[];
 }
 
