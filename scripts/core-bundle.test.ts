@@ -126,6 +126,7 @@ const BEHIND_STORE = [
   "memory/log-reads.ts",
   "memory/message-queries.ts",
   "memory/outbound.ts",
+  "memory/own.ts",
   "memory/pending.ts",
   "memory/profiles.ts",
   "memory/run-queries.ts",

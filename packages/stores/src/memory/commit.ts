@@ -18,10 +18,10 @@ import { appendEvents, readAll } from "./events.ts";
 import { hasSeldom, openSeldom, seldom } from "./late-ports.ts";
 import { writeLedger } from "./ledger.ts";
 import { appendMessages } from "./messages.ts";
-import { ownUnless, share } from "./own.ts";
 import { placeDispatch } from "./place-dispatch.ts";
 import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
+import { share } from "./share.ts";
 import { type Access, type Change, NONE, type ThreadRow, threadRow } from "./tables.ts";
 
 export const commitPort =
@@ -103,7 +103,7 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   row.record = plan.thread;
   if (threadState !== undefined) {
     journal.keepField(row, "state", row.state);
-    row.state = ownUnless(isHandedOver, threadState);
+    row.state = isHandedOver ? threadState : seldom().own(threadState);
   }
   writeLedger(change, plan.ledger, isHandedOver);
   if (commit.pending !== undefined) seldom().writePending(change, row, plan.pending);

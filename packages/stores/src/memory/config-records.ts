@@ -6,8 +6,9 @@ import {
   stampConfigRecord,
   toConfigRow,
 } from "@awaken/contract/store";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
+import { share } from "./share.ts";
 import type { Access, Change } from "./tables.ts";
 
 /** But for what watches it. */

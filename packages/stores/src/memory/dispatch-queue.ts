@@ -15,9 +15,9 @@ import { toConsumers } from "../plan/consumers.ts";
 import { INTERRUPTED } from "../worker-moves.ts";
 import { writeDispatch } from "./dispatch-rows.ts";
 import type { Runner } from "./gate.ts";
-import { share } from "./own.ts";
 import { pickFirst } from "./pick.ts";
 import { openDispatches } from "./reads.ts";
+import { share } from "./share.ts";
 import type { Change, Tables, ThreadRow } from "./tables.ts";
 
 interface Waiting {

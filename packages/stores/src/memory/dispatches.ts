@@ -18,9 +18,9 @@ import {
 } from "@awaken/contract/store";
 import { type ClaimRows, INTERRUPTED, workerMoves } from "../worker-moves.ts";
 import { claimRow, countDispatches, enqueue, readFence, writeDispatch } from "./dispatch-rows.ts";
-import { share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { openDispatches, openWishes } from "./reads.ts";
+import { share } from "./share.ts";
 import { type Access, type Change, type Tables, threadRow } from "./tables.ts";
 import { headOf } from "./threads.ts";
 

@@ -8,7 +8,8 @@ import {
   type StoredEvent,
 } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
-import { ownUnless, share } from "./own.ts";
+import { seldom } from "./late-ports.ts";
+import { share } from "./share.ts";
 
 function targetOf(draft: EventDraft): EventTarget {
   if (draft.threadId === undefined) return { runId: draft.runId };
@@ -103,7 +104,7 @@ export class EventBatch {
     this.place = place;
     this.createdAt = createdAt;
     this.key = key;
-    this.payloads = appends.map(({ draft }) => ownUnless(isHandedOver, draft.payload));
+    this.payloads = appends.map(({ draft }) => (isHandedOver ? draft.payload : seldom().own(draft.payload)));
     this.#heads = heads;
     this.#threadFirst = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runFirst = place.run === undefined ? 0 : place.run.last + 1;

@@ -1,6 +1,7 @@
 import type { LedgerStore } from "@awaken/contract/store";
 import type { LedgerPlan } from "../plan/ledger-plan.ts";
-import { ownUnless, share } from "./own.ts";
+import { seldom } from "./late-ports.ts";
+import { share } from "./share.ts";
 import type { Access, Change } from "./tables.ts";
 
 export function ledgerPort({ read }: Access): LedgerStore {
@@ -19,10 +20,10 @@ export function ledgerPort({ read }: Access): LedgerStore {
 export function writeLedger({ tables, journal }: Change, { added, changed }: LedgerPlan, isHandedOver: boolean): void {
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
-    journal.put(tables.ledger, key, ownUnless(isHandedOver, entry), undefined);
+    journal.put(tables.ledger, key, isHandedOver ? entry : seldom().own(entry), undefined);
     const keys = tables.ledgerByRun.get(runId);
     if (keys === undefined) journal.put(tables.ledgerByRun, runId, [key], undefined);
     else journal.push(keys, key);
   }
-  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, ownUnless(isHandedOver, entry));
+  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, isHandedOver ? entry : seldom().own(entry));
 }

@@ -1,7 +1,7 @@
 import type { Message, ThreadId } from "@awaken/contract";
 import { clampLimit, MESSAGE_SCHEMA_VERSION, type MessageFilter, type MessageRecord, type MessageStore } from "@awaken/contract/store";
 import { madeAt, seqOf } from "./messages.ts";
-import { share } from "./own.ts";
+import { share } from "./share.ts";
 import type { Access, ThreadRow } from "./tables.ts";
 
 export function messagePort({ read }: Access): MessageStore {

@@ -1,6 +1,7 @@
 import { AwakenError, type Message, type MessageId, type ThreadId } from "@awaken/contract";
 import { foldedUpTo, GrowingView, type SequencedMessage, type ThreadCommit } from "@awaken/contract/store";
-import { flat, ownWith, share } from "./own.ts";
+import { seldom } from "./late-ports.ts";
+import { flat, share } from "./share.ts";
 import type { Change, ThreadRow } from "./tables.ts";
 
 /** The commit that brings the first message makes the thread. */
@@ -60,23 +61,13 @@ function flatTexts(messages: readonly Message[]): readonly Message[] {
   return messages;
 }
 
-/** The messages of a step mostly have the same metadata. */
-function ownMessages(row: ThreadRow, messages: readonly Message[]): readonly Message[] {
-  let like = row.messages.at(-1)?.metadata;
-  return messages.map((message) => {
-    const owned = ownWith(message, "metadata", like);
-    like = owned.metadata;
-    return owned;
-  });
-}
-
 /** Adds the delta of a commit to the log. */
 export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit, isHandedOver: boolean): void {
   const { threadId, messageDelta } = commit;
   if (messageDelta === undefined) return;
   const { messages } = messageDelta;
   if (messages.length === 0) return;
-  const added = isHandedOver ? flatTexts(messages) : ownMessages(row, messages);
+  const added = isHandedOver ? flatTexts(messages) : seldom().ownMessages(row, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
   const age = now - madeAt(row, now);
   if (row.ages.at(-1)?.ms !== age) {

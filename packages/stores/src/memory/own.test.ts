@@ -2,7 +2,8 @@ import { isJson } from "@awaken/contract";
 import { sameJson } from "@awaken/contract/store";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { own, ownWith, share } from "./own.ts";
+import { own, ownWith } from "./own.ts";
+import { share } from "./share.ts";
 
 const json = fc.oneof(fc.jsonValue(), fc.constant(JSON.parse('{"__proto__":{"a":[1]},"b":{"__proto__":null}}')));
 

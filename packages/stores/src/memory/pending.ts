@@ -11,8 +11,9 @@ import {
 } from "@awaken/contract/store";
 import { alreadyConsumed, type PendingPlan, planAppend } from "../plan/pending-plan.ts";
 import { seqOf } from "./messages.ts";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
 import { ThreadReads } from "./reads.ts";
+import { share } from "./share.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
 export function pendingPort({ read, write }: Access): PendingStore {

@@ -1,6 +1,7 @@
 import { PROFILE_SCHEMA_VERSION, type ProfileStore, profileRecord } from "@awaken/contract/store";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
 import { compareText } from "./pick.ts";
+import { share } from "./share.ts";
 import type { Access } from "./tables.ts";
 
 export function profilePort({ read, write }: Access): ProfileStore {

@@ -1,8 +1,8 @@
 import { openTicketsOf, type RunId, type RunRecord, type RunStatus } from "@awaken/contract";
 import type { RunFilter, RunPosition, RunStore } from "@awaken/contract/store";
-import { share } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
 import { runsOf } from "./runs.ts";
+import { share } from "./share.ts";
 import type { Access, Tables } from "./tables.ts";
 
 /** A ticket id that vendors repeat may name many runs. */

@@ -2,7 +2,8 @@ import { openTicketsOf, type RunActivation, type RunId, type RunRecord, type Tic
 import type { RunStore } from "@awaken/contract/store";
 import type { RunMove } from "../plan/commit-plan.ts";
 import type { Journal } from "./journal.ts";
-import { isSame, ownWith, share } from "./own.ts";
+import { seldom } from "./late-ports.ts";
+import { isSame, share } from "./share.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
 
 /** What runs ask for. */
@@ -21,7 +22,7 @@ export function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<Ru
 export function writeRun(change: Change, row: ThreadRow, { before, after: run }: RunMove, isHandedOver: boolean): RunRecord {
   const { tables, journal } = change;
   const { runId, activation } = run;
-  const owned = isHandedOver ? run : ownWith(run, "activation", tables.lastActivation);
+  const owned = isHandedOver ? run : seldom().ownWith(run, "activation", tables.lastActivation);
   if (isHandedOver) run.activation = sharedActivation(tables, activation);
   journal.put(tables.runs, runId, owned, before);
   tables.lastGiven = activation;

@@ -8,6 +8,8 @@ export { dispatchPort } from "./dispatches.ts";
 export { eventPort } from "./event-reads.ts";
 export { messagePort } from "./message-queries.ts";
 export { writeOutbound } from "./outbound.ts";
+export { own, ownWith } from "./own.ts";
+export { ownMessages } from "./own-messages.ts";
 export { pendingPort, writePending } from "./pending.ts";
 export { profilePort } from "./profiles.ts";
 export { runQueries } from "./run-queries.ts";

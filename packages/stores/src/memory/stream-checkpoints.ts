@@ -1,6 +1,7 @@
 import type { RunId } from "@awaken/contract";
 import { type StreamCheckpointStore, streamCheckpoint } from "@awaken/contract/store";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
+import { share } from "./share.ts";
 import type { Access, Change } from "./tables.ts";
 
 export function streamCheckpointPort({ read, write }: Access): StreamCheckpointStore {

@@ -10,8 +10,9 @@ import {
 } from "@awaken/contract/store";
 import { deleteThread } from "./delete-thread.ts";
 import { ancestorsOf } from "./lineage.ts";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
 import { compareText, pickFirst } from "./pick.ts";
+import { share } from "./share.ts";
 import { type Access, type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
 /** What runs do not ask for: whoever lists threads and changes them himself. */

@@ -1,6 +1,6 @@
 import type { ThreadHead, ThreadStore } from "@awaken/contract/store";
 import { effectiveOf } from "./messages.ts";
-import { share } from "./own.ts";
+import { share } from "./share.ts";
 import type { Access, Tables, ThreadRow } from "./tables.ts";
 
 /** What runs ask for. */

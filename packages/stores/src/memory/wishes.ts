@@ -1,8 +1,9 @@
 import { dispatchId } from "@awaken/contract";
 import { type AppendedWish, type NewWish, planWish, resumeKey, type WishRecord, type WishStore, wishIdOf } from "@awaken/contract/store";
 import { enqueue } from "./dispatch-rows.ts";
-import { own, share } from "./own.ts";
+import { own } from "./own.ts";
 import { openDispatches, openWishes } from "./reads.ts";
+import { share } from "./share.ts";
 import type { Access, Change } from "./tables.ts";
 
 function append(change: Change, wish: NewWish, resume: boolean): AppendedWish {
