@@ -17,8 +17,8 @@ import { isOutcomeLost } from "./unknown-call.ts";
 export function abandonCalls(state: StateStore, open: OpenCalls): readonly ToolMessage[] {
   const { calls, closing, ledger, isContinuation, identity, steps, ids, now } = open;
   const change = command().update(toolCallStates, { type: "clear" });
-  if (isContinuation) {
-    for (const ticket of calls.flatMap((call) => closedTicket(call, closing.id))) change.update(pastTickets, { type: "closed", ticket });
+  if (isContinuation && closing !== undefined) {
+    for (const ticket of calls.flatMap((call) => closedTicket(call, closing))) change.update(pastTickets, { type: "closed", ticket });
   }
   state.commit(change);
   const run = { ids, identity, tally: { steps } };

@@ -189,7 +189,8 @@ export type Ticketed = Suspension & { readonly id: TicketId };
 /** Calls that wait, with what abandons them. */
 export interface OpenCalls {
   readonly calls: readonly ToolCallState[];
-  readonly closing: Message;
+  /** The message, if it is one. */
+  readonly closing: MessageId | undefined;
   readonly ledger: RunLedger | undefined;
   /** The run that they are of goes on. */
   readonly isContinuation: boolean;

@@ -6,14 +6,18 @@ import type { Activation, RunHandles } from "./activation.ts";
 
 const isUserInput = (message: Message): boolean => message.role === "user" && message.visibility !== "internal";
 
-/** Whether calls that wait are abandoned by this activation. */
-export const isSuperseding = ({ seededDecisions, input }: Activation): boolean => seededDecisions.length === 0 && input.some(isUserInput);
+/**
+ * Whether calls that wait are abandoned by this activation. A new run without input answers what the log has, as a dead letter does that is
+ * replayed: beside one that waits, both would wait for the same calls.
+ */
+export const isSuperseding = ({ seededDecisions, input, isContinuation }: Activation): boolean =>
+  seededDecisions.length === 0 && (input.some(isUserInput) || (input.length === 0 && !isContinuation));
 
 /** Calls that wait, those behind them, and those whose decision was taken by a process that died before it could follow it. */
 const isOpen = (call: ToolCallState): boolean => call.status === "suspended" || call.status === "resuming" || call.status === "new";
 
 /**
- * A new user message without a decision abandons the calls that wait: nothing is replayed. What never began is retracted, unless it had
+ * A new user message without a decision, or a run of its own, abandons the calls that wait: nothing is replayed. What never began is retracted, unless it had
  * expired: then it is denied. What may have had its effect stays in view and says so, and its row in the ledger stays open for whoever finds out. Their tickets are closed.
  */
 export function supersede(
@@ -23,9 +27,9 @@ export function supersede(
   ledger: RunLedger | undefined,
 ): readonly ToolMessage[] {
   const calls = state.get(toolCallStates)?.calls.filter(isOpen) ?? [];
-  const closing = activation.input.find(isUserInput);
-  if (calls.length === 0 || closing === undefined || !isSuperseding(activation)) return [];
+  if (calls.length === 0 || !isSuperseding(activation)) return [];
   const { isContinuation, identity, history } = activation;
+  const closing = activation.input.find(isUserInput)?.id;
   const { ids, clock, seldom } = handles;
   const steps = history.run?.counted.steps ?? 0;
   return seldom.here.abandonCalls(state, { calls, closing, ledger, isContinuation, identity, steps, ids, now: clock.now() });

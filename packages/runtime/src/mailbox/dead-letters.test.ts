@@ -1,4 +1,4 @@
-import { dispatchId, runId, scopeId, threadId } from "@awaken/contract";
+import { dispatchId, InferenceError, type Provider, runId, scopeId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { memoryStore } from "@awaken/stores/memory";
 import { describe, expect, test } from "vitest";
@@ -155,6 +155,31 @@ describe.each(STORES)("dead letters on %s", (_, make) => {
     await using _worker = open(store, [text("once"), text("twice")]);
     await expect.poll(() => store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0, acked: 1 });
     expect(await store.messages.count(T)).toBe(2);
+  });
+
+  test("one that is replayed before another run of its thread begins to wait ends that run when it has its turn", async () => {
+    await using store = make();
+    const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
+    const refusing: Provider = {
+      name: "scripted",
+      async *stream() {
+        throw new InferenceError({ type: "unauthorized", message: "no key" });
+      },
+    };
+    await using idle = open(store, [], { workers: false });
+    const { runId: dead } = await idle.start({ thread: "t", input: "first" });
+    {
+      // It dies in its first step: its message is in the log.
+      await using _broken = open(store, [], { providers: { scripted: refusing }, maxAttempts: 1 });
+      await expect.poll(() => deadOf(store)).toBe(1);
+    }
+    const waiting = await idle.start({ thread: "t", input: "pay" });
+    const { runId: again } = await idle.deadLetters.replay(dead);
+    await using worker = open(store, [toolCall("pay", {}), text("answered")], { tools: [pay] });
+    expect(await worker.wait(again)).toMatchObject({ status: "done", text: "answered" });
+    expect(await store.runs.load(waiting.runId)).toMatchObject({ status: "done", outcome: { termination: { type: "cancelled" } } });
+    expect(await store.runs.listOpenTickets(waiting.runId)).toEqual([]);
+    await expect.poll(() => store.dispatches.countByStatus()).toMatchObject({ queued: 0, claimed: 0 });
   });
 
   test("replay withdraws no ticket: while a run of the thread waits it is refused, and nothing has changed", async () => {
