@@ -150,9 +150,7 @@ describe("initialize", () => {
       });
     const { runtime } = open([], [plugin("one", gate.opened), plugin("two", Promise.resolve())]);
     const both = Promise.all([runtime.initialize(), runtime.initialize()]).then(() => steps.push("ready"));
-    await Promise.resolve();
-    await Promise.resolve();
-    expect(steps).toEqual(["one opens with up", "two opens with up"]);
+    await expect.poll(() => steps).toEqual(["one opens with up", "two opens with up"]);
     gate.open();
     await both;
     await runtime.initialize();

@@ -4,9 +4,9 @@ import { isLeft, type LoopResult } from "../loop/finish.ts";
 import { resumeOrder } from "../loop/resume-order.ts";
 import { storedCalls } from "../state/tool-call-states.ts";
 import { EventStream } from "../stream/event-stream.ts";
-import type { Hearer, Listen } from "../stream/listeners.ts";
+import type { Hearer } from "../stream/listeners.ts";
 import { isCalled } from "./called-run.ts";
-
+import { RootEar } from "./root-ear.ts";
 import { RunBell } from "./run-bell.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { RunResult } from "./run-result.ts";
@@ -35,13 +35,12 @@ function checkKept({ termination, runId, isKept }: LoopResult): void {
 }
 
 /** The child is over: its parent goes on, here unless somebody else was quicker. Resolves when it is past the child, and is over or waits. */
-async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<AgentEvent> | undefined): Promise<void> {
+async function goOn(parts: RunParts, id: RunId, child: RunId): Promise<void> {
   const until = parts.clock.now() + FOLLOW_MS;
   using bell = new RunBell(parts.live, id);
   for (;;) {
     const active = parts.active.byRun(id);
     if (active?.result !== undefined) {
-      if (listen !== undefined) active.listeners.add(listen);
       await active.result.catch(() => {});
       await active.released;
     }
@@ -50,7 +49,7 @@ async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<Age
     if (run.status === "waiting") {
       if (!(await isWaitingFor(parts, run, child))) return;
       try {
-        const ended = await startRun(parts, resumeOrder(run, []), listen).result;
+        const ended = await startRun(parts, resumeOrder(run, [])).result;
         if (!isLeft(ended)) {
           checkKept(ended);
           continue;
@@ -67,13 +66,13 @@ async function goOn(parts: RunParts, id: RunId, child: RunId, listen: Listen<Age
   }
 }
 
-async function climb(parts: RunParts, ended: RunResult, root: RunRecord, listen: Listen<AgentEvent>): Promise<RunResult> {
+async function climb(parts: RunParts, ended: RunResult, root: RunRecord): Promise<RunResult> {
   for (let id = ended.runId; id !== root.runId; ) {
     const run = await parts.records.runs.load(id);
     if (id === ended.runId && ended.status === "failed" && run?.status !== "done") throw couldNotGoOn(id, ended.error);
     if (run?.status !== "done" || !isCalled(run)) break;
     const { parentRunId } = run;
-    await goOn(parts, parentRunId, id, parentRunId === root.runId ? listen : undefined);
+    await goOn(parts, parentRunId, id);
     id = parentRunId;
   }
   return wait(parts, root.runId);
@@ -102,12 +101,15 @@ export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunS
   const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
   if (root === undefined) return below;
   const events = new EventStream<AgentEvent, RunResult>();
+  const ear = new RootEar(events);
+  const off = parts.active.expect(root.runId, ear.began);
   const told = tellOf(below, events);
   const result = below.result.then(async (ended) => {
     await told;
-    return climb(parts, ended, root, (event) => events.push(event));
+    ear.open(parts.active.byRun(root.runId));
+    return climb(parts, ended, root);
   });
-  result.then(
+  result.finally(off).then(
     (ended) => events.end(ended),
     (thrown) => events.fail(thrown),
   );
