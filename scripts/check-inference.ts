@@ -78,14 +78,17 @@ function checkOwn(): { line: string; isOk: boolean } {
 
 type Paths = Readonly<Record<string, readonly string[]>>;
 
-/** Type instantiations of a program with one root file. Throws when it does not compile: its count would mean nothing. */
+/** Type instantiations of a program with one root file, which reads our packages as users do. Throws when it does not compile: its count would mean nothing. */
 export function countInstantiations(file: string, paths: Paths = {}): number {
   if (!existsSync(file)) throw new Error(`no such file: ${file}`);
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "inference-"));
   try {
     const config = join(folder, "tsconfig.json");
-    writeFileSync(config, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions: { paths }, files: [file] }));
+    writeFileSync(
+      config,
+      JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions: { paths, customConditions: [] }, files: [file] }),
+    );
     // Parallel checkers instantiate shared types once each, so the count would depend on the machine.
     const args = ["--extendedDiagnostics", "--noEmit", "--singleThreaded", "-p", config];
     const { error, status, stdout, stderr } = spawnSync(TSC, args, { encoding: "utf8", shell: process.platform === "win32" });

@@ -64,13 +64,17 @@ async function followPlan(executor: Executor, { dispatch: claimed, records: foun
 
 type Behind = Extract<DispatchPlan, { type: "behind" }>;
 
+/** Longer than it takes to claim a dispatch. */
+const READY_MS = 20;
+
 /** Puts the dispatch back and executes the one that comes first; while that one is neither due nor ready, both wait. */
 async function giveWay(executor: Executor, claimed: ClaimedDispatch, { first, isReady }: Behind): Promise<Fate> {
   const { queue, ask, holdInit, log } = executor;
   const { consumer, leaseMs } = holdInit;
-  const untilDue = isReady ? 0 : Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
-  await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), untilDue));
-  if (untilDue > 0) return "settled";
+  const untilDue = Math.max(0, first.availableAt - (claimed.leaseUntil - leaseMs));
+  // A store gives what is due: others would take this one once more before the one that is ready can be had.
+  await ask("put a dispatch back", queue.dispatches.release(fenceOf(claimed), isReady ? READY_MS : untilDue));
+  if (untilDue > 0 && !isReady) return "settled";
   const askedAt = executor.clock.now();
   const asked = queue.dispatches.claimDispatch(first.dispatchId, { consumer, leaseMs });
   try {
