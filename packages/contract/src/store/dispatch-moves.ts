@@ -31,8 +31,8 @@ export function queueBehind(last: LastOpen | undefined, init: NewDispatch, enque
   // Not before the last one was due at first; a delay of that one is its own.
   const dueAt = Math.min(last.createdAt, last.availableAt, now + MAX_AHEAD_MS);
   const queued = queueDispatch({ availableAt: Math.max(now, dueAt), ...init }, enqueued);
-  const isBehind = last.createdAt < now || (last.createdAt === now && last.dispatchId < init.dispatchId);
-  return isBehind ? queued : { ...queued, createdAt: last.createdAt + 1 };
+  if (last.createdAt < now) return queued;
+  return { ...queued, createdAt: last.dispatchId < init.dispatchId ? last.createdAt : last.createdAt + 1 };
 }
 
 export function extendLease(dispatch: ClaimedDispatch, leaseMs: number, now: number): ClaimedDispatch {
@@ -62,6 +62,7 @@ export function expireDispatch(dispatch: ClaimedDispatch, now: number): QueuedDi
 export const releaseDispatch = (dispatch: ClaimedDispatch, now: number, delayMs = 0): QueuedDispatch => ({
   ...requeue(dispatch, now),
   availableAt: now + delayMs,
+  ...(delayMs > 0 ? { isPutBack: true } : undefined),
 });
 
 export const cancelDispatch = (dispatch: QueuedDispatch, now: number): CancelledDispatch => ({

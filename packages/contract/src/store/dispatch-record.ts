@@ -45,6 +45,8 @@ interface DispatchBody {
   readonly attemptCount: number;
   readonly maxAttempts: number;
   readonly lastError?: string;
+  /** It was claimed and given back for later, by no fault of its own: it keeps its place among those that are queued. */
+  readonly isPutBack?: boolean;
   /** By the clock of whoever queued it, or just after the one that it stands behind, if that clock says less. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -110,6 +112,7 @@ const body = {
   attemptCount: countSchema,
   maxAttempts: positionSchema,
   lastError: s.exactOptional(s.string()),
+  isPutBack: s.exactOptional(s.boolean()),
   createdAt: timeSchema,
   updatedAt: timeSchema,
 };

@@ -1,5 +1,5 @@
 export { sameJson } from "../json.ts";
-export { answered, answerOf } from "./answered.ts";
+export { answerOf, atOnce } from "./at-once.ts";
 export { checkCommit } from "./check-commit.ts";
 export { checkPlainCommit, isPlainCommit } from "./check-plain-commit.ts";
 export { clampLimit } from "./clamp-limit.ts";

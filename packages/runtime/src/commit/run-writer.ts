@@ -43,8 +43,6 @@ const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_DECISIONS: Decided = Object.freeze({ entries: [] });
 const NOTHING_MORE: Wanted = Object.freeze({ claims: NO_CLAIMS, ending: undefined, decisions: undefined, takenIn: undefined });
 
-const NOW: Promise<void> = Promise.resolve();
-
 /** What a commit takes out of what is new. */
 interface Riding {
   readonly wanted: Wanted;
@@ -53,6 +51,15 @@ interface Riding {
   readonly outcomes: readonly LedgerOutcome[];
   /** Messages of the transcript. */
   readonly size: number;
+}
+
+/** What fails at once is a rejection, as what fails later. */
+function begin<T>(work: () => Late<T>): Late<T> {
+  try {
+    return work();
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
 }
 
 /**
@@ -66,7 +73,6 @@ export class RunWriter {
   #staged: AgentEvent[] = [];
   /** The write that is under way, if one is. Never rejects. */
   #writing: Promise<void> | undefined;
-  #isAtWork = false;
 
   constructor(init: RunWriterInit) {
     this.#init = init;
@@ -112,9 +118,7 @@ export class RunWriter {
   }
 
   #inTurn<T>(work: () => Late<T>): Late<T> {
-    // Somebody who hears of a write wants another one before this one is through.
-    if (this.#isAtWork) return NOW.then(() => this.#inTurn(work));
-    const done = this.#writing === undefined ? this.#begin(work) : this.#writing.then(() => this.#begin(work));
+    const done = this.#writing === undefined ? begin(work) : this.#writing.then(work);
     if (!(done instanceof Promise)) return done;
     const over = () => {
       if (this.#writing === writing) this.#writing = undefined;
@@ -122,17 +126,6 @@ export class RunWriter {
     const writing = done.then(over, over);
     this.#writing = writing;
     return done;
-  }
-
-  #begin<T>(work: () => Late<T>): Late<T> {
-    this.#isAtWork = true;
-    try {
-      return work();
-    } catch (thrown) {
-      return Promise.reject(thrown);
-    } finally {
-      this.#isAtWork = false;
-    }
   }
 
   #write(wanted: Wanted): Late<undefined> {

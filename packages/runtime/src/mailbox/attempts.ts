@@ -25,6 +25,11 @@ export class Unknowns {
     return this.#since.has(id);
   }
 
+  /** It is known after all. */
+  forget(id: string): void {
+    this.#since.delete(id);
+  }
+
   /** For how long it was tried in vain; from now on, if it was not. */
   triedFor(id: string, now: number): number {
     for (const [other, at] of this.#since) {

@@ -162,7 +162,7 @@ describe.each(STORES)("dead letters on %s", (_, make) => {
     const pay = defineTool({ id: "pay", description: "", input: z.object({}), approve: () => ask("Pay?"), execute: () => "paid" });
     const refusing: Provider = {
       name: "scripted",
-      async *stream() {
+      stream() {
         throw new InferenceError({ type: "unauthorized", message: "no key" });
       },
     };

@@ -3,6 +3,7 @@ import { type Claim, type ClaimedDispatch, MAX_COMMIT_ATTEMPTS } from "@awaken/c
 import { isLeft, type LeftRun } from "../loop/finish.ts";
 import type { RunOrder } from "../loop/run-order.ts";
 import { startRun } from "../run/start-run.ts";
+import { keyIn } from "../stream/scope-key.ts";
 import { sleep } from "../stream/sleep.ts";
 import { type Failure, judgeFailure } from "./attempts.ts";
 import { type Executor, type Fate, fenceOf } from "./executor.ts";
@@ -38,13 +39,15 @@ const OVERTAKEN: ReadonlySet<string> = new Set(["pending_selection_conflict", "a
 async function followPlan(executor: Executor, { dispatch: claimed, records: found }: Claim, askedAt: number): Promise<Fate> {
   const { queue, ask } = executor;
   const isLost: PlanScene["isLost"] = (task) => executor.parts.tasks.isLost(task);
-  const isUnknown: PlanScene["isUnknown"] = (id) => executor.unknowns.has(id);
+  const isUnknown: PlanScene["isUnknown"] = (id) => executor.unknowns.has(keyIn(queue.scopeId, id));
   if (AwakenError.is(found)) throw found;
   for (let tries = 1, records = found; ; tries++, records = await lookAgain(claimed, queue, ask)) {
     const plan = await planDispatch({ tenant: queue, ask, claimed, records, askedAt, isLost, isUnknown });
     try {
-      if (plan.type === "run") await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
-      else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
+      if (plan.type === "run") {
+        await runOrder(executor, plan.order, plan.opening, plan.isCancelled);
+        executor.unknowns.forget(keyIn(queue.scopeId, claimed.dispatchId));
+      } else if (plan.type === "nothing") await settleNothing(executor, claimed, plan);
       else if (plan.type === "taken-back") await endUnbegun(executor, claimed, plan.run, plan.next);
       else if (plan.type === "too-late") await moveMessages(executor, claimed, plan.messages);
       else if (plan.type === "for-nobody") await dropMessages(executor, claimed, plan.messages);

@@ -195,7 +195,8 @@ export class Hold implements Holding, Lease {
 
   riders({ runId, run, events, isFirst, result }: Departure): Riders {
     if (this.#loss !== undefined) throw this.#loss;
-    const fence = this.#fence;
+    // What comes behind the last commit is written without: the dispatch is over.
+    const fence = this.#isSettled ? undefined : this.#fence;
     const riders: Writable<Riders> = {};
     if (run?.parentRunId !== undefined) {
       const outbound = [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events)];

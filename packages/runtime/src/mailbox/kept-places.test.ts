@@ -1,4 +1,4 @@
-import { AwakenError, dispatchId, messageText, threadId } from "@awaken/contract";
+import { AwakenError, dispatchId, messageId, messageText, runId, threadId } from "@awaken/contract";
 import type { QueueStore } from "@awaken/contract/store";
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../create-runtime.ts";
@@ -40,14 +40,14 @@ const failingFor = (store: QueueStore, runId: string): QueueStore => ({
 });
 
 /** Lets little time pass: what was put back for a run that failed is not due in any of these. */
-async function whileTimePasses<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+async function whileTimePasses<T>(clock: FakeClock, work: Promise<T>, stepMs = 1): Promise<T> {
   let isOver = false;
   const over = () => {
     isOver = true;
   };
   work.then(over, over);
-  for (let ms = 0; ms < 200 && !isOver; ms++) {
-    await clock.advance(1);
+  for (let step = 0; step < 200 && !isOver; step++) {
+    await clock.advance(stepMs);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   expect(isOver).toBe(true);
@@ -108,5 +108,69 @@ describe.each(STORES)("runs of a thread that had to wait for one in front of the
     const third = await talker.start({ agent: "default", thread: "t", input: "third" });
     expect(await whileTimePasses(clock, other.wait(third.runId))).toMatchObject({ status: "done", text: "3" });
     expect(await said(store)).toEqual(["second", "third"]);
+  });
+
+  test("hold nobody back either when their first try failed", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const first = await talker.start({ agent: "elsewhere", thread: "t", input: "first" });
+    let isFailing = true;
+    const failing = failingFor(store, first.runId);
+    const claim: QueueStore["dispatches"]["claim"] = (...args) => (isFailing ? failing : store).dispatches.claim(...args);
+    await using worker = open({ ...store, dispatches: { ...store.dispatches, claim } }, [text("2")], clock);
+    await expect.poll(async () => (await dispatchOf(store, first.runId))?.attemptCount).toBe(1);
+    isFailing = false;
+    await clock.advance(300);
+    await expect.poll(async () => (await dispatchOf(store, first.runId))?.availableAt).toBeGreaterThan(clock.now() + 3_000);
+    const second = await talker.start({ agent: "default", thread: "t", input: "second" });
+    expect(await whileTimePasses(clock, worker.wait(second.runId))).toMatchObject({ status: "done", text: "2" });
+  });
+
+  test("wait behind a barrier until their time, and keep their places when it is gone", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    await talker.start({ agent: "elsewhere", thread: "t2", runId: "other", input: "x" });
+    const [gate] = await store.pending.append(T, [
+      {
+        message: { id: messageId("late"), role: "user", content: [{ type: "text", text: "late" }] },
+        deliveryMode: { boundary: "next-step", barrier: true, targetRunId: runId("other"), fallbackToNewRun: false },
+      },
+    ]);
+    const runs = [];
+    for (const input of ["one", "two", "three"]) runs.push(await talker.start({ agent: "default", thread: "t", input }));
+    let claims = 0;
+    const claim: QueueStore["dispatches"]["claim"] = async (...args) => {
+      const claimed = await store.dispatches.claim(...args);
+      if (claimed !== undefined) claims += 1;
+      return claimed;
+    };
+    const turns = Array.from({ length: 4 }, () => text("x"));
+    await using worker = open({ ...store, dispatches: { ...store.dispatches, claim } }, turns, clock);
+    for (const run of runs) await expect.poll(async () => (await dispatchOf(store, run.runId))?.availableAt).toBeGreaterThan(clock.now());
+    const before = claims;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(claims).toBe(before);
+    await store.pending.retract(T, messageId("late"), gate?.revision ?? expect.fail("it waits"));
+    const last = await talker.start({ agent: "default", thread: "t", input: "last" });
+    await whileTimePasses(clock, Promise.all([...runs, last].map((run) => worker.wait(run.runId))));
+    expect(await said(store)).toEqual(["one", "two", "three", "last"]);
+  });
+
+  test("are not those that were queued for later: these begin at their time, and not before", async () => {
+    const clock = fakeClock(1_000);
+    await using store = make(clock.now);
+    await using talker = open(store, [], clock, [], false);
+    const later = await talker.start({ agent: "default", thread: "t", input: "tomorrow" });
+    await store.dispatches.cancel(dispatchId(later.runId));
+    const availableAt = clock.now() + 86_400_000;
+    await store.dispatches.enqueue({ dispatchId: dispatchId("sched"), threadId: T, runId: runId(later.runId), availableAt });
+    await using worker = open(store, [text("1"), text("2")], clock);
+    const second = await talker.start({ agent: "default", thread: "t", input: "now" });
+    expect(await worker.wait(second.runId)).toMatchObject({ status: "done" });
+    expect(await said(store)).toEqual(["now"]);
+    await clock.advance(86_400_000);
+    expect(await whileTimePasses(clock, worker.wait(later.runId), 1_000)).toMatchObject({ status: "done" });
   });
 });

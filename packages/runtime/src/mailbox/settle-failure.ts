@@ -1,5 +1,6 @@
 import type { RunRecord } from "@awaken/contract";
 import type { ClaimedDispatch } from "@awaken/contract/store";
+import { keyIn } from "../stream/scope-key.ts";
 import { type Failure, isUnreadable, retryDelayMs, UNKNOWN_AGENT_DELAY_MS, UNKNOWN_AGENT_MS } from "./attempts.ts";
 import { endRecord } from "./end-record.ts";
 import { type Executor, fenceOf } from "./executor.ts";
@@ -23,7 +24,7 @@ export async function settleFailure(executor: Executor, claimed: ClaimedDispatch
       return;
     }
     case "release":
-      if (executor.unknowns.triedFor(claimed.dispatchId, clock.now()) > UNKNOWN_AGENT_MS)
+      if (executor.unknowns.triedFor(keyIn(queue.scopeId, claimed.dispatchId), clock.now()) > UNKNOWN_AGENT_MS)
         return buryDispatch(executor, claimed, failure.error);
       await ask("put a dispatch back", queue.dispatches.release(fence, UNKNOWN_AGENT_DELAY_MS));
       return;

@@ -29,6 +29,8 @@ export class OpenPlugins {
 
   /** Undefined when all of them are open. One that failed before is tried again; all are waited for, and the first failure is thrown. */
   open(plugins: readonly Plugin[]): Promise<void> | undefined {
+    // It may have been closed while this part was on its way.
+    if (this.#host.signal.aborted) throw new AwakenError("cancelled", "the runtime is closed");
     const opening = plugins.map((plugin) => this.#begin(plugin));
     const pending = opening.filter(({ isOpen }) => !isOpen);
     return pending.length === 0 ? undefined : allSettled(pending.map(({ opened }) => opened));

@@ -135,18 +135,12 @@ interface Slots {
   readonly byRun: Map<string, ActiveRun>;
 }
 
-interface Expected {
-  readonly scopeId: ScopeId;
-  readonly runId: RunId;
-  began(run: ActiveRun): void;
-}
-
 /** The runs of all tenants. There is nothing in it for a tenant without an active run. */
 interface Tenants {
   /** Who wants to know that a tenant has runs here, and has them no more. */
   audience: RunAudience | undefined;
-  /** Who wants to know when a run goes on, by its id; undefined while there is nobody. */
-  expected: Set<Expected> | undefined;
+  /** Who wants to know of runs that begin. */
+  readonly ears: Set<(run: ActiveRun) => void>;
   /** An id as it is has its hash already: one that is put together with its tenant's is hashed by each look. */
   readonly slots: Map<ScopeId, Slots>;
 }
@@ -156,7 +150,7 @@ export class ActiveRuns {
   readonly #scopeId: ScopeId;
   readonly #tenants: Tenants;
 
-  constructor(scopeId: ScopeId = DEFAULT_SCOPE, tenants: Tenants = { audience: undefined, expected: undefined, slots: new Map() }) {
+  constructor(scopeId: ScopeId = DEFAULT_SCOPE, tenants: Tenants = { audience: undefined, ears: new Set(), slots: new Map() }) {
     this.#scopeId = scopeId;
     this.#tenants = tenants;
   }
@@ -193,23 +187,15 @@ export class ActiveRuns {
     own.byRun.set(runId, run);
     this.#tenants.slots.set(this.#scopeId, own);
     this.#tenants.audience?.began(run);
-    if (this.#tenants.expected !== undefined) this.#greet(run);
+    for (const began of this.#tenants.ears) began(run);
     return run;
   }
 
-  #greet(run: ActiveRun): void {
-    for (const { scopeId, runId, began } of this.#tenants.expected ?? []) if (scopeId === this.#scopeId && runId === run.runId) began(run);
-  }
-
-  /** Calls back whenever a run with this id goes on here, before it says anything, until what it gives is called. */
-  expect(runId: RunId, began: (run: ActiveRun) => void): () => void {
-    const expected = { scopeId: this.#scopeId, runId, began };
-    const all = (this.#tenants.expected ?? new Set()).add(expected);
-    this.#tenants.expected = all;
-    return () => {
-      all.delete(expected);
-      if (all.size === 0 && this.#tenants.expected === all) this.#tenants.expected = undefined;
-    };
+  /** Calls back for each run of any tenant that begins here, before it says anything, until what it gives is called. */
+  onBegin(began: (run: ActiveRun) => void): () => void {
+    const { ears } = this.#tenants;
+    ears.add(began);
+    return () => void ears.delete(began);
   }
 
   /** The claim turned out to be for a run that exists already. The id of the claim stays an alias. */
@@ -219,7 +205,7 @@ export class ActiveRuns {
     this.#own?.byRun.set(runId, run);
     run.runIds.push(runId);
     run.runId = runId;
-    if (this.#tenants.expected !== undefined) this.#greet(run);
+    for (const began of this.#tenants.ears) began(run);
   }
 
   /** Frees what this very run holds: a late release cannot free a newer run. */

@@ -101,8 +101,8 @@ export async function followFamily(parts: RunParts, leaf: RunRecord, below: RunS
   const root = isCalled(leaf) && leaf.rootRunId !== undefined ? await parts.records.runs.load(leaf.rootRunId) : undefined;
   if (root === undefined) return below;
   const events = new EventStream<AgentEvent, RunResult>();
-  const ear = new RootEar(events);
-  const off = parts.active.expect(root.runId, ear.began);
+  const ear = new RootEar({ scopeId: parts.scopeId, runId: root.runId }, events);
+  const off = parts.active.onBegin(ear.began);
   const told = tellOf(below, events);
   const result = below.result.then(async (ended) => {
     await told;

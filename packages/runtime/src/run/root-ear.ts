@@ -7,15 +7,18 @@ import type { ActiveRun } from "./active-runs.ts";
  * went on last: whoever begins to listen when he has found it at work comes too late.
  */
 export class RootEar implements Ear<AgentEvent> {
+  readonly #root: Pick<ActiveRun, "scopeId" | "runId">;
   readonly #told: Ear<AgentEvent>;
   #kept: AgentEvent[] | undefined = [];
   #last: ActiveRun | undefined;
 
-  constructor(told: Ear<AgentEvent>) {
+  constructor(root: Pick<ActiveRun, "scopeId" | "runId">, told: Ear<AgentEvent>) {
+    this.#root = root;
     this.#told = told;
   }
 
   readonly began = (run: ActiveRun): void => {
+    if (run.scopeId !== this.#root.scopeId || run.runId !== this.#root.runId) return;
     this.#last = run;
     if (this.#kept !== undefined) this.#kept = [];
     run.listeners.add(this);

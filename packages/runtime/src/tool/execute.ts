@@ -92,7 +92,11 @@ class Executing {
     this.#stopListening = bounds.onAbort(() => this.#cancel());
     if (timeoutMs !== undefined) this.#stopTimer = clock.timer(timeoutMs, () => this.#timeOut(timeoutMs));
     begin(this.#execution).then(
-      (reply) => whenThere(plainReply(context.toolName, reply), (plain) => this.#end(plain)),
+      (reply) => {
+        // It answered in time, however long the part takes that reads the answer.
+        this.#stopTimer();
+        return whenThere(plainReply(context.toolName, reply), (plain) => this.#end(plain));
+      },
       (thrown: unknown) => this.#fail(toolFailure(run.aborted ? "cancelled" : "execution_failed", errorMessage(thrown))),
     );
   }

@@ -7,9 +7,12 @@ import { wholeJson } from "./tool-data.ts";
 /** The giver may keep what it gave, and change it. */
 export const plainCopy = (giver: string, value: unknown): JsonValue => copyJson(wholeJson(giver, value));
 
-/** Undefined when the result is more than data. */
+/** Undefined when the result is more than data, or than a failure in words. */
 export function plainData(giver: string, given: ToolResult): ToolResult | undefined {
-  if (given.type !== "success" || given.message !== undefined || given.metadata !== undefined || given.media !== undefined)
-    return undefined;
-  return { type: "success", data: plainCopy(giver, given.data) };
+  if (given.metadata !== undefined) return undefined;
+  if (given.type === "success" && given.message === undefined && given.media === undefined)
+    return { type: "success", data: plainCopy(giver, given.data) };
+  if (given.type !== "error" || given.data !== undefined) return undefined;
+  const { code, message } = given;
+  return typeof code === "string" && typeof message === "string" ? { type: "error", code, message } : undefined;
 }

@@ -18,6 +18,7 @@ import { appendEvents, readAll } from "./events.ts";
 import { hasSeldom, openSeldom, seldom } from "./late-ports.ts";
 import { writeLedger } from "./ledger.ts";
 import { appendMessages } from "./messages.ts";
+import type { Copies } from "./own.ts";
 import { placeDispatch } from "./place-dispatch.ts";
 import { TableReads } from "./reads.ts";
 import { writeRun } from "./runs.ts";
@@ -81,8 +82,8 @@ class Committed implements CommitResult {
 const rare = () => seldom().rarePlans;
 
 /** What a composed commit leads to is the store's own. */
-function writeCommitted(change: Change, row: ThreadRow, { before, after }: DispatchMove, isHandedOver: boolean): DispatchRecord {
-  if (!isHandedOver) return seldom().writeDispatch(change, after);
+function writeCommitted(change: Change, row: ThreadRow, { before, after }: DispatchMove, copies: Copies | undefined): DispatchRecord {
+  if (copies !== undefined) return seldom().writeDispatch(change, after);
   placeDispatch(change, row, before, after);
   return after;
 }
@@ -93,26 +94,26 @@ function commitThread(change: Change, commit: ThreadCommit): CommitResult {
   else seldom().checkCommit(commit);
   const { tables, journal, now } = change;
   const { threadState, landedStep } = commit;
-  const isHandedOver = isComposed(commit);
+  const copies = isComposed(commit) ? undefined : seldom().copies;
   const row = threadRow(tables, commit.threadId);
   const plan = planCommit(commit, new TableReads(tables, row, commit), { now, ids: tables.ids, rare });
   const { outbound } = plan;
-  appendMessages(change, row, commit, isHandedOver);
-  const run = plan.run && writeRun(change, row, plan.run, isHandedOver);
+  appendMessages(change, row, commit, copies);
+  const run = plan.run && writeRun(change, row, plan.run, copies);
   journal.keepField(row, "record", row.record);
   row.record = plan.thread;
   if (threadState !== undefined) {
     journal.keepField(row, "state", row.state);
-    row.state = isHandedOver ? threadState : seldom().own(threadState);
+    row.state = copies === undefined ? threadState : copies.own(threadState);
   }
-  writeLedger(change, plan.ledger, isHandedOver);
+  writeLedger(change, plan.ledger, copies);
   if (commit.pending !== undefined) seldom().writePending(change, row, plan.pending);
-  const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch, isHandedOver);
+  const dispatch = plan.dispatch && writeCommitted(change, row, plan.dispatch, copies);
   if (plan.wishes.taken.length > 0) seldom().takeWishes(change, plan.wishes.taken);
   if (landedStep !== undefined && tables.streamCheckpoints.size > 0) seldom().dropCheckpoint(change, commit.runId, landedStep);
   if (outbound.ids.length > 0) seldom().writeOutbound(change, outbound);
-  const events = commit.events === undefined ? NONE : appendEvents(change, commit.events, { isHandedOver, row });
-  if (outbound.events.length > 0) appendEvents(change, outbound.events);
+  const events = commit.events === undefined ? NONE : appendEvents(change, commit.events, { copies, row });
+  if (outbound.events.length > 0) appendEvents(change, outbound.events, { copies: seldom().copies, row: undefined });
   const next = plan.next && seldom().writeDispatch(change, plan.next);
   return new Committed(row.messages.length, plan, { run, dispatch, next, events });
 }

@@ -8,7 +8,7 @@ import {
   type StoredEvent,
 } from "@awaken/contract/store";
 import type { EventLog, LogType } from "./event-log.ts";
-import { seldom } from "./late-ports.ts";
+import type { Copies } from "./own.ts";
 import { share } from "./share.ts";
 
 function targetOf(draft: EventDraft): EventTarget {
@@ -81,7 +81,7 @@ function isSame(known: Heads, appends: readonly EventAppend[]): boolean {
 
 interface BatchInit extends Pick<EventBatch, "place" | "createdAt" | "key"> {
   /** The payloads are the store's own already. */
-  readonly isHandedOver: boolean;
+  readonly copies: Copies | undefined;
   readonly heads: Heads;
 }
 
@@ -100,11 +100,11 @@ export class EventBatch {
   readonly #runFirst: number;
 
   /** For the next positions of the logs of its place. */
-  constructor(appends: readonly EventAppend[], { place, createdAt, key, heads, isHandedOver }: BatchInit) {
+  constructor(appends: readonly EventAppend[], { place, createdAt, key, heads, copies }: BatchInit) {
     this.place = place;
     this.createdAt = createdAt;
     this.key = key;
-    this.payloads = appends.map(({ draft }) => (isHandedOver ? draft.payload : seldom().own(draft.payload)));
+    this.payloads = appends.map(({ draft }) => (copies === undefined ? draft.payload : copies.own(draft.payload)));
     this.#heads = heads;
     this.#threadFirst = place.thread === undefined ? 0 : place.thread.last + 1;
     this.#runFirst = place.run === undefined ? 0 : place.run.last + 1;

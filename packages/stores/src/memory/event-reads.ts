@@ -12,6 +12,7 @@ import type { EventBatch, RowLog } from "./event-batch.ts";
 import { enter, leave } from "./event-log.ts";
 import { appendEvents, openLog, readAll } from "./events.ts";
 import { changed, positionOf, readAfter } from "./log-reads.ts";
+import { copies } from "./own.ts";
 import type { Access, Tables } from "./tables.ts";
 
 /** Rows that a subscriber takes at a time. */
@@ -23,7 +24,7 @@ export function eventPort({ read, write }: Access, outer: Access): EventStore {
     append: (appends) =>
       write((change) => {
         for (const { draft } of appends) eventDraft.check(draft);
-        return readAll(appendEvents(change, appends));
+        return readAll(appendEvents(change, appends, { copies, row: undefined }));
       }),
 
     list: (scope, { after, visibilities, limit }) =>

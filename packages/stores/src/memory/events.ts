@@ -9,6 +9,7 @@ import {
 } from "@awaken/contract/store";
 import { EventBatch, EventPlace, type RowLog } from "./event-batch.ts";
 import { EventLog } from "./event-log.ts";
+import type { Copies } from "./own.ts";
 import { type Change, type Tables, type ThreadRow, threadRow } from "./tables.ts";
 
 /** Made for the first event, and for a reader that comes before it. Not taken back with what is written: somebody may read it already. */
@@ -35,15 +36,14 @@ export const readAll = (batches: readonly EventBatch[]): readonly StoredEvent[] 
 
 /** Whose events they are. */
 interface Source {
-  readonly isHandedOver: boolean;
+  /** Undefined: they are handed over. */
+  readonly copies: Copies | undefined;
   /** Of the thread that all of them are about, when it is known. */
   readonly row: ThreadRow | undefined;
 }
 
-const ANYBODY: Source = { isHandedOver: false, row: undefined };
-
 /** The drafts are checked already. Gives the events in their order, those that were there before too. */
-export function appendEvents(change: Change, appends: readonly EventAppend[], source = ANYBODY): readonly EventBatch[] {
+export function appendEvents(change: Change, appends: readonly EventAppend[], source: Source): readonly EventBatch[] {
   const batches: EventBatch[] = [];
   let start = 0;
   for (let first = appends[0]; first !== undefined; first = appends[start]) {
@@ -66,7 +66,7 @@ function endOfBatch(appends: readonly EventAppend[], first: EventAppend, start: 
 const isPlain = ({ draft, idempotency, expected }: EventAppend, { threadId, runId, origin }: EventDraft): boolean =>
   idempotency === undefined && expected === undefined && draft.threadId === threadId && draft.runId === runId && draft.origin === origin;
 
-function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], { isHandedOver, row }: Source): EventBatch {
+function appendBatch(change: Change, first: EventAppend, appends: readonly EventAppend[], { copies, row }: Source): EventBatch {
   const { tables, journal, now } = change;
   const key = keyOf(first);
   const known = key === undefined ? undefined : tables.eventsByKey.get(key);
@@ -75,7 +75,7 @@ function appendBatch(change: Change, first: EventAppend, appends: readonly Event
   checkExpected(first, place.thread, place.run);
   // Never older than what stands before it, whatever the clock says: retention takes the first of a log, and of both logs the same.
   const createdAt = Math.max(now, place.thread?.lastAt ?? 0, place.run?.lastAt ?? 0);
-  const batch = new EventBatch(appends, { place, createdAt, key, heads: tables.heads.of(appends), isHandedOver });
+  const batch = new EventBatch(appends, { place, createdAt, key, heads: tables.heads.of(appends), copies });
   place.thread?.append(batch, journal);
   place.run?.append(batch, journal);
   if (key !== undefined) journal.put(tables.eventsByKey, key, batch, undefined);

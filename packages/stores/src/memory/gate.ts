@@ -1,5 +1,5 @@
 import { AwakenError } from "@awaken/contract";
-import { answered } from "@awaken/contract/store";
+import { atOnce } from "@awaken/contract/store";
 import { Journal } from "./journal.ts";
 
 /** Work on the tables, one piece after the other. */
@@ -23,7 +23,7 @@ function attempt<T>(work: () => T): Promise<T> {
 
 function attemptAll<T>(journal: Journal, work: (journal: Journal) => T): Promise<T> {
   try {
-    return answered(journal.atomically(work));
+    return atOnce(journal.atomically(work));
   } catch (thrown) {
     return Promise.reject(thrown);
   }

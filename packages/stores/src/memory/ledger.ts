@@ -1,6 +1,6 @@
 import type { LedgerStore } from "@awaken/contract/store";
 import type { LedgerPlan } from "../plan/ledger-plan.ts";
-import { seldom } from "./late-ports.ts";
+import type { Copies } from "./own.ts";
 import { share } from "./share.ts";
 import type { Access, Change } from "./tables.ts";
 
@@ -17,13 +17,13 @@ export function ledgerPort({ read }: Access): LedgerStore {
 }
 
 /** Claims and outcomes of a commit. */
-export function writeLedger({ tables, journal }: Change, { added, changed }: LedgerPlan, isHandedOver: boolean): void {
+export function writeLedger({ tables, journal }: Change, { added, changed }: LedgerPlan, copies: Copies | undefined): void {
   for (const entry of added) {
     const { runId, idempotencyKey: key } = entry;
-    journal.put(tables.ledger, key, isHandedOver ? entry : seldom().own(entry), undefined);
+    journal.put(tables.ledger, key, copies === undefined ? entry : copies.own(entry), undefined);
     const keys = tables.ledgerByRun.get(runId);
     if (keys === undefined) journal.put(tables.ledgerByRun, runId, [key], undefined);
     else journal.push(keys, key);
   }
-  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, isHandedOver ? entry : seldom().own(entry));
+  for (const entry of changed) journal.set(tables.ledger, entry.idempotencyKey, copies === undefined ? entry : copies.own(entry));
 }

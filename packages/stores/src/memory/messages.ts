@@ -1,6 +1,6 @@
 import { AwakenError, type Message, type MessageId, type ThreadId } from "@awaken/contract";
 import { foldedUpTo, GrowingView, type SequencedMessage, type ThreadCommit } from "@awaken/contract/store";
-import { seldom } from "./late-ports.ts";
+import type { Copies } from "./own.ts";
 import { flat, share } from "./share.ts";
 import type { Change, ThreadRow } from "./tables.ts";
 
@@ -62,12 +62,12 @@ function flatTexts(messages: readonly Message[]): readonly Message[] {
 }
 
 /** Adds the delta of a commit to the log. */
-export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit, isHandedOver: boolean): void {
+export function appendMessages({ journal, now }: Change, row: ThreadRow, commit: ThreadCommit, copies: Copies | undefined): void {
   const { threadId, messageDelta } = commit;
   if (messageDelta === undefined) return;
   const { messages } = messageDelta;
   if (messages.length === 0) return;
-  const added = isHandedOver ? flatTexts(messages) : seldom().ownMessages(row, messages);
+  const added = copies === undefined ? flatTexts(messages) : copies.ownMessages(row.messages.at(-1)?.metadata, messages);
   if (row.seqs !== undefined || !areRising(row.messages.at(-1)?.id, added)) noteIds(threadId, row, added);
   const age = now - madeAt(row, now);
   if (row.ages.at(-1)?.ms !== age) {

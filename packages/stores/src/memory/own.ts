@@ -1,3 +1,4 @@
+import type { Message } from "@awaken/contract";
 import { flat, isList, isPlain, isSame, type Plain } from "./share.ts";
 
 /** Most records have some list or object with nothing in it: one stands for all of them. */
@@ -49,3 +50,17 @@ export function ownWith(object: Plain, field: string, like: unknown): Plain {
   }
   return copy;
 }
+
+/** Copies of messages. Those of a step mostly have the same metadata. */
+export function ownMessages(like: Message["metadata"], messages: readonly Message[]): readonly Message[] {
+  let last = like;
+  return messages.map((message) => {
+    const owned = ownWith(message, "metadata", last);
+    last = owned.metadata;
+    return owned;
+  });
+}
+
+/** How what was not handed over becomes the store's own. */
+export const copies = { own, ownWith, ownMessages };
+export type Copies = typeof copies;

@@ -2,7 +2,7 @@ import { openTicketsOf, type RunActivation, type RunId, type RunRecord, type Tic
 import type { RunStore } from "@awaken/contract/store";
 import type { RunMove } from "../plan/commit-plan.ts";
 import type { Journal } from "./journal.ts";
-import { seldom } from "./late-ports.ts";
+import type { Copies } from "./own.ts";
 import { isSame, share } from "./share.ts";
 import type { Access, Change, Tables, ThreadRow } from "./tables.ts";
 
@@ -19,11 +19,11 @@ export function* runsOf(tables: Tables, row: ThreadRow | undefined): Iterable<Ru
 }
 
 /** Replaces the stored run with the one that the commit carries. Gives the stored one. */
-export function writeRun(change: Change, row: ThreadRow, { before, after: run }: RunMove, isHandedOver: boolean): RunRecord {
+export function writeRun(change: Change, row: ThreadRow, { before, after: run }: RunMove, copies: Copies | undefined): RunRecord {
   const { tables, journal } = change;
   const { runId, activation } = run;
-  const owned = isHandedOver ? run : seldom().ownWith(run, "activation", tables.lastActivation);
-  if (isHandedOver) run.activation = sharedActivation(tables, activation);
+  const owned = copies === undefined ? run : copies.ownWith(run, "activation", tables.lastActivation);
+  if (copies === undefined) run.activation = sharedActivation(tables, activation);
   journal.put(tables.runs, runId, owned, before);
   tables.lastGiven = activation;
   tables.lastActivation = owned.activation;

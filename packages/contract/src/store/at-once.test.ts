@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { answered, answerOf } from "./answered.ts";
+import { answerOf, atOnce } from "./at-once.ts";
 
 test("what is answered at once can be read without waiting for it, and be waited for as any promise", async () => {
   const answer = { count: 1 };
-  const promise = answered(answer);
+  const promise = atOnce(answer);
   expect(answerOf(promise)).toBe(answer);
   expect(promise).toBeInstanceOf(Promise);
   expect(await promise).toBe(answer);
@@ -12,5 +12,5 @@ test("what is answered at once can be read without waiting for it, and be waited
 test("of any other promise nobody knows the answer before it comes", async () => {
   const promise = Promise.resolve(1);
   expect(answerOf(promise)).toBeUndefined();
-  expect(answerOf(answered(1).then((count) => count + 1))).toBeUndefined();
+  expect(answerOf(atOnce(1).then((count) => count + 1))).toBeUndefined();
 });

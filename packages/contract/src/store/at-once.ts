@@ -1,13 +1,13 @@
 const ANSWER: unique symbol = Symbol("answer");
 
-type Answered<T> = Promise<T> & { [ANSWER]?: T };
+type AtOnce<T> = Promise<T> & { [ANSWER]?: T };
 
 /** Fulfilled already, and says so: whoever asks with `answerOf` need not wait for it. For stores that answer at once. */
-export function answered<T>(value: T): Promise<T> {
-  const promise: Answered<T> = Promise.resolve(value);
+export function atOnce<T>(value: T): Promise<T> {
+  const promise: AtOnce<T> = Promise.resolve(value);
   promise[ANSWER] = value;
   return promise;
 }
 
 /** What it is fulfilled with, if it says so. */
-export const answerOf = <T>(promise: Answered<T>): T | undefined => promise[ANSWER];
+export const answerOf = <T>(promise: AtOnce<T>): T | undefined => promise[ANSWER];
