@@ -62,11 +62,13 @@ describe("a new dispatch stands behind the last that is open", () => {
     ["older", behind(4_999, "z"), now],
     ["of this millisecond, with a lower id", behind(5_000, "c9"), now],
     ["of this millisecond, with a higher id", behind(5_000, "d2"), { ...now, at: 5_001 }],
-    ["of a clock that is ahead", behind(5_300, "a"), { ...now, at: 5_301, dueAt: 5_300 }],
-    ["of a clock that was set back since", behind(90_000, "a"), { ...now, at: 90_001, dueAt: 6_000 }],
-    ["moved behind others itself", behind(5_007, "a", 5_000), { ...now, at: 5_008 }],
+    ["of a clock that is ahead", behind(5_300, "z"), { ...now, at: 5_301, dueAt: 5_300 }],
+    ["of a clock that is ahead, with a lower id", behind(5_300, "a"), { ...now, at: 5_300, dueAt: 5_300 }],
+    ["of a clock that was set back since", behind(90_000, "z"), { ...now, at: 90_001, dueAt: 6_000 }],
+    ["moved behind others itself", behind(5_007, "z", 5_000), { ...now, at: 5_008 }],
+    ["moved behind others itself, with a lower id", behind(5_007, "a", 5_000), { ...now, at: 5_007 }],
     ["delayed", behind(4_000, "a", 90_000), now],
-    ["delayed, of a clock that is ahead", behind(5_300, "a", 90_000), { ...now, at: 5_301, dueAt: 5_300 }],
+    ["delayed, of a clock that is ahead", behind(5_300, "z", 90_000), { ...now, at: 5_301, dueAt: 5_300 }],
   ])("%s", (_, made, expected) => {
     expect(made).toEqual(expected);
   });
