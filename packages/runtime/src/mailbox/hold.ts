@@ -195,8 +195,8 @@ export class Hold implements Holding, Lease {
 
   riders({ runId, run, events, isFirst, result }: Departure): Riders {
     if (this.#loss !== undefined) throw this.#loss;
-    // What comes behind the last commit is written without: the dispatch is over.
-    const fence = this.#isSettled ? undefined : this.#fence;
+    // Messages that come behind the last commit are written without: the dispatch is over. A run never is, also while it is given back.
+    const fence = this.#isSettled && run === undefined ? undefined : this.#fence;
     const riders: Writable<Riders> = {};
     if (run?.parentRunId !== undefined) {
       const outbound = [...(this.#isAwaited ? NOTHING : parentWake(run)), ...parentNews(run, events)];

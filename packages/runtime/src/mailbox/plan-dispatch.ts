@@ -223,10 +223,11 @@ async function standsBefore(scene: PlanScene): Promise<DispatchPlan | undefined>
   if (begun !== undefined) return { type: "behind", first: begun, isReady: false };
   for (const row of queued) {
     if (compareDispatches(row, claimed) > 0) return undefined;
-    // What is due was passed by on purpose, and what nobody here knows is for others.
-    if (row.availableAt <= claimed.updatedAt || scene.isUnknown(row.dispatchId)) continue;
-    if (row.isPutBack !== true && row.attemptCount === 0) continue;
-    if (row.isPutBack !== true) return { type: "behind", first: row, isReady: false };
+    // What nobody here knows is for others.
+    if (scene.isUnknown(row.dispatchId)) continue;
+    if (row.attemptCount > 0 && row.isPutBack !== true) return { type: "behind", first: row, isReady: false };
+    // One for later has no place before its time, and what is due was passed by on purpose.
+    if (row.isPutBack !== true || row.availableAt <= claimed.updatedAt) continue;
     const isStuck = hasOwn(records.pending, row.runId) && selectPending(records.pending, "new-run", row.runId).length === 0;
     if (!isStuck || (await planBlocked(scene)).type !== "blocked") return { type: "behind", first: row, isReady: true };
   }
